@@ -1,0 +1,12 @@
+import type { FunctionDefinition } from './definition.js';
+
+/** The KEP's prose says Catalog, its schema KRMFunctionCatalog: both are read, both can be written. */
+export const CATALOG_KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
+export type CatalogKind = (typeof CATALOG_KINDS)[number];
+
+/** A catalog document in normal form (KEP-2906, "Proposal"). */
+export interface Catalog {
+  name: string;
+  labels?: Record<string, string>;
+  functions: FunctionDefinition[];
+}

@@ -1,0 +1,91 @@
+/**
+ * The normal form of a KRM function definition: KEP-2906 "Function Metadata Schema",
+ * with the runtimes that the KEP's prose names and its schema lacks.
+ */
+
+/** `apiVersion` of KRMFunctionDefinition, Catalog and KRMFunctionCatalog (KEP-2906). */
+export const KRM_API_VERSION = 'config.kubernetes.io/v1alpha1';
+
+export const OPERATING_SYSTEMS = ['linux', 'darwin', 'windows'] as const;
+export const ARCHITECTURES = ['amd64', 'arm64'] as const;
+export type OperatingSystem = (typeof OPERATING_SYSTEMS)[number];
+export type Architecture = (typeof ARCHITECTURES)[number];
+
+export const RUNTIME_KINDS = ['container', 'exec', 'starlark'] as const;
+export type RuntimeKind = (typeof RUNTIME_KINDS)[number];
+
+/** What a function is: its group and the kind of its functionConfig. */
+export interface FunctionName {
+  group: string;
+  kind: string;
+}
+
+/** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
+export interface FunctionDefinition {
+  group: string;
+  names: { kind: string };
+  description: string;
+  publisher: string;
+  /** API versions of the functionConfig, in the author's order. Never a release of the function. */
+  versions: FunctionVersion[];
+  home?: string;
+  maintainers?: string[];
+  tags?: string[];
+}
+
+export interface FunctionVersion {
+  /** API version of the functionConfig, such as `v1` or `v1beta1`. */
+  name: string;
+  schema: { openAPIV3Schema: JsonObject };
+  idempotent: boolean;
+  runtime: FunctionRuntime;
+  /** A URI of a document that says how to use the function. */
+  usage: string;
+  /** URIs of documents with one example each. */
+  examples: string[];
+  /** An SPDX licence expression. */
+  license: string;
+  /** Overrides the definition's maintainers for this API version. */
+  maintainers?: string[];
+  /** The function also takes a ConfigMap as functionConfig (KEP-2985). */
+  configMap?: boolean;
+}
+
+/** At least one of the runtimes is set. */
+export interface FunctionRuntime {
+  container?: ContainerRuntime;
+  exec?: ExecRuntime;
+  /** An https, git or oci reference to the script (KEP-2906, "Proposal"). */
+  starlark?: string;
+}
+
+export interface ContainerRuntime {
+  image: string;
+  /** Digest of the image: 64 lower-case hexadecimal digits, without `sha256:`. */
+  sha256?: string;
+  requireNetwork?: boolean;
+  requireStorageMount?: boolean;
+}
+
+export interface ExecRuntime {
+  platforms: ExecPlatform[];
+}
+
+export interface ExecPlatform {
+  bin: string;
+  os: OperatingSystem;
+  arch: Architecture;
+  uri: string;
+  /** Digest of what `uri` gives: 64 lower-case hexadecimal digits. */
+  sha256: string;
+}
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** The kinds of runtime that any API version of the definition has, in the order of RUNTIME_KINDS. */
+export function runtimeKinds(definition: FunctionDefinition): RuntimeKind[] {
+  return RUNTIME_KINDS.filter((kind) => definition.versions.some((version) => version.runtime[kind] !== undefined));
+}

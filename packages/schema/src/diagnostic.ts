@@ -1,0 +1,62 @@
+/** What is wrong with a document, where, and what to do about it. Diagnostics are data and are never thrown. */
+
+export const SEVERITIES = ['error', 'warning', 'info'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** One-based, in UTF-16 code units, as editors count. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+export interface Diagnostic {
+  /** Stable and documented in docs/lint-rules.md, such as `image/floating-tag`. */
+  code: string;
+  severity: Severity;
+  message: string;
+  file: string;
+  /** Field path as Kubernetes writes it, such as `spec.versions[0].name`; empty for the whole document. */
+  path: string;
+  range?: Range;
+  hint?: string;
+}
+
+export type PathSegment = string | number;
+export type Path = readonly PathSegment[];
+
+const PLAIN_SEGMENT = /^[A-Za-z_$][\w$-]*$/;
+
+/** `['spec', 'versions', 0, 'a.b']` as `spec.versions[0]["a.b"]`. */
+export function formatPath(path: Path): string {
+  let text = '';
+  for (const segment of path) {
+    if (typeof segment === 'number') text += `[${segment}]`;
+    else if (PLAIN_SEGMENT.test(segment)) text += text === '' ? segment : `.${segment}`;
+    else text += `[${JSON.stringify(segment)}]`;
+  }
+  return text;
+}
+
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some((diagnostic) => diagnostic.severity === 'error');
+}
+
+/** By file, then position, then code: the order in which a reader mends them. */
+export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
+  return (
+    compareText(a.file, b.file) ||
+    (a.range?.start.line ?? 0) - (b.range?.start.line ?? 0) ||
+    (a.range?.start.column ?? 0) - (b.range?.start.column ?? 0) ||
+    compareText(a.code, b.code) ||
+    compareText(a.path, b.path)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,44 @@
+import type { Diagnostic } from './diagnostic.js';
+
+/**
+ * Every way in which an operation can fail. HTTP status and exit code each stand in one table
+ * over these codes (packages/api/src/problem.ts, apps/cli/src/exit-code.ts).
+ */
+export const ERROR_CODES = [
+  'usage',
+  'invalid-request',
+  'invalid-document',
+  'unauthorized',
+  'forbidden',
+  'not-found',
+  'method-not-allowed',
+  'conflict',
+  'too-large',
+  'unsupported-media-type',
+  'unavailable',
+  'storage-full',
+  'unreachable',
+  'internal',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** An operation that failed for a reason that its caller can understand. Anything else is an internal error. */
+export class KrmhubError extends Error {
+  override readonly name = 'KrmhubError';
+  readonly code: ErrorCode;
+  /** What to do about it, in one sentence. */
+  readonly hint: string | undefined;
+  /** For `invalid-document`: every problem found. */
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { hint?: string; diagnostics?: readonly Diagnostic[]; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.diagnostics = options.diagnostics ?? [];
+  }
+}

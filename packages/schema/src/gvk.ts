@@ -1,0 +1,43 @@
+/** Kubernetes version priority (apimachinery, "Version priority"): GA before beta before alpha, then higher first, then the rest by name. */
+const KUBERNETES_VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+
+/** For sorting API versions, the most preferred first: v2, v1, v1beta2, v1beta1, v1alpha1, others by name. */
+export function compareApiVersions(a: string, b: string): number {
+  const left = rank(a);
+  const right = rank(b);
+  if (left === undefined && right === undefined) return a < b ? -1 : a > b ? 1 : 0;
+  if (left === undefined) return 1;
+  if (right === undefined) return -1;
+  for (let index = 0; index < left.length; index++) {
+    const difference = right[index]! - left[index]!;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function rank(version: string): [stability: number, major: number, minor: number] | undefined {
+  const match = KUBERNETES_VERSION.exec(version);
+  if (match === null) return undefined;
+  const stability = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
+  return [stability, Number(match[1]), Number(match[3] ?? 0)];
+}
+
+/** A DNS-1123 subdomain of at least two labels. */
+export const GROUP_PATTERN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/;
+export const MAX_GROUP_LENGTH = 253;
+/** A kind, lower-cased, is a DNS-1035 label. */
+export const KIND_PATTERN = /^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
+/** A DNS-1035 label. */
+export const VERSION_PATTERN = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export function isGroup(text: string): boolean {
+  return text.length <= MAX_GROUP_LENGTH && GROUP_PATTERN.test(text);
+}
+
+export function isKind(text: string): boolean {
+  return KIND_PATTERN.test(text);
+}
+
+export function isApiVersionName(text: string): boolean {
+  return VERSION_PATTERN.test(text);
+}
