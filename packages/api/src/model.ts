@@ -1,0 +1,228 @@
+import { z } from '@hono/zod-openapi';
+import { ERROR_CODES, RUNTIME_KINDS, SEVERITIES } from '@krmhub/schema';
+
+/** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
+
+const Time = z.iso.datetime().openapi({ example: '2030-01-02T03:04:05.678Z' });
+const DigestText = z.string().regex(/^sha256:[a-f0-9]{64}$/);
+
+export const Diagnostic = z
+  .object({
+    code: z.string().openapi({ example: 'image/floating-tag' }),
+    severity: z.enum(SEVERITIES),
+    message: z.string(),
+    file: z.string(),
+    path: z.string().openapi({ example: 'spec.versions[0].runtime.container.image' }),
+    range: z
+      .object({
+        start: z.object({ line: z.number().int(), column: z.number().int() }),
+        end: z.object({ line: z.number().int(), column: z.number().int() }),
+      })
+      .optional(),
+    hint: z.string().optional(),
+  })
+  .openapi('Diagnostic');
+
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    code: z.enum(ERROR_CODES),
+    detail: z.string(),
+    hint: z.string().optional(),
+    diagnostics: z.array(Diagnostic).optional(),
+    requestId: z.string().optional(),
+  })
+  .openapi('Problem', { description: 'RFC 9457 problem details' });
+
+/** Who did it, when, and in the case of yanks and deprecations why. */
+const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
+
+export const ReleaseSummary = z
+  .object({
+    release: z.string().openapi({ example: '1.2.0' }),
+    digest: DigestText.openapi({ description: 'Digest of the exact bytes of the definition' }),
+    size: z.number().int().openapi({ description: 'Bytes of the definition' }),
+    versions: z.array(z.string()).openapi({ description: 'API versions of the functionConfig' }),
+    publishedAt: Time,
+    publishedBy: z.string(),
+    yanked: Mark.optional(),
+    deprecated: Mark.optional(),
+  })
+  .openapi('ReleaseSummary');
+
+export const Release = ReleaseSummary.extend({
+  group: z.string(),
+  kind: z.string(),
+  definition: z.looseObject({}).openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
+  readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
+}).openapi('Release');
+
+export const FunctionDetail = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    newest: Release.openapi({ description: 'The newest release that is not yanked; the newest of all where every one is' }),
+    releases: z.array(ReleaseSummary).openapi({ description: 'Newest first, by SemVer precedence' }),
+    catalogs: z.array(z.string()).openapi({ description: 'Catalogs whose newest snapshot has the function' }),
+  })
+  .openapi('Function');
+
+export const SearchItem = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    description: z.string(),
+    publisher: z.string(),
+    release: z.string(),
+    versions: z.array(z.string()),
+    tags: z.array(z.string()),
+    runtimes: z.array(z.enum(RUNTIME_KINDS)),
+    license: z.string(),
+    signedBy: z.array(z.string()),
+    yanked: z.boolean(),
+    deprecated: z.boolean(),
+  })
+  .openapi('SearchItem');
+
+export const FACET_NAMES = ['tag', 'kind', 'group', 'publisher', 'runtime', 'license', 'catalog'] as const;
+const Facet = z.array(z.object({ value: z.string(), count: z.number().int() }));
+
+export const SearchResult = z
+  .object({
+    total: z.number().int(),
+    items: z.array(SearchItem),
+    facets: z
+      .object({ tag: Facet, kind: Facet, group: Facet, publisher: Facet, runtime: Facet, license: Facet, catalog: Facet })
+      .openapi({ description: 'The most frequent values; each counted without its own filter' }),
+    next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
+  })
+  .openapi('SearchResult');
+
+export const CatalogSnapshotReference = z
+  .object({ catalog: z.string(), serial: z.number().int(), digest: DigestText })
+  .openapi('CatalogSnapshotReference');
+
+export const PublishResult = z
+  .object({
+    outcome: z.enum(['created', 'unchanged']),
+    dryRun: z.boolean(),
+    release: ReleaseSummary.extend({ group: z.string(), kind: z.string() }),
+    diagnostics: z.array(Diagnostic).openapi({ description: 'Warnings' }),
+    catalogs: z
+      .array(CatalogSnapshotReference)
+      .openapi({ description: 'With `wait=true`: the newest snapshots that hold the release' }),
+  })
+  .openapi('PublishResult');
+
+export const EVENT_TYPES = [
+  'release.published',
+  'release.yanked',
+  'release.unyanked',
+  'release.deprecated',
+  'catalog.applied',
+  'catalog.cut',
+] as const;
+
+export const Event = z
+  .object({
+    sequence: z.number().int(),
+    type: z.enum(EVENT_TYPES),
+    at: Time,
+    by: z.string(),
+    group: z.string().optional(),
+    kind: z.string().optional(),
+    release: z.string().optional(),
+    digest: DigestText.optional(),
+    catalog: z.string().optional(),
+    serial: z.number().int().optional(),
+    reason: z.string().optional(),
+  })
+  .openapi('Event');
+
+export const EventPage = z.object({ events: z.array(Event), next: z.number().int() }).openapi('EventPage', {
+  description: '`next` is what to give as `after` to read on',
+});
+
+export const SnapshotSummary = z
+  .object({
+    serial: z.number().int(),
+    digest: DigestText.openapi({ description: 'Digest of catalog.yaml' }),
+    functions: z.number().int(),
+    createdAt: Time,
+  })
+  .openapi('SnapshotSummary');
+
+export const CatalogDetail = z
+  .object({
+    name: z.string(),
+    recipe: z.string().openapi({ description: 'The recipe as it was applied, YAML' }),
+    appliedAt: Time,
+    appliedBy: z.string(),
+    newest: SnapshotSummary.optional(),
+  })
+  .openapi('Catalog');
+
+export const CatalogList = z.object({ catalogs: z.array(CatalogDetail) }).openapi('CatalogList');
+export const SnapshotList = z
+  .object({ catalog: z.string(), snapshots: z.array(SnapshotSummary) })
+  .openapi('SnapshotList', { description: 'Newest first' });
+
+export const ApplyResult = z
+  .object({ outcome: z.enum(['created', 'changed', 'unchanged']), catalog: CatalogDetail, diagnostics: z.array(Diagnostic) })
+  .openapi('ApplyResult');
+
+export const TOKEN_SCOPES = ['publish', 'yank', 'admin'] as const;
+
+export const Token = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    scopes: z.array(z.enum(TOKEN_SCOPES)),
+    groups: z.array(z.string()).openapi({ description: 'Globs over groups, such as `*.example.com`; `*` is every group' }),
+    createdAt: Time,
+    createdBy: z.string(),
+    expiresAt: Time.optional(),
+    lastUsedAt: Time.optional(),
+    revokedAt: Time.optional(),
+  })
+  .openapi('Token');
+
+export const TokenList = z.object({ tokens: z.array(Token) }).openapi('TokenList');
+export const CreateTokenRequest = z
+  .object({
+    name: z.string().min(1).max(100),
+    scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
+    groups: z.array(z.string().min(1).max(253)).min(1).default(['*']),
+    expiresInDays: z.number().int().min(1).max(3650).default(90),
+  })
+  .openapi('CreateTokenRequest');
+export const CreatedToken = Token.extend({
+  token: z.string().openapi({ description: 'The secret. It is shown once and cannot be read again' }),
+}).openapi('CreatedToken');
+
+export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
+
+export type Diagnostic = z.infer<typeof Diagnostic>;
+export type Problem = z.infer<typeof Problem>;
+export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
+export type Release = z.infer<typeof Release>;
+export type FunctionDetail = z.infer<typeof FunctionDetail>;
+export type SearchItem = z.infer<typeof SearchItem>;
+export type SearchResult = z.infer<typeof SearchResult>;
+export type PublishResult = z.infer<typeof PublishResult>;
+export type Event = z.infer<typeof Event>;
+export type EventPage = z.infer<typeof EventPage>;
+export type SnapshotSummary = z.infer<typeof SnapshotSummary>;
+export type CatalogDetail = z.infer<typeof CatalogDetail>;
+export type CatalogList = z.infer<typeof CatalogList>;
+export type SnapshotList = z.infer<typeof SnapshotList>;
+export type ApplyResult = z.infer<typeof ApplyResult>;
+export type Token = z.infer<typeof Token>;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+export type TokenList = z.infer<typeof TokenList>;
+export type CreateTokenRequest = z.input<typeof CreateTokenRequest>;
+export type CreatedToken = z.infer<typeof CreatedToken>;
+export type EventType = (typeof EVENT_TYPES)[number];
+export type FacetName = (typeof FACET_NAMES)[number];

@@ -1,0 +1,44 @@
+/** Every path of the HTTP API, as OpenAPI writes them. The server's routes and the client are both made from these. */
+export const PATHS = {
+  functions: '/api/v1/functions',
+  function: '/api/v1/functions/{group}/{kind}',
+  release: '/api/v1/functions/{group}/{kind}/releases/{release}',
+  definition: '/api/v1/functions/{group}/{kind}/releases/{release}/definition.yaml',
+  readme: '/api/v1/functions/{group}/{kind}/releases/{release}/readme.md',
+  yank: '/api/v1/functions/{group}/{kind}/releases/{release}/yank',
+  unyank: '/api/v1/functions/{group}/{kind}/releases/{release}/unyank',
+  deprecate: '/api/v1/functions/{group}/{kind}/releases/{release}/deprecate',
+  events: '/api/v1/events',
+  whoami: '/api/v1/whoami',
+  tokens: '/api/v1/tokens',
+  token: '/api/v1/tokens/{id}',
+  catalogs: '/api/v1/catalogs',
+  catalog: '/api/v1/catalogs/{name}',
+  cut: '/api/v1/catalogs/{name}/cut',
+  catalogYaml: '/catalogs/{name}/catalog.yaml',
+  catalogJson: '/catalogs/{name}/catalog.json',
+  catalogEntry: '/catalogs/{name}/functions/{group}/{kind}.yaml',
+  snapshots: '/catalogs/{name}/snapshots',
+  snapshotCatalogYaml: '/catalogs/{name}/snapshots/{snapshot}/catalog.yaml',
+  snapshotCatalogJson: '/catalogs/{name}/snapshots/{snapshot}/catalog.json',
+  snapshotJson: '/catalogs/{name}/snapshots/{snapshot}/snapshot.json',
+  snapshotReport: '/catalogs/{name}/snapshots/{snapshot}/report.json',
+  functionConfigSchema: '/schemas/{group}/{version}/{kind}.json',
+  openapi: '/openapi.json',
+  healthz: '/healthz',
+  readyz: '/readyz',
+  metrics: '/metrics',
+} as const;
+
+export type PathName = keyof typeof PATHS;
+
+type ParameterNames<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterNames<Rest>
+  : never;
+export type PathParameters<Name extends PathName> = Record<ParameterNames<(typeof PATHS)[Name]>, string>;
+
+/** The path with its parameters percent-encoded. */
+export function fillPath<Name extends PathName>(name: Name, parameters: PathParameters<Name>): string {
+  const values: Record<string, string> = parameters;
+  return PATHS[name].replace(/\{(\w+)\}/g, (_, parameter: string) => encodeURIComponent(values[parameter]!));
+}

@@ -1,0 +1,107 @@
+import type { Digest } from '@krmhub/schema';
+import type {
+  CatalogCut,
+  CatalogFunction,
+  CatalogRecord,
+  Event,
+  FunctionChange,
+  FunctionRecord,
+  NewEvent,
+  ReleaseRecord,
+  RenderedEntry,
+  SearchPage,
+  SearchQuery,
+  SnapshotRecord,
+  Time,
+  TokenRecord,
+} from './records.js';
+
+/** Immutable bytes by their digest. Every implementation passes test/contracts/blob-store.ts. */
+export interface BlobStore {
+  /** Resolves once the bytes survive a power cut. Storing what is there already is no error. */
+  put(bytes: Uint8Array): Promise<Digest>;
+  /** Undefined where there is no such blob; rejects with `internal` where the bytes no longer match the digest. */
+  get(digest: Digest): Promise<Uint8Array | undefined>;
+  /** Removing what is not there is no error. */
+  delete(digest: Digest): Promise<void>;
+  /** Rejects where the store cannot be written. */
+  check(): Promise<void>;
+}
+
+/**
+ * What the registry knows. Methods are transactions: all of it or nothing, durable when they resolve.
+ * They reject with a KrmhubError: `unavailable` where the database is locked or gone, `storage-full`
+ * where the disk is. Every implementation passes test/contracts/catalog-store.ts.
+ */
+export interface CatalogStore {
+  /** The function whose kind is equal but for case; undefined where there is none. */
+  function(group: string, kind: string): Promise<FunctionRecord | undefined>;
+  functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
+  /** Every function, by group and kind in code unit order. */
+  allFunctions(): AsyncIterable<FunctionRecord>;
+  release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
+  /**
+   * Applies a planned change and gives its event. Rejects with a RevisionConflict where the function is
+   * no longer at the revision on which the change was planned.
+   */
+  commitFunction(change: FunctionChange): Promise<Event>;
+  search(query: SearchQuery): Promise<SearchPage>;
+
+  /** Events after a sequence, oldest first. */
+  events(after: number, limit: number): Promise<Event[]>;
+  /** Sequence of the newest event; 0 where there is none. */
+  lastEvent(): Promise<number>;
+  /** The functions that any `release.*` event after a sequence and up to another touched. */
+  functionsChanged(after: number, through: number): Promise<{ group: string; kind: string }[]>;
+
+  catalogs(): Promise<CatalogRecord[]>;
+  catalog(name: string): Promise<CatalogRecord | undefined>;
+  /** Names of the catalogs whose newest snapshot holds the function. */
+  catalogsHolding(group: string, kind: string): Promise<string[]>;
+  /**
+   * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says.
+   * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
+   */
+  applyRecipe(input: {
+    name: string;
+    recipe: string;
+    expectedRecipe: string | undefined;
+    at: Time;
+    by: string;
+    event: NewEvent;
+  }): Promise<Event>;
+  /** Places in the newest state of a catalog, pending report changes included. */
+  catalogFunctions(name: string, names?: readonly { group: string; kind: string }[]): Promise<CatalogFunction[]>;
+  /** Rejects with a RevisionConflict where the catalog was cut or applied by somebody else meanwhile. */
+  commitCut(cut: CatalogCut): Promise<void>;
+  /** Newest first. */
+  snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
+  snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
+  /** Places as of a serial, by group and kind in code unit order. */
+  snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
+  /** Rendered entries by digest; every digest asked for is answered, or it rejects with `internal`. */
+  entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
+
+  /** Where a compressed or whole form of a snapshot is kept, by the digest of its identity bytes. */
+  storedForm(digest: Digest, coding: 'identity' | 'gzip' | 'br'): Promise<Digest | undefined>;
+  rememberForms(forms: readonly { digest: Digest; coding: 'identity' | 'gzip' | 'br'; blob: Digest }[]): Promise<void>;
+  /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
+  forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
+
+  /** `hash` is the SHA-256 of the secret, in hexadecimal. */
+  createToken(token: TokenRecord, hash: string): Promise<void>;
+  tokenByHash(hash: string): Promise<TokenRecord | undefined>;
+  tokens(): Promise<TokenRecord[]>;
+  /** Gives the token as it is now; undefined where there is none of that id. */
+  revokeToken(id: string, at: Time): Promise<TokenRecord | undefined>;
+  touchToken(id: string, at: Time): Promise<void>;
+
+  /** Rejects where the database cannot be written. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Somebody else changed what a plan was made on: read again and plan anew. */
+export class RevisionConflict extends Error {
+  override readonly name = 'RevisionConflict';
+}

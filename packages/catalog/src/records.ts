@@ -1,0 +1,203 @@
+import type { Digest, EntryVersion, FunctionDefinition, FunctionName, Shadowed, SnapshotForm } from '@krmhub/schema';
+
+/** Times are RFC 3339 in UTC with milliseconds. */
+export type Time = string;
+
+/** Who did something to a release, when, and why. */
+export interface Mark {
+  at: Time;
+  by: string;
+  reason: string;
+}
+
+/** What is known of a release without reading its definition: all that selection and search filters need. */
+export interface ReleaseSummary {
+  /** Canonical SemVer name. */
+  release: string;
+  /** Digest of the definition's exact bytes. */
+  digest: Digest;
+  /** Bytes of the definition. */
+  size: number;
+  /** API versions of the functionConfig, most preferred first. */
+  versions: string[];
+  tags: string[];
+  publisher: string;
+  runtimes: string[];
+  licenses: string[];
+  publishedAt: Time;
+  publishedBy: string;
+  yanked?: Mark;
+  deprecated?: Mark;
+}
+
+export type DefinitionMediaType = 'application/yaml' | 'application/json';
+
+export interface ReleaseRecord extends ReleaseSummary, FunctionName {
+  mediaType: DefinitionMediaType;
+  /** Normal form. */
+  definition: FunctionDefinition;
+  /** Digest of the README's exact bytes. */
+  readme?: Digest;
+}
+
+/** A function with all its releases, the newest first by precedence. */
+export interface FunctionRecord extends FunctionName {
+  /** Grows with every change; a change planned on another revision is refused. */
+  revision: number;
+  releases: ReleaseSummary[];
+}
+
+/** What search finds a function by, and shows of it. */
+export interface SearchDocument extends FunctionName {
+  description: string;
+  publisher: string;
+  /** The newest release that is not yanked; the newest of all where every one is. */
+  release: string;
+  versions: string[];
+  tags: string[];
+  runtimes: string[];
+  licenses: string[];
+  /** Every release is yanked. */
+  yanked: boolean;
+  /** The release above is deprecated. */
+  deprecated: boolean;
+}
+
+export type EventType =
+  | 'release.published'
+  | 'release.yanked'
+  | 'release.unyanked'
+  | 'release.deprecated'
+  | 'catalog.applied'
+  | 'catalog.cut';
+
+export interface NewEvent {
+  type: EventType;
+  at: Time;
+  by: string;
+  group?: string;
+  kind?: string;
+  release?: string;
+  digest?: Digest;
+  catalog?: string;
+  serial?: number;
+  reason?: string;
+}
+
+export interface Event extends NewEvent {
+  /** Counts all events of a registry from 1, without gaps that a reader could miss something in. */
+  sequence: number;
+}
+
+/** One change of one function: what a plan asks a store to do in one transaction. */
+export interface FunctionChange extends FunctionName {
+  /** The revision on which it was planned; 0 for a function that does not exist yet. */
+  expectedRevision: number;
+  /** A new release, or new marks on an existing one. */
+  action: 'insert' | 'update';
+  release: ReleaseRecord;
+  search: SearchDocument;
+  event: NewEvent;
+}
+
+/** Which release serves each API version of a function in a catalog, and what else there was. */
+export interface Selection extends FunctionName {
+  /** In the order of preference; empty where the catalog does not hold the function. */
+  versions: EntryVersion[];
+  shadowed: Omit<Shadowed, 'group' | 'kind'>[];
+  /** Yanked releases that would have been chosen. */
+  yanked: { release: string; source: string }[];
+}
+
+/** An entry of `krmFunctions`, rendered. */
+export interface RenderedEntry {
+  /** Digest of `yaml`. */
+  digest: Digest;
+  /** A list item at the indentation of `spec.krmFunctions`, with its line end. */
+  yaml: string;
+  /** The same entry as one line of JSON, without a line end. */
+  json: string;
+}
+
+export interface CatalogRecord {
+  name: string;
+  /** The recipe's exact text. */
+  recipe: string;
+  appliedAt: Time;
+  appliedBy: string;
+  /** Every event up to this sequence is taken into the newest snapshot. */
+  throughEvent: number;
+  newest?: SnapshotRecord;
+}
+
+export interface SnapshotRecord {
+  catalog: string;
+  serial: number;
+  previous: Digest | null;
+  digests: Record<SnapshotForm, Digest>;
+  /** Number of functions. */
+  functions: number;
+  createdAt: Time;
+}
+
+/** A function's place in a catalog, from one serial until another. */
+export interface CatalogFunction extends Selection {
+  /** Digest of the rendered entry; absent where the catalog does not hold the function. */
+  entry?: Digest;
+}
+
+/** What a cut asks a store to do in one transaction. */
+export interface CatalogCut {
+  catalog: string;
+  /** The event sequence that the catalog had been cut through when this was planned. */
+  expectedThroughEvent: number;
+  throughEvent: number;
+  /** Functions whose place changed. */
+  changed: CatalogFunction[];
+  /** New rendered entries that `changed` names. */
+  entries: RenderedEntry[];
+  /** Absent where no entry changed: then only the reports of the next snapshot do. */
+  snapshot?: SnapshotRecord;
+  event?: NewEvent;
+}
+
+export interface SearchQuery {
+  text?: string;
+  tag?: string[];
+  kind?: string[];
+  group?: string[];
+  publisher?: string[];
+  runtime?: string[];
+  license?: string[];
+  catalog?: string[];
+  /** At most 100. */
+  limit: number;
+  /** As an earlier page's `next` gave it. */
+  cursor?: string;
+}
+
+export interface FacetCount {
+  value: string;
+  count: number;
+}
+
+export interface SearchPage {
+  total: number;
+  items: SearchDocument[];
+  /** For each facet the most frequent values, each facet counted without its own filter. */
+  facets: Record<'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'catalog', FacetCount[]>;
+  next?: string;
+}
+
+export interface TokenRecord {
+  id: string;
+  name: string;
+  scopes: string[];
+  /** Globs over groups. */
+  groups: string[];
+  createdAt: Time;
+  createdBy: string;
+  expiresAt?: Time;
+  lastUsedAt?: Time;
+  revokedAt?: Time;
+}
