@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+// Tests see the sources of the workspace packages; only the command line is run as it was built.
 const conditions = ['source', 'node', 'import', 'module', 'default'];
+const report = process.env.KRMHUB_TEST_REPORT;
 
 export default defineConfig({
   resolve: { conditions },
@@ -9,5 +11,6 @@ export default defineConfig({
     include: ['{packages,apps}/*/src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
   },
 });

@@ -1,0 +1,39 @@
+import { type FunctionName, newestRelease } from '@krmhub/schema';
+import type { ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
+
+/** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
+export function newestOf<Release extends { release: string }>(releases: readonly Release[]): Release | undefined {
+  const newest = newestRelease(releases.map(({ release }) => release));
+  return releases.find(({ release }) => release === newest);
+}
+
+/**
+ * The release that stands for a function in search and on its page: the newest that is not yanked,
+ * and where every one is, the newest. Throws a RangeError for an empty list: a function has a release.
+ */
+export function shownRelease(releases: readonly ReleaseSummary[]): ReleaseSummary {
+  const shown = newestOf(releases.filter(({ yanked }) => yanked === undefined)) ?? newestOf(releases);
+  if (shown === undefined) throw new RangeError('a function without releases');
+  return shown;
+}
+
+/** What search finds the function by; `shown` is the record of `shownRelease(releases)`. */
+export function searchDocument(
+  name: FunctionName,
+  releases: readonly ReleaseSummary[],
+  shown: ReleaseRecord,
+): SearchDocument {
+  return {
+    group: name.group,
+    kind: name.kind,
+    description: shown.definition.description,
+    publisher: shown.publisher,
+    release: shown.release,
+    versions: shown.versions,
+    tags: shown.tags,
+    runtimes: shown.runtimes,
+    licenses: shown.licenses,
+    yanked: releases.every(({ yanked }) => yanked !== undefined),
+    deprecated: shown.deprecated !== undefined,
+  };
+}

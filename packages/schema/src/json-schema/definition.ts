@@ -1,0 +1,156 @@
+import type { JsonObject } from '../definition.js';
+import { ARCHITECTURES, KRM_API_VERSION, OPERATING_SYSTEMS } from '../definition.js';
+import { GROUP_PATTERN, KIND_PATTERN, MAX_GROUP_LENGTH, VERSION_PATTERN } from '../gvk.js';
+
+/** JSON Schemas (draft-07) of the documents in normal form, for the shape check and for editors. */
+
+const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
+
+const text = (description: string, more: JsonObject = {}): JsonObject => ({
+  type: 'string',
+  minLength: 1,
+  description,
+  ...more,
+});
+const flag = (description: string): JsonObject => ({ type: 'boolean', description });
+const texts = (description: string, more: JsonObject = {}): JsonObject => ({
+  type: 'array',
+  items: { type: 'string', minLength: 1 },
+  description,
+  ...more,
+});
+/** A closed object; `required` names those of `properties` that cannot be left out. */
+const object = (description: string, required: string[], properties: JsonObject): JsonObject => ({
+  type: 'object',
+  description,
+  ...(required.length === 0 ? {} : { required }),
+  properties,
+  additionalProperties: false,
+});
+
+const SHA256 = '^[a-f0-9]{64}$';
+
+const container = object('The function as a container image.', ['image'], {
+  image: text('The image with its registry, such as `ghcr.io/acme/set-labels:v1.2.3`.'),
+  sha256: text('The digest of the image: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
+  requireNetwork: flag('The function needs the network.'),
+  requireStorageMount: flag('The function needs files of the host mounted.'),
+});
+
+const platform = object('The program for one platform.', ['bin', 'os', 'arch', 'uri', 'sha256'], {
+  bin: text('The path of the program inside what `uri` gives.'),
+  os: text('The operating system.', { enum: [...OPERATING_SYSTEMS] }),
+  arch: text('The processor architecture.', { enum: [...ARCHITECTURES] }),
+  uri: text('Where to download the program from.', { pattern: '^https://' }),
+  sha256: text('The digest of what `uri` gives: 64 lower-case hexadecimal digits.', { pattern: SHA256 }),
+});
+
+const runtime: JsonObject = {
+  ...object('How to run the function; at least one runtime.', [], {
+    container,
+    exec: object('The function as a program of the host.', ['platforms'], {
+      platforms: { type: 'array', minItems: 1, items: platform, description: 'One program per platform.' },
+    }),
+    starlark: text('An https, git or oci reference to a Starlark script.'),
+  }),
+  minProperties: 1,
+};
+
+const version = object(
+  'One API version of the functionConfig.',
+  ['name', 'schema', 'idempotent', 'runtime', 'usage', 'examples', 'license'],
+  {
+    name: text('The API version of the functionConfig, such as `v1` or `v1beta1`.', {
+      pattern: VERSION_PATTERN.source,
+    }),
+    schema: object('The schema of the functionConfig.', ['openAPIV3Schema'], {
+      openAPIV3Schema: {
+        type: 'object',
+        description: 'A structural OpenAPI v3 schema, as in a CustomResourceDefinition.',
+      },
+    }),
+    idempotent: flag('Running the function twice gives what running it once gives.'),
+    runtime,
+    usage: text('The URL of a document that says how to use the function.'),
+    examples: texts('URLs of documents with one example each; at least one.', { minItems: 1 }),
+    license: text('The licence of the function: an SPDX expression such as `Apache-2.0`.'),
+    maintainers: texts('Overrides the maintainers of the definition for this API version.'),
+    configMap: flag('The function also takes a ConfigMap as functionConfig.'),
+  },
+);
+
+/** The `spec` of a KRMFunctionDefinition, and an entry of a catalog's `krmFunctions`. */
+export const definitionSpecJsonSchema: JsonObject = object(
+  'What the function is and how to run it.',
+  ['group', 'names', 'description', 'publisher', 'versions'],
+  {
+    group: text('The API group of the functionConfig: a DNS name.', {
+      pattern: GROUP_PATTERN.source,
+      maxLength: MAX_GROUP_LENGTH,
+    }),
+    names: object('The names of the functionConfig.', ['kind'], {
+      kind: text('The kind of the functionConfig, in PascalCase.', { pattern: KIND_PATTERN.source }),
+    }),
+    description: text('What the function does, in one line.'),
+    publisher: text('The person or organisation that owns the function.'),
+    versions: {
+      type: 'array',
+      minItems: 1,
+      items: version,
+      description: 'The API versions of the functionConfig; at least one.',
+    },
+    home: text('The URL of the home page.'),
+    maintainers: texts('Who maintains the function.'),
+    tags: texts('Words to find the function by, such as `mutator` or `validator`.'),
+  },
+);
+
+const metadata: JsonObject = {
+  type: 'object',
+  description: 'Name, labels and annotations of this document.',
+  properties: {
+    name: { type: 'string' },
+    labels: { type: 'object', additionalProperties: { type: 'string' } },
+    annotations: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+};
+
+function document(kind: string, title: string, metadataRequired: boolean, spec: JsonObject): JsonObject {
+  return {
+    $schema: DRAFT_07,
+    title,
+    type: 'object',
+    required: ['apiVersion', 'kind', ...(metadataRequired ? ['metadata'] : []), 'spec'],
+    properties: {
+      apiVersion: { const: KRM_API_VERSION },
+      kind: { const: kind },
+      metadata: metadataRequired ? { ...metadata, required: ['name'] } : metadata,
+      spec,
+    },
+    additionalProperties: false,
+  };
+}
+
+/** JSON Schema of a KRMFunctionDefinition document. */
+export const definitionJsonSchema: JsonObject = document(
+  'KRMFunctionDefinition',
+  'The definition of a KRM function',
+  false,
+  definitionSpecJsonSchema,
+);
+
+/** JSON Schema of a catalog document; the KEP's prose says `Catalog`, its schema `KRMFunctionCatalog`. */
+export function catalogJsonSchema(kind: 'Catalog' | 'KRMFunctionCatalog'): JsonObject {
+  return document(
+    kind,
+    'A catalog of KRM functions',
+    true,
+    object('The functions.', ['krmFunctions'], {
+      krmFunctions: {
+        type: 'array',
+        items: definitionSpecJsonSchema,
+        description: 'Where a function stands twice, the first wins.',
+      },
+    }),
+  );
+}

@@ -1,0 +1,67 @@
+import type { Diagnostic, Path } from '../diagnostic.js';
+import { formatPath } from '../diagnostic.js';
+import type { Draft, Target } from '../draft.js';
+import type { LintRule, RuleCode } from './codes.js';
+import { LINT_RULES } from './codes.js';
+
+/** `registry`: what this registry takes. `kep`: what KEP-2906 says to the letter. */
+export const LINT_PROFILES = ['registry', 'kep'] as const;
+export type LintProfile = (typeof LINT_PROFILES)[number];
+
+/** Tells of one problem; `path` is relative to the draft's `spec`, in the normal form. */
+export type Report = (
+  code: RuleCode,
+  path: Path,
+  message: string,
+  options?: { hint?: string; target?: Target },
+) => void;
+
+/** Looks at one definition. Never throws: any field may be missing or of another type. */
+export type Rule = (draft: Draft, report: Report) => void;
+
+const MAX_MESSAGE_LENGTH = 500;
+/** Of one definition: enough for every reader, and a bound on what a hostile one costs. */
+const MAX_REPORTS = 1_000;
+
+/** Runs rules over a draft and gives what they tell, with positions and the severities of the profile. */
+export function runRules(rules: readonly Rule[], draft: Draft, profile: LintProfile): Diagnostic[] {
+  const diagnostics: Diagnostic[] = [];
+  const report: Report = (code, path, message, options = {}) => {
+    const severity = severityOf(code, profile);
+    if (severity === 'off' || (diagnostics.length >= MAX_REPORTS && severity !== 'error')) return;
+    if (diagnostics.length >= 2 * MAX_REPORTS) return;
+    const location = draft.locate(path, options.target);
+    diagnostics.push({
+      code,
+      severity,
+      message: printable(message),
+      file: draft.file,
+      path: formatPath(location.path),
+      ...(location.range === undefined ? {} : { range: location.range }),
+      ...(options.hint === undefined ? {} : { hint: printable(options.hint) }),
+    });
+  };
+  for (const rule of rules) rule(draft, report);
+  return diagnostics;
+}
+
+function severityOf(code: RuleCode, profile: LintProfile): LintRule['severity'] {
+  const rule: LintRule = LINT_RULES[code];
+  return profile === 'kep' ? (rule.kep ?? rule.severity) : rule.severity;
+}
+
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu;
+
+/** Messages quote documents, so what could rewrite a terminal is shown as its code. */
+function printable(message: string): string {
+  const short = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : message;
+  return short.replace(
+    UNPRINTABLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** A text of the document for use in a message. */
+export function quote(text: string): string {
+  return `"${text.length > 80 ? `${text.slice(0, 79)}…` : text}"`;
+}

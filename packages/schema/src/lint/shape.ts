@@ -1,0 +1,116 @@
+import type { JsonObject, JsonValue } from '../definition.js';
+import type { Path } from '../diagnostic.js';
+import { definitionSpecJsonSchema } from '../json-schema/definition.js';
+import { field, isObject, listField, objectField, textField } from './json-access.js';
+import type { Report, Rule } from './rule.js';
+import { quote } from './rule.js';
+import { suggest } from './suggest.js';
+
+/**
+ * Fields, types, fixed values and empty lists, read from the JSON Schema of the definition.
+ * Walking it here, and not in a validator, gives one message in plain words for each problem.
+ * Patterns are left to the rules that can say what is wrong with a name.
+ */
+export const shape: Rule = (draft, report) => check(draft.spec, definitionSpecJsonSchema, [], report);
+
+function check(value: JsonValue, schema: JsonObject, path: Path, report: Report): void {
+  const type = textField(schema, 'type') ?? 'object';
+  const label = labelOf(path);
+  if (typeOf(value) !== type) {
+    report('shape/wrong-type', path, `${label} must be ${TYPE_WORDS[type]}, not ${describe(value)}`, {
+      ...hintOf(schema),
+    });
+    return;
+  }
+  if (typeof value === 'string') checkText(value, schema, path, report);
+  if (Array.isArray(value)) {
+    if (value.length === 0 && field(schema, 'minItems') === 1) {
+      report('shape/empty', path, `${label} is empty`, hintOf(schema));
+    }
+    const items = objectField(schema, 'items');
+    if (items !== undefined) value.forEach((item, index) => check(item, items, [...path, index], report));
+  }
+  const properties = objectField(schema, 'properties');
+  if (isObject(value) && properties !== undefined) checkFields(value, schema, properties, path, report);
+}
+
+function checkText(value: string, schema: JsonObject, path: Path, report: Report): void {
+  if (value.trim() === '' && field(schema, 'minLength') === 1) {
+    report('shape/empty', path, `${labelOf(path)} is empty`, hintOf(schema));
+    return;
+  }
+  const allowed = field(schema, 'enum');
+  if (!Array.isArray(allowed) || allowed.includes(value)) return;
+  const names = allowed.filter((name) => typeof name === 'string');
+  const near = suggest(value, names);
+  const message = `${labelOf(path)} is ${quote(value)}, and must be one of ${names.join(', ')}`;
+  report('shape/unknown-value', path, message, near === undefined ? {} : { hint: `did you mean ${near}?` });
+}
+
+function checkFields(
+  value: JsonObject,
+  schema: JsonObject,
+  properties: JsonObject,
+  path: Path,
+  report: Report,
+): void {
+  for (const name of listField(schema, 'required')) {
+    if (typeof name !== 'string' || !isMissing(value, name)) continue;
+    const at = [...path, name];
+    const message = Object.hasOwn(value, name) ? `${labelOf(at)} has no value` : `${labelOf(at)} is missing`;
+    report('shape/missing-field', at, message, { ...hintOf(field(properties, name)), target: 'key' });
+  }
+  for (const name of Object.keys(value)) {
+    const at = [...path, name];
+    const known = objectField(properties, name);
+    if (known !== undefined) {
+      // A key without a value is told as missing, where the field is required.
+      if (value[name] !== null || !listField(schema, 'required').includes(name)) {
+        check(value[name]!, known, at, report);
+      }
+      continue;
+    }
+    const names = Object.keys(properties);
+    const near = suggest(name, names);
+    const where = path.length === 0 ? 'a function definition' : labelOf(path);
+    report('shape/unknown-field', at, `${where} has no field ${quote(name)}`, {
+      hint: near === undefined ? `known fields: ${names.join(', ')}` : `did you mean ${near}?`,
+      target: 'key',
+    });
+  }
+}
+
+function isMissing(value: JsonObject, name: string): boolean {
+  return !Object.hasOwn(value, name) || value[name] === null;
+}
+
+/** The last names of a path: `runtime.container`, `examples[0]`. */
+function labelOf(path: Path): string {
+  if (path.length === 0) return 'the definition';
+  const last = path.at(-1)!;
+  return typeof last === 'number' ? `\`${path.at(-2)}[${last}]\`` : `\`${last}\``;
+}
+
+function hintOf(schema: JsonValue | undefined): { hint?: string } {
+  const description = textField(schema, 'description');
+  return description === undefined ? {} : { hint: description };
+}
+
+const TYPE_WORDS: Record<string, string> = {
+  string: 'a text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a mapping',
+};
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function describe(value: JsonValue): string {
+  if (value === null) return 'empty';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  return typeof value === 'string' ? `the text ${quote(value)}` : `the ${typeof value} ${String(value)}`;
+}

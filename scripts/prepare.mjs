@@ -1,0 +1,44 @@
+// Makes a checkout runnable: installs the locked dependencies where they are missing or other ones
+// are there, then builds what changed. `npm start`, `npm test` and `npm run demo` begin with it.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const stamp = path.join(root, 'node_modules/.cache/krmhub-installed');
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 17)) {
+  console.error(`krmhub needs Node.js 20.17 or later; this is ${process.version}.`);
+  process.exit(1);
+}
+
+// The compiled SQLite binding belongs to one Node version, so that is part of what is installed.
+const wanted = createHash('sha256')
+  .update(readFileSync(path.join(root, 'package-lock.json')))
+  .update(process.versions.modules)
+  .digest('hex');
+if (read(stamp) !== wanted) {
+  console.error('Installing dependencies …');
+  run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  mkdirSync(path.dirname(stamp), { recursive: true });
+  writeFileSync(stamp, wanted);
+}
+console.error('Building …');
+run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b']);
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function run(command, args) {
+  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+  if (error) console.error(`${command}: ${error.message}`);
+  if (status !== 0) process.exit(status ?? 1);
+}

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Starts what users start, as they start it: the built command line in processes of its own. */
+export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+export const fixtures = path.join(root, 'test/fixtures');
+/** Real documents of other projects; beside the checkout where somebody put them, never part of it. */
+export const sharedData = path.join(path.dirname(root), 'shared/data');
+const command = path.join(root, 'apps/cli/bin/krmhub.js');
+
+export interface Finished {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  stdin?: string;
+}
+
+/** The tests' environment without what could leak into a command: another registry, token or login. */
+export function cleanEnvironment(home: string, extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('KRMHUB_') && !name.startsWith('XDG_'));
+  return { ...Object.fromEntries(kept), HOME: home, NO_COLOR: '1', ...extra };
+}
+
+export async function krmhub(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = spawn(process.execPath, [command, ...args], {
+    cwd: options.cwd ?? root,
+    env: cleanEnvironment(options.cwd ?? tmpdir(), options.env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  child.stdin.on('error', () => undefined).end(options.stdin ?? '');
+  const [code] = await once(child, 'close');
+  return { code, stdout, stderr };
+}
+
+export interface RunningRegistry {
+  url: string;
+  data: string;
+  /** The first admin token. */
+  token: string;
+  /** The environment in which commands talk to this registry as its administrator. */
+  env: Record<string, string>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** `krmhub serve` on a free port of the loopback interface. */
+export async function startRegistry(data: string): Promise<RunningRegistry> {
+  const child = spawn(process.execPath, [command, 'serve', '--host', '127.0.0.1', '--port', '0', '--data', data], {
+    cwd: root,
+    env: cleanEnvironment(tmpdir()),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'close') as Promise<[number | null]>;
+  let output = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (text: string) => {
+      output += text;
+      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
+      if (address) resolve(address[0]);
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+    exited.then(([code]) => reject(new Error(`the registry ended with ${code} before it listened:\n${output}`)));
+  });
+  const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
+  return {
+    url,
+    data,
+    token,
+    env: { KRMHUB_REGISTRY: url, KRMHUB_TOKEN: token },
+    stop: async (signal = 'SIGTERM') => {
+      child.kill(signal);
+      const [code] = await exited;
+      return code;
+    },
+  };
+}
+
+export function temporaryFolder(): { folder: string; remove(): void } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-test-'));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
