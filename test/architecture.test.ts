@@ -22,14 +22,18 @@ const rooms: Record<string, Room> = {
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'apps/registry': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api'], pure: false },
-  'apps/cli': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/registry'], pure: false },
+  'apps/cli': {
+    below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/registry'],
+    pure: false,
+  },
 };
 
 /** The one edge between apps: `krmhub serve` runs the registry. */
 const registryImporters = ['apps/cli/src/commands/serve.ts'];
 /** The only files that touch the process: its arguments, environment, streams, signals and exit code. */
 const processFiles = ['apps/cli/src/main.ts', 'apps/registry/src/main.ts'];
-const impure = /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|fetch\(|process\.)/;
+const impure =
+  /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|fetch\(|process\.)/;
 const forbiddenNames = /^(utils?|helpers?|common|managers?)\b/;
 const maximumLines = 400;
 
@@ -54,7 +58,8 @@ function sourceFiles(): SourceFile[] {
 }
 
 function importsOf(text: string): string[] {
-  const statements = /(?:^|[;\n])\s*(?:import|export)\b[^'";]*?from\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
+  const statements =
+    /(?:^|[;\n])\s*(?:import|export)\b[^'";]*?from\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
   return [...text.matchAll(statements)].map((match) => match[1] ?? match[2]!);
 }
 
@@ -67,7 +72,10 @@ function isBuiltin(specifier: string): boolean {
   return specifier.startsWith('node:') || builtinModules.includes(specifier);
 }
 
-function manifest(room: string): { dependencies?: Record<string, string>; devDependencies?: Record<string, string> } {
+function manifest(room: string): {
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+} {
   return JSON.parse(readFileSync(path.join(root, room, 'package.json'), 'utf8'));
 }
 
@@ -85,12 +93,9 @@ const production = files.filter(({ test }) => !test);
 describe('architecture', () => {
   it('reads the sources', () => {
     for (const room of Object.keys(rooms)) expect(production.some((file) => file.room === room)).toBe(true);
-    expect(importsOf("import a from 'a';\nexport * from './b.js';\nconst c = await import('c');\nimport 'd';")).toEqual([
-      'a',
-      './b.js',
-      'c',
-      'd',
-    ]);
+    expect(
+      importsOf("import a from 'a';\nexport * from './b.js';\nconst c = await import('c');\nimport 'd';"),
+    ).toEqual(['a', './b.js', 'c', 'd']);
   });
 
   it('stands on lower floors only', () => {
@@ -114,7 +119,10 @@ describe('architecture', () => {
   });
 
   it('has one edge between the apps', () => {
-    const importers = production.filter(({ room, imports }) => room === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'));
+    const importers = production.filter(
+      ({ room, imports }) =>
+        room === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'),
+    );
     expect(importers.map(({ file }) => file)).toEqual(registryImporters);
   });
 
@@ -133,8 +141,12 @@ describe('architecture', () => {
   it('names in its project references what its package.json names', () => {
     for (const room of Object.keys(rooms)) {
       const config = JSON.parse(readFileSync(path.join(root, room, 'tsconfig.json'), 'utf8'));
-      const referenced = config.references.map(({ path: folder }: { path: string }) => `@krmhub/${path.basename(folder)}`);
-      const declared = Object.keys(manifest(room).dependencies ?? {}).filter((name) => name.startsWith('@krmhub/'));
+      const referenced = config.references.map(
+        ({ path: folder }: { path: string }) => `@krmhub/${path.basename(folder)}`,
+      );
+      const declared = Object.keys(manifest(room).dependencies ?? {}).filter((name) =>
+        name.startsWith('@krmhub/'),
+      );
       expect([room, referenced.sort()]).toEqual([room, declared.sort()]);
     }
   });
@@ -143,7 +155,9 @@ describe('architecture', () => {
     const breaches = production
       .filter(({ room }) => rooms[room]!.pure)
       .flatMap(({ file, text, imports }) => [
-        ...imports.filter((specifier) => isBuiltin(specifier) && specifier !== 'node:crypto').map((specifier) => `${file} imports ${specifier}`),
+        ...imports
+          .filter((specifier) => isBuiltin(specifier) && specifier !== 'node:crypto')
+          .map((specifier) => `${file} imports ${specifier}`),
         ...(impure.exec(codeOf(text)) ?? []).slice(0, 1).map((what) => `${file} uses ${what}`),
       ]);
     expect(breaches).toEqual([]);
@@ -151,7 +165,11 @@ describe('architecture', () => {
 
   it('touches the process in the entry points only', () => {
     const breaches = production
-      .filter(({ file, text, imports }) => !processFiles.includes(file) && (/\bprocess\./.test(codeOf(text)) || imports.includes('node:process')))
+      .filter(
+        ({ file, text, imports }) =>
+          !processFiles.includes(file) &&
+          (/\bprocess\./.test(codeOf(text)) || imports.includes('node:process')),
+      )
       .map(({ file }) => file);
     expect(breaches).toEqual([]);
   });

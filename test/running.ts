@@ -26,7 +26,9 @@ export interface RunOptions {
 
 /** The tests' environment without what could leak into a command: another registry, token or login. */
 export function cleanEnvironment(home: string, extra: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('KRMHUB_') && !name.startsWith('XDG_'));
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('KRMHUB_') && !name.startsWith('XDG_'),
+  );
   return { ...Object.fromEntries(kept), HOME: home, NO_COLOR: '1', ...extra };
 }
 
@@ -61,11 +63,15 @@ export interface RunningRegistry {
 
 /** `krmhub serve` on a free port of the loopback interface. */
 export async function startRegistry(data: string): Promise<RunningRegistry> {
-  const child = spawn(process.execPath, [command, 'serve', '--host', '127.0.0.1', '--port', '0', '--data', data], {
-    cwd: root,
-    env: cleanEnvironment(tmpdir()),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [command, 'serve', '--host', '127.0.0.1', '--port', '0', '--data', data],
+    {
+      cwd: root,
+      env: cleanEnvironment(tmpdir()),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const exited = once(child, 'close') as Promise<[number | null]>;
   let output = '';
   const url = await new Promise<string>((resolve, reject) => {
@@ -76,7 +82,9 @@ export async function startRegistry(data: string): Promise<RunningRegistry> {
     };
     child.stdout.setEncoding('utf8').on('data', read);
     child.stderr.setEncoding('utf8').on('data', read);
-    exited.then(([code]) => reject(new Error(`the registry ended with ${code} before it listened:\n${output}`)));
+    exited.then(([code]) =>
+      reject(new Error(`the registry ended with ${code} before it listened:\n${output}`)),
+    );
   });
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
   return {

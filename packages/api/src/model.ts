@@ -55,7 +55,9 @@ export const ReleaseSummary = z
 export const Release = ReleaseSummary.extend({
   group: z.string(),
   kind: z.string(),
-  definition: z.looseObject({}).openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
+  definition: z
+    .looseObject({})
+    .openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
 }).openapi('Release');
 
@@ -63,7 +65,9 @@ export const FunctionDetail = z
   .object({
     group: z.string(),
     kind: z.string(),
-    newest: Release.openapi({ description: 'The newest release that is not yanked; the newest of all where every one is' }),
+    newest: Release.openapi({
+      description: 'The newest release that is not yanked; the newest of all where every one is',
+    }),
     releases: z.array(ReleaseSummary).openapi({ description: 'Newest first, by SemVer precedence' }),
     catalogs: z.array(z.string()).openapi({ description: 'Catalogs whose newest snapshot has the function' }),
   })
@@ -94,7 +98,15 @@ export const SearchResult = z
     total: z.number().int(),
     items: z.array(SearchItem),
     facets: z
-      .object({ tag: Facet, kind: Facet, group: Facet, publisher: Facet, runtime: Facet, license: Facet, catalog: Facet })
+      .object({
+        tag: Facet,
+        kind: Facet,
+        group: Facet,
+        publisher: Facet,
+        runtime: Facet,
+        license: Facet,
+        catalog: Facet,
+      })
       .openapi({ description: 'The most frequent values; each counted without its own filter' }),
     next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
   })
@@ -170,7 +182,11 @@ export const SnapshotList = z
   .openapi('SnapshotList', { description: 'Newest first' });
 
 export const ApplyResult = z
-  .object({ outcome: z.enum(['created', 'changed', 'unchanged']), catalog: CatalogDetail, diagnostics: z.array(Diagnostic) })
+  .object({
+    outcome: z.enum(['created', 'changed', 'unchanged']),
+    catalog: CatalogDetail,
+    diagnostics: z.array(Diagnostic),
+  })
   .openapi('ApplyResult');
 
 export const TOKEN_SCOPES = ['publish', 'yank', 'admin'] as const;
@@ -180,7 +196,9 @@ export const Token = z
     id: z.string(),
     name: z.string(),
     scopes: z.array(z.enum(TOKEN_SCOPES)),
-    groups: z.array(z.string()).openapi({ description: 'Globs over groups, such as `*.example.com`; `*` is every group' }),
+    groups: z
+      .array(z.string())
+      .openapi({ description: 'Globs over groups, such as `*.example.com`; `*` is every group' }),
     createdAt: Time,
     createdBy: z.string(),
     expiresAt: Time.optional(),
@@ -204,6 +222,22 @@ export const CreatedToken = Token.extend({
 
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 
+export const Health = z.object({ status: z.literal('ok') }).openapi('Health');
+
+export const READINESS_CHECKS = ['store', 'blobs', 'catalogs'] as const;
+export const Readiness = z
+  .object({
+    status: z.enum(['ok', 'failing']),
+    checks: z.array(
+      z.object({
+        name: z.enum(READINESS_CHECKS),
+        status: z.enum(['ok', 'failing']),
+        detail: z.string().optional().openapi({ description: 'What is wrong' }),
+      }),
+    ),
+  })
+  .openapi('Readiness');
+
 export type Diagnostic = z.infer<typeof Diagnostic>;
 export type Problem = z.infer<typeof Problem>;
 export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
@@ -226,3 +260,4 @@ export type CreateTokenRequest = z.input<typeof CreateTokenRequest>;
 export type CreatedToken = z.infer<typeof CreatedToken>;
 export type EventType = (typeof EVENT_TYPES)[number];
 export type FacetName = (typeof FACET_NAMES)[number];
+export type Readiness = z.infer<typeof Readiness>;

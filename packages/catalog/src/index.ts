@@ -4,6 +4,7 @@ export * from './newest.js';
 export * from './plan-mark.js';
 export * from './plan-publish.js';
 export * from './ports.js';
+export * from './publish-codes.js';
 export * from './read-recipe.js';
 export * from './recipe.js';
 export * from './records.js';

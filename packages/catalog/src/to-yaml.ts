@@ -1,39 +1,140 @@
-import type { JsonValue } from '@krmhub/schema';
+import type { JsonObject, JsonValue } from '@krmhub/schema';
 
-/**
- * Plain data as YAML whose bytes depend on nothing but the data. A scalar stands plain only where every
- * reader, of YAML 1.1 or 1.2, gives back that string; anything else is a double-quoted JSON string.
+/*
+ * Plain data as YAML whose bytes depend on nothing but the data. A scalar stands plain or as a literal
+ * block only where every reader, of YAML 1.1 or 1.2, gives back that string; else it is double-quoted.
  */
 
-/** A mapping's key longer than this needs `? `: readers stop looking for its colon after 1,024 characters. */
+/** Readers stop looking for the colon of a simple key after 1,024 characters (YAML 1.2, "7.4.2. Flow Mappings"). */
 const MAX_SIMPLE_KEY_LENGTH = 900;
 
-/** Words that some reader takes for a boolean, null or number (YAML 1.1 "Language-Independent Types"). */
+/** Words that some reader takes for a boolean, null or number. */
 const AMBIGUOUS_WORD = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|infinity)$/i;
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9._/-]*$/;
-const PLAIN_VALUE = /^[A-Za-z][A-Za-z0-9 ._/:@+=(),;'-]*$/;
+const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 ._/:@+=(),;'-]*$/;
 /** Controls, invisible and direction-changing characters, and what YAML calls not printable. */
-const ESCAPED = /["\\\x00-\x1f\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff]/g;
-const SHORT_ESCAPES: Record<string, string> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+const NOT_PRINTABLE = /[\x00-\x1f\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff]/;
+const ESCAPED = new RegExp(`["\\\\]|${NOT_PRINTABLE.source}`, 'g');
+const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
-/** Of a literal block: begins with a printable, has no line that ends in a space, and at most one line end last. */
-const LITERAL = /^[^\s](?:.*[^\s])?(?:\n+(?:.*[^\s]))*\n?$/;
 
 /**
- * A YAML document with a line end. Throws a TypeError for what YAML cannot say the same to every reader:
- * an unpaired surrogate, NaN or an infinity.
+ * The value as a YAML document with a line end. Throws a TypeError for what not every reader can be told:
+ * a string with an unpaired surrogate, NaN and infinities.
  */
 export function toYaml(value: JsonValue): string {
-  if (isBlock(value)) return blockLines(value, '').join('');
-  return `${typeof value === 'string' ? string(value) : flow(value)}\n`;
+  const lines: string[] = [];
+  if (isBlock(value)) writeBlock(value, '', '', lines);
+  else lines.push(typeof value === 'string' ? quoted(value) : scalar(value, ''), '\n');
+  return lines.join('');
 }
 
-/** Whether every reader of YAML and JSON can be given the string. */
+/** The value as an item of a block sequence whose dash stands after `indent` spaces, with its line end. */
+export function toYamlItem(value: JsonValue, indent: number): string {
+  const lines: string[] = [];
+  writeBlock([value], ' '.repeat(indent), ' '.repeat(indent), lines);
+  return lines.join('');
+}
+
+/** Whether a string can be written for every reader: it has no unpaired surrogate. */
 export function isWritable(text: string): boolean {
   return !LONE_SURROGATE.test(text);
 }
 
-/** The value as an item of a block sequence whose dashes stand after `indent` spaces, with its line end. */
-export function toYamlItem(value: JsonValue, indent: number): string {
-  return blockLines([value], ' '.repeat(indent)).join('');
+/** `first` stands before the first line, which may follow a dash; `indent` before the others. */
+function writeBlock(value: JsonValue[] | JsonObject, indent: string, first: string, lines: string[]): void {
+  let prefix = first;
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (isBlock(item)) writeBlock(item, `${indent}  `, `${prefix}- `, lines);
+      else lines.push(`${prefix}- ${scalar(item, indent)}\n`);
+      prefix = indent;
+    }
+    return;
+  }
+  for (const [name, item] of Object.entries(value)) {
+    const written = key(name);
+    const simple = written.length <= MAX_SIMPLE_KEY_LENGTH;
+    const head = simple ? `${prefix}${written}:` : `${prefix}? ${written}\n${indent}:`;
+    if (isBlock(item)) {
+      // As Kubernetes tools write it, a list stands at the indentation of its key.
+      const inner = Array.isArray(item) && simple ? indent : `${indent}  `;
+      lines.push(`${head}\n`);
+      writeBlock(item, inner, inner, lines);
+    } else {
+      lines.push(`${head} ${scalar(item, indent)}\n`);
+    }
+    prefix = indent;
+  }
+}
+
+function isBlock(value: JsonValue): value is JsonValue[] | JsonObject {
+  if (value === null || typeof value !== 'object') return false;
+  return Array.isArray(value) ? value.length > 0 : Object.keys(value).length > 0;
+}
+
+/** Anything but a filled collection. `indent` is that of the mapping or sequence around it. */
+function scalar(value: JsonValue, indent: string): string {
+  if (value === null) return 'null';
+  if (typeof value === 'string') return text(value, indent);
+  if (typeof value === 'number') return number(value);
+  if (typeof value === 'boolean') return String(value);
+  return Array.isArray(value) ? '[]' : '{}';
+}
+
+function number(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError(`${value} cannot be written`);
+  // JSON has no negative zero. YAML 1.1 wants a point in a number with an exponent.
+  const written = String(value === 0 ? 0 : value);
+  return /^-?\d+e/.test(written) ? written.replace('e', '.0e') : written;
+}
+
+function key(name: string): string {
+  return PLAIN_KEY.test(name) && !AMBIGUOUS_WORD.test(name) ? name : quoted(name);
+}
+
+function text(value: string, indent: string): string {
+  if (isPlain(value)) return value;
+  return isLiteral(value) ? literal(value, `${indent}  `) : quoted(value);
+}
+
+function isPlain(value: string): boolean {
+  return (
+    PLAIN_TEXT.test(value) &&
+    !AMBIGUOUS_WORD.test(value) &&
+    !value.includes(': ') &&
+    !value.endsWith(':') &&
+    !value.endsWith(' ')
+  );
+}
+
+function quoted(value: string): string {
+  if (!isWritable(value)) throw new TypeError('a string with an unpaired surrogate cannot be written');
+  const escape = (character: string) =>
+    SHORT_ESCAPES.get(character) ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `"${value.replace(ESCAPED, escape)}"`;
+}
+
+/** Several lines that a literal block keeps exactly: no line ends in a space, and at most one line end is last. */
+function isLiteral(value: string): boolean {
+  if (!value.includes('\n') || !isWritable(value)) return false;
+  const lines = withoutLastLineEnd(value).split('\n');
+  if (/^(\s|$)/.test(lines[0]!) || lines.at(-1) === '') return false;
+  return lines.every((line) => !/\s$/.test(line) && !NOT_PRINTABLE.test(line));
+}
+
+function literal(value: string, indent: string): string {
+  const lines = withoutLastLineEnd(value).split('\n');
+  const body = lines.map((line) => (line === '' ? '' : indent + line)).join('\n');
+  return `${value.endsWith('\n') ? '|' : '|-'}\n${body}`;
+}
+
+function withoutLastLineEnd(value: string): string {
+  return value.endsWith('\n') ? value.slice(0, -1) : value;
 }

@@ -1,5 +1,5 @@
 /** Kubernetes version priority (apimachinery, "Version priority"): GA before beta before alpha, then higher first, then the rest by name. */
-const KUBERNETES_VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+export const KUBERNETES_VERSION_PATTERN = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
 
 /** For sorting API versions, the most preferred first: v2, v1, v1beta2, v1beta1, v1alpha1, others by name. */
 export function compareApiVersions(a: string, b: string): number {
@@ -16,7 +16,7 @@ export function compareApiVersions(a: string, b: string): number {
 }
 
 function rank(version: string): [stability: number, major: number, minor: number] | undefined {
-  const match = KUBERNETES_VERSION.exec(version);
+  const match = KUBERNETES_VERSION_PATTERN.exec(version);
   if (match === null) return undefined;
   const stability = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
   return [stability, Number(match[1]), Number(match[3] ?? 0)];

@@ -1,0 +1,212 @@
+import type { FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { ShapeOf } from './answer-shape.js';
+import type * as model from './model.js';
+
+/** The shapes of the answers in model.ts; the compiler holds them to its types. */
+
+const MARK: ShapeOf<NonNullable<model.ReleaseSummary['yanked']>> = {
+  at: 'string',
+  by: 'string',
+  reason: 'string',
+};
+
+const RELEASE_SUMMARY: ShapeOf<model.ReleaseSummary> = {
+  release: 'string',
+  digest: 'string',
+  size: 'number',
+  versions: ['string'],
+  publishedAt: 'string',
+  publishedBy: 'string',
+  'yanked?': MARK,
+  'deprecated?': MARK,
+};
+
+const DEFINITION: ShapeOf<FunctionDefinition> = {
+  group: 'string',
+  names: { kind: 'string' },
+  description: 'string',
+  publisher: 'string',
+  versions: [
+    {
+      name: 'string',
+      schema: { openAPIV3Schema: 'object' },
+      idempotent: 'boolean',
+      runtime: {
+        'container?': {
+          image: 'string',
+          'sha256?': 'string',
+          'requireNetwork?': 'boolean',
+          'requireStorageMount?': 'boolean',
+        },
+        'exec?': {
+          platforms: [{ bin: 'string', os: 'string', arch: 'string', uri: 'string', sha256: 'string' }],
+        },
+        'starlark?': 'string',
+      },
+      usage: 'string',
+      examples: ['string'],
+      license: 'string',
+      'maintainers?': ['string'],
+      'configMap?': 'boolean',
+    },
+  ],
+  'home?': 'string',
+  'maintainers?': ['string'],
+  'tags?': ['string'],
+};
+
+type ReleaseAnswer = Omit<model.Release, 'definition'> & { definition: FunctionDefinition };
+
+export const RELEASE: ShapeOf<ReleaseAnswer> = {
+  ...RELEASE_SUMMARY,
+  group: 'string',
+  kind: 'string',
+  definition: DEFINITION,
+  readme: 'boolean',
+};
+
+export const FUNCTION: ShapeOf<Omit<model.FunctionDetail, 'newest'> & { newest: ReleaseAnswer }> = {
+  group: 'string',
+  kind: 'string',
+  newest: RELEASE,
+  releases: [RELEASE_SUMMARY],
+  catalogs: ['string'],
+};
+
+const FACET: ShapeOf<model.SearchResult['facets']['tag']> = [{ value: 'string', count: 'number' }];
+
+export const SEARCH_RESULT: ShapeOf<model.SearchResult> = {
+  total: 'number',
+  items: [
+    {
+      group: 'string',
+      kind: 'string',
+      description: 'string',
+      publisher: 'string',
+      release: 'string',
+      versions: ['string'],
+      tags: ['string'],
+      runtimes: ['string'],
+      license: 'string',
+      signedBy: ['string'],
+      yanked: 'boolean',
+      deprecated: 'boolean',
+    },
+  ],
+  facets: {
+    tag: FACET,
+    kind: FACET,
+    group: FACET,
+    publisher: FACET,
+    runtime: FACET,
+    license: FACET,
+    catalog: FACET,
+  },
+  'next?': 'string',
+};
+
+const DIAGNOSTICS: ShapeOf<model.Diagnostic[]> = [
+  {
+    code: 'string',
+    severity: 'string',
+    message: 'string',
+    file: 'string',
+    path: 'string',
+    'range?': { start: { line: 'number', column: 'number' }, end: { line: 'number', column: 'number' } },
+    'hint?': 'string',
+  },
+];
+
+export const SNAPSHOT_REFERENCE: ShapeOf<model.PublishResult['catalogs'][number]> = {
+  catalog: 'string',
+  serial: 'number',
+  digest: 'string',
+};
+
+export const PUBLISH_RESULT: ShapeOf<model.PublishResult> = {
+  outcome: 'string',
+  dryRun: 'boolean',
+  release: { ...RELEASE_SUMMARY, group: 'string', kind: 'string' },
+  diagnostics: DIAGNOSTICS,
+  catalogs: [SNAPSHOT_REFERENCE],
+};
+
+export const EVENT_PAGE: ShapeOf<model.EventPage> = {
+  events: [
+    {
+      sequence: 'number',
+      type: 'string',
+      at: 'string',
+      by: 'string',
+      'group?': 'string',
+      'kind?': 'string',
+      'release?': 'string',
+      'digest?': 'string',
+      'catalog?': 'string',
+      'serial?': 'number',
+      'reason?': 'string',
+    },
+  ],
+  next: 'number',
+};
+
+const SNAPSHOT_SUMMARY: ShapeOf<model.SnapshotSummary> = {
+  serial: 'number',
+  digest: 'string',
+  functions: 'number',
+  createdAt: 'string',
+};
+
+export const CATALOG: ShapeOf<model.CatalogDetail> = {
+  name: 'string',
+  recipe: 'string',
+  appliedAt: 'string',
+  appliedBy: 'string',
+  'newest?': SNAPSHOT_SUMMARY,
+};
+
+export const CATALOG_LIST: ShapeOf<model.CatalogList> = { catalogs: [CATALOG] };
+export const SNAPSHOT_LIST: ShapeOf<model.SnapshotList> = {
+  catalog: 'string',
+  snapshots: [SNAPSHOT_SUMMARY],
+};
+export const APPLY_RESULT: ShapeOf<model.ApplyResult> = {
+  outcome: 'string',
+  catalog: CATALOG,
+  diagnostics: DIAGNOSTICS,
+};
+
+export const TOKEN: ShapeOf<model.Token> = {
+  id: 'string',
+  name: 'string',
+  scopes: ['string'],
+  groups: ['string'],
+  createdAt: 'string',
+  createdBy: 'string',
+  'expiresAt?': 'string',
+  'lastUsedAt?': 'string',
+  'revokedAt?': 'string',
+};
+
+export const TOKEN_LIST: ShapeOf<model.TokenList> = { tokens: [TOKEN] };
+export const CREATED_TOKEN: ShapeOf<model.CreatedToken> = { ...TOKEN, token: 'string' };
+
+export const SNAPSHOT: ShapeOf<Omit<Snapshot, 'previous' | 'apiVersion' | 'kind' | 'digests'>> = {
+  catalog: 'string',
+  serial: 'number',
+  entries: [
+    {
+      group: 'string',
+      kind: 'string',
+      versions: [{ name: 'string', source: 'string', release: 'string', definition: 'string' }],
+    },
+  ],
+};
+
+const PLACE = { group: 'string', kind: 'string', release: 'string', source: 'string' } as const;
+export const SNAPSHOT_REPORT: ShapeOf<Omit<SnapshotReport, 'apiVersion' | 'kind'>> = {
+  catalog: 'string',
+  serial: 'number',
+  shadowed: [{ ...PLACE, version: 'string', by: { source: 'string', release: 'string' } }],
+  yanked: [PLACE],
+};

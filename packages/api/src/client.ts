@@ -1,0 +1,273 @@
+import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import type { ShapeOf } from './answer-shape.js';
+import * as shapes from './answer-shapes.js';
+import type {
+  ApplyResult,
+  CatalogDetail,
+  CatalogList,
+  CatalogSnapshotReference,
+  CreatedToken,
+  CreateTokenRequest,
+  EventPage,
+  FacetName,
+  FunctionDetail,
+  PublishResult,
+  Release,
+  SearchResult,
+  SnapshotList,
+  Token,
+  TokenList,
+} from './model.js';
+import { fillPath } from './paths.js';
+import { type Answer, Transport, type TransportOptions } from './transport.js';
+
+export { parseRegistryUrl, RegistryError } from './transport.js';
+export type RegistryClientOptions = TransportOptions;
+
+export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
+  q?: string;
+  /** At most 100. */
+  limit?: number;
+  cursor?: string;
+}
+
+export interface PublishRequest {
+  group: string;
+  kind: string;
+  release: string;
+  /** The definition's exact bytes. */
+  definition: Uint8Array;
+  mediaType: 'application/yaml' | 'application/json';
+  /** Markdown. */
+  readme?: Uint8Array;
+  /** Plans and stores nothing. */
+  dryRun?: boolean;
+  /** Answers once every catalog that is to hold the release does. */
+  wait?: boolean;
+}
+
+/** A release whose definition is in normal form. */
+export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
+export type FunctionAnswer = Omit<FunctionDetail, 'newest'> & { newest: ReleaseAnswer };
+
+export interface Document {
+  bytes: Uint8Array;
+  /** What the registry says that the bytes have; absent where it says nothing. */
+  digest?: Digest;
+  mediaType: string;
+}
+
+export interface CatalogRequest {
+  /** A serial or a digest; absent for the newest. */
+  snapshot?: string;
+  kind?: CatalogKind;
+  format?: 'yaml' | 'json';
+}
+
+const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
+
+/**
+ * A krmhub registry over HTTP. Every method rejects with a KrmhubError: a RegistryError with the registry's own
+ * code, hint and diagnostics where it answered, `unreachable` where nothing did or something else than a registry.
+ */
+export class RegistryClient {
+  readonly #transport: Transport;
+
+  constructor(options: RegistryClientOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /** The registry's URL without a slash at its end. */
+  get url(): string {
+    return this.#transport.url;
+  }
+
+  search(request: SearchRequest): Promise<SearchResult> {
+    return this.#json(fillPath('functions', {}), shapes.SEARCH_RESULT, { query: { ...request } });
+  }
+
+  function(group: string, kind: string): Promise<FunctionAnswer> {
+    return this.#json(fillPath('function', { group, kind }), shapes.FUNCTION);
+  }
+
+  release(group: string, kind: string, release: string): Promise<ReleaseAnswer> {
+    return this.#json(fillPath('release', { group, kind, release }), shapes.RELEASE);
+  }
+
+  definition(group: string, kind: string, release: string): Promise<Document> {
+    return this.#document(
+      fillPath('definition', { group, kind, release }),
+      DOCUMENT_LIMITS.maxDefinitionBytes,
+    );
+  }
+
+  readme(group: string, kind: string, release: string): Promise<Document> {
+    return this.#document(fillPath('readme', { group, kind, release }), DOCUMENT_LIMITS.maxDefinitionBytes);
+  }
+
+  publish(request: PublishRequest): Promise<PublishResult> {
+    const { group, kind, release, definition, mediaType, readme, dryRun, wait } = request;
+    const query = { dryRun: dryRun === true ? true : undefined, wait: wait === true ? true : undefined };
+    const path = fillPath('release', { group, kind, release });
+    if (readme === undefined) {
+      const body = new Uint8Array(definition);
+      return this.#json(path, shapes.PUBLISH_RESULT, { method: 'PUT', query, body, contentType: mediaType });
+    }
+    const body = new FormData();
+    body.append('definition', new Blob([new Uint8Array(definition)], { type: mediaType }), 'definition');
+    body.append('readme', new Blob([new Uint8Array(readme)], { type: 'text/markdown' }), 'README.md');
+    return this.#json(path, shapes.PUBLISH_RESULT, { method: 'PUT', query, body });
+  }
+
+  yank(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
+    return this.#post(fillPath('yank', { group, kind, release }), shapes.RELEASE, { reason });
+  }
+
+  unyank(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
+    return this.#post(fillPath('unyank', { group, kind, release }), shapes.RELEASE, { reason });
+  }
+
+  deprecate(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
+    return this.#post(fillPath('deprecate', { group, kind, release }), shapes.RELEASE, { reason });
+  }
+
+  /** Events after a sequence, oldest first. */
+  events(after: number, limit?: number): Promise<EventPage> {
+    return this.#json(fillPath('events', {}), shapes.EVENT_PAGE, { query: { after, limit } });
+  }
+
+  catalogs(): Promise<CatalogList> {
+    return this.#json(fillPath('catalogs', {}), shapes.CATALOG_LIST);
+  }
+
+  catalog(name: string): Promise<CatalogDetail> {
+    return this.#json(fillPath('catalog', { name }), shapes.CATALOG);
+  }
+
+  /** Applies a recipe's exact bytes. */
+  applyCatalog(name: string, recipe: Uint8Array): Promise<ApplyResult> {
+    return this.#json(fillPath('catalog', { name }), shapes.APPLY_RESULT, {
+      method: 'PUT',
+      body: new Uint8Array(recipe),
+      contentType: 'application/yaml',
+    });
+  }
+
+  /** Cuts a catalog, and answers when that is done. */
+  cutCatalog(name: string): Promise<CatalogSnapshotReference> {
+    return this.#json(fillPath('cut', { name }), shapes.SNAPSHOT_REFERENCE, { method: 'POST' });
+  }
+
+  /** The exact bytes of a catalog. */
+  catalogDocument(name: string, { snapshot, kind, format = 'yaml' }: CatalogRequest = {}): Promise<Document> {
+    const yaml = format === 'yaml';
+    const path =
+      snapshot === undefined
+        ? fillPath(yaml ? 'catalogYaml' : 'catalogJson', { name })
+        : fillPath(yaml ? 'snapshotCatalogYaml' : 'snapshotCatalogJson', { name, snapshot });
+    return this.#document(path, CATALOG_BYTES, { kind });
+  }
+
+  /** One entry of a catalog, as a catalog of its own. */
+  catalogEntry(name: string, group: string, kind: string): Promise<Document> {
+    return this.#document(fillPath('catalogEntry', { name, group, kind }), DOCUMENT_LIMITS.maxSourceBytes);
+  }
+
+  snapshots(name: string): Promise<SnapshotList> {
+    return this.#json(fillPath('snapshots', { name }), shapes.SNAPSHOT_LIST);
+  }
+
+  snapshot(name: string, snapshot: string): Promise<Snapshot> {
+    return this.#json(fillPath('snapshotJson', { name, snapshot }), shapes.SNAPSHOT);
+  }
+
+  snapshotReport(name: string, snapshot: string): Promise<SnapshotReport> {
+    return this.#json(fillPath('snapshotReport', { name, snapshot }), shapes.SNAPSHOT_REPORT);
+  }
+
+  /** The JSON Schema of a functionConfig, for editors. */
+  functionConfigSchema(group: string, version: string, kind: string): Promise<Record<string, unknown>> {
+    return this.#json(fillPath('functionConfigSchema', { group, version, kind }), 'object');
+  }
+
+  functionConfigSchemaUrl(group: string, version: string, kind: string): string {
+    return this.url + fillPath('functionConfigSchema', { group, version, kind });
+  }
+
+  /** The token that is sent, as the registry knows it. */
+  whoami(): Promise<Token> {
+    return this.#json(fillPath('whoami', {}), shapes.TOKEN);
+  }
+
+  tokens(): Promise<TokenList> {
+    return this.#json(fillPath('tokens', {}), shapes.TOKEN_LIST);
+  }
+
+  createToken(request: CreateTokenRequest): Promise<CreatedToken> {
+    return this.#post(fillPath('tokens', {}), shapes.CREATED_TOKEN, request);
+  }
+
+  revokeToken(id: string): Promise<Token> {
+    return this.#json(fillPath('token', { id }), shapes.TOKEN, { method: 'DELETE' });
+  }
+
+  openapi(): Promise<Record<string, unknown>> {
+    return this.#json(fillPath('openapi', {}), 'object');
+  }
+
+  /** Whether the process answers at all. */
+  async health(): Promise<void> {
+    await this.#text(fillPath('healthz', {}));
+  }
+
+  /** Whether the registry can do its work. */
+  async ready(): Promise<void> {
+    await this.#text(fillPath('readyz', {}));
+  }
+
+  /** Prometheus text format. */
+  metrics(): Promise<string> {
+    return this.#text(fillPath('metrics', {}));
+  }
+
+  #json<T>(path: string, shape: ShapeOf<T>, call?: Parameters<Transport['json']>[2]): Promise<T> {
+    return this.#transport.json<T>(path, shape, call);
+  }
+
+  #post<T>(path: string, shape: ShapeOf<T>, body: object): Promise<T> {
+    return this.#transport.json<T>(path, shape, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      contentType: 'application/json',
+    });
+  }
+
+  async #text(path: string): Promise<string> {
+    const answer = await this.#transport.send(path, {
+      accept: 'text/plain, application/json, */*;q=0.5',
+      maxBytes: CATALOG_BYTES,
+    });
+    return new TextDecoder().decode(answer.bytes);
+  }
+
+  async #document(
+    path: string,
+    maxBytes: number,
+    query: { kind?: CatalogKind | undefined } = {},
+  ): Promise<Document> {
+    const answer = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
+    const digest = etagDigest(answer);
+    return {
+      bytes: answer.bytes,
+      mediaType: answer.headers.get('content-type') ?? 'application/octet-stream',
+      ...(digest === undefined ? {} : { digest }),
+    };
+  }
+}
+
+/** The digest in an ETag, without the suffix that a coded answer has (RFC 9110, "ETag"). */
+function etagDigest(answer: Answer): Digest | undefined {
+  const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(answer.headers.get('etag') ?? '');
+  return match === null ? undefined : `sha256:${match[1]}`;
+}

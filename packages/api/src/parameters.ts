@@ -1,0 +1,146 @@
+import { z } from '@hono/zod-openapi';
+import { canonicalRelease, isApiVersionName, isDigest, isGroup, isKind, RUNTIME_KINDS } from '@krmhub/schema';
+
+/** Limits on what a request may ask for: each with its unit, and why. */
+export const REQUEST_LIMITS = {
+  /** Characters of a search text. Nobody types more; the search splits it into words. */
+  maxQueryLength: 500,
+  /** Characters of one filter value: a group has at most 253. */
+  maxFilterLength: 253,
+  /** Values of one repeated filter. */
+  maxFilterValues: 20,
+  /** Items of a page of search results. */
+  maxSearchLimit: 100,
+  defaultSearchLimit: 20,
+  /** Events of a page. */
+  maxEventLimit: 1_000,
+  defaultEventLimit: 100,
+  /** Snapshots of a catalog's history. */
+  maxSnapshotLimit: 1_000,
+  defaultSnapshotLimit: 100,
+} as const;
+
+const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export const Group = z
+  .string()
+  .refine(isGroup, 'is no group: lower-case DNS names with at least one dot, such as example.com')
+  .openapi({ example: 'example.com' });
+
+export const Kind = z
+  .string()
+  .refine(isKind, 'is no kind: letters, digits and hyphens, beginning with a letter, such as SetLabels')
+  .openapi({ example: 'SetLabels', description: 'Found whatever its case' });
+
+export const ReleaseName = z
+  .string()
+  .max(128, 'is longer than 128 characters')
+  .refine(
+    (text) => canonicalRelease(text) !== undefined,
+    'is no release: a SemVer version without build metadata, such as 1.2.0',
+  )
+  .transform((text) => canonicalRelease(text) ?? text)
+  .openapi({ type: 'string', example: '1.2.0', description: 'SemVer; v1.2 is taken as 1.2.0' });
+
+export const ApiVersion = z
+  .string()
+  .refine(isApiVersionName, 'is no API version, such as v1 or v1beta1')
+  .openapi({ example: 'v1' });
+
+export const CatalogName = z
+  .string()
+  .regex(CATALOG_NAME, 'is no catalog name: at most 63 lower-case letters, digits and inner hyphens')
+  .openapi({ example: 'default' });
+
+export const SnapshotReference = z
+  .string()
+  .refine(
+    (text) => isDigest(text) || (/^[1-9]\d{0,14}$/.test(text) && Number.isSafeInteger(Number(text))),
+    'is neither a serial (1, 2, …) nor the sha256:… digest of a catalog.yaml',
+  )
+  .openapi({ example: '7', description: 'Serial, or digest of catalog.yaml' });
+
+export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is no token ID');
+
+/** A count that is brought into its range rather than refused. */
+function limit(fallback: number, max: number) {
+  return z
+    .string()
+    .regex(/^[+-]?\d{1,20}$/, 'is no whole number')
+    .transform((text) => Math.min(Math.max(Number(text), 1), max))
+    .default(fallback)
+    .openapi({ type: 'integer', minimum: 1, maximum: max, default: fallback });
+}
+
+const Flag = z
+  .enum(['true', 'false'], 'is neither true nor false')
+  .transform((text) => text === 'true')
+  .default(false)
+  .openapi({ type: 'boolean', default: false });
+
+const filterValue = z
+  .string()
+  .min(1, 'is empty')
+  .max(REQUEST_LIMITS.maxFilterLength, `is longer than ${REQUEST_LIMITS.maxFilterLength} characters`);
+
+function filter(description: string) {
+  return z
+    .array(filterValue)
+    .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
+    .optional()
+    .openapi({ description: `${description}. Repeated: any of them` });
+}
+
+export const SearchParameters = z.object({
+  q: z
+    .string()
+    .max(REQUEST_LIMITS.maxQueryLength, `is longer than ${REQUEST_LIMITS.maxQueryLength} characters`)
+    .optional()
+    .openapi({ description: 'Words; each may be the beginning of one' }),
+  tag: filter('Tag'),
+  kind: filter('Kind of the functionConfig'),
+  group: filter('Group'),
+  publisher: filter('Publisher'),
+  runtime: z
+    .array(z.enum(RUNTIME_KINDS, `is none of ${RUNTIME_KINDS.join(', ')}`))
+    .optional()
+    .openapi({ description: 'Runtime. Repeated: any of them' }),
+  license: filter('SPDX licence expression'),
+  catalog: filter('Catalog whose newest snapshot has the function'),
+  limit: limit(REQUEST_LIMITS.defaultSearchLimit, REQUEST_LIMITS.maxSearchLimit),
+  cursor: z
+    .string()
+    .max(2_000, 'is too long')
+    .optional()
+    .openapi({ description: '`next` of the page before' }),
+});
+
+export const EventParameters = z.object({
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'is no event sequence: 0, or `next` of the page before')
+    .transform(Number)
+    .default(0)
+    .openapi({ type: 'integer', minimum: 0, default: 0 }),
+  limit: limit(REQUEST_LIMITS.defaultEventLimit, REQUEST_LIMITS.maxEventLimit),
+});
+
+export const SnapshotParameters = z.object({
+  limit: limit(REQUEST_LIMITS.defaultSnapshotLimit, REQUEST_LIMITS.maxSnapshotLimit),
+});
+
+export const PublishParameters = z.object({
+  dryRun: Flag.openapi({ description: 'Plan and report, store nothing' }),
+  wait: Flag.openapi({
+    description: 'Answer when the catalogs have been cut, after 30 seconds at the latest',
+  }),
+});
+
+export const CatalogFormParameters = z.object({
+  kind: z
+    .enum(['Catalog', 'KRMFunctionCatalog'], 'is neither Catalog nor KRMFunctionCatalog')
+    .default('Catalog')
+    .openapi({ description: 'The kind that the document says it is' }),
+});
+
+export const NoParameters = z.object({});

@@ -1,0 +1,145 @@
+import {
+  canonicalRelease,
+  compareApiVersions,
+  compareReleases,
+  type Diagnostic,
+  type FunctionDefinition,
+  type FunctionName,
+  KrmhubError,
+  runtimeKinds,
+  sha256,
+} from '@krmhub/schema';
+import { checkSubmission } from './check-submission.js';
+import { searchDocument, shownRelease } from './newest.js';
+import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
+import type {
+  DefinitionMediaType,
+  FunctionChange,
+  FunctionRecord,
+  ReleaseRecord,
+  ReleaseSummary,
+  Time,
+} from './records.js';
+
+export interface PublishInput {
+  name: FunctionName;
+  /** As the publisher wrote it: `v0.3` is `0.3.0`. */
+  release: string;
+  /** The definition's exact bytes. */
+  bytes: Uint8Array;
+  mediaType: DefinitionMediaType;
+  /** The README's exact bytes, Markdown. */
+  readme?: Uint8Array;
+  /** The function whose group is equal, and its kind but for case. */
+  current: FunctionRecord | undefined;
+  /** The release of the same canonical name. */
+  currentRelease: ReleaseRecord | undefined;
+  /** The record of `shownRelease(current.releases)`. */
+  newest: ReleaseRecord | undefined;
+  now: Time;
+  by: string;
+  /** What diagnostics call the definition. */
+  file?: string;
+}
+
+export type PublishPlan =
+  /** `blobs` are to be durable before the change is committed: the definition's bytes and the README's. */
+  | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; blobs: Uint8Array[] }
+  /** The release stands with these bytes already; it is not linted anew, for rules change and releases do not. */
+  | { outcome: 'unchanged'; release: ReleaseRecord; diagnostics: Diagnostic[] }
+  | { outcome: 'conflict'; error: KrmhubError }
+  | { outcome: 'invalid'; diagnostics: Diagnostic[] };
+
+/** Decides what publishing a release does. `current`, `currentRelease` and `newest` are of one revision. */
+export function planPublish(input: PublishInput): PublishPlan {
+  const { bytes, current, currentRelease, readme } = input;
+  const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
+  const release = canonicalRelease(input.release);
+  if (release !== undefined && currentRelease !== undefined && current?.kind === input.name.kind) {
+    return compareWithStanding(currentRelease, bytes, readme);
+  }
+  const { diagnostics, definition } = checkSubmission({ ...input, file });
+  if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
+    diagnostics.unshift(publishDiagnostic('publish/release', file, releaseMessage(input.release, release)));
+  }
+  if (definition === undefined || release === undefined || diagnostics.some(({ severity }) => severity === 'error')) {
+    return { outcome: 'invalid', diagnostics };
+  }
+  const record = releaseRecord(input, release, definition);
+  return {
+    outcome: 'created',
+    change: creation(input, record),
+    diagnostics,
+    blobs: readme === undefined ? [bytes] : [bytes, readme],
+  };
+}
+
+function compareWithStanding(
+  standing: ReleaseRecord,
+  bytes: Uint8Array,
+  readme: Uint8Array | undefined,
+): PublishPlan {
+  const label = `${standing.group}/${standing.kind}@${standing.release}`;
+  const hint = 'A release is forever: publish the change as a new release.';
+  const digest = sha256(bytes);
+  if (digest !== standing.digest) {
+    const message = `${label} stands with the digest ${standing.digest}; these bytes have ${digest}`;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
+  }
+  if (readme !== undefined && sha256(readme) !== standing.readme) {
+    const stands = standing.readme === undefined ? 'without a README' : `with a README of the digest ${standing.readme}`;
+    const message = `${label} stands ${stands}; this README has ${sha256(readme)}`;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
+  }
+  return { outcome: 'unchanged', release: standing, diagnostics: [] };
+}
+
+function releaseMessage(written: string, release: string | undefined): string {
+  if (release !== undefined) {
+    return `the release has ${release.length} characters, and at most ${PUBLISH_LIMITS.maxReleaseLength} can stand in an image tag`;
+  }
+  return written.includes('+')
+    ? `the release "${written}" has build metadata, which cannot stand in an image tag`
+    : `the release "${written}" is not a SemVer version`;
+}
+
+function releaseRecord(input: PublishInput, release: string, definition: FunctionDefinition): ReleaseRecord {
+  const { name, bytes, mediaType, readme, now, by } = input;
+  return {
+    group: name.group,
+    kind: name.kind,
+    release,
+    digest: sha256(bytes),
+    size: bytes.byteLength,
+    versions: definition.versions.map((version) => version.name).sort(compareApiVersions),
+    tags: [...new Set(definition.tags)],
+    publisher: definition.publisher,
+    runtimes: runtimeKinds(definition),
+    licenses: [...new Set(definition.versions.map((version) => version.license))],
+    publishedAt: now,
+    publishedBy: by,
+    mediaType,
+    definition,
+    ...(readme === undefined ? {} : { readme: sha256(readme) }),
+  };
+}
+
+function creation(input: PublishInput, record: ReleaseRecord): FunctionChange {
+  const { current, newest, now, by } = input;
+  const { group, kind, release, digest } = record;
+  const releases: ReleaseSummary[] = [...(current?.releases ?? []), record].sort((a, b) =>
+    compareReleases(b.release, a.release),
+  );
+  const expected = shownRelease(releases).release;
+  const shown = expected === release ? record : newest;
+  if (shown?.release !== expected) throw new RangeError(`newest is ${shown?.release} where ${expected} is needed`);
+  return {
+    group,
+    kind,
+    expectedRevision: current?.revision ?? 0,
+    action: 'insert',
+    release: record,
+    search: searchDocument(record, releases, shown),
+    event: { type: 'release.published', at: now, by, group, kind, release, digest },
+  };
+}

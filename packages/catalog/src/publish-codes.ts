@@ -1,0 +1,80 @@
+import { type Diagnostic, DOCUMENT_LIMITS, type Location, type Severity, formatPath } from '@krmhub/schema';
+
+/** Limits on what is published beside those on documents: each with its unit. */
+export const PUBLISH_LIMITS = {
+  /** Bytes of one README. */
+  maxReadmeBytes: 262_144,
+  /** Characters of a canonical release: it is a tag when the function is pulled as an OCI artifact. */
+  maxReleaseLength: 128,
+  /** UTF-16 code units of the catalog entry. Deep nesting makes block YAML much longer than the flow form. */
+  maxEntryLength: 4 * DOCUMENT_LIMITS.maxDefinitionBytes,
+} as const;
+
+/** What publishing refuses beside what lint does. */
+export const PUBLISH_CODES = {
+  'publish/release': {
+    severity: 'error',
+    summary: 'The release is not a SemVer version without build metadata.',
+    mend: 'Name the release like `1.2.3`, `v1.2` or `1.3.0-rc.1`.',
+  },
+  'publish/size': {
+    severity: 'error',
+    summary: 'The definition is larger than a definition may be.',
+    mend: 'Shorten descriptions and examples in the schema, or link to them.',
+  },
+  'publish/media-type': {
+    severity: 'error',
+    summary: 'The media type says JSON, and the bytes are not JSON.',
+    mend: 'Send the definition as `application/yaml`, or as valid JSON.',
+  },
+  'publish/one-definition': {
+    severity: 'error',
+    summary: 'The file does not hold exactly one KRMFunctionDefinition.',
+    mend: 'Publish one definition per release; `krmhub publish` splits a catalog into its definitions.',
+  },
+  'publish/name-mismatch': {
+    severity: 'error',
+    summary: 'The group or kind of the definition is not the one that is published to.',
+    mend: 'Publish under the group and kind that the definition names, or correct the definition.',
+  },
+  'publish/kind-case': {
+    severity: 'error',
+    summary: 'The group has a function whose kind differs only by case.',
+    mend: 'Use the kind as the existing function writes it, or choose another one.',
+  },
+  'publish/unpaired-surrogate': {
+    severity: 'error',
+    summary: 'A string holds half of a surrogate pair, which is no Unicode text.',
+    mend: 'Write the character itself, or both halves of its escape.',
+  },
+  'publish/entry-size': {
+    severity: 'error',
+    summary: 'The catalog entry of the definition would be larger than an entry may be.',
+    mend: 'Nest the schema less deeply, and shorten long lists in it.',
+  },
+  'publish/readme-size': {
+    severity: 'error',
+    summary: 'The README is larger than a README may be.',
+    mend: 'Shorten the README, or link to what it includes.',
+  },
+  'publish/readme-encoding': {
+    severity: 'error',
+    summary: 'The README is not UTF-8.',
+    mend: 'Save the README as UTF-8 text.',
+  },
+} as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; mend: string }>;
+
+export type PublishCode = keyof typeof PUBLISH_CODES;
+
+export function publishDiagnostic(code: PublishCode, file: string, message: string, at?: Location): Diagnostic {
+  const { severity, mend } = PUBLISH_CODES[code];
+  return {
+    code,
+    severity,
+    message,
+    file,
+    path: formatPath(at?.path ?? []),
+    ...(at?.range === undefined ? {} : { range: at.range }),
+    hint: mend,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Snapshot, SnapshotReport } from '@krmhub/schema';
+import { compareFunctionNames } from './cut.js';
+import type { CatalogFunction, SnapshotRecord } from './records.js';
+import { RECIPE_API_VERSION } from './recipe.js';
+
+/** `snapshot.json`: holds no time, so the same snapshots in the same order give the same bytes. */
+export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogFunction[]): string {
+  const { catalog, serial, previous, digests } = snapshot;
+  const { entries, ...head }: Snapshot = {
+    apiVersion: RECIPE_API_VERSION,
+    kind: 'Snapshot',
+    catalog,
+    serial,
+    previous,
+    digests: {
+      'catalog.yaml': digests['catalog.yaml'],
+      'catalog.json': digests['catalog.json'],
+      'krmfunctioncatalog.yaml': digests['krmfunctioncatalog.yaml'],
+      'krmfunctioncatalog.json': digests['krmfunctioncatalog.json'],
+    },
+    entries: functions
+      .filter(({ versions }) => versions.length > 0)
+      .sort(compareFunctionNames)
+      .map(({ group, kind, versions }) => ({
+        group,
+        kind,
+        versions: versions.map(({ name, source, release, definition }) => ({ name, source, release, definition })),
+      })),
+  };
+  return renderLists(head, { entries });
+}
+
+/** `report.json`: what the cut left out, and why. */
+export function renderReport(catalog: string, serial: number, functions: readonly CatalogFunction[]): string {
+  const ordered = [...functions].sort(compareFunctionNames);
+  const { shadowed, yanked, ...head }: SnapshotReport = {
+    apiVersion: RECIPE_API_VERSION,
+    kind: 'SnapshotReport',
+    catalog,
+    serial,
+    shadowed: ordered.flatMap((fn) =>
+      fn.shadowed.map(({ version, source, release, by }) => ({
+        group: fn.group,
+        kind: fn.kind,
+        version,
+        source,
+        release,
+        by: { source: by.source, release: by.release },
+      })),
+    ),
+    yanked: ordered.flatMap((fn) =>
+      fn.yanked.map(({ release, source }) => ({ group: fn.group, kind: fn.kind, release, source })),
+    ),
+  };
+  return renderLists(head, { shadowed, yanked });
+}
+
+/** JSON with one item of the lists to a line, so that a diff of two files names what changed. */
+function renderLists(head: object, lists: Record<string, readonly object[]>): string {
+  const fields = Object.entries(head).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  for (const [name, items] of Object.entries(lists)) {
+    const lines = items.map((item) => `\n${JSON.stringify(item)}`).join(',');
+    fields.push(`${JSON.stringify(name)}:[${lines}${items.length === 0 ? '' : '\n'}]`);
+  }
+  return `{${fields.join(',\n')}}\n`;
+}

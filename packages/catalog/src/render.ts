@@ -1,0 +1,119 @@
+import {
+  type CatalogKind,
+  type FunctionDefinition,
+  type FunctionRuntime,
+  type FunctionVersion,
+  type JsonObject,
+  type JsonValue,
+  KRM_API_VERSION,
+  type SnapshotForm,
+  sha256,
+} from '@krmhub/schema';
+import type { RenderedEntry } from './records.js';
+import { toYaml, toYamlItem } from './to-yaml.js';
+
+/** Spaces before the dash of an entry of `spec.krmFunctions`. */
+const ENTRY_INDENT = 2;
+
+const FORMS = {
+  'catalog.yaml': { kind: 'Catalog', syntax: 'yaml' },
+  'catalog.json': { kind: 'Catalog', syntax: 'json' },
+  'krmfunctioncatalog.yaml': { kind: 'KRMFunctionCatalog', syntax: 'yaml' },
+  'krmfunctioncatalog.json': { kind: 'KRMFunctionCatalog', syntax: 'json' },
+} as const satisfies Record<SnapshotForm, { kind: CatalogKind; syntax: 'yaml' | 'json' }>;
+
+export interface CatalogHeader {
+  name: string;
+  labels?: Record<string, string>;
+}
+
+/** Throws a TypeError where a string cannot be written (`isWritable`). */
+export function renderEntry(definition: FunctionDefinition): RenderedEntry {
+  const entry = inOrder(definition);
+  const yaml = toYamlItem(entry, ENTRY_INDENT);
+  return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
+}
+
+/** A KRMFunctionDefinition document. */
+export function renderDefinition(definition: FunctionDefinition): string {
+  return toYaml({ apiVersion: KRM_API_VERSION, kind: 'KRMFunctionDefinition', spec: inOrder(definition) });
+}
+
+/**
+ * A catalog document in pieces, an entry in each; their concatenation is the document. The entries come
+ * in the order of `compareFunctionNames`, and are read one at a time.
+ */
+export function* renderCatalog(
+  form: SnapshotForm,
+  header: CatalogHeader,
+  entries: Iterable<RenderedEntry>,
+): Generator<string, void, undefined> {
+  const { kind, syntax } = FORMS[form];
+  const { name, labels } = header;
+  const metadata = { name, ...(labels === undefined ? {} : { labels }) };
+  const head = { apiVersion: KRM_API_VERSION, kind, metadata };
+  let count = 0;
+  if (syntax === 'yaml') {
+    for (const { yaml } of entries) {
+      if (count++ === 0) yield `${toYaml(head)}spec:\n${' '.repeat(ENTRY_INDENT)}krmFunctions:\n`;
+      yield yaml;
+    }
+    if (count === 0) yield toYaml({ ...head, spec: { krmFunctions: [] } });
+    return;
+  }
+  yield `${JSON.stringify(head).slice(0, -1)},"spec":{"krmFunctions":[`;
+  for (const { json } of entries) yield `${count++ === 0 ? '\n' : ',\n'}${json}`;
+  yield `${count === 0 ? '' : '\n'}]}}\n`;
+}
+
+/** The definition with its fields in one order, whatever order they were read in; schemas keep their author's. */
+function inOrder(definition: FunctionDefinition): JsonObject {
+  const { group, names, description, publisher, versions, home, maintainers, tags } = definition;
+  return present({
+    group,
+    names: { kind: names.kind },
+    description,
+    publisher,
+    versions: versions.map(versionInOrder),
+    home,
+    maintainers,
+    tags,
+  });
+}
+
+function versionInOrder(version: FunctionVersion): JsonObject {
+  const { name, schema, idempotent, runtime, usage, examples, license, maintainers, configMap } = version;
+  return present({
+    name,
+    schema: { openAPIV3Schema: schema.openAPIV3Schema },
+    idempotent,
+    runtime: runtimeInOrder(runtime),
+    usage,
+    examples,
+    license,
+    maintainers,
+    configMap,
+  });
+}
+
+function runtimeInOrder({ container, exec, starlark }: FunctionRuntime): JsonObject {
+  return present({
+    container:
+      container &&
+      present({
+        image: container.image,
+        sha256: container.sha256,
+        requireNetwork: container.requireNetwork,
+        requireStorageMount: container.requireStorageMount,
+      }),
+    exec: exec && {
+      platforms: exec.platforms.map(({ bin, os, arch, uri, sha256 }) => ({ bin, os, arch, uri, sha256 })),
+    },
+    starlark,
+  });
+}
+
+function present(fields: Record<string, JsonValue | undefined>): JsonObject {
+  const entries = Object.entries(fields).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
+  return Object.fromEntries(entries);
+}

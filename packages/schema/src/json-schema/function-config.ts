@@ -1,0 +1,184 @@
+import type { FunctionDefinition, JsonObject, JsonValue } from '../definition.js';
+import { KrmhubError } from '../error.js';
+import {
+  isKeywordValue,
+  isSet,
+  JUNCTORS,
+  keyword,
+  OPEN_API_KEYWORDS,
+  OPEN_API_TYPES,
+  PROTOTYPE_NAMES,
+  propertiesOf,
+  propertyOf,
+  requiredOf,
+  subschema,
+  typeOf,
+} from './open-api.js';
+
+/** Formats that draft-07 defines as Kubernetes does; `duration` and others mean different things. */
+const FORMATS = new Set(['date', 'date-time', 'email', 'hostname', 'ipv4', 'ipv6', 'uri']);
+const COPIED = [
+  'title',
+  'description',
+  'default',
+  'pattern',
+  'maxLength',
+  'minLength',
+  'maxItems',
+  'minItems',
+  'maxProperties',
+  'minProperties',
+] as const;
+/** Definitions are at most 64 collections deep. */
+const MAX_DEPTH = 64;
+
+/**
+ * The JSON Schema (draft-07) of a functionConfig, for editors and validators.
+ * Throws a `not-found` KrmhubError if the definition has no such API version.
+ */
+export function functionConfigSchema(definition: FunctionDefinition, versionName: string): JsonObject {
+  const version = definition.versions.find(({ name }) => name === versionName);
+  if (version === undefined) {
+    throw new KrmhubError('not-found', `${definition.group}/${definition.names.kind} has no version ${versionName}`, {
+      hint: `it has ${definition.versions.map(({ name }) => name).join(', ')}`,
+    });
+  }
+  const source = version.schema.openAPIV3Schema;
+  const schema = toJsonSchema(source);
+  const { apiVersion, kind, metadata, ...properties } = (schema['properties'] as JsonObject | undefined) ?? {};
+  const required = (schema['required'] as string[] | undefined) ?? [];
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: `${definition.names.kind} (${definition.group}/${versionName})`,
+    description: definition.description,
+    ...schema,
+    type: 'object',
+    required: ['apiVersion', 'kind', ...required.filter((name) => name !== 'apiVersion' && name !== 'kind')],
+    properties: {
+      apiVersion: { ...describedAs(apiVersion), const: `${definition.group}/${versionName}` },
+      kind: { ...describedAs(kind), const: definition.names.kind },
+      // Any metadata is allowed: a schema can only restrict it.
+      metadata: metadata === undefined ? { type: 'object' } : openObject(metadata),
+      ...properties,
+    },
+  };
+}
+
+function describedAs(schema: JsonValue | undefined): JsonObject {
+  const description = (schema as JsonObject | undefined)?.['description'];
+  return description === undefined ? {} : { description };
+}
+
+function openObject(schema: JsonValue): JsonObject {
+  const { additionalProperties, ...rest } = schema as JsonObject;
+  return additionalProperties === false ? rest : (schema as JsonObject);
+}
+
+/**
+ * A Kubernetes OpenAPI v3 schema as JSON Schema draft-07. What Kubernetes ignores or forbids is left out,
+ * so the result is a valid schema whatever comes in.
+ */
+export function toJsonSchema(schema: JsonObject): JsonObject {
+  return convert(schema, true, 0);
+}
+
+/** `structural` is false inside allOf, anyOf, oneOf and not, where an object is never closed. */
+function convert(schema: JsonObject, structural: boolean, depth: number): JsonObject {
+  if (depth > MAX_DEPTH) return {};
+  const result: JsonObject = {};
+  for (const name of COPIED) {
+    const value = keyword(schema, name);
+    if (value !== undefined) result[name] = value;
+  }
+  const example = keyword(schema, 'example');
+  if (example !== undefined) result['examples'] = [example];
+  const format = keyword(schema, 'format');
+  if (typeof format === 'string' && FORMATS.has(format)) result['format'] = format;
+  convertType(schema, result);
+  convertBounds(schema, result);
+  convertFields(schema, result, structural, depth);
+  convertJunctors(schema, result, depth);
+  return isSet(schema, 'nullable') ? orNull(result) : result;
+}
+
+function convertType(schema: JsonObject, result: JsonObject): void {
+  const type = typeOf(schema);
+  if (isSet(schema, 'x-kubernetes-int-or-string')) result['type'] = ['integer', 'string'];
+  else if (type !== undefined && (OPEN_API_TYPES as readonly string[]).includes(type)) result['type'] = type;
+  const values = keyword(schema, 'enum') as JsonValue[] | undefined;
+  if (values !== undefined && values.length > 0) result['enum'] = unique(values);
+}
+
+/** `exclusiveMinimum: true` beside `minimum: 1` becomes `exclusiveMinimum: 1`. */
+function convertBounds(schema: JsonObject, result: JsonObject): void {
+  for (const [bound, exclusive] of [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const) {
+    const value = keyword(schema, bound);
+    if (value !== undefined) result[isSet(schema, exclusive) ? exclusive : bound] = value;
+  }
+  const step = keyword(schema, 'multipleOf');
+  if (typeof step === 'number' && step > 0) result['multipleOf'] = step;
+}
+
+function convertFields(schema: JsonObject, result: JsonObject, structural: boolean, depth: number): void {
+  const properties = propertiesOf(schema);
+  const names = Object.keys(properties).filter((name) => !PROTOTYPE_NAMES.has(name));
+  if (names.length > 0) {
+    const converted: JsonObject = {};
+    for (const name of names) {
+      const property = propertyOf(schema, name);
+      converted[name] = property === undefined ? {} : convert(property, structural, depth + 1);
+    }
+    result['properties'] = converted;
+  }
+  // What has a default may be left out by the author.
+  const required = unique(requiredOf(schema)).filter(
+    (name) => keyword(propertyOf(schema, name) ?? {}, 'default') === undefined,
+  );
+  if (required.length > 0) result['required'] = required;
+  const items = subschema(schema, 'items');
+  if (items !== undefined) result['items'] = convert(items, structural, depth + 1);
+  const values = keyword(schema, 'additionalProperties');
+  if (typeof values === 'boolean') result['additionalProperties'] = values;
+  else if (values !== undefined) {
+    result['additionalProperties'] = convert(values as JsonObject, structural, depth + 1);
+  } else if (structural && names.length > 0 && !isOpen(schema)) result['additionalProperties'] = false;
+}
+
+function isOpen(schema: JsonObject): boolean {
+  return (
+    isSet(schema, 'x-kubernetes-preserve-unknown-fields') || isSet(schema, 'x-kubernetes-embedded-resource')
+  );
+}
+
+function convertJunctors(schema: JsonObject, result: JsonObject, depth: number): void {
+  for (const name of JUNCTORS) {
+    const branches = (keyword(schema, name) as JsonValue[] | undefined) ?? [];
+    const converted = branches
+      .filter((branch) => isKeywordValue(branch, 'schema'))
+      .map((branch) => convert(branch as JsonObject, false, depth + 1));
+    if (converted.length > 0) result[name] = converted;
+  }
+  const negated = subschema(schema, 'not');
+  if (negated !== undefined) result['not'] = convert(negated, false, depth + 1);
+}
+
+/** `type: [T, "null"]` would be wrong beside oneOf or enum, so null is an alternative to the whole schema. */
+function orNull(schema: JsonObject): JsonObject {
+  const { title, description, default: fallback, examples, ...rest } = schema;
+  const annotations = { title, description, default: fallback, examples };
+  const present = Object.entries(annotations).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
+  return { ...Object.fromEntries(present), anyOf: [{ type: 'null' }, rest] };
+}
+
+function unique<Value extends JsonValue>(values: readonly Value[]): Value[] {
+  const seen = new Set<string>();
+  return values.filter((value) => {
+    const key = JSON.stringify(value);
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}

@@ -1,0 +1,125 @@
+import type { JsonObject, JsonValue } from '../definition.js';
+
+/** The keywords of a Kubernetes OpenAPI v3 schema (apiextensions/v1 JSONSchemaProps) and what their values are. */
+export const OPEN_API_KEYWORDS = {
+  id: 'text',
+  $schema: 'text',
+  $ref: 'text',
+  description: 'text',
+  type: 'text',
+  format: 'text',
+  title: 'text',
+  pattern: 'text',
+  default: 'any',
+  example: 'any',
+  maximum: 'number',
+  minimum: 'number',
+  multipleOf: 'number',
+  exclusiveMaximum: 'flag',
+  exclusiveMinimum: 'flag',
+  maxLength: 'count',
+  minLength: 'count',
+  maxItems: 'count',
+  minItems: 'count',
+  maxProperties: 'count',
+  minProperties: 'count',
+  uniqueItems: 'flag',
+  nullable: 'flag',
+  enum: 'list',
+  required: 'texts',
+  items: 'schema',
+  not: 'schema',
+  allOf: 'schemas',
+  anyOf: 'schemas',
+  oneOf: 'schemas',
+  properties: 'schemaMap',
+  patternProperties: 'schemaMap',
+  definitions: 'schemaMap',
+  dependencies: 'mapping',
+  additionalProperties: 'schemaOrFlag',
+  additionalItems: 'schemaOrFlag',
+  externalDocs: 'mapping',
+  'x-kubernetes-preserve-unknown-fields': 'flag',
+  'x-kubernetes-embedded-resource': 'flag',
+  'x-kubernetes-int-or-string': 'flag',
+  'x-kubernetes-list-map-keys': 'texts',
+  'x-kubernetes-list-type': 'text',
+  'x-kubernetes-map-type': 'text',
+  'x-kubernetes-validations': 'list',
+} as const satisfies Record<string, string>;
+
+export type OpenApiKeyword = keyof typeof OPEN_API_KEYWORDS;
+export type KeywordValue = (typeof OPEN_API_KEYWORDS)[OpenApiKeyword];
+
+export const OPEN_API_TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'] as const;
+
+export const JUNCTORS = ['allOf', 'anyOf', 'oneOf'] as const;
+
+/** Names that readers in JavaScript confuse with what every object inherits. */
+export const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Whether a value is what a keyword takes; schemas inside it are not looked at. */
+export function isKeywordValue(value: JsonValue, kind: KeywordValue): boolean {
+  const mapping = typeof value === 'object' && value !== null && !Array.isArray(value);
+  switch (kind) {
+    case 'any':
+      return true;
+    case 'text':
+      return typeof value === 'string';
+    case 'flag':
+      return typeof value === 'boolean';
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint';
+    case 'count':
+      return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+    case 'list':
+      return Array.isArray(value);
+    case 'texts':
+      return Array.isArray(value) && value.every((item) => typeof item === 'string');
+    case 'schemas':
+      return Array.isArray(value);
+    case 'schema':
+    case 'schemaMap':
+    case 'mapping':
+      return mapping;
+    case 'schemaOrFlag':
+      return mapping || typeof value === 'boolean';
+  }
+}
+
+/** The value of a keyword where it is of the right kind; null stands for an absent keyword, as in Kubernetes. */
+export function keyword(schema: JsonObject, name: OpenApiKeyword): JsonValue | undefined {
+  if (!Object.hasOwn(schema, name)) return undefined;
+  const value = schema[name];
+  if (value === null || value === undefined) return undefined;
+  return isKeywordValue(value, OPEN_API_KEYWORDS[name]) ? value : undefined;
+}
+
+/** A keyword's own schema. */
+export function subschema(schema: JsonObject, name: 'items' | 'not' | 'additionalProperties'): JsonObject | undefined {
+  const value = keyword(schema, name);
+  return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
+}
+
+export function propertiesOf(schema: JsonObject): JsonObject {
+  return (keyword(schema, 'properties') as JsonObject | undefined) ?? {};
+}
+
+/** The declared property of that name, if it is a schema. */
+export function propertyOf(schema: JsonObject, name: string): JsonObject | undefined {
+  const properties = propertiesOf(schema);
+  const value = Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+}
+
+export function requiredOf(schema: JsonObject): string[] {
+  return (keyword(schema, 'required') as string[] | undefined) ?? [];
+}
+
+export function typeOf(schema: JsonObject): string | undefined {
+  return keyword(schema, 'type') as string | undefined;
+}
+
+export function isSet(schema: JsonObject, name: OpenApiKeyword): boolean {
+  return keyword(schema, name) === true;
+}

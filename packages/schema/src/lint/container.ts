@@ -1,0 +1,90 @@
+import type { JsonObject } from '../definition.js';
+import type { Path } from '../diagnostic.js';
+import { parseImageReference } from '../image-reference.js';
+import { field, objectField, textField, versionsOf } from './json-access.js';
+import type { Report, Rule } from './rule.js';
+import { quote } from './rule.js';
+
+export const SHA256_PATTERN = /^[a-f0-9]{64}$/;
+const FLOATING_NAME =
+  /^(?:latest|unstable|stable|main|master|head|trunk|edge|nightly|canary|dev|devel|develop|development|next|beta|alpha|rc|release|prod|production|staging|test)$/i;
+/** `v1` and `v0.3` move with every release below them. */
+const PARTIAL_RELEASE = /^v?\d+(?:\.\d+)?$/;
+const RELEASE = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
+
+/** Whether a tag is one that comes to mean other images. */
+export function isFloatingTag(tag: string): boolean {
+  return FLOATING_NAME.test(tag) || PARTIAL_RELEASE.test(tag);
+}
+
+/** Container runtimes: the image reference and what pins it. At most one finding tells that it is not pinned. */
+export const container: Rule = (draft, report) => {
+  for (const { version, path } of versionsOf(draft.spec)) {
+    const runtime = objectField(objectField(version, 'runtime'), 'container');
+    if (runtime !== undefined) checkContainer(runtime, [...path, 'runtime', 'container'], report);
+  }
+};
+
+function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
+  const sha256 = textField(runtime, 'sha256');
+  if (sha256 !== undefined) {
+    checkDigest(sha256, [...path, 'sha256'], 'image/digest-form', report);
+  }
+  const image = textField(runtime, 'image');
+  if (image === undefined || image.trim() === '') return;
+  const at = [...path, 'image'];
+  const reference = parseImageReference(image);
+  if (!reference.ok) {
+    report('image/invalid', at, `the image ${quote(image)} ${reference.reason}`);
+    return;
+  }
+  if (reference.host === undefined) {
+    report('image/no-host', at, `the image ${quote(image)} names no registry`, {
+      hint: `write the registry that it comes from, such as ${quote(`docker.io/${image}`)}`,
+    });
+  }
+  const digest = reference.digest?.slice('sha256:'.length);
+  if (digest !== undefined && sha256 !== undefined && SHA256_PATTERN.test(sha256) && sha256 !== digest) {
+    const message = 'the digest is not the one in the image reference';
+    report('image/digest-mismatch', [...path, 'sha256'], message, { hint: `the reference says ${digest}` });
+  }
+  // A digest that is written but malformed has been told already.
+  const pinned = digest !== undefined || (field(runtime, 'sha256') ?? null) !== null;
+  if (!pinned) reportUnpinned(reference.tag, at, report);
+}
+
+const ADD_DIGEST = 'add `sha256: <64 hexadecimal digits>` beside `image`';
+
+function reportUnpinned(tag: string | undefined, path: Path, report: Report): void {
+  if (tag === undefined) {
+    report('image/no-tag', path, 'the image has neither tag nor digest, so it means `latest`', {
+      hint: `add the tag of the release, and ${ADD_DIGEST}`,
+    });
+  } else if (isFloatingTag(tag)) {
+    report('image/floating-tag', path, `the tag ${quote(tag)} moves, and no digest pins the image`, {
+      hint: `use the tag of the release, and ${ADD_DIGEST}`,
+    });
+  } else if (RELEASE.test(tag)) {
+    report('image/unpinned-release', path, `no digest pins the release ${quote(tag)}`, { hint: ADD_DIGEST });
+  } else {
+    report('image/no-digest', path, `no digest pins the tag ${quote(tag)}`, { hint: ADD_DIGEST });
+  }
+}
+
+/** Tells of a digest that is not 64 lower-case hexadecimal digits. */
+export function checkDigest(
+  sha256: string,
+  path: Path,
+  code: 'image/digest-form' | 'exec/digest-form',
+  report: Report,
+): void {
+  if (SHA256_PATTERN.test(sha256) || sha256.trim() === '') return;
+  const mended = sha256
+    .trim()
+    .replace(/^sha256:/i, '')
+    .toLowerCase();
+  const hint = SHA256_PATTERN.test(mended)
+    ? `write ${mended}`
+    : `it has ${sha256.length} characters; a digest has 64, each 0-9 or a-f`;
+  report(code, path, `${quote(sha256)} is no SHA-256 digest`, { hint });
+}

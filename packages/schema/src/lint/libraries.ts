@@ -1,0 +1,29 @@
+import { createRequire } from 'node:module';
+import type { Ajv } from 'ajv';
+import type { RE2JS } from 're2js';
+import type correctLicense from 'spdx-correct';
+
+/**
+ * Libraries that are loaded when the first document needs them, since most need none
+ * and loading them takes longer than linting a definition.
+ */
+const require = createRequire(import.meta.url);
+
+let ajv: typeof Ajv | undefined;
+let re2: typeof RE2JS | undefined;
+let correct: typeof correctLicense | undefined;
+
+export function loadAjv(): typeof Ajv {
+  ajv ??= (require('ajv') as { Ajv: typeof Ajv }).Ajv;
+  return ajv;
+}
+
+export function loadRe2(): typeof RE2JS {
+  re2 ??= (require('re2js') as { RE2JS: typeof RE2JS }).RE2JS;
+  return re2;
+}
+
+export function loadLicenseCorrection(): typeof correctLicense {
+  correct ??= require('spdx-correct') as typeof correctLicense;
+  return correct;
+}

@@ -1,0 +1,58 @@
+import type { Path } from '../diagnostic.js';
+import type { Report } from './rule.js';
+import { quote } from './rule.js';
+
+const SCHEMES = new Set(['https', 'http', 'oci', 'git', 'ssh', 'git+https', 'git+ssh', 'git+http']);
+const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
+const AUTHORITY = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#]+[^\s]*$/;
+/** Schemes that run or show something else when a reader follows the link. */
+const HARMFUL_SCHEME = /^(?:javascript|data|vbscript|file|blob|about|view-source):/i;
+const BRANCH = '(?:master|main|HEAD|trunk|develop|development|dev|latest|unstable)';
+const MOVING = [
+  new RegExp(`/(?:tree|blob|raw|edit|src/branch|refs/heads|refs)/${BRANCH}(?=[/?#]|$)`),
+  new RegExp(`//raw\\.githubusercontent\\.com/[^/]+/[^/]+/${BRANCH}/`),
+  /\/refs\/heads\//,
+  new RegExp(`[?&]ref=${BRANCH}(?=[&#]|$)`),
+];
+
+/** A link to a document: an absolute URL that keeps showing the same. */
+export function checkLink(text: string, path: Path, report: Report): void {
+  if (text.trim() === '') return;
+  const url = text.replace(/^git::/, '');
+  const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
+  if (isHarmful(url) || (scheme !== undefined && url.includes('://') && !SCHEMES.has(scheme))) {
+    report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
+    return;
+  }
+  if (scheme === undefined || !SCHEMES.has(scheme) || !AUTHORITY.test(url) || !URL.canParse(url)) {
+    const bare = /^[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?$/.test(text);
+    report('link/form', path, `${quote(text)} is no absolute URL`, {
+      hint: bare ? `write ${quote(`https://${text}`)}` : 'write a URL that begins with `https://`',
+    });
+    return;
+  }
+  checkCredentials(url, path, report);
+  if (MOVING.some((pattern) => pattern.test(url))) {
+    report('link/moving-branch', path, `${quote(text)} names a branch, and a release does not move`, {
+      hint: 'name the tag or the commit of the release in place of the branch',
+    });
+  }
+}
+
+/** A text that is a link only if its author wrote one, such as a publisher. */
+export function checkPossibleLink(text: string, path: Path, report: Report): void {
+  if (isHarmful(text)) report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
+  else if (/^https?:\/\//i.test(text) && URL.canParse(text)) checkCredentials(text, path, report);
+}
+
+/** `url` is an absolute URL. A user name alone is common with git over ssh. */
+export function checkCredentials(url: string, path: Path, report: Report): void {
+  const { protocol, username, password } = new URL(url);
+  if (password === '' && (username === '' || !/^https?:$/.test(protocol))) return;
+  report('link/credentials', path, 'the link holds a user name or password, which everybody would read');
+}
+
+function isHarmful(text: string): boolean {
+  // Browsers skip white space and control characters inside a scheme.
+  return HARMFUL_SCHEME.test(text.slice(0, 200).replace(/[\u0000-\u0020\u007f]/g, ''));
+}

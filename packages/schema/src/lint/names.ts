@@ -1,0 +1,109 @@
+import { isApiVersionName, isGroup, isKind, KUBERNETES_VERSION_PATTERN } from '../gvk.js';
+import { field, listField, objectField, textField, versionsOf } from './json-access.js';
+import type { Report, Rule } from './rule.js';
+import { quote } from './rule.js';
+
+const MAX_DESCRIPTION_LENGTH = 200;
+const MAX_TAG_LENGTH = 50;
+const PASCAL_CASE = /^[A-Z][A-Za-z0-9]*$/;
+
+/** Group, kind, API versions, description and tags. Empty texts are the shape rule's. */
+export const names: Rule = (draft, report) => {
+  const { spec } = draft;
+  checkGroup(textField(spec, 'group'), report);
+  checkKind(textField(objectField(spec, 'names'), 'kind'), report);
+  checkDescription(textField(spec, 'description'), report);
+  checkVersions(spec, report);
+  checkTags(listField(spec, 'tags'), report);
+};
+
+function checkGroup(group: string | undefined, report: Report): void {
+  if (group === undefined || group.trim() === '' || isGroup(group)) return;
+  const lower = group.toLowerCase();
+  const hint = isGroup(lower)
+    ? `write ${quote(lower)}`
+    : !group.includes('.')
+      ? 'a group is a domain that its owner controls, such as `fn.example.com`'
+      : 'use lower-case letters, digits, dashes and dots; at most 253 characters';
+  report('names/group', ['group'], `${quote(group)} is no DNS name with a dot`, { hint });
+}
+
+function checkKind(kind: string | undefined, report: Report): void {
+  if (kind === undefined || kind.trim() === '') return;
+  const path = ['names', 'kind'];
+  const pascal = pascalCase(kind);
+  const hint = isKind(pascal) ? { hint: `write \`${pascal}\`` } : {};
+  if (!isKind(kind)) report('names/kind', path, `${quote(kind)} is no kind`, hint);
+  else if (!PASCAL_CASE.test(kind)) {
+    report('names/kind-case', path, `${quote(kind)} is not in PascalCase`, hint);
+  }
+}
+
+/** `set-labels` as `SetLabels`. */
+function pascalCase(text: string): string {
+  return text
+    .slice(0, 100)
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+function checkDescription(description: string | undefined, report: Report): void {
+  if (description === undefined) return;
+  const path = ['description'];
+  if (description.trim().includes('\n')) {
+    report('description/one-line', path, 'the description has several lines');
+  }
+  if (description.length > MAX_DESCRIPTION_LENGTH) {
+    const message = `the description has ${description.length} characters, and lists show ${MAX_DESCRIPTION_LENGTH}`;
+    report('description/length', path, message);
+  }
+}
+
+function checkVersions(spec: Parameters<typeof versionsOf>[0], report: Report): void {
+  const first = new Map<string, number>();
+  versionsOf(spec).forEach(({ version, path }) => {
+    const name = textField(version, 'name');
+    if (name === undefined || name.trim() === '') return;
+    const at = [...path, 'name'];
+    const index = Number(path[1]);
+    if (!isApiVersionName(name)) {
+      const hint = /^v?\d+(\.\d+)+/.test(name)
+        ? 'this is a release of the function; here stands the API version of its functionConfig, such as `v1`'
+        : 'use `v1`, `v1beta1` or `v1alpha1`';
+      report('names/version', at, `${quote(name)} is no API version`, { hint });
+    } else if (!KUBERNETES_VERSION_PATTERN.test(name)) {
+      report('names/version-form', at, `${quote(name)} sorts after every version such as v1 or v1beta1`);
+    }
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    else {
+      const message = `${quote(name)} is already the name of versions[${earlier}], which readers use`;
+      report('names/duplicate-version', at, message);
+    }
+  });
+}
+
+function checkTags(tags: ReturnType<typeof listField>, report: Report): void {
+  const first = new Map<string, number>();
+  tags.forEach((tag, index) => {
+    if (typeof tag !== 'string' || tag.trim() === '') return;
+    if (tag !== tag.trim() || tag.includes(',')) {
+      const hint = tag.includes(',') ? 'write each tag as an item of its own' : `write ${quote(tag.trim())}`;
+      report('tags/form', ['tags', index], `the tag ${quote(tag)} has a comma or spaces at its ends`, { hint });
+    } else if (tag.length > MAX_TAG_LENGTH) {
+      report('tags/form', ['tags', index], `the tag has ${tag.length} characters; at most ${MAX_TAG_LENGTH}`);
+    }
+    const key = tag.trim().toLowerCase();
+    const earlier = first.get(key);
+    if (earlier === undefined) first.set(key, index);
+    else report('tags/duplicate', ['tags', index], `the tag ${quote(tag)} is already tags[${earlier}]`);
+  });
+}
+
+/** Group and kind of a draft, as far as they are texts; for comparing the entries of a catalog. */
+export function nameOf(spec: Parameters<typeof versionsOf>[0]): { group: string; kind: string } | undefined {
+  const group = textField(spec, 'group');
+  const kind = textField(field(spec, 'names'), 'kind');
+  return group === undefined || kind === undefined ? undefined : { group, kind };
+}

@@ -1,0 +1,79 @@
+import type { JsonObject } from '../definition.js';
+import type { Path } from '../diagnostic.js';
+import { checkDigest } from './container.js';
+import { field, isObject, listField, objectField, textField, versionsOf } from './json-access.js';
+import { checkCredentials } from './link.js';
+import type { Report, Rule } from './rule.js';
+import { quote } from './rule.js';
+
+const STARLARK = /^(?:https|oci|git|ssh|git\+https|git\+ssh):\/\/[^\s/?#]+[^\s]*$/;
+/** A commit, a digest, or a release: what a reference can be pinned by. */
+const PIN = /(?:^|[^a-f0-9])(?:[a-f0-9]{40}|[a-f0-9]{64})(?![a-f0-9])|(?:^|[^\d.])v?\d+\.\d+\.\d+(?![\d.])/;
+
+/** Exec and Starlark runtimes, and that there is a runtime at all. */
+export const program: Rule = (draft, report) => {
+  for (const { version, path } of versionsOf(draft.spec)) {
+    const runtime = objectField(version, 'runtime');
+    if (runtime === undefined) continue;
+    const at = [...path, 'runtime'];
+    if (Object.keys(runtime).length === 0) report('runtime/none', at, 'the API version has no runtime');
+    checkPlatforms(runtime, [...at, 'exec', 'platforms'], report);
+    const script = textField(runtime, 'starlark');
+    if (script !== undefined && script.trim() !== '') checkScript(script, [...at, 'starlark'], report);
+  }
+};
+
+function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
+  const first = new Map<string, number>();
+  listField(field(runtime, 'exec'), 'platforms').forEach((platform, index) => {
+    if (!isObject(platform)) return;
+    const at = [...path, index];
+    const os = textField(platform, 'os');
+    const arch = textField(platform, 'arch');
+    if (os !== undefined && arch !== undefined) {
+      const key = `${os}/${arch}`;
+      const earlier = first.get(key);
+      if (earlier === undefined) first.set(key, index);
+      else {
+        report('exec/duplicate-platform', at, `${quote(key)} is already the platform of platforms[${earlier}]`);
+      }
+    }
+    const uri = textField(platform, 'uri');
+    if (uri !== undefined && uri.trim() !== '') checkUri(uri, [...at, 'uri'], report);
+    const bin = textField(platform, 'bin');
+    if (bin !== undefined && bin.trim() !== '') checkBin(bin, [...at, 'bin'], report);
+    const sha256 = textField(platform, 'sha256');
+    if (sha256 !== undefined) checkDigest(sha256, [...at, 'sha256'], 'exec/digest-form', report);
+  });
+}
+
+function checkUri(uri: string, path: Path, report: Report): void {
+  if (!/^https:\/\/[^\s/?#]+[^\s]*$/i.test(uri) || !URL.canParse(uri)) {
+    report('exec/uri', path, `${quote(uri)} is no https URL`);
+    return;
+  }
+  checkCredentials(uri, path, report);
+}
+
+function checkBin(bin: string, path: Path, report: Report): void {
+  const leaves = bin.split(/[\\/]/).includes('..') || /^[\\/]|^[A-Za-z]:/.test(bin);
+  if (leaves) report('exec/bin', path, `the path ${quote(bin)} leaves the folder it is unpacked in`);
+  else if (bin.includes('\\') || bin.endsWith('/')) {
+    report('exec/bin', path, `the path ${quote(bin)} is no path of a file with forward slashes`);
+  }
+}
+
+function checkScript(script: string, path: Path, report: Report): void {
+  report('starlark/not-in-kep-schema', path, 'the schema of KEP-2906 has no Starlark runtime');
+  const url = script.replace(/^git::/, '');
+  if (!STARLARK.test(url) || !URL.canParse(url)) {
+    report('starlark/reference', path, `${quote(script)} is no https, git or oci reference`);
+    return;
+  }
+  checkCredentials(url, path, report);
+  if (!PIN.test(url)) {
+    report('starlark/unpinned', path, `nothing in ${quote(script)} says which script it is`, {
+      hint: 'name a commit, a digest or a release in the reference',
+    });
+  }
+}

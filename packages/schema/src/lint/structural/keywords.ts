@@ -1,0 +1,136 @@
+import type { JsonValue } from '../../definition.js';
+import type { Path } from '../../diagnostic.js';
+import type { KeywordValue, OpenApiKeyword } from '../../json-schema/open-api.js';
+import { isKeywordValue, OPEN_API_KEYWORDS, OPEN_API_TYPES } from '../../json-schema/open-api.js';
+import { isObject } from '../json-access.js';
+import type { Report } from '../rule.js';
+import { quote } from '../rule.js';
+import { suggest } from '../suggest.js';
+import type { SchemaCheck } from './nodes.js';
+
+const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
+  $ref: 'write the schema here that it refers to',
+  $schema: 'remove it: every schema here is OpenAPI v3',
+  id: 'remove it: a schema inside a definition has no address of its own',
+  definitions: 'write each schema where it is used',
+  dependencies: 'say it in words, or with anyOf over `required`',
+  patternProperties: 'use `additionalProperties` for a map with any keys',
+  additionalItems: 'use `items` with one schema for all items',
+};
+
+/** What people write who know other schema languages. */
+const TYPE_HINTS: Record<string, string> = {
+  bool: 'write `boolean`',
+  int: 'write `integer`',
+  int32: 'write `type: integer` and `format: int32`',
+  int64: 'write `type: integer` and `format: int64`',
+  long: 'write `integer`',
+  float: 'write `number`',
+  double: 'write `number`',
+  str: 'write `string`',
+  text: 'write `string`',
+  date: 'write `type: string` and `format: date`',
+  map: 'write `object` with `additionalProperties`',
+  dict: 'write `object` with `additionalProperties`',
+  list: 'write `array` with `items`',
+  null: 'write the type of the value, and `nullable: true`',
+  any: 'leave the type out and add `x-kubernetes-preserve-unknown-fields: true`',
+  'int-or-string': 'leave the type out and add `x-kubernetes-int-or-string: true`',
+};
+
+const KEYWORD_HINTS: Record<string, string> = {
+  const: 'write `enum` with one value',
+  examples: 'write `example` with one value',
+  $defs: FORBIDDEN.definitions!,
+  $id: FORBIDDEN.id!,
+  if: 'use anyOf or oneOf',
+  readOnly: 'say it in the description',
+  deprecated: 'say it in the description',
+};
+
+const VALUE_WORDS: Record<KeywordValue, string> = {
+  any: 'any value',
+  text: 'a text',
+  flag: 'true or false',
+  number: 'a number',
+  count: 'a whole number of 0 or more',
+  list: 'a list',
+  texts: 'a list of texts',
+  schema: 'a schema',
+  schemas: 'a list of schemas',
+  schemaMap: 'a mapping of schemas',
+  mapping: 'a mapping',
+  schemaOrFlag: 'a schema, true or false',
+};
+
+/** Keywords that do not exist, are forbidden or have values of the wrong type; types that do not exist. */
+export const keywords: SchemaCheck = (nodes, report) => {
+  for (const { schema, path } of nodes) {
+    for (const name of Object.keys(schema)) {
+      const value = schema[name]!;
+      const at = [...path, name];
+      if (Object.hasOwn(OPEN_API_KEYWORDS, name)) checkKeyword(name as OpenApiKeyword, value, at, report);
+      else if (!name.startsWith('x-') || name.startsWith('x-kubernetes-')) reportUnknown(name, at, report);
+    }
+  }
+};
+
+function reportUnknown(name: string, path: Path, report: Report): void {
+  const near = suggest(name, Object.keys(OPEN_API_KEYWORDS));
+  const known = Object.hasOwn(KEYWORD_HINTS, name) ? KEYWORD_HINTS[name] : undefined;
+  const hint = known ?? (near === undefined ? undefined : `did you mean ${near}?`);
+  report('schema/unknown-keyword', path, `schemas have no keyword ${quote(name)}, and readers ignore it`, {
+    ...(hint === undefined ? {} : { hint }),
+    target: 'key',
+  });
+}
+
+function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report: Report): void {
+  // Kubernetes reads null as if the keyword were absent.
+  if (value === null) return;
+  const hint = FORBIDDEN[name];
+  if (hint !== undefined) {
+    const message = `structural schemas forbid \`${name}\``;
+    report('schema/forbidden-keyword', path, message, { hint, target: 'key' });
+    return;
+  }
+  if (name === 'items' && Array.isArray(value)) {
+    const message = 'structural schemas forbid a list of schemas as `items`';
+    report('schema/forbidden-keyword', path, message, { hint: 'write one schema for all items', target: 'key' });
+    return;
+  }
+  if (name === 'uniqueItems' && value === true) {
+    report('schema/forbidden-keyword', path, 'structural schemas forbid `uniqueItems: true`', {
+      hint: 'write `x-kubernetes-list-type: set`',
+      target: 'key',
+    });
+    return;
+  }
+  const kind = OPEN_API_KEYWORDS[name];
+  if (!isKeywordValue(value, kind)) {
+    report('schema/keyword-value', path, `\`${name}\` must be ${VALUE_WORDS[kind]}`);
+    return;
+  }
+  if (name === 'type') checkType(value as string, path, report);
+  if (kind === 'schemas' || kind === 'schemaMap') checkInner(name, value, path, report);
+}
+
+function checkType(type: string, path: Path, report: Report): void {
+  if ((OPEN_API_TYPES as readonly string[]).includes(type)) return;
+  const near = suggest(type, OPEN_API_TYPES);
+  const known = Object.hasOwn(TYPE_HINTS, type.toLowerCase()) ? TYPE_HINTS[type.toLowerCase()]! : undefined;
+  report('schema/unknown-type', path, `schemas have no type ${quote(type)}`, {
+    hint: known ?? (near === undefined ? `the types are ${OPEN_API_TYPES.join(', ')}` : `did you mean ${near}?`),
+  });
+}
+
+/** The members of a list or mapping of schemas are schemas; null is an empty one. */
+function checkInner(name: string, value: JsonValue, path: Path, report: Report): void {
+  const members: [string | number, JsonValue][] = Array.isArray(value)
+    ? [...value.entries()]
+    : Object.entries(value as Record<string, JsonValue>);
+  for (const [key, member] of members) {
+    if (isObject(member)) continue;
+    report('schema/keyword-value', [...path, key], `every member of \`${name}\` must be a schema`);
+  }
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../../definition.js';
+import type { Path } from '../../diagnostic.js';
+import { JUNCTORS, keyword, propertiesOf, propertyOf, subschema } from '../../json-schema/open-api.js';
+import { isObject } from '../json-access.js';
+import type { Report } from '../rule.js';
+
+/** One schema inside an openAPIV3Schema. */
+export interface SchemaNode {
+  schema: JsonObject;
+  path: Path;
+  /** `junctor`: inside allOf, anyOf, oneOf or not, where a schema only restricts what is declared outside. */
+  level: 'root' | 'field' | 'items' | 'junctor';
+  /** For a junctor: what is declared outside of it for the same value. */
+  declared?: JsonObject | undefined;
+  /** What the value is called, where it is a field. */
+  name?: string;
+}
+
+/** Looks at every schema of one openAPIV3Schema, in the order of the document. */
+export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report) => void;
+
+export const MAX_SCHEMA_NODES = 20_000;
+
+/** All schemas of an openAPIV3Schema, the outer before the inner; `complete` is false if there are more than the limit. */
+export function schemaNodes(root: JsonObject, path: Path): { nodes: SchemaNode[]; complete: boolean } {
+  const nodes: SchemaNode[] = [];
+  const rest: SchemaNode[] = [{ schema: root, path, level: 'root' }];
+  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
+    if (nodes.length >= MAX_SCHEMA_NODES) return { nodes, complete: false };
+    nodes.push(node);
+    const inner = innerNodes(node);
+    for (let index = inner.length - 1; index >= 0; index--) rest.push(inner[index]!);
+  }
+  return { nodes, complete: true };
+}
+
+function innerNodes(node: SchemaNode): SchemaNode[] {
+  const { schema, path, level, declared } = node;
+  const junctor = level === 'junctor';
+  const inner: SchemaNode[] = [];
+  for (const name of Object.keys(propertiesOf(schema))) {
+    const property = propertyOf(schema, name);
+    if (property === undefined) continue;
+    const at = [...path, 'properties', name];
+    inner.push(
+      junctor
+        ? { schema: property, path: at, level, declared: declared && propertyOf(declared, name) }
+        : { schema: property, path: at, level: 'field', name },
+    );
+  }
+  for (const name of ['items', 'additionalProperties'] as const) {
+    const items = subschema(schema, name);
+    if (items === undefined) continue;
+    const at = [...path, name];
+    inner.push(
+      junctor
+        ? { schema: items, path: at, level, declared: declared && subschema(declared, name) }
+        : { schema: items, path: at, level: 'items' },
+    );
+  }
+  const outside = junctor ? declared : schema;
+  for (const name of JUNCTORS) {
+    const branches = keyword(schema, name);
+    if (!Array.isArray(branches)) continue;
+    branches.forEach((branch, index) => {
+      if (isObject(branch)) {
+        inner.push({ schema: branch, path: [...path, name, index], level: 'junctor', declared: outside });
+      }
+    });
+  }
+  const negated = subschema(schema, 'not');
+  if (negated !== undefined) {
+    inner.push({ schema: negated, path: [...path, 'not'], level: 'junctor', declared: outside });
+  }
+  return inner;
+}

@@ -1,0 +1,49 @@
+import type { JsonValue } from '../definition.js';
+import type { Path } from '../diagnostic.js';
+import type { Report, Rule } from './rule.js';
+
+const MAX_TEXT_LENGTH = 10_000;
+const MAX_NAME_LENGTH = 500;
+/** C0 without tab and line ends, DEL, and C1, which holds the one-character escape introducer. */
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+/** Embeddings, overrides and isolates (Unicode TR 9). Plain marks are left to right-to-left languages. */
+const BIDI_CONTROL = /[\u202a-\u202e\u2066-\u2069]/;
+
+/** Every text and every name of the definition, the schema's too, is safe to show. */
+export const text: Rule = (draft, report) => {
+  const rest: { value: JsonValue; path: Path }[] = [{ value: draft.spec, path: [] }];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    const { value, path } = next;
+    if (typeof value === 'string') checkText(value, path, MAX_TEXT_LENGTH, report);
+    else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) rest.push({ value: item, path: [...path, index] });
+    } else if (value !== null && typeof value === 'object') {
+      for (const name of Object.keys(value)) {
+        const at = [...path, name];
+        checkText(name, at, MAX_NAME_LENGTH, report, 'key');
+        rest.push({ value: value[name]!, path: at });
+      }
+    }
+  }
+};
+
+function checkText(value: string, path: Path, limit: number, report: Report, target: 'key' | 'value' = 'value'): void {
+  const what = target === 'key' ? 'the name' : 'the text';
+  if (value.length > limit) {
+    const message = `${what} has ${value.length} characters; at most ${limit}`;
+    report('text/too-long', path, message, { target });
+  }
+  const control = CONTROL.exec(value)?.[0];
+  if (control !== undefined) {
+    report('text/control-character', path, `${what} holds the control character ${codePoint(control)}`, { target });
+  }
+  const bidi = BIDI_CONTROL.exec(value)?.[0];
+  if (bidi !== undefined) {
+    const message = `${what} holds ${codePoint(bidi)}, which reverses the reading order`;
+    report('text/bidi-control', path, message, { target });
+  }
+}
+
+function codePoint(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

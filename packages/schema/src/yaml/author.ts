@@ -1,0 +1,185 @@
+import { type CST, Composer, type Document, isScalar, Lexer, type Node, Parser, Schema } from 'yaml';
+import type { JsonValue } from '../definition.js';
+import type { Diagnostic, Path, Range } from '../diagnostic.js';
+import type { Target } from '../draft.js';
+import type { DocumentLimits } from '../limits.js';
+import type { Reporter } from './reporter.js';
+import type { SourceText } from './source.js';
+import { describeSyntaxError } from './syntax-message.js';
+import { openText, type ReadOptions } from './text.js';
+import { locateNode, TreeReader } from './tree.js';
+
+/** One document of a YAML or JSON file, with the places of its values. */
+export interface YamlDocument {
+  readonly value: JsonValue;
+  /** Counts the documents of the file that hold anything, from 0. */
+  readonly index: number;
+  /** Of the node at the path, or of the nearest node around it that is written. */
+  locate(path: Path, target?: Target): Range | undefined;
+}
+
+/** Syntax errors told of one document: what follows the first few is mostly their consequence. */
+const MAX_SYNTAX_ERRORS = 10;
+
+/** Shared: composing must not make a schema for every document. No tags beyond the core ones are known. */
+const SCHEMA = new Schema({ schema: 'core', resolveKnownTags: false });
+
+/**
+ * Reads an author's file, YAML or JSON, and keeps positions. Never throws: what cannot be read is told
+ * in the diagnostics, and documents with errors in their syntax are left out.
+ */
+export function readYaml(
+  input: Uint8Array,
+  options: ReadOptions,
+): { documents: YamlDocument[]; diagnostics: Diagnostic[] } {
+  const { limits, reporter, source } = openText(input, options, 'maxSourceBytes');
+  if (source === undefined) return { documents: [], diagnostics: reporter.finish() };
+
+  const reader = new StreamReader(source, limits, reporter);
+  reader.readAll();
+  const { documents } = reader;
+  if (documents.length === 0 && !reporter.hasErrors) {
+    reporter.report('yaml/empty', 'the file holds no document', 0);
+  }
+  return { documents, diagnostics: reporter.finish() };
+}
+
+/** Thrown inside the composer to end its work on a document with many errors. */
+class TooManyErrors extends Error {}
+
+class StreamReader {
+  readonly documents: YamlDocument[] = [];
+  private syntaxErrors = 0;
+  private stopped = false;
+  private readonly composer: Composer;
+  private readonly parser = new Parser();
+  private readonly source: SourceText;
+  private readonly limits: DocumentLimits;
+  private readonly reporter: Reporter;
+
+  constructor(source: SourceText, limits: DocumentLimits, reporter: Reporter) {
+    this.source = source;
+    this.limits = limits;
+    this.reporter = reporter;
+    // Duplicate keys are found by TreeReader: the composer's own search is quadratic.
+    this.composer = new Composer({ schema: SCHEMA, stringKeys: true, uniqueKeys: false, strict: true });
+    // The composer's own handler makes an Error with a stack for each of what may be millions of errors.
+    Object.defineProperty(this.composer, 'onError', { value: this.onComposerError });
+  }
+
+  /**
+   * Drives lexer, parser and composer token by token, so that depth and size are checked before
+   * anything recursive looks at the text.
+   */
+  readAll(): void {
+    try {
+      for (const lexeme of new Lexer().lex(this.source.text)) {
+        for (const token of this.parser.next(lexeme)) this.take(token);
+        if (this.stopped || this.exceedsLimits()) return;
+      }
+      for (const token of this.parser.end()) this.take(token);
+    } catch (error) {
+      // A fault in the library on hostile text must not become a crash.
+      const { offset } = this.parser;
+      this.reporter.report('yaml/syntax', 'the text cannot be read as YAML', offset);
+      if (!(error instanceof Error)) throw error;
+    }
+  }
+
+  private exceedsLimits(): boolean {
+    const { stack, offset } = this.parser;
+    const { maxDepth, maxMappingKeys } = this.limits;
+    // The stack holds the document, the open collections and perhaps a scalar.
+    if (stack.length > maxDepth + 1) {
+      const depth = stack.reduce((count, token) => (isCollectionToken(token) ? count + 1 : count), 0);
+      if (depth > maxDepth) {
+        this.reporter.report('yaml/too-deep', `more than ${maxDepth} nested lists and mappings`, offset);
+        return true;
+      }
+    }
+    const top = stack[stack.length - 1];
+    if (top !== undefined && isMappingToken(top) && top.items.length > maxMappingKeys) {
+      // The item that has been begun last may be a comment without a key.
+      const keys = top.items.reduce((count, item) => (item.key || item.sep ? count + 1 : count), 0);
+      if (keys > maxMappingKeys) {
+        this.reporter.report('yaml/too-many-keys', `a mapping has more than ${maxMappingKeys} keys`, offset);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private take(token: CST.Token): void {
+    if (this.stopped) return;
+    if (token.type === 'error') {
+      this.syntaxError(token.offset, token.offset + token.source.length, 'UNEXPECTED_TOKEN', token.message);
+      if (this.syntaxErrors >= MAX_SYNTAX_ERRORS) this.stopped = true;
+    } else if (token.type === 'directive') {
+      const end = token.offset + token.source.length;
+      this.reporter.report('yaml/directive', 'directives (%) are not allowed', token.offset, end);
+    } else if (token.type === 'document') this.compose(token);
+  }
+
+  private compose(token: CST.Document): void {
+    const errorsBefore = this.syntaxErrors;
+    let document: Document | undefined;
+    try {
+      for (const composed of this.composer.next(token)) document = composed;
+      for (const composed of this.composer.end()) document = composed;
+    } catch (error) {
+      if (!(error instanceof TooManyErrors)) throw error;
+      this.stopped = true;
+    }
+    if (document === undefined || this.syntaxErrors > errorsBefore) return;
+    this.syntaxErrors = 0;
+
+    const root = document.contents as Node | null;
+    if (root === null || (isScalar(root) && root.value === null && !root.source && !root.anchor)) return;
+    if (this.documents.length >= this.limits.maxDocuments) {
+      const message = `the file holds more than ${this.limits.maxDocuments} documents`;
+      this.reporter.report('yaml/too-many-documents', message, token.offset);
+      this.stopped = true;
+      return;
+    }
+    const value = new TreeReader(this.reporter, this.limits).read(root);
+    const { source } = this;
+    this.documents.push({
+      value,
+      index: this.documents.length,
+      locate: (path, target = 'value') => locateNode(root, source, path, target),
+    });
+  }
+
+  private readonly onComposerError = (place: ErrorPlace, code: string, message: string, warning?: boolean) => {
+    // Warnings are about tags, which TreeReader judges, and about names that end in a colon.
+    if (warning === true || code === 'TAG_RESOLVE_FAILED') return;
+    const [start, end] = placeOf(place);
+    this.syntaxError(start, end, code, message);
+    if (this.syntaxErrors >= MAX_SYNTAX_ERRORS) throw new TooManyErrors();
+  };
+
+  private syntaxError(start: number, end: number, code: string, message: string): void {
+    if (this.syntaxErrors++ >= MAX_SYNTAX_ERRORS) return;
+    if (code === 'NON_STRING_KEY') this.reporter.report('yaml/non-string-key', 'the key is not a string', start, end);
+    else this.reporter.report('yaml/syntax', describeSyntaxError(code, message), start, end);
+  }
+}
+
+/** Where the composer says an error is: an offset, a range, or a token. */
+type ErrorPlace = number | readonly number[] | { offset: number; source?: unknown };
+
+function placeOf(place: ErrorPlace): [start: number, end: number] {
+  if (typeof place === 'number') return [place, place + 1];
+  if ('offset' in place) {
+    return [place.offset, place.offset + (typeof place.source === 'string' ? place.source.length : 1)];
+  }
+  return [place[0] ?? 0, place[1] ?? 0];
+}
+
+function isCollectionToken(token: CST.Token): token is CST.BlockMap | CST.BlockSequence | CST.FlowCollection {
+  return token.type === 'block-map' || token.type === 'block-seq' || token.type === 'flow-collection';
+}
+
+function isMappingToken(token: CST.Token): token is CST.BlockMap | CST.FlowCollection {
+  return token.type === 'block-map' || (token.type === 'flow-collection' && token.start.source === '{');
+}

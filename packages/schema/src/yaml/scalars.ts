@@ -1,0 +1,74 @@
+import type { YamlCode } from './codes.js';
+
+/** Only these can begin a plain scalar that is anything but text to some reader. */
+const SUSPICIOUS_START = /^[-+.0-9yYnNoO~tTfF<]/;
+
+/** Booleans of YAML 1.1 that Go readers (goyaml.v2, used by Kubernetes) still know. */
+const GO_BOOLEAN = /^(?:[yY]|[nN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/;
+/** Octal in Go, decimal here. */
+const LEADING_ZERO = /^[-+]?0[0-9_]+$/;
+/** Numbers in Go, text here: a sign or capital letter before another base, binary. */
+const GO_INTEGER = /^(?:[-+]0[xXoO]|0[XO]|[-+]?0[bB])[0-9a-fA-F_]+$/;
+/** Go drops underscores from numbers, YAML 1.2 makes them text. */
+const UNDERSCORES = /^[-+]?(?:0[xo][0-9a-fA-F_]*_[0-9a-fA-F_]*|(?=[^_]*_)[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9_]+)?)$/;
+/** Octal in YAML 1.2 and Go, text in YAML 1.1. */
+const OCTAL = /^0o[0-7]+$/;
+/** Base 60 in YAML 1.1. */
+const SEXAGESIMAL = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
+/** Dates in YAML 1.1 and in some Go readers. */
+const TIMESTAMP = /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d?:\d\d?(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?)?$/;
+
+const INTEGER = /^(?:[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+)$/;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+const NOT_FINITE = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+const NULL_OR_BOOLEAN = /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE)$/;
+
+export interface ScalarProblem {
+  code: YamlCode;
+  message: string;
+}
+
+/** What readers would disagree about in the text of a plain (unquoted) scalar. */
+export function checkPlainScalar(source: string): ScalarProblem | undefined {
+  if (!SUSPICIOUS_START.test(source)) return undefined;
+  const shown = shorten(source);
+  if (GO_BOOLEAN.test(source)) return ambiguous(`"${shown}" is a boolean to Go readers and text to others`);
+  if (LEADING_ZERO.test(source)) return ambiguous(`"${shown}" is an octal number to Go readers and a decimal one to others`);
+  if (GO_INTEGER.test(source) || UNDERSCORES.test(source)) {
+    return ambiguous(`"${shown}" is a number to Go readers and text to others`);
+  }
+  if (NOT_FINITE.test(source)) return { code: 'yaml/not-finite', message: `"${shown}" is not a finite number` };
+  if (INTEGER.test(source)) {
+    const number = Number(source);
+    if (!Number.isSafeInteger(number)) {
+      return { code: 'yaml/integer-precision', message: `the integer ${shown} is too large to be kept exactly` };
+    }
+  } else if (FLOAT.test(source) && !Number.isFinite(Number(source))) {
+    return { code: 'yaml/not-finite', message: `"${shown}" is read as a number and is not finite` };
+  }
+  if (OCTAL.test(source)) return legacy(`"${shown}" is the number ${Number(source)} here and text to YAML 1.1 readers`);
+  if (SEXAGESIMAL.test(source)) return legacy(`"${shown}" is text here and a base 60 number to YAML 1.1 readers`);
+  if (TIMESTAMP.test(source)) return legacy(`"${shown}" is text here and a date to YAML 1.1 readers`);
+  return undefined;
+}
+
+/** Whether a plain scalar is a number, a boolean or null in the YAML 1.2 core schema. */
+export function isPlainNonString(source: string): boolean {
+  if (source === '') return true;
+  if (!SUSPICIOUS_START.test(source)) return false;
+  return INTEGER.test(source) || FLOAT.test(source) || NOT_FINITE.test(source) || NULL_OR_BOOLEAN.test(source);
+}
+
+function ambiguous(message: string): ScalarProblem {
+  return { code: 'yaml/ambiguous-scalar', message };
+}
+
+function legacy(message: string): ScalarProblem {
+  return { code: 'yaml/legacy-scalar', message };
+}
+
+/** One line of at most 40 characters, for messages. */
+export function shorten(text: string): string {
+  const line = text.replace(/\s+/g, ' ');
+  return line.length <= 40 ? line : `${line.slice(0, 37)}...`;
+}

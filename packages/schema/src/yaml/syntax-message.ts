@@ -1,0 +1,41 @@
+const BY_CODE: Record<string, string> = {
+  ALIAS_PROPS: 'an alias may have neither an anchor nor a tag',
+  BAD_ALIAS: 'an anchor or alias has no name',
+  BAD_DQ_ESCAPE: 'this escape does not exist in double-quoted strings',
+  BAD_INDENT: 'the indentation does not fit what stands around it',
+  BAD_PROP_ORDER: 'an anchor or tag stands before an indicator instead of after it',
+  BAD_SCALAR_START: 'unquoted text may not begin with this character',
+  BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here: it needs a line of its own, indented',
+  BLOCK_IN_FLOW: 'an indented list or mapping cannot stand inside [] or {}',
+  KEY_OVER_1024_CHARS: 'a key has more than 1024 characters',
+  MULTILINE_IMPLICIT_KEY: 'a key has to stand on one line and end with a colon',
+  MULTIPLE_ANCHORS: 'a value can have only one anchor',
+  MULTIPLE_TAGS: 'a value can have only one tag',
+  RESOURCE_EXHAUSTION: 'the text is too complex to be read',
+  TAB_AS_INDENT: 'a tab is used for indentation; YAML allows only spaces',
+};
+
+/** Parts of the library's messages for codes that stand for several problems, the more special first. */
+const BY_MESSAGE: readonly [part: string, message: string][] = [
+  ['Missing closing', 'a quoted string is not closed'],
+  ['must end with a }', 'a mapping in braces is not closed with }'],
+  ['must end with a ]', 'a list in brackets is not closed with ]'],
+  ['or : between', 'a comma or colon is missing'],
+  ['Missing , between', 'a comma is missing between two items'],
+  ['Missing space after :', 'a space is missing after the colon'],
+  ['followed by map values', 'a key has no colon after it'],
+  ['Sequence item without', 'a list item has no dash'],
+  ['Comments must be separated', 'a comment needs a space before its #'],
+  ['Tags and anchors must be separated', 'a tag or anchor needs a space after it'],
+  ['on same line with directives-end', 'a list or mapping cannot begin on the line of ---'],
+  ['Unexpected ,', 'there is a comma too many'],
+  ['Unexpected empty item', 'there is a comma too many'],
+  ['Block scalar header', 'only an indentation digit, + or - may follow | or >'],
+  ['on same line with key', 'a list cannot begin on the line of its key'],
+];
+
+/** One line in our own words for an error of the YAML library. */
+export function describeSyntaxError(code: string, message: string): string {
+  for (const [part, text] of BY_MESSAGE) if (message.includes(part)) return text;
+  return BY_CODE[code] ?? 'this does not belong here';
+}

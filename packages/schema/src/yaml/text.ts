@@ -1,0 +1,56 @@
+import { DOCUMENT_LIMITS, type DocumentLimits } from '../limits.js';
+import { Reporter } from './reporter.js';
+import { decodeUtf8, findForbiddenCharacter, SourceText } from './source.js';
+
+export interface ReadOptions {
+  /** Name of the file in diagnostics. */
+  file: string;
+  limits?: Partial<DocumentLimits>;
+}
+
+export interface Opened {
+  limits: DocumentLimits;
+  reporter: Reporter;
+  /** Undefined where the bytes are no text that may be parsed; the reporter says why. */
+  source: SourceText | undefined;
+}
+
+/** From bytes to text: size, encoding and characters. */
+export function openText(input: Uint8Array, options: ReadOptions, maxBytes: 'maxSourceBytes' | 'maxCatalogBytes'): Opened {
+  const limits = { ...DOCUMENT_LIMITS, ...options.limits };
+  const refuse = (source?: SourceText) => new Reporter(options.file, limits.maxDiagnostics, source);
+
+  if (input.byteLength > limits[maxBytes]) {
+    const reporter = refuse();
+    reporter.report('yaml/too-large', `the file has ${input.byteLength} bytes; at most ${limits[maxBytes]} are read`);
+    return { limits, reporter, source: undefined };
+  }
+
+  const decoded = decodeUtf8(input);
+  if ('problem' in decoded) {
+    if (decoded.problem === 'utf-16') {
+      const reporter = refuse();
+      reporter.report('yaml/encoding', 'the file is UTF-16, not UTF-8');
+      return { limits, reporter, source: undefined };
+    }
+    const source = new SourceText(decoded.before);
+    const reporter = refuse(source);
+    const { line, column } = source.position(decoded.before.length);
+    const message = `the byte at offset ${decoded.byte} (line ${line}, column ${column}) is not UTF-8`;
+    reporter.report('yaml/encoding', message, decoded.before.length);
+    return { limits, reporter, source: undefined };
+  }
+
+  const source = new SourceText(decoded.text);
+  const reporter = refuse(source);
+  const forbidden = findForbiddenCharacter(decoded.text);
+  if (forbidden !== undefined) {
+    const message =
+      forbidden.name === 'U+000D'
+        ? 'a carriage return without a line feed is a line break to some readers only'
+        : `the character ${forbidden.name} may not stand in a YAML file`;
+    reporter.report('yaml/control-character', message, forbidden.offset);
+    return { limits, reporter, source: undefined };
+  }
+  return { limits, reporter, source };
+}

@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
+
+/**
+ * Runs every command of every document as its reader would: the `sh` blocks of a document are one session in
+ * one folder, against a registry of its own. A `text` block right after an `sh` block is the output that the
+ * document promises: its lines, in that order, where `…` stands for anything.
+ */
+
+const documents = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith('.md'));
+
+/** Commands that another part of the same run executes. */
+const runElsewhere: Record<string, string> = {
+  'npm start': 'test/start.test.ts runs it',
+  'npm test': 'is what runs these tests',
+  'npm run demo': 'test/demo.test.ts runs it',
+};
+
+const documentedAddress = 'http://localhost:8080';
+
+interface Block {
+  line: number;
+  script: string;
+  output: string | undefined;
+}
+
+function blocks(markdown: string): Block[] {
+  const found: Block[] = [];
+  const fences = /^```(\w*)\n([\s\S]*?)^```$/gm;
+  let previousEnd = -1;
+  for (const match of markdown.matchAll(fences)) {
+    const [whole, language, body] = match as unknown as [string, string, string];
+    const between = markdown.slice(previousEnd, match.index);
+    if (language === 'sh')
+      found.push({
+        line: markdown.slice(0, match.index).split('\n').length + 1,
+        script: body,
+        output: undefined,
+      });
+    const last = found.at(-1);
+    if (language === 'text' && last !== undefined && last.output === undefined && between.trim() === '')
+      last.output = body;
+    previousEnd = match.index + whole.length;
+  }
+  return found;
+}
+
+const marker = '--krmhub-test-end-of-block--';
+
+/** One bash for the whole document, so that variables and folders last as they do for a reader. */
+async function session(
+  scripts: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<{ blocks: string[]; finished: Finished }> {
+  const text = scripts.map((script) => `${script}\necho; echo ${marker}\n`).join('');
+  const child = spawn('bash', ['-euo', 'pipefail', '-s'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.on('error', () => undefined).end(text);
+  const [code] = await once(child, 'close');
+  return { blocks: stdout.split(`\n${marker}\n`), finished: { code, stdout, stderr } };
+}
+
+function promised(output: string): RegExp {
+  const lines = output
+    .trimEnd()
+    .split('\n')
+    .map((line) =>
+      line.trim() === '…' ? '[\\s\\S]*?' : `${line.trimEnd().split('…').map(escape).join('.*')}[ \\t]*`,
+    );
+  return new RegExp(lines.join('\n'));
+}
+
+function escape(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** A folder that looks like a checkout to the commands in it, with data of its own. */
+function checkout(folder: string): void {
+  for (const name of ['node_modules', 'test', 'package.json'])
+    symlinkSync(path.join(root, name), path.join(folder, name));
+  mkdirSync(path.join(folder, 'data'), { mode: 0o700 });
+}
+
+describe('documents', () => {
+  it('are found', () => {
+    expect(documents).toContain('README.md');
+    expect(documents.length).toBeGreaterThan(3);
+  });
+
+  it.each(documents.filter((name) => blocks(readFileSync(path.join(root, name), 'utf8')).length > 0))(
+    '%s does what it says',
+    async (name) => {
+      const found = blocks(readFileSync(path.join(root, name), 'utf8')).filter(
+        ({ script }) => !(script.trim() in runElsewhere),
+      );
+      const { folder, remove } = temporaryFolder();
+      checkout(folder);
+      const registry = await startRegistry(path.join(folder, 'data'));
+      try {
+        const env = cleanEnvironment(folder, {
+          KRMHUB_REGISTRY: registry.url,
+          PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+        });
+        const scripts = found.map(({ script }) => script.replaceAll(documentedAddress, registry.url));
+        const { blocks: outputs, finished } = await session(scripts, folder, env);
+        if (finished.code !== 0) {
+          const failed = found[outputs.length - 1];
+          throw new Error(
+            `${name}:${failed?.line}: ended with ${finished.code}\n${failed?.script}\n${finished.stderr.slice(-2000)}`,
+          );
+        }
+        for (const [index, block] of found.entries()) {
+          if (block.output === undefined) continue;
+          const said = outputs[index]!.replaceAll(registry.url, documentedAddress);
+          expect(said, `${name}:${block.line}: ${block.script}`).toMatch(promised(block.output));
+        }
+      } finally {
+        await registry.stop();
+        remove();
+      }
+    },
+    120_000,
+  );
+
+  it('link to what is there', () => {
+    const broken = documents.flatMap((name) =>
+      [...readFileSync(path.join(root, name), 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map((match) => match[1]!)
+        .filter((target) => !existsSync(path.join(root, path.dirname(name), target)))
+        .map((target) => `${name} links to ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { cleanEnvironment, root, temporaryFolder } from './running.js';
+
+it('npm start builds and runs a registry, which stops when it is told to', async () => {
+  const { folder, remove } = temporaryFolder();
+  const data = path.join(folder, 'data');
+  const child = spawn('npm', ['start'], {
+    cwd: root,
+    env: cleanEnvironment(folder, { KRMHUB_DATA: data, KRMHUB_PORT: '0' }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const closed = once(child, 'close');
+  try {
+    let output = '';
+    const url = await new Promise<string>((resolve, reject) => {
+      const read = (text: string) => {
+        output += text;
+        const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
+        if (address) resolve(address[0]);
+      };
+      child.stdout.setEncoding('utf8').on('data', read);
+      child.stderr.setEncoding('utf8').on('data', read);
+      closed.then(() => reject(new Error(`npm start ended:\n${output}`)));
+    });
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${url}/catalogs/default/catalog.yaml`)).status).toBe(200);
+    expect(existsSync(path.join(data, 'admin.token'))).toBe(true);
+    expect(statSync(path.join(data, 'admin.token')).mode & 0o777).toBe(0o600);
+    expect(output).toContain('admin.token');
+  } finally {
+    // The whole group, as Ctrl-C at a terminal does.
+    process.kill(-child.pid!, 'SIGINT');
+    await closed;
+    remove();
+  }
+}, 60_000);
