@@ -81,12 +81,12 @@ function promised(output: string): RegExp {
     .trimEnd()
     .split('\n')
     .map((line) =>
-      line.trim() === '…' ? '[\\s\\S]*?' : `${line.trimEnd().split('…').map(escape).join('.*')}[ \\t]*`,
+      line.trim() === '…' ? '[\\s\\S]*?' : `${line.trimEnd().split('…').map(literal).join('.*')}[ \\t]*`,
     );
   return new RegExp(lines.join('\n'));
 }
 
-function escape(text: string): string {
+function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 

@@ -50,6 +50,7 @@ class TooManyErrors extends Error {}
 class StreamReader {
   readonly documents: YamlDocument[] = [];
   private syntaxErrors = 0;
+  private documentTokens = 0;
   private stopped = false;
   private readonly composer: Composer;
   private readonly parser = new Parser();
@@ -121,6 +122,13 @@ class StreamReader {
   }
 
   private compose(token: CST.Document): void {
+    // Empty documents count too: each costs a pass through the composer.
+    if (++this.documentTokens > this.limits.maxDocuments) {
+      const message = `the file holds more than ${this.limits.maxDocuments} documents`;
+      this.reporter.report('yaml/too-many-documents', message, token.offset);
+      this.stopped = true;
+      return;
+    }
     const errorsBefore = this.syntaxErrors;
     let document: Document | undefined;
     try {
@@ -135,12 +143,6 @@ class StreamReader {
 
     const root = document.contents as Node | null;
     if (root === null || (isScalar(root) && root.value === null && !root.source && !root.anchor)) return;
-    if (this.documents.length >= this.limits.maxDocuments) {
-      const message = `the file holds more than ${this.limits.maxDocuments} documents`;
-      this.reporter.report('yaml/too-many-documents', message, token.offset);
-      this.stopped = true;
-      return;
-    }
     const value = new TreeReader(this.reporter, this.limits).read(root);
     const { source } = this;
     this.documents.push({

@@ -16,8 +16,8 @@ const NON_SPECIFIC_TAG = '!';
  */
 export class TreeReader {
   private readonly path: PathSegment[] = [];
-  private readonly anchors = new Map<string, Node>();
-  private readonly open = new Set<Node>();
+  /** Null while the anchored node is being read. */
+  private readonly anchors = new Map<string, Node | null>();
   private aliasDepth = 0;
   private aliasedNodes = 0;
   private readonly reporter: Reporter;
@@ -41,12 +41,17 @@ export class TreeReader {
     // Inside an alias the anchored nodes have been checked where they are written.
     const first = this.aliasDepth === 0;
     if (first) this.checkTag(node);
-    if ('anchor' in node && node.anchor !== undefined && first) this.anchors.set(node.anchor, node);
-    if (isScalar(node)) return this.readScalar(node, first);
-    this.open.add(node);
-    const value = isMap(node) ? this.readMap(node, first) : isSeq(node) ? this.readItems(node.items) : null;
-    this.open.delete(node);
+    const anchor = first && 'anchor' in node ? node.anchor : undefined;
+    if (anchor !== undefined) this.anchors.set(anchor, null);
+    const value = this.readContent(node, first);
+    if (anchor !== undefined) this.anchors.set(anchor, node);
     return value;
+  }
+
+  private readContent(node: Node, check: boolean): JsonValue {
+    if (isScalar(node)) return this.readScalar(node, check);
+    if (isMap(node)) return this.readMap(node, check);
+    return isSeq(node) ? this.readItems(node.items) : null;
   }
 
   private readAlias(name: string, node: Node): JsonValue {
@@ -55,7 +60,7 @@ export class TreeReader {
       this.report('yaml/alias', `the alias *${shorten(name)} has no anchor &${shorten(name)} before it`, node);
       return null;
     }
-    if (this.open.has(anchored)) {
+    if (anchored === null) {
       this.report('yaml/alias', `the alias *${shorten(name)} stands inside its own anchor`, node);
       return null;
     }
@@ -68,7 +73,10 @@ export class TreeReader {
   private readScalar(node: Scalar, check: boolean): JsonValue {
     if (check && node.type === 'PLAIN' && node.tag === undefined) this.checkPlain(node);
     const { value } = node;
-    if (typeof value === 'number') return value === 0 ? 0 : value;
+    if (typeof value === 'number') {
+      if (value === 0) return 0; // JSON knows no negative zero.
+      return Number.isFinite(value) ? value : null;
+    }
     if (typeof value === 'string' || typeof value === 'boolean') return value;
     return null;
   }
