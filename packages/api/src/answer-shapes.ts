@@ -117,7 +117,7 @@ const DIAGNOSTICS: ShapeOf<model.Diagnostic[]> = [
   },
 ];
 
-export const SNAPSHOT_REFERENCE: ShapeOf<model.PublishResult['catalogs'][number]> = {
+const SNAPSHOT_REFERENCE: ShapeOf<model.PublishResult['catalogs'][number]> = {
   catalog: 'string',
   serial: 'number',
   digest: 'string',

@@ -6,7 +6,6 @@ import type {
   ApplyResult,
   CatalogDetail,
   CatalogList,
-  CatalogSnapshotReference,
   CreatedToken,
   CreateTokenRequest,
   EventPage,
@@ -124,8 +123,11 @@ export class RegistryClient {
     return this.#post(fillPath('yank', { group, kind, release }), shapes.RELEASE, { reason });
   }
 
-  unyank(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
-    return this.#post(fillPath('unyank', { group, kind, release }), shapes.RELEASE, { reason });
+  unyank(group: string, kind: string, release: string, reason?: string): Promise<ReleaseAnswer> {
+    const path = fillPath('unyank', { group, kind, release });
+    return reason === undefined
+      ? this.#json(path, shapes.RELEASE, { method: 'POST' })
+      : this.#post(path, shapes.RELEASE, { reason });
   }
 
   deprecate(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
@@ -155,8 +157,8 @@ export class RegistryClient {
   }
 
   /** Cuts a catalog, and answers when that is done. */
-  cutCatalog(name: string): Promise<CatalogSnapshotReference> {
-    return this.#json(fillPath('cut', { name }), shapes.SNAPSHOT_REFERENCE, { method: 'POST' });
+  cutCatalog(name: string): Promise<CatalogDetail> {
+    return this.#json(fillPath('cut', { name }), shapes.CATALOG, { method: 'POST' });
   }
 
   /** The exact bytes of a catalog. */
@@ -174,8 +176,9 @@ export class RegistryClient {
     return this.#document(fillPath('catalogEntry', { name, group, kind }), DOCUMENT_LIMITS.maxSourceBytes);
   }
 
-  snapshots(name: string): Promise<SnapshotList> {
-    return this.#json(fillPath('snapshots', { name }), shapes.SNAPSHOT_LIST);
+  /** Newest first. */
+  snapshots(name: string, limit?: number): Promise<SnapshotList> {
+    return this.#json(fillPath('snapshots', { name }), shapes.SNAPSHOT_LIST, { query: { limit } });
   }
 
   snapshot(name: string, snapshot: string): Promise<Snapshot> {

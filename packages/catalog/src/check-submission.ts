@@ -56,17 +56,29 @@ function checkDefinition({ name, bytes, mediaType, file }: Submission): {
   const [document] = documents;
   if (documents.length > 1 || (document !== undefined && document.kind !== 'KRMFunctionDefinition')) {
     const found = documents.length > 1 ? `${documents.length} documents` : `a ${document!.kind}`;
-    all.push(publishDiagnostic('publish/one-definition', file, `the file holds ${found}, not one KRMFunctionDefinition`));
+    all.push(
+      publishDiagnostic(
+        'publish/one-definition',
+        file,
+        `the file holds ${found}, not one KRMFunctionDefinition`,
+      ),
+    );
   } else if (document === undefined && !hasErrors(all)) {
     all.push(publishDiagnostic('publish/one-definition', file, 'the file holds no KRMFunctionDefinition'));
   }
-  if (hasErrors(all) || document?.kind !== 'KRMFunctionDefinition') return { diagnostics: all, definition: undefined };
+  if (hasErrors(all) || document?.kind !== 'KRMFunctionDefinition')
+    return { diagnostics: all, definition: undefined };
   all.push(...checkContent(document.definition, name, bytes, file));
   return { diagnostics: all.sort(compareDiagnostics), definition: document.definition };
 }
 
 /** What lint cannot know, of a definition without errors. */
-function checkContent(definition: FunctionDefinition, name: FunctionName, bytes: Uint8Array, file: string): Diagnostic[] {
+function checkContent(
+  definition: FunctionDefinition,
+  name: FunctionName,
+  bytes: Uint8Array,
+  file: string,
+): Diagnostic[] {
   const problems: { code: PublishCode; path: Path; message: string }[] = [];
   if (definition.group !== name.group) {
     const message = `the definition is of the group ${definition.group}, and is published to ${name.group}`;
@@ -91,7 +103,9 @@ function checkContent(definition: FunctionDefinition, name: FunctionName, bytes:
   if (problems.length === 0) return [];
   // Read again with positions only where there is something to point at.
   const [document] = readYaml(bytes, { file }).documents;
-  return problems.map(({ code, path, message }) => publishDiagnostic(code, file, message, document?.locate(path)));
+  return problems.map(({ code, path, message }) =>
+    publishDiagnostic(code, file, message, path, document?.locate(path)),
+  );
 }
 
 /** Of strings and names of fields that cannot be written, at most as many as diagnostics are told. */
@@ -102,7 +116,7 @@ function unwritablePaths(root: unknown, at: Path): Path[] {
     if (typeof value === 'string') {
       if (!isWritable(value)) found.push(path);
     } else if (Array.isArray(value)) {
-      value.forEach((item, index) => visit(item, [...path, index]));
+      for (const [index, item] of value.entries()) visit(item, [...path, index]);
     } else if (value !== null && typeof value === 'object') {
       for (const [name, item] of Object.entries(value)) {
         if (!isWritable(name)) found.push(path);

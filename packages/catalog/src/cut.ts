@@ -1,7 +1,7 @@
 import { canonicalJson, compareApiVersions, type FunctionName } from '@krmhub/schema';
 import { newestOf } from './newest.js';
 import { type Recipe, sourceTakes } from './recipe.js';
-import type { FunctionRecord, Selection } from './records.js';
+import type { FunctionRecord, ReleaseSummary, Selection } from './records.js';
 
 /**
  * Which release serves each API version of a function in the recipe's catalog: source by source, an API
@@ -11,24 +11,26 @@ import type { FunctionRecord, Selection } from './records.js';
  */
 export function selectFunction(recipe: Recipe, fn: FunctionRecord): Selection {
   const selection: Selection = { group: fn.group, kind: fn.kind, versions: [], shadowed: [], yanked: [] };
-  for (const { name: source, ...rest } of recipe.sources) {
-    const taken = fn.releases.filter((release) => sourceTakes({ name: source, ...rest }, fn, release));
-    for (const version of apiVersions(taken.flatMap(({ versions }) => versions))) {
-      const serving = taken.filter(({ versions }) => versions.includes(version));
-      const chosen = newestOf(serving.filter(({ yanked }) => yanked === undefined));
-      const earlier = selection.versions.find(({ name }) => name === version);
+  const { versions, shadowed, yanked } = selection;
+  for (const source of recipe.sources) {
+    const taken = fn.releases.filter((release) => sourceTakes(source, fn, release));
+    for (const name of apiVersions(taken)) {
+      const serving = taken.filter((release) => release.versions.includes(name));
+      const chosen = newestOf(serving.filter((release) => release.yanked === undefined));
+      const earlier = versions.find((version) => version.name === name);
       if (earlier !== undefined) {
         if (chosen === undefined) continue;
         const by = { source: earlier.source, release: earlier.release };
-        selection.shadowed.push({ version, source, release: chosen.release, by });
+        shadowed.push({ version: name, source: source.name, release: chosen.release, by });
         continue;
       }
       const wanted = newestOf(serving)!;
-      if (wanted.yanked !== undefined && !selection.yanked.some((one) => one.source === source && one.release === wanted.release)) {
-        selection.yanked.push({ release: wanted.release, source });
+      const known = yanked.some((one) => one.source === source.name && one.release === wanted.release);
+      if (wanted.yanked !== undefined && !known) {
+        yanked.push({ release: wanted.release, source: source.name });
       }
       if (chosen === undefined) continue;
-      selection.versions.push({ name: version, source, release: chosen.release, definition: chosen.digest });
+      versions.push({ name, source: source.name, release: chosen.release, definition: chosen.digest });
     }
   }
   selection.versions.sort((a, b) => compareApiVersions(a.name, b.name));
@@ -47,8 +49,9 @@ export function compareFunctionNames(a: FunctionName, b: FunctionName): number {
   return compareText(a.group, b.group) || compareText(a.kind, b.kind);
 }
 
-function apiVersions(names: readonly string[]): string[] {
-  return [...new Set(names)].sort(compareApiVersions);
+/** API versions that any of the releases serves, most preferred first. */
+function apiVersions(releases: readonly ReleaseSummary[]): string[] {
+  return [...new Set(releases.flatMap(({ versions }) => versions))].sort(compareApiVersions);
 }
 
 function compareText(a: string, b: string): number {

@@ -7,7 +7,10 @@ import type { ReleaseRecord, Selection } from './records.js';
  * what is said of the function as a whole comes from the newest of these releases.
  * `releases` holds at least every release that the selection names; a missing one is a RangeError.
  */
-export function entryDefinition(selection: Selection, releases: readonly ReleaseRecord[]): FunctionDefinition {
+export function entryDefinition(
+  selection: Selection,
+  releases: readonly ReleaseRecord[],
+): FunctionDefinition {
   const byName = new Map(releases.map((release) => [release.release, release]));
   const chosen = selection.versions.map((version) => {
     const release = byName.get(version.release);
@@ -23,12 +26,16 @@ export function entryDefinition(selection: Selection, releases: readonly Release
   if (leading === undefined) throw new RangeError(`${selection.group}/${selection.kind} is not selected`);
   return {
     ...leading.definition,
-    versions: chosen.map(({ release, version }) => (release === leading ? version : withMaintainers(version, release, leading))),
+    versions: chosen.map(({ release, version }) => withMaintainers(version, release, leading)),
   };
 }
 
 /** Maintainers of an API version override the function's (KEP-2906), so another release's keep their own. */
-function withMaintainers(version: FunctionVersion, release: ReleaseRecord, leading: ReleaseRecord): FunctionVersion {
+function withMaintainers(
+  version: FunctionVersion,
+  release: ReleaseRecord,
+  leading: ReleaseRecord,
+): FunctionVersion {
   const own = version.maintainers ?? release.definition.maintainers;
   if (own === undefined || sameList(own, leading.definition.maintainers)) {
     const { maintainers: _, ...rest } = version;

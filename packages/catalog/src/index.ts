@@ -7,6 +7,7 @@ export * from './ports.js';
 export * from './publish-codes.js';
 export * from './read-recipe.js';
 export * from './recipe.js';
+export * from './recipe-codes.js';
 export * from './records.js';
 export * from './render.js';
 export * from './render-snapshot.js';

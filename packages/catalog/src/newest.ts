@@ -2,7 +2,9 @@ import { type FunctionName, newestRelease } from '@krmhub/schema';
 import type { ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
 
 /** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
-export function newestOf<Release extends { release: string }>(releases: readonly Release[]): Release | undefined {
+export function newestOf<Release extends { release: string }>(
+  releases: readonly Release[],
+): Release | undefined {
   const newest = newestRelease(releases.map(({ release }) => release));
   return releases.find(({ release }) => release === newest);
 }

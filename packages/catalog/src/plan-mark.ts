@@ -1,5 +1,13 @@
 import { searchDocument, shownRelease } from './newest.js';
-import type { FunctionChange, FunctionRecord, Mark, NewEvent, ReleaseRecord, ReleaseSummary, Time } from './records.js';
+import type {
+  FunctionChange,
+  FunctionRecord,
+  Mark,
+  NewEvent,
+  ReleaseRecord,
+  ReleaseSummary,
+  Time,
+} from './records.js';
 
 export type MarkAction = 'yank' | 'unyank' | 'deprecate';
 
@@ -41,16 +49,23 @@ export function planUnyank(input: MarkInput): MarkPlan {
 
 /** Says that there is something better; the release stays in catalogs. Repeating is as with a yank. */
 export function planDeprecate(input: MarkInput): MarkPlan {
-  if (input.release.deprecated?.reason === input.reason) return { outcome: 'unchanged', release: input.release };
+  if (input.release.deprecated?.reason === input.reason)
+    return { outcome: 'unchanged', release: input.release };
   return plan('deprecate', input, { ...input.release, deprecated: markOf(input) }, 'release.deprecated');
 }
 
-function plan(action: MarkAction, input: MarkInput, release: ReleaseRecord, type: NewEvent['type']): MarkPlan {
+function plan(
+  action: MarkAction,
+  input: MarkInput,
+  release: ReleaseRecord,
+  type: NewEvent['type'],
+): MarkPlan {
   const { current, reason, now, by } = input;
   const releases = releasesAfter(current, action, release.release);
   const expected = shownRelease(releases).release;
   const shown = expected === release.release ? release : input.shown;
-  if (shown.release !== expected) throw new RangeError(`shown is ${shown.release} where ${expected} is needed`);
+  if (shown.release !== expected)
+    throw new RangeError(`shown is ${shown.release} where ${expected} is needed`);
   const name = { group: current.group, kind: current.kind };
   return {
     outcome: 'changed',

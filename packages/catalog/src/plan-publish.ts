@@ -62,7 +62,11 @@ export function planPublish(input: PublishInput): PublishPlan {
   if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
     diagnostics.unshift(publishDiagnostic('publish/release', file, releaseMessage(input.release, release)));
   }
-  if (definition === undefined || release === undefined || diagnostics.some(({ severity }) => severity === 'error')) {
+  if (
+    definition === undefined ||
+    release === undefined ||
+    diagnostics.some(({ severity }) => severity === 'error')
+  ) {
     return { outcome: 'invalid', diagnostics };
   }
   const record = releaseRecord(input, release, definition);
@@ -87,7 +91,8 @@ function compareWithStanding(
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
   if (readme !== undefined && sha256(readme) !== standing.readme) {
-    const stands = standing.readme === undefined ? 'without a README' : `with a README of the digest ${standing.readme}`;
+    const stands =
+      standing.readme === undefined ? 'without a README' : `with a README of the digest ${standing.readme}`;
     const message = `${label} stands ${stands}; this README has ${sha256(readme)}`;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
@@ -132,7 +137,8 @@ function creation(input: PublishInput, record: ReleaseRecord): FunctionChange {
   );
   const expected = shownRelease(releases).release;
   const shown = expected === release ? record : newest;
-  if (shown?.release !== expected) throw new RangeError(`newest is ${shown?.release} where ${expected} is needed`);
+  if (shown?.release !== expected)
+    throw new RangeError(`newest is ${shown?.release} where ${expected} is needed`);
   return {
     group,
     kind,

@@ -71,7 +71,10 @@ export interface CatalogStore {
     event: NewEvent;
   }): Promise<Event>;
   /** Places in the newest state of a catalog, pending report changes included. */
-  catalogFunctions(name: string, names?: readonly { group: string; kind: string }[]): Promise<CatalogFunction[]>;
+  catalogFunctions(
+    name: string,
+    names?: readonly { group: string; kind: string }[],
+  ): Promise<CatalogFunction[]>;
   /** Rejects with a RevisionConflict where the catalog was cut or applied by somebody else meanwhile. */
   commitCut(cut: CatalogCut): Promise<void>;
   /** Newest first. */
@@ -84,7 +87,9 @@ export interface CatalogStore {
 
   /** Where a compressed or whole form of a snapshot is kept, by the digest of its identity bytes. */
   storedForm(digest: Digest, coding: 'identity' | 'gzip' | 'br'): Promise<Digest | undefined>;
-  rememberForms(forms: readonly { digest: Digest; coding: 'identity' | 'gzip' | 'br'; blob: Digest }[]): Promise<void>;
+  rememberForms(
+    forms: readonly { digest: Digest; coding: 'identity' | 'gzip' | 'br'; blob: Digest }[],
+  ): Promise<void>;
   /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
   forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
 

@@ -1,4 +1,11 @@
-import { type Diagnostic, DOCUMENT_LIMITS, type Location, type Severity, formatPath } from '@krmhub/schema';
+import {
+  type Diagnostic,
+  DOCUMENT_LIMITS,
+  formatPath,
+  type Path,
+  type Range,
+  type Severity,
+} from '@krmhub/schema';
 
 /** Limits on what is published beside those on documents: each with its unit. */
 export const PUBLISH_LIMITS = {
@@ -66,15 +73,21 @@ export const PUBLISH_CODES = {
 
 export type PublishCode = keyof typeof PUBLISH_CODES;
 
-export function publishDiagnostic(code: PublishCode, file: string, message: string, at?: Location): Diagnostic {
+export function publishDiagnostic(
+  code: PublishCode,
+  file: string,
+  message: string,
+  path: Path = [],
+  range?: Range,
+): Diagnostic {
   const { severity, mend } = PUBLISH_CODES[code];
   return {
     code,
     severity,
     message,
     file,
-    path: formatPath(at?.path ?? []),
-    ...(at?.range === undefined ? {} : { range: at.range }),
+    path: formatPath(path),
+    ...(range === undefined ? {} : { range }),
     hint: mend,
   };
 }

@@ -75,9 +75,14 @@ export function matchesSelector(selector: Selector, name: FunctionName, release:
   return (
     (group === undefined || group === name.group) &&
     (kind === undefined || kind === name.kind) &&
-    (tags === undefined || tags.every((tag) => release.tags.includes(tag))) &&
+    (tags === undefined || tags.every((tag) => hasTag(release, tag))) &&
     (publisher === undefined || publisher === release.publisher) &&
     (runtime === undefined || release.runtimes.includes(runtime)) &&
     (license === undefined || release.licenses.includes(license))
   );
+}
+
+/** Tags that differ by case are one tag. */
+function hasTag(release: ReleaseSummary, tag: string): boolean {
+  return release.tags.some((own) => own.toLowerCase() === tag.toLowerCase());
 }

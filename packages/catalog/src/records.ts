@@ -1,4 +1,11 @@
-import type { Digest, EntryVersion, FunctionDefinition, FunctionName, Shadowed, SnapshotForm } from '@krmhub/schema';
+import type {
+  Digest,
+  EntryVersion,
+  FunctionDefinition,
+  FunctionName,
+  Shadowed,
+  SnapshotForm,
+} from '@krmhub/schema';
 
 /** Times are RFC 3339 in UTC with milliseconds. */
 export type Time = string;
@@ -134,6 +141,8 @@ export interface SnapshotRecord {
   catalog: string;
   serial: number;
   previous: Digest | null;
+  /** Labels of the catalog as they were in the recipe: with them the bytes can be made again. */
+  labels?: Record<string, string>;
   digests: Record<SnapshotForm, Digest>;
   /** Number of functions. */
   functions: number;

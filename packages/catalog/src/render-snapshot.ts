@@ -1,7 +1,7 @@
 import type { Snapshot, SnapshotReport } from '@krmhub/schema';
 import { compareFunctionNames } from './cut.js';
-import type { CatalogFunction, SnapshotRecord } from './records.js';
 import { RECIPE_API_VERSION } from './recipe.js';
+import type { CatalogFunction, SnapshotRecord } from './records.js';
 
 /** `snapshot.json`: holds no time, so the same snapshots in the same order give the same bytes. */
 export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogFunction[]): string {
@@ -24,7 +24,12 @@ export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly Cat
       .map(({ group, kind, versions }) => ({
         group,
         kind,
-        versions: versions.map(({ name, source, release, definition }) => ({ name, source, release, definition })),
+        versions: versions.map(({ name, source, release, definition }) => ({
+          name,
+          source,
+          release,
+          definition,
+        })),
       })),
   };
   return renderLists(head, { entries });
@@ -57,7 +62,9 @@ export function renderReport(catalog: string, serial: number, functions: readonl
 
 /** JSON with one item of the lists to a line, so that a diff of two files names what changed. */
 function renderLists(head: object, lists: Record<string, readonly object[]>): string {
-  const fields = Object.entries(head).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  const fields = Object.entries(head).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
   for (const [name, items] of Object.entries(lists)) {
     const lines = items.map((item) => `\n${JSON.stringify(item)}`).join(',');
     fields.push(`${JSON.stringify(name)}:[${lines}${items.length === 0 ? '' : '\n'}]`);

@@ -114,6 +114,8 @@ function runtimeInOrder({ container, exec, starlark }: FunctionRuntime): JsonObj
 }
 
 function present(fields: Record<string, JsonValue | undefined>): JsonObject {
-  const entries = Object.entries(fields).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
+  const entries = Object.entries(fields).filter(
+    (entry): entry is [string, JsonValue] => entry[1] !== undefined,
+  );
   return Object.fromEntries(entries);
 }

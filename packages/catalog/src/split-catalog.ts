@@ -11,7 +11,9 @@ import { renderDefinition } from './render.js';
  * A catalog's entries as documents that can be published, in the catalog's order (KEP-2906, Story 1).
  * Throws `invalid-document` where the catalog names a function twice, for a release holds one definition.
  */
-export function definitionsOfCatalog(catalog: Catalog): { definition: FunctionDefinition; bytes: Uint8Array }[] {
+export function definitionsOfCatalog(
+  catalog: Catalog,
+): { definition: FunctionDefinition; bytes: Uint8Array }[] {
   const seen = new Map<string, string>();
   const twice: string[] = [];
   for (const { group, names } of catalog.functions) {
@@ -21,12 +23,19 @@ export function definitionsOfCatalog(catalog: Catalog): { definition: FunctionDe
     else twice.push(first === name ? name : `${first} and ${name}`);
   }
   if (twice.length > 0) {
-    throw new KrmhubError('invalid-document', `the catalog names a function more than once: ${twice.join(', ')}`, {
-      hint: 'Put all API versions of a function under one entry; kinds of a group differ by more than case.',
-    });
+    throw new KrmhubError(
+      'invalid-document',
+      `the catalog names a function more than once: ${twice.join(', ')}`,
+      {
+        hint: 'Put all API versions of a function under one entry; kinds of a group differ by more than case.',
+      },
+    );
   }
   const encoder = new TextEncoder();
-  return catalog.functions.map((definition) => ({ definition, bytes: encoder.encode(renderDefinition(definition)) }));
+  return catalog.functions.map((definition) => ({
+    definition,
+    bytes: encoder.encode(renderDefinition(definition)),
+  }));
 }
 
 /**

@@ -13,7 +13,8 @@ const AMBIGUOUS_WORD = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|inf
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9._/-]*$/;
 const PLAIN_TEXT = /^[A-Za-z][A-Za-z0-9 ._/:@+=(),;'-]*$/;
 /** Controls, invisible and direction-changing characters, and what YAML calls not printable. */
-const NOT_PRINTABLE = /[\x00-\x1f\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff]/;
+const NOT_PRINTABLE =
+  /[\x00-\x1f\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\uffff]/;
 const ESCAPED = new RegExp(`["\\\\]|${NOT_PRINTABLE.source}`, 'g');
 const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '\\"'],
@@ -90,8 +91,10 @@ function scalar(value: JsonValue, indent: string): string {
 
 function number(value: number): string {
   if (!Number.isFinite(value)) throw new TypeError(`${value} cannot be written`);
-  // JSON has no negative zero. YAML 1.1 wants a point in a number with an exponent.
-  const written = String(value === 0 ? 0 : value);
+  // JSON has no negative zero. An integer that a double cannot tell from its neighbours is no integer to
+  // readers, so it is written as a float. YAML 1.1 wants a point in a number with an exponent.
+  const float = Number.isInteger(value) && !Number.isSafeInteger(value);
+  const written = float ? value.toExponential() : String(value === 0 ? 0 : value);
   return /^-?\d+e/.test(written) ? written.replace('e', '.0e') : written;
 }
 
@@ -116,9 +119,11 @@ function isPlain(value: string): boolean {
 
 function quoted(value: string): string {
   if (!isWritable(value)) throw new TypeError('a string with an unpaired surrogate cannot be written');
-  const escape = (character: string) =>
-    SHORT_ESCAPES.get(character) ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return `"${value.replace(ESCAPED, escape)}"`;
+  return `"${value.replace(ESCAPED, escaped)}"`;
+}
+
+function escaped(character: string): string {
+  return SHORT_ESCAPES.get(character) ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** Several lines that a literal block keeps exactly: no line ends in a space, and at most one line end is last. */

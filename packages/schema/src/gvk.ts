@@ -12,7 +12,8 @@ export function compareApiVersions(a: string, b: string): number {
     const difference = right[index]! - left[index]!;
     if (difference !== 0) return difference;
   }
-  return 0;
+  // `v1` and `v01` are two names of one rank.
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function rank(version: string): [stability: number, major: number, minor: number] | undefined {

@@ -31,10 +31,13 @@ const tables = present ? (JSON.parse(readFileSync(file, 'utf8')) as Tables) : un
 const rows = (name: string): Row[] => (tables as Record<string, Row[]> | undefined)?.[name] ?? [];
 
 /** What Docker makes of a reference; the tables of distribution/reference speak in these terms. */
-function normalized(text: string): { domain: string; path: string; tag?: string; digest?: string } | undefined {
+function normalized(
+  text: string,
+): { domain: string; path: string; tag?: string; digest?: string } | undefined {
   const reference = parseImageReference(text);
   if (!reference.ok) return undefined;
-  const domain = reference.host === undefined || reference.host === 'index.docker.io' ? 'docker.io' : reference.host;
+  const domain =
+    reference.host === undefined || reference.host === 'index.docker.io' ? 'docker.io' : reference.host;
   const { repository } = reference;
   const path = domain === 'docker.io' && !repository.includes('/') ? `library/${repository}` : repository;
   return {
@@ -78,7 +81,7 @@ describe.skipIf(!present)('the tables of distribution/reference (only where shar
 
   it('full names', () => {
     for (const row of rows('fullNameRegexp')) {
-      // These two rows are names only, so what follows the colon is no tag there.
+      // That table is of names only; in a reference, a tag may follow the colon.
       const expected = row.match === true || row.input === 'foo_bar.com:8080';
       // The pattern has no length limit; references do.
       if (row.input.length > 255) continue;
@@ -166,7 +169,12 @@ describe('parseImageReference', () => {
   });
 
   it('takes time in proportion to the length', () => {
-    const hostile = [`${'a-'.repeat(500)}!`, `${'a.'.repeat(500)}/x`, `x:${'a'.repeat(1_000)}`, 'a'.repeat(5_000_000)];
+    const hostile = [
+      `${'a-'.repeat(500)}!`,
+      `${'a.'.repeat(500)}/x`,
+      `x:${'a'.repeat(1_000)}`,
+      'a'.repeat(5_000_000),
+    ];
     const start = performance.now();
     for (const text of hostile) expect(parseImageReference(text).ok).toBe(false);
     expect(performance.now() - start).toBeLessThan(200);

@@ -46,7 +46,8 @@ export function parseImageReference(text: string): ImageReference {
   const slash = name.indexOf('/');
   const first = name.slice(0, Math.max(slash, 0));
   const host = isHost(first) ? first : undefined;
-  if (host !== undefined && !isHostName(host)) return invalid(`has the host "${host}", which is no host name`);
+  if (host !== undefined && !isHostName(host))
+    return invalid(`has the host "${host}", which is no host name`);
   const repository = host === undefined ? name : name.slice(slash + 1);
   if (repository.length > MAX_PATH_LENGTH) {
     return invalid(`has a name of more than ${MAX_PATH_LENGTH} characters`);

@@ -5,7 +5,6 @@ import {
   isSet,
   JUNCTORS,
   keyword,
-  OPEN_API_KEYWORDS,
   OPEN_API_TYPES,
   PROTOTYPE_NAMES,
   propertiesOf,
@@ -21,7 +20,6 @@ const COPIED = [
   'title',
   'description',
   'default',
-  'pattern',
   'maxLength',
   'minLength',
   'maxItems',
@@ -39,14 +37,19 @@ const MAX_DEPTH = 64;
 export function functionConfigSchema(definition: FunctionDefinition, versionName: string): JsonObject {
   const version = definition.versions.find(({ name }) => name === versionName);
   if (version === undefined) {
-    throw new KrmhubError('not-found', `${definition.group}/${definition.names.kind} has no version ${versionName}`, {
-      hint: `it has ${definition.versions.map(({ name }) => name).join(', ')}`,
-    });
+    throw new KrmhubError(
+      'not-found',
+      `${definition.group}/${definition.names.kind} has no version ${versionName}`,
+      {
+        hint: `it has ${definition.versions.map(({ name }) => name).join(', ')}`,
+      },
+    );
   }
   const source = version.schema.openAPIV3Schema;
-  const schema = toJsonSchema(source);
-  const { apiVersion, kind, metadata, ...properties } = (schema['properties'] as JsonObject | undefined) ?? {};
-  const required = (schema['required'] as string[] | undefined) ?? [];
+  // A functionConfig is never null, whatever its schema says.
+  const schema = toJsonSchema({ ...source, nullable: false });
+  const { apiVersion, kind, metadata, ...properties } = (schema.properties as JsonObject | undefined) ?? {};
+  const required = (schema.required as string[] | undefined) ?? [];
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: `${definition.names.kind} (${definition.group}/${versionName})`,
@@ -65,7 +68,7 @@ export function functionConfigSchema(definition: FunctionDefinition, versionName
 }
 
 function describedAs(schema: JsonValue | undefined): JsonObject {
-  const description = (schema as JsonObject | undefined)?.['description'];
+  const description = (schema as JsonObject | undefined)?.description;
   return description === undefined ? {} : { description };
 }
 
@@ -78,12 +81,25 @@ function openObject(schema: JsonValue): JsonObject {
  * A Kubernetes OpenAPI v3 schema as JSON Schema draft-07. What Kubernetes ignores or forbids is left out,
  * so the result is a valid schema whatever comes in.
  */
-export function toJsonSchema(schema: JsonObject): JsonObject {
-  return convert(schema, true, 0);
+export function toJsonSchema(schema: JsonObject, keeps: KeepsPattern = isEcmaPattern): JsonObject {
+  return convert(schema, true, 0, keeps);
+}
+
+/** Whether a pattern is kept; those that a validator cannot compile make it refuse the whole schema. */
+type KeepsPattern = (pattern: string) => boolean;
+
+/** Draft-07 patterns are ECMA-262; of RE2, some such as `(?i)` are not. */
+function isEcmaPattern(pattern: string): boolean {
+  try {
+    new RegExp(pattern, 'u');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** `structural` is false inside allOf, anyOf, oneOf and not, where an object is never closed. */
-function convert(schema: JsonObject, structural: boolean, depth: number): JsonObject {
+function convert(schema: JsonObject, structural: boolean, depth: number, keeps: KeepsPattern): JsonObject {
   if (depth > MAX_DEPTH) return {};
   const result: JsonObject = {};
   for (const name of COPIED) {
@@ -91,22 +107,24 @@ function convert(schema: JsonObject, structural: boolean, depth: number): JsonOb
     if (value !== undefined) result[name] = value;
   }
   const example = keyword(schema, 'example');
-  if (example !== undefined) result['examples'] = [example];
+  if (example !== undefined) result.examples = [example];
+  const pattern = keyword(schema, 'pattern');
+  if (typeof pattern === 'string' && keeps(pattern)) result.pattern = pattern;
   const format = keyword(schema, 'format');
-  if (typeof format === 'string' && FORMATS.has(format)) result['format'] = format;
+  if (typeof format === 'string' && FORMATS.has(format)) result.format = format;
   convertType(schema, result);
   convertBounds(schema, result);
-  convertFields(schema, result, structural, depth);
-  convertJunctors(schema, result, depth);
+  convertFields(schema, result, structural, depth, keeps);
+  convertJunctors(schema, result, depth, keeps);
   return isSet(schema, 'nullable') ? orNull(result) : result;
 }
 
 function convertType(schema: JsonObject, result: JsonObject): void {
   const type = typeOf(schema);
-  if (isSet(schema, 'x-kubernetes-int-or-string')) result['type'] = ['integer', 'string'];
-  else if (type !== undefined && (OPEN_API_TYPES as readonly string[]).includes(type)) result['type'] = type;
+  if (isSet(schema, 'x-kubernetes-int-or-string')) result.type = ['integer', 'string'];
+  else if (type !== undefined && (OPEN_API_TYPES as readonly string[]).includes(type)) result.type = type;
   const values = keyword(schema, 'enum') as JsonValue[] | undefined;
-  if (values !== undefined && values.length > 0) result['enum'] = unique(values);
+  if (values !== undefined && values.length > 0) result.enum = unique(values);
 }
 
 /** `exclusiveMinimum: true` beside `minimum: 1` becomes `exclusiveMinimum: 1`. */
@@ -119,32 +137,38 @@ function convertBounds(schema: JsonObject, result: JsonObject): void {
     if (value !== undefined) result[isSet(schema, exclusive) ? exclusive : bound] = value;
   }
   const step = keyword(schema, 'multipleOf');
-  if (typeof step === 'number' && step > 0) result['multipleOf'] = step;
+  if (typeof step === 'number' && step > 0) result.multipleOf = step;
 }
 
-function convertFields(schema: JsonObject, result: JsonObject, structural: boolean, depth: number): void {
+function convertFields(
+  schema: JsonObject,
+  result: JsonObject,
+  structural: boolean,
+  depth: number,
+  keeps: KeepsPattern,
+): void {
   const properties = propertiesOf(schema);
   const names = Object.keys(properties).filter((name) => !PROTOTYPE_NAMES.has(name));
   if (names.length > 0) {
     const converted: JsonObject = {};
     for (const name of names) {
       const property = propertyOf(schema, name);
-      converted[name] = property === undefined ? {} : convert(property, structural, depth + 1);
+      converted[name] = property === undefined ? {} : convert(property, structural, depth + 1, keeps);
     }
-    result['properties'] = converted;
+    result.properties = converted;
   }
   // What has a default may be left out by the author.
   const required = unique(requiredOf(schema)).filter(
     (name) => keyword(propertyOf(schema, name) ?? {}, 'default') === undefined,
   );
-  if (required.length > 0) result['required'] = required;
+  if (required.length > 0) result.required = required;
   const items = subschema(schema, 'items');
-  if (items !== undefined) result['items'] = convert(items, structural, depth + 1);
+  if (items !== undefined) result.items = convert(items, structural, depth + 1, keeps);
   const values = keyword(schema, 'additionalProperties');
-  if (typeof values === 'boolean') result['additionalProperties'] = values;
+  if (typeof values === 'boolean') result.additionalProperties = values;
   else if (values !== undefined) {
-    result['additionalProperties'] = convert(values as JsonObject, structural, depth + 1);
-  } else if (structural && names.length > 0 && !isOpen(schema)) result['additionalProperties'] = false;
+    result.additionalProperties = convert(values as JsonObject, structural, depth + 1, keeps);
+  } else if (structural && names.length > 0 && !isOpen(schema)) result.additionalProperties = false;
 }
 
 function isOpen(schema: JsonObject): boolean {
@@ -153,23 +177,25 @@ function isOpen(schema: JsonObject): boolean {
   );
 }
 
-function convertJunctors(schema: JsonObject, result: JsonObject, depth: number): void {
+function convertJunctors(schema: JsonObject, result: JsonObject, depth: number, keeps: KeepsPattern): void {
   for (const name of JUNCTORS) {
     const branches = (keyword(schema, name) as JsonValue[] | undefined) ?? [];
     const converted = branches
       .filter((branch) => isKeywordValue(branch, 'schema'))
-      .map((branch) => convert(branch as JsonObject, false, depth + 1));
+      .map((branch) => convert(branch as JsonObject, false, depth + 1, keeps));
     if (converted.length > 0) result[name] = converted;
   }
   const negated = subschema(schema, 'not');
-  if (negated !== undefined) result['not'] = convert(negated, false, depth + 1);
+  if (negated !== undefined) result.not = convert(negated, false, depth + 1, keeps);
 }
 
 /** `type: [T, "null"]` would be wrong beside oneOf or enum, so null is an alternative to the whole schema. */
 function orNull(schema: JsonObject): JsonObject {
   const { title, description, default: fallback, examples, ...rest } = schema;
   const annotations = { title, description, default: fallback, examples };
-  const present = Object.entries(annotations).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined);
+  const present = Object.entries(annotations).filter(
+    (entry): entry is [string, JsonValue] => entry[1] !== undefined,
+  );
   return { ...Object.fromEntries(present), anyOf: [{ type: 'null' }, rest] };
 }
 

@@ -69,7 +69,7 @@ export function isKeywordValue(value: JsonValue, kind: KeywordValue): boolean {
     case 'flag':
       return typeof value === 'boolean';
     case 'number':
-      return typeof value === 'number' || typeof value === 'bigint';
+      return typeof value === 'number';
     case 'count':
       return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
     case 'list':
@@ -96,7 +96,10 @@ export function keyword(schema: JsonObject, name: OpenApiKeyword): JsonValue | u
 }
 
 /** A keyword's own schema. */
-export function subschema(schema: JsonObject, name: 'items' | 'not' | 'additionalProperties'): JsonObject | undefined {
+export function subschema(
+  schema: JsonObject,
+  name: 'items' | 'not' | 'additionalProperties',
+): JsonObject | undefined {
   const value = keyword(schema, name);
   return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
 }

@@ -202,7 +202,8 @@ export const LINT_RULES = {
   'license/not-in-kep-enum': {
     severity: 'off',
     kep: 'info',
-    summary: "The KEP's schema allows one licence, written `Apache 2.0`; readers that follow it refuse others.",
+    summary:
+      "The KEP's schema allows one licence, written `Apache 2.0`; readers that follow it refuse others.",
     mend: 'Nothing: it is a known fault of the schema. SPDX expressions are what registries use.',
   },
 
@@ -274,7 +275,8 @@ export const LINT_RULES = {
   },
   'schema/meta-restriction': {
     severity: 'warning',
-    summary: '`metadata` at the root restricts more than `name` and `generateName`, which Kubernetes refuses.',
+    summary:
+      '`metadata` at the root restricts more than `name` and `generateName`, which Kubernetes refuses.',
     mend: 'Keep only the properties `name` and `generateName`.',
   },
   'schema/junctor-keyword': {
@@ -324,7 +326,8 @@ export const LINT_RULES = {
   },
   'schema/nullable-enum': {
     severity: 'warning',
-    summary: '`nullable: true` stands beside an `enum` without null. Readers differ on whether null is allowed.',
+    summary:
+      '`nullable: true` stands beside an `enum` without null. Readers differ on whether null is allowed.',
     mend: 'Add null to the enum, or remove `nullable`.',
   },
   'schema/number-for-integer': {

@@ -1,4 +1,5 @@
 import parseLicense from 'spdx-expression-parse';
+import type { JsonValue } from '../definition.js';
 import type { Path } from '../diagnostic.js';
 import { listField, textField, versionsOf } from './json-access.js';
 import { loadLicenseCorrection } from './libraries.js';
@@ -31,7 +32,7 @@ function checkTextAt(text: string | undefined, path: Path, check: Check, report:
   if (text !== undefined) check(text, path, report);
 }
 
-function checkEach(texts: ReturnType<typeof listField>, path: Path, check: Check, report: Report): void {
+function checkEach(texts: readonly JsonValue[], path: Path, check: Check, report: Report): void {
   texts.forEach((text, index) => {
     if (typeof text === 'string') check(text, [...path, index], report);
   });

@@ -7,6 +7,8 @@ const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const AUTHORITY = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#]+[^\s]*$/;
 /** Schemes that run or show something else when a reader follows the link. */
 const HARMFUL_SCHEME = /^(?:javascript|data|vbscript|file|blob|about|view-source):/i;
+/** In texts that are rarely links: a person may be called `Data: Acme`. */
+const HARMFUL_TEXT = /^(?:javascript:|vbscript:|data:[\w/+.-]*[;,]|file:\/|blob:http)/i;
 const BRANCH = '(?:master|main|HEAD|trunk|develop|development|dev|latest|unstable)';
 const MOVING = [
   new RegExp(`/(?:tree|blob|raw|edit|src/branch|refs/heads|refs)/${BRANCH}(?=[/?#]|$)`),
@@ -32,8 +34,9 @@ export function checkLink(text: string, path: Path, report: Report): void {
     return;
   }
   checkCredentials(url, path, report);
-  if (MOVING.some((pattern) => pattern.test(url))) {
-    report('link/moving-branch', path, `${quote(text)} names a branch, and a release does not move`, {
+  const branch = MOVING.map((pattern) => pattern.exec(url)?.[0]).find((found) => found !== undefined);
+  if (branch !== undefined) {
+    report('link/moving-branch', path, `the link names a branch (${branch}), and a release does not move`, {
       hint: 'name the tag or the commit of the release in place of the branch',
     });
   }
@@ -41,7 +44,8 @@ export function checkLink(text: string, path: Path, report: Report): void {
 
 /** A text that is a link only if its author wrote one, such as a publisher. */
 export function checkPossibleLink(text: string, path: Path, report: Report): void {
-  if (isHarmful(text)) report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
+  if (isHarmful(text, HARMFUL_TEXT))
+    report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
   else if (/^https?:\/\//i.test(text) && URL.canParse(text)) checkCredentials(text, path, report);
 }
 
@@ -52,7 +56,7 @@ export function checkCredentials(url: string, path: Path, report: Report): void 
   report('link/credentials', path, 'the link holds a user name or password, which everybody would read');
 }
 
-function isHarmful(text: string): boolean {
+function isHarmful(text: string, schemes = HARMFUL_SCHEME): boolean {
   // Browsers skip white space and control characters inside a scheme.
-  return HARMFUL_SCHEME.test(text.slice(0, 200).replace(/[\u0000-\u0020\u007f]/g, ''));
+  return schemes.test(text.slice(0, 200).replace(/[\u0000-\u0020\u007f]/g, ''));
 }

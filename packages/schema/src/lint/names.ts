@@ -1,3 +1,4 @@
+import type { JsonObject, JsonValue } from '../definition.js';
 import { isApiVersionName, isGroup, isKind, KUBERNETES_VERSION_PATTERN } from '../gvk.js';
 import { field, listField, objectField, textField, versionsOf } from './json-access.js';
 import type { Report, Rule } from './rule.js';
@@ -60,7 +61,7 @@ function checkDescription(description: string | undefined, report: Report): void
   }
 }
 
-function checkVersions(spec: Parameters<typeof versionsOf>[0], report: Report): void {
+function checkVersions(spec: JsonObject, report: Report): void {
   const first = new Map<string, number>();
   versionsOf(spec).forEach(({ version, path }) => {
     const name = textField(version, 'name');
@@ -84,13 +85,15 @@ function checkVersions(spec: Parameters<typeof versionsOf>[0], report: Report): 
   });
 }
 
-function checkTags(tags: ReturnType<typeof listField>, report: Report): void {
+function checkTags(tags: readonly JsonValue[], report: Report): void {
   const first = new Map<string, number>();
   tags.forEach((tag, index) => {
     if (typeof tag !== 'string' || tag.trim() === '') return;
     if (tag !== tag.trim() || tag.includes(',')) {
       const hint = tag.includes(',') ? 'write each tag as an item of its own' : `write ${quote(tag.trim())}`;
-      report('tags/form', ['tags', index], `the tag ${quote(tag)} has a comma or spaces at its ends`, { hint });
+      report('tags/form', ['tags', index], `the tag ${quote(tag)} has a comma or spaces at its ends`, {
+        hint,
+      });
     } else if (tag.length > MAX_TAG_LENGTH) {
       report('tags/form', ['tags', index], `the tag has ${tag.length} characters; at most ${MAX_TAG_LENGTH}`);
     }
@@ -102,7 +105,7 @@ function checkTags(tags: ReturnType<typeof listField>, report: Report): void {
 }
 
 /** Group and kind of a draft, as far as they are texts; for comparing the entries of a catalog. */
-export function nameOf(spec: Parameters<typeof versionsOf>[0]): { group: string; kind: string } | undefined {
+export function nameOf(spec: JsonObject): { group: string; kind: string } | undefined {
   const group = textField(spec, 'group');
   const kind = textField(field(spec, 'names'), 'kind');
   return group === undefined || kind === undefined ? undefined : { group, kind };

@@ -35,7 +35,11 @@ function checkPlatforms(runtime: JsonObject, path: Path, report: Report): void {
       const earlier = first.get(key);
       if (earlier === undefined) first.set(key, index);
       else {
-        report('exec/duplicate-platform', at, `${quote(key)} is already the platform of platforms[${earlier}]`);
+        report(
+          'exec/duplicate-platform',
+          at,
+          `${quote(key)} is already the platform of platforms[${earlier}]`,
+        );
       }
     }
     const uri = textField(platform, 'uri');

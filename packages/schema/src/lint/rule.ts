@@ -54,7 +54,8 @@ const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-
 
 /** Messages quote documents, so what could rewrite a terminal is shown as its code. */
 function printable(message: string): string {
-  const short = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : message;
+  const short =
+    message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : message;
   return short.replace(
     UNPRINTABLE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

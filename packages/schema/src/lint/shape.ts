@@ -28,7 +28,9 @@ function check(value: JsonValue, schema: JsonObject, path: Path, report: Report)
       report('shape/empty', path, `${label} is empty`, hintOf(schema));
     }
     const items = objectField(schema, 'items');
-    if (items !== undefined) value.forEach((item, index) => check(item, items, [...path, index], report));
+    if (items !== undefined) {
+      for (const [index, item] of value.entries()) check(item, items, [...path, index], report);
+    }
   }
   const properties = objectField(schema, 'properties');
   if (isObject(value) && properties !== undefined) checkFields(value, schema, properties, path, report);

@@ -27,7 +27,13 @@ export const text: Rule = (draft, report) => {
   }
 };
 
-function checkText(value: string, path: Path, limit: number, report: Report, target: 'key' | 'value' = 'value'): void {
+function checkText(
+  value: string,
+  path: Path,
+  limit: number,
+  report: Report,
+  target: 'key' | 'value' = 'value',
+): void {
   const what = target === 'key' ? 'the name' : 'the text';
   if (value.length > limit) {
     const message = `${what} has ${value.length} characters; at most ${limit}`;
@@ -35,7 +41,9 @@ function checkText(value: string, path: Path, limit: number, report: Report, tar
   }
   const control = CONTROL.exec(value)?.[0];
   if (control !== undefined) {
-    report('text/control-character', path, `${what} holds the control character ${codePoint(control)}`, { target });
+    report('text/control-character', path, `${what} holds the control character ${codePoint(control)}`, {
+      target,
+    });
   }
   const bidi = BIDI_CONTROL.exec(value)?.[0];
   if (bidi !== undefined) {

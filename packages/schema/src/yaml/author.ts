@@ -1,4 +1,4 @@
-import { type CST, Composer, type Document, isScalar, Lexer, type Node, Parser, Schema } from 'yaml';
+import { Composer, type CST, type Document, isScalar, Lexer, type Node, Parser, Schema } from 'yaml';
 import type { JsonValue } from '../definition.js';
 import type { Diagnostic, Path, Range } from '../diagnostic.js';
 import type { Target } from '../draft.js';
@@ -50,6 +50,7 @@ class TooManyErrors extends Error {}
 class StreamReader {
   readonly documents: YamlDocument[] = [];
   private syntaxErrors = 0;
+  private lastErrorLine = 0;
   private documentTokens = 0;
   private stopped = false;
   private readonly composer: Composer;
@@ -152,7 +153,12 @@ class StreamReader {
     });
   }
 
-  private readonly onComposerError = (place: ErrorPlace, code: string, message: string, warning?: boolean) => {
+  private readonly onComposerError = (
+    place: ErrorPlace,
+    code: string,
+    message: string,
+    warning?: boolean,
+  ) => {
     // Warnings are about tags, which TreeReader judges, and about names that end in a colon.
     if (warning === true || code === 'TAG_RESOLVE_FAILED') return;
     const [start, end] = placeOf(place);
@@ -162,7 +168,12 @@ class StreamReader {
 
   private syntaxError(start: number, end: number, code: string, message: string): void {
     if (this.syntaxErrors++ >= MAX_SYNTAX_ERRORS) return;
-    if (code === 'NON_STRING_KEY') this.reporter.report('yaml/non-string-key', 'the key is not a string', start, end);
+    // A second error of a line is mostly a consequence of the first.
+    const { line } = this.reporter.position(start);
+    if (line === this.lastErrorLine) return;
+    this.lastErrorLine = line;
+    if (code === 'NON_STRING_KEY')
+      this.reporter.report('yaml/non-string-key', 'the key is not a string', start, end);
     else this.reporter.report('yaml/syntax', describeSyntaxError(code, message), start, end);
   }
 }

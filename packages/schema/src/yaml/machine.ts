@@ -1,4 +1,4 @@
-import { constructFromEvents, type Event, parseEvents, YAMLException } from 'js-yaml';
+import { constructFromEvents, parseEvents, YAMLException } from 'js-yaml';
 import type { JsonValue } from '../definition.js';
 import type { Diagnostic } from '../diagnostic.js';
 import type { DocumentLimits } from '../limits.js';
@@ -78,17 +78,50 @@ function checkNumber(value: number, reporter: Reporter): void {
 
 function readEvents(source: SourceText, limits: DocumentLimits, reporter: Reporter): JsonValue[] {
   try {
-    const events = parseEvents(source.text, { maxDepth: limits.maxDepth });
-    new EventChecker(source.text, limits, reporter).check(events);
+    // The library counts the document too.
+    const events = parseEvents(source.text, { maxDepth: limits.maxDepth + 1 });
+    const { empty } = new EventChecker(source.text, limits, reporter).check(events);
     if (reporter.hasErrors) return [];
-    return constructFromEvents(withoutEmptyDocuments(events), { source: source.text }) as JsonValue[];
+    // Sound: the core schema makes only JSON values, and everything else has been refused.
+    const documents = constructFromEvents(events, { source: source.text }) as JsonValue[];
+    return documents.filter((_, index) => !empty.has(index));
   } catch (error) {
-    reportException(error, limits, reporter);
+    reportException(error, source, limits, reporter);
     return [];
   }
 }
 
-/** A document without content is the event that begins it and the event that ends it. */
-function withoutEmptyDocuments(events: Event[]): Event[] {
-  return events.filter((event, index) => !isEmptyAt(events, index) && !(index > 0 && isEmptyAt(events, index - 1)));
+function reportException(
+  error: unknown,
+  source: SourceText,
+  limits: DocumentLimits,
+  reporter: Reporter,
+): void {
+  if (!(error instanceof YAMLException)) {
+    if (!(error instanceof Error)) throw error;
+    // A fault in the library on hostile text must not become a crash.
+    reporter.report('yaml/syntax', 'the text cannot be read as YAML');
+    return;
+  }
+  const { reason, mark } = error;
+  const at = mark?.position;
+  if (reason.includes('maxDepth')) {
+    reporter.report('yaml/too-deep', `more than ${limits.maxDepth} nested lists and mappings`, at);
+  } else if (reason.includes('duplicated mapping key')) {
+    const key = /^[^\n:]{1,40}/.exec(source.text.slice(at ?? 0))?.[0] ?? '';
+    reporter.report('yaml/duplicate-key', `the key ${key} stands in this mapping already`, at);
+  } else if (reason.includes('alias')) {
+    reporter.report('yaml/alias', 'an alias has no anchor before it', at);
+  } else if (reason.includes('directive')) {
+    reporter.report('yaml/directive', 'directives (%) are not allowed', at);
+  } else reporter.report('yaml/syntax', describeMachineError(reason), at);
+}
+
+function describeMachineError(reason: string): string {
+  if (reason.includes('end of the stream'))
+    return 'the text ends inside a bracket, a brace or a quoted string';
+  if (reason.includes('tab')) return 'a tab is used for indentation; YAML allows only spaces';
+  if (reason.includes('indentation')) return 'the indentation does not fit what stands around it';
+  if (reason.includes('escape')) return 'this escape does not exist in double-quoted strings';
+  return 'this does not belong here';
 }

@@ -29,7 +29,14 @@ export class Reporter {
       this.omitted++;
       return;
     }
-    const diagnostic: Diagnostic = { code, severity, message, file: this.file, path: formatPath(path), hint: mend };
+    const diagnostic: Diagnostic = {
+      code,
+      severity,
+      message,
+      file: this.file,
+      path: formatPath(path),
+      hint: mend,
+    };
     if (start !== undefined && this.source !== undefined) {
       diagnostic.range = this.source.range(start, end ?? start + 1);
     }

@@ -10,13 +10,15 @@ const LEADING_ZERO = /^[-+]?0[0-9_]+$/;
 /** Numbers in Go, text here: a sign or capital letter before another base, binary. */
 const GO_INTEGER = /^(?:[-+]0[xXoO]|0[XO]|[-+]?0[bB])[0-9a-fA-F_]+$/;
 /** Go drops underscores from numbers, YAML 1.2 makes them text. */
-const UNDERSCORES = /^[-+]?(?:0[xo][0-9a-fA-F_]*_[0-9a-fA-F_]*|(?=[^_]*_)[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9_]+)?)$/;
+const UNDERSCORES =
+  /^[-+]?(?:0[xo][0-9a-fA-F_]*_[0-9a-fA-F_]*|(?=[^_]*_)[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9_]+)?)$/;
 /** Octal in YAML 1.2 and Go, text in YAML 1.1. */
 const OCTAL = /^0o[0-7]+$/;
 /** Base 60 in YAML 1.1. */
 const SEXAGESIMAL = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 /** Dates in YAML 1.1 and in some Go readers. */
-const TIMESTAMP = /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d?:\d\d?(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?)?$/;
+const TIMESTAMP =
+  /^\d{4}-\d\d?-\d\d?(?:(?:[Tt]|[ \t]+)\d\d?:\d\d?:\d\d?(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::?\d\d)?))?)?$/;
 
 const INTEGER = /^(?:[-+]?[0-9]+|0x[0-9a-fA-F]+|0o[0-7]+)$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
@@ -33,21 +35,28 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
   if (!SUSPICIOUS_START.test(source)) return undefined;
   const shown = shorten(source);
   if (GO_BOOLEAN.test(source)) return ambiguous(`"${shown}" is a boolean to Go readers and text to others`);
-  if (LEADING_ZERO.test(source)) return ambiguous(`"${shown}" is an octal number to Go readers and a decimal one to others`);
+  if (LEADING_ZERO.test(source))
+    return ambiguous(`"${shown}" is an octal number to Go readers and a decimal one to others`);
   if (GO_INTEGER.test(source) || UNDERSCORES.test(source)) {
     return ambiguous(`"${shown}" is a number to Go readers and text to others`);
   }
-  if (NOT_FINITE.test(source)) return { code: 'yaml/not-finite', message: `"${shown}" is not a finite number` };
+  if (NOT_FINITE.test(source))
+    return { code: 'yaml/not-finite', message: `"${shown}" is not a finite number` };
   if (INTEGER.test(source)) {
     const number = Number(source);
     if (!Number.isSafeInteger(number)) {
-      return { code: 'yaml/integer-precision', message: `the integer ${shown} is too large to be kept exactly` };
+      return {
+        code: 'yaml/integer-precision',
+        message: `the integer ${shown} is too large to be kept exactly`,
+      };
     }
   } else if (FLOAT.test(source) && !Number.isFinite(Number(source))) {
     return { code: 'yaml/not-finite', message: `"${shown}" is read as a number and is not finite` };
   }
-  if (OCTAL.test(source)) return legacy(`"${shown}" is the number ${Number(source)} here and text to YAML 1.1 readers`);
-  if (SEXAGESIMAL.test(source)) return legacy(`"${shown}" is text here and a base 60 number to YAML 1.1 readers`);
+  if (OCTAL.test(source))
+    return legacy(`"${shown}" is the number ${Number(source)} here and text to YAML 1.1 readers`);
+  if (SEXAGESIMAL.test(source))
+    return legacy(`"${shown}" is text here and a base 60 number to YAML 1.1 readers`);
   if (TIMESTAMP.test(source)) return legacy(`"${shown}" is text here and a date to YAML 1.1 readers`);
   return undefined;
 }
@@ -56,7 +65,9 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
 export function isPlainNonString(source: string): boolean {
   if (source === '') return true;
   if (!SUSPICIOUS_START.test(source)) return false;
-  return INTEGER.test(source) || FLOAT.test(source) || NOT_FINITE.test(source) || NULL_OR_BOOLEAN.test(source);
+  return (
+    INTEGER.test(source) || FLOAT.test(source) || NOT_FINITE.test(source) || NULL_OR_BOOLEAN.test(source)
+  );
 }
 
 function ambiguous(message: string): ScalarProblem {
@@ -67,8 +78,12 @@ function legacy(message: string): ScalarProblem {
   return { code: 'yaml/legacy-scalar', message };
 }
 
-/** One line of at most 40 characters, for messages. */
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** One line of at most 40 characters that cannot rewrite a terminal, for messages. */
 export function shorten(text: string): string {
-  const line = text.replace(/\s+/g, ' ');
-  return line.length <= 40 ? line : `${line.slice(0, 37)}...`;
+  const short = text.length <= 40 ? text : `${text.slice(0, 37)}...`;
+  return short.replace(UNPRINTABLE, (character) =>
+    character === '\n' ? ' ' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -45,7 +45,8 @@ export function decodeUtf8(input: Uint8Array): Decoded {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(input) };
   } catch {
     const [first, second] = input;
-    if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return { problem: 'utf-16' };
+    if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+      return { problem: 'utf-16' };
     return { problem: 'not-utf-8', ...firstInvalid(input) };
   }
 }

@@ -5,7 +5,7 @@ const BY_CODE: Record<string, string> = {
   BAD_INDENT: 'the indentation does not fit what stands around it',
   BAD_PROP_ORDER: 'an anchor or tag stands before an indicator instead of after it',
   BAD_SCALAR_START: 'unquoted text may not begin with this character',
-  BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here: it needs a line of its own, indented',
+  BLOCK_AS_IMPLICIT_KEY: 'a mapping or list cannot begin here; text with a colon or dash needs quotes',
   BLOCK_IN_FLOW: 'an indented list or mapping cannot stand inside [] or {}',
   KEY_OVER_1024_CHARS: 'a key has more than 1024 characters',
   MULTILINE_IMPLICIT_KEY: 'a key has to stand on one line and end with a colon',
@@ -18,8 +18,8 @@ const BY_CODE: Record<string, string> = {
 /** Parts of the library's messages for codes that stand for several problems, the more special first. */
 const BY_MESSAGE: readonly [part: string, message: string][] = [
   ['Missing closing', 'a quoted string is not closed'],
-  ['must end with a }', 'a mapping in braces is not closed with }'],
-  ['must end with a ]', 'a list in brackets is not closed with ]'],
+  ['end with a }', 'a mapping in braces is not closed with }'],
+  ['end with a ]', 'a list in brackets is not closed with ]'],
   ['or : between', 'a comma or colon is missing'],
   ['Missing , between', 'a comma is missing between two items'],
   ['Missing space after :', 'a space is missing after the colon'],

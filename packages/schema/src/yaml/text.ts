@@ -16,13 +16,20 @@ export interface Opened {
 }
 
 /** From bytes to text: size, encoding and characters. */
-export function openText(input: Uint8Array, options: ReadOptions, maxBytes: 'maxSourceBytes' | 'maxCatalogBytes'): Opened {
+export function openText(
+  input: Uint8Array,
+  options: ReadOptions,
+  maxBytes: 'maxSourceBytes' | 'maxCatalogBytes',
+): Opened {
   const limits = { ...DOCUMENT_LIMITS, ...options.limits };
   const refuse = (source?: SourceText) => new Reporter(options.file, limits.maxDiagnostics, source);
 
   if (input.byteLength > limits[maxBytes]) {
     const reporter = refuse();
-    reporter.report('yaml/too-large', `the file has ${input.byteLength} bytes; at most ${limits[maxBytes]} are read`);
+    reporter.report(
+      'yaml/too-large',
+      `the file has ${input.byteLength} bytes; at most ${limits[maxBytes]} are read`,
+    );
     return { limits, reporter, source: undefined };
   }
 

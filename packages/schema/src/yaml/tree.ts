@@ -57,7 +57,11 @@ export class TreeReader {
   private readAlias(name: string, node: Node): JsonValue {
     const anchored = this.anchors.get(name);
     if (anchored === undefined) {
-      this.report('yaml/alias', `the alias *${shorten(name)} has no anchor &${shorten(name)} before it`, node);
+      this.report(
+        'yaml/alias',
+        `the alias *${shorten(name)} has no anchor &${shorten(name)} before it`,
+        node,
+      );
       return null;
     }
     if (anchored === null) {
@@ -111,7 +115,11 @@ export class TreeReader {
     const earlier = seen.get(name);
     if (earlier !== undefined) {
       const { line, column } = this.reporter.position(earlier.range?.[0] ?? 0);
-      this.report('yaml/duplicate-key', `the key "${shorten(name)}" stands already at ${line}:${column}`, key);
+      this.report(
+        'yaml/duplicate-key',
+        `the key "${shorten(name)}" stands already at ${line}:${column}`,
+        key,
+      );
       return false;
     }
     seen.set(name, key);

@@ -96,7 +96,10 @@ function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report
   }
   if (name === 'items' && Array.isArray(value)) {
     const message = 'structural schemas forbid a list of schemas as `items`';
-    report('schema/forbidden-keyword', path, message, { hint: 'write one schema for all items', target: 'key' });
+    report('schema/forbidden-keyword', path, message, {
+      hint: 'write one schema for all items',
+      target: 'key',
+    });
     return;
   }
   if (name === 'uniqueItems' && value === true) {
@@ -120,7 +123,8 @@ function checkType(type: string, path: Path, report: Report): void {
   const near = suggest(type, OPEN_API_TYPES);
   const known = Object.hasOwn(TYPE_HINTS, type.toLowerCase()) ? TYPE_HINTS[type.toLowerCase()]! : undefined;
   report('schema/unknown-type', path, `schemas have no type ${quote(type)}`, {
-    hint: known ?? (near === undefined ? `the types are ${OPEN_API_TYPES.join(', ')}` : `did you mean ${near}?`),
+    hint:
+      known ?? (near === undefined ? `the types are ${OPEN_API_TYPES.join(', ')}` : `did you mean ${near}?`),
   });
 }
 

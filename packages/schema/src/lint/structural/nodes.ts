@@ -3,6 +3,7 @@ import type { Path } from '../../diagnostic.js';
 import { JUNCTORS, keyword, propertiesOf, propertyOf, subschema } from '../../json-schema/open-api.js';
 import { isObject } from '../json-access.js';
 import type { Report } from '../rule.js';
+import type { PatternSet } from './pattern-set.js';
 
 /** One schema inside an openAPIV3Schema. */
 export interface SchemaNode {
@@ -17,7 +18,7 @@ export interface SchemaNode {
 }
 
 /** Looks at every schema of one openAPIV3Schema, in the order of the document. */
-export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report) => void;
+export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report, patterns: PatternSet) => void;
 
 export const MAX_SCHEMA_NODES = 20_000;
 

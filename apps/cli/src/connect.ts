@@ -1,0 +1,33 @@
+import type { RegistryClient } from '@krmhub/api/client';
+import type { Io } from './io.js';
+import { VERSION } from './version.js';
+
+export const DEFAULT_REGISTRY = 'http://localhost:8080';
+
+/** The registry that a command is about: `--registry`, else KRMHUB_REGISTRY, else this machine's. */
+export function registryUrl(io: Io, option: string | undefined): string {
+  const configured = io.env['KRMHUB_REGISTRY'];
+  return option ?? (configured === undefined || configured === '' ? DEFAULT_REGISTRY : configured);
+}
+
+/** A client with the token that KRMHUB_TOKEN or `login` has for the registry, and without one where there is none. */
+export async function connect(io: Io, option: string | undefined, give: { token?: string } = {}): Promise<RegistryClient> {
+  const { parseRegistryUrl, RegistryClient } = await import('@krmhub/api/client');
+  const url = parseRegistryUrl(registryUrl(io, option));
+  const token = give.token ?? (await tokenFor(io, url));
+  if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    const { warn } = await import('./output/print.js');
+    await warn(io, `the token is sent to ${url.origin} without encryption; use https where others can listen`);
+  }
+  return new RegistryClient({ url: url.href, userAgent: `krmhub/${VERSION}`, ...(token === undefined ? {} : { token }) });
+}
+
+async function tokenFor(io: Io, url: URL): Promise<string | undefined> {
+  const { checkToken, savedToken } = await import('./credentials.js');
+  const given = io.env['KRMHUB_TOKEN'];
+  return given === undefined || given === '' ? savedToken(io, url) : checkToken(given);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname.endsWith('.localhost') || /^127\./.test(hostname) || hostname === '[::1]';
+}

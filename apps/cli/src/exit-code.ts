@@ -1,0 +1,28 @@
+import type { ErrorCode } from '@krmhub/schema/error';
+
+export const DONE = 0;
+/** Findings, a failed function or a failed check. */
+export const FINDINGS = 1;
+export const WRONG_USE = 2;
+export const NOT_FOUND = 3;
+export const NOT_TRUSTED = 4;
+/** The registry, the network or the disk failed. */
+export const FAILED = 5;
+
+/** The exit code of every error code. */
+export const EXIT_CODE = {
+  usage: WRONG_USE,
+  'invalid-request': WRONG_USE,
+  'invalid-document': FINDINGS,
+  unauthorized: FAILED,
+  forbidden: FAILED,
+  'not-found': NOT_FOUND,
+  'method-not-allowed': FAILED,
+  conflict: FINDINGS,
+  'too-large': FINDINGS,
+  'unsupported-media-type': FINDINGS,
+  unavailable: FAILED,
+  'storage-full': FAILED,
+  unreachable: FAILED,
+  internal: FAILED,
+} satisfies Record<ErrorCode, number>;

@@ -1,0 +1,44 @@
+import { oneLine, pad, shorten, textWidth } from './text.js';
+
+export interface Column {
+  header: string;
+  /** Columns below which it is not narrowed; without it, it is never narrowed. */
+  min?: number;
+}
+
+const GAP = 2;
+
+/** Lines with upper-case headers that fit the columns; the widest narrowable column gives way first. */
+export function terminalTable(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
+  const cells = rows.map((row) => row.map(oneLine));
+  const widths = columns.map((column, index) =>
+    Math.max(textWidth(column.header), ...cells.map((row) => textWidth(row[index] ?? ''))),
+  );
+  let excess = widths.reduce((sum, one) => sum + one, 0) + GAP * (columns.length - 1) - width;
+  while (excess > 0) {
+    const widest = widestNarrowable(columns, widths);
+    if (widest === undefined) break;
+    widths[widest]!--;
+    excess--;
+  }
+  return [columns.map((column) => column.header), ...cells].map((row) =>
+    columns
+      .map((_, index) => pad(shorten(row[index] ?? '', widths[index]!), widths[index]!))
+      .join(' '.repeat(GAP))
+      .trimEnd(),
+  );
+}
+
+function widestNarrowable(columns: readonly Column[], widths: readonly number[]): number | undefined {
+  let widest: number | undefined;
+  for (const [index, column] of columns.entries()) {
+    if (column.min === undefined || widths[index]! <= Math.max(column.min, textWidth(column.header))) continue;
+    if (widest === undefined || widths[index]! > widths[widest]!) widest = index;
+  }
+  return widest;
+}
+
+/** For programs: tab-separated, without a header, nothing cut. */
+export function pipeTable(rows: readonly (readonly string[])[]): string[] {
+  return rows.map((row) => row.map(oneLine).join('\t'));
+}

@@ -1,0 +1,80 @@
+/** Text from elsewhere on a terminal: nothing in it may act on the terminal, and its width has to be known. */
+
+const CONTROLS = /[\u0000-\u001f\u007f]/g;
+/** C1 controls, and characters that reorder or hide text (Unicode "Bidi_Control", zero width). */
+const HIDDEN = /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+/** One line in which every control character is visible: ESC as `␛`, others that hide as `�`. */
+export function visible(text: string): string {
+  return text
+    .replace(CONTROLS, (character) => {
+      const code = character.charCodeAt(0);
+      return String.fromCharCode(code === 0x7f ? 0x2421 : 0x2400 + code);
+    })
+    .replace(HIDDEN, '\ufffd');
+}
+
+/** One line: runs of white space are one blank, control characters are left out. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' ')
+    .replace(CONTROLS, '')
+    .replace(HIDDEN, '')
+    .replace(/ {2,}/g, ' ')
+    .trim();
+}
+
+const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+/** East Asian wide and full-width characters, and emoji (UAX 11). */
+const WIDE =
+  /^[\u1100-\u115f\u231a\u231b\u23e9-\u23ec\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u;
+
+function characterWidth(character: string): number {
+  const code = character.codePointAt(0)!;
+  if (code < 0x300) return 1;
+  return ZERO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+}
+
+/** Columns that a line takes on a terminal. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+/** The text cut to a number of columns, with `…` where something is missing. */
+export function shorten(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  let width = 0;
+  let kept = '';
+  for (const character of text) {
+    width += characterWidth(character);
+    if (width > columns - 1) break;
+    kept += character;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+export function pad(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(columns - textWidth(text), 0));
+}
+
+/** Lines of at most that many columns, broken at blanks; a longer word stands on a line of its own. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && textWidth(line) + 1 + textWidth(word) > columns) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  if (line !== '' || lines.length === 0) lines.push(line);
+  return lines;
+}
+
+export function plural(count: number, singular: string, several = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : several}`;
+}

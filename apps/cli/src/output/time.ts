@@ -1,0 +1,24 @@
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long ago, or how soon, in one unit: `3h ago`, `in 89d`; the date where it is more than a year. */
+export function relativeTime(time: string, now: Date): string {
+  const milliseconds = Date.parse(time);
+  if (Number.isNaN(milliseconds)) return time;
+  const seconds = Math.round((now.getTime() - milliseconds) / 1000);
+  const distance = Math.abs(seconds);
+  if (distance < 5) return 'now';
+  if (distance >= 365 * DAY) return new Date(milliseconds).toISOString().slice(0, 10);
+  const [size, unit] = distance < MINUTE ? [1, 's'] : distance < HOUR ? [MINUTE, 'm'] : distance < DAY ? [HOUR, 'h'] : [DAY, 'd'];
+  const text = `${Math.floor(distance / size)}${unit}`;
+  return seconds >= 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** `90d`, `12w` or `1y` as days; undefined for anything else. */
+export function parseDays(text: string): number | undefined {
+  const match = /^(\d{1,5})\s*(d|w|y)?$/.exec(text);
+  if (match === null) return undefined;
+  const factor = match[2] === 'w' ? 7 : match[2] === 'y' ? 365 : 1;
+  return Number(match[1]) * factor;
+}

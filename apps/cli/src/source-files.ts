@@ -1,0 +1,117 @@
+import type { Dirent } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import type { Io } from './io.js';
+
+/** A file as the user named it, or as it was found in a folder that the user named. */
+export interface SourceFile {
+  /** What messages call it: relative to where the command runs, or `<stdin>`. */
+  name: string;
+  bytes: Uint8Array;
+  /** Named by the user, as against found in a folder. */
+  explicit: boolean;
+}
+
+const SKIPPED_FOLDERS = new Set(['node_modules', '.git']);
+const SOURCE_NAME = /\.(ya?ml|json)$/i;
+/** Files that one command takes: more is a folder named by mistake. */
+const MAX_FILES = 20_000;
+const MAX_FOLDER_DEPTH = 64;
+
+/** Reads files, folders of YAML and JSON, and `-` for stdin, in order. Files are read as they are asked for. */
+export async function* readSources(io: Io, names: readonly string[]): AsyncGenerator<SourceFile> {
+  if (names.filter((name) => name === '-').length > 1) throw new KrmhubError('usage', '"-" is given more than once');
+  for (const name of names) {
+    if (name === '-') {
+      yield { name: '<stdin>', bytes: await readStdin(io, DOCUMENT_LIMITS.maxSourceBytes), explicit: true };
+      continue;
+    }
+    const status = await stat(path.resolve(io.cwd, name)).catch((error: unknown) => {
+      throw diskError(error, `cannot read ${name}`);
+    });
+    if (!status.isDirectory()) {
+      yield { name, bytes: await readSource(io, name), explicit: true };
+      continue;
+    }
+    const found: string[] = [];
+    await walk(io, name, found, 0);
+    if (found.length === 0) {
+      throw new KrmhubError('not-found', `there is no .yaml, .yml or .json file in ${name}`);
+    }
+    for (const file of found) yield { name: file, bytes: await readSource(io, file), explicit: false };
+  }
+}
+
+async function walk(io: Io, folder: string, found: string[], depth: number): Promise<void> {
+  if (depth > MAX_FOLDER_DEPTH) throw new KrmhubError('usage', `${folder} is nested too deeply`);
+  let entries: Dirent[];
+  try {
+    entries = await readdir(path.resolve(io.cwd, folder), { withFileTypes: true });
+  } catch (error) {
+    throw diskError(error, `cannot read ${folder}`);
+  }
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const name = path.join(folder, entry.name);
+    // Links are not followed: they may lead out of the folder or round in circles.
+    if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) await walk(io, name, found, depth + 1);
+    else if (entry.isFile() && SOURCE_NAME.test(entry.name)) found.push(name);
+    if (found.length > MAX_FILES) {
+      throw new KrmhubError('usage', `there are more than ${MAX_FILES} files`, { hint: 'Name a smaller folder.' });
+    }
+  }
+}
+
+/** The bytes of a file, at most one more than a source may have, so that who reads them can tell. */
+export async function readSource(io: Io, name: string, maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes): Promise<Uint8Array> {
+  try {
+    const file = await open(path.resolve(io.cwd, name), 'r');
+    try {
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      for await (const chunk of file.createReadStream({ end: maxBytes, autoClose: false })) {
+        chunks.push(chunk);
+        size += chunk.length;
+      }
+      return Buffer.concat(chunks, size);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw diskError(error, `cannot read ${name}`);
+  }
+}
+
+/** Everything on stdin, up to one byte more than the limit. */
+export async function readStdin(io: Io, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array);
+    chunks.push(bytes);
+    size += bytes.length;
+    if (size > maxBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes + 1);
+}
+
+const DISK_REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
+  EEXIST: 'it is there already',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the disk is read-only',
+  EMFILE: 'too many files are open',
+};
+
+/** A failed file operation in words; other errors as they are. */
+export function diskError(error: unknown, what: string): unknown {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
+  const code = error.code === 'ENOENT' ? 'not-found' : error.code === 'ENOSPC' ? 'storage-full' : 'unavailable';
+  return new KrmhubError(code, `${what}: ${DISK_REASONS[error.code] ?? error.code}`, { cause: error });
+}

@@ -1,0 +1,70 @@
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError } from './source-files.js';
+
+export interface WriteOptions {
+  /** Whether a file with other bytes may be replaced. */
+  overwrite: boolean;
+  /** Permissions of the file and, where it has to be made, of its folder. */
+  mode?: number;
+  folderMode?: number;
+}
+
+/**
+ * Writes a file whole or not at all: temporary file, fsync, rename, fsync of the folder. A file with the same
+ * bytes is left as it is. Throws `conflict` where another one may not be replaced.
+ */
+export async function writeFileAtomically(
+  file: string,
+  bytes: Uint8Array | string,
+  options: WriteOptions,
+): Promise<'written' | 'unchanged'> {
+  const wanted = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+  const folder = path.dirname(file);
+  const temporary = path.join(folder, `.${path.basename(file)}.${process.pid}.${Date.now().toString(36)}`);
+  try {
+    const present = await readFile(file).catch((error: unknown) => {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (present !== undefined) {
+      if (present.equals(wanted)) return 'unchanged';
+      if (!options.overwrite) throw existsError(file);
+    }
+    await mkdir(folder, { recursive: true, ...(options.folderMode === undefined ? {} : { mode: options.folderMode }) });
+    const handle = await open(temporary, 'wx', options.mode ?? 0o666);
+    try {
+      await handle.writeFile(wanted);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (options.overwrite) await rename(temporary, file);
+    else await link(temporary, file);
+    await syncFolder(folder);
+    return 'written';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw existsError(file);
+    throw error instanceof KrmhubError ? error : diskError(error, `cannot write ${file}`);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+function existsError(file: string): KrmhubError {
+  return new KrmhubError('conflict', `${file} is there already, with other content`, {
+    hint: 'Remove it, or name another place.',
+  });
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open folders.
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

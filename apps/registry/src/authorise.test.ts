@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { matchesGlob } from './authorise.js';
+import { FormCache } from './form-cache.js';
+import { hashSecret, isTokenSecret, newSecret } from './tokens.js';
+
+describe('matchesGlob', () => {
+  it.each([
+    ['*', 'example.com', true],
+    ['example.com', 'example.com', true],
+    ['example.com', 'sub.example.com', false],
+    ['*.example.com', 'sub.example.com', true],
+    ['*.example.com', 'a.b.example.com', true],
+    ['*.example.com', 'example.com', false],
+    ['*.example.com', 'evilexample.com', false],
+    ['example.*', 'example.com', true],
+    ['a*b*c', 'a.b.c', true],
+    ['a*b*c', 'a.c', false],
+    ['ab*ba', 'aba', false],
+    ['a*a*a', 'aa', false],
+    ['**', 'x.y', true],
+    ['', 'x.y', false],
+    ['example.com', 'exampleXcom', false],
+  ])('%j and %j: %s', (glob, group, matches) => {
+    expect(matchesGlob(glob, group)).toBe(matches);
+  });
+
+  it('takes time in proportion to the length', () => {
+    const started = performance.now();
+    expect(matchesGlob('*a'.repeat(20_000), `${'a'.repeat(19_999)}b`)).toBe(false);
+    expect(performance.now() - started).toBeLessThan(200);
+  });
+});
+
+describe('token secrets', () => {
+  it('are told from what is cut off, mistyped or something else', () => {
+    const secret = newSecret();
+    expect(secret).toMatch(/^krmhub_[a-f0-9]{72}$/);
+    expect(isTokenSecret(secret)).toBe(true);
+    expect(isTokenSecret(secret.slice(0, -1))).toBe(false);
+    expect(isTokenSecret(`${secret}0`)).toBe(false);
+    const position = 20;
+    const other = secret[position] === 'a' ? 'b' : 'a';
+    expect(isTokenSecret(secret.slice(0, position) + other + secret.slice(position + 1))).toBe(false);
+    expect(isTokenSecret('')).toBe(false);
+    expect(newSecret()).not.toBe(secret);
+    expect(hashSecret(secret)).toMatch(/^[a-f0-9]{64}$/);
+  });
+});
+
+describe('FormCache', () => {
+  it('keeps what was used last, within its bytes', () => {
+    const cache = new FormCache(10);
+    cache.set('a', new Uint8Array(4));
+    cache.set('b', new Uint8Array(4));
+    cache.get('a');
+    cache.set('c', new Uint8Array(4));
+    expect(cache.get('b')).toBeUndefined();
+    expect(cache.get('a')).toBeDefined();
+    cache.set('a', new Uint8Array(6));
+    expect(cache.length('c')).toBe(4);
+    cache.set('large', new Uint8Array(11));
+    expect(cache.get('large')).toBeUndefined();
+    expect(cache.length('a')).toBe(6);
+  });
+});

@@ -1,0 +1,89 @@
+import type { TokenScope } from '@krmhub/api/model';
+import type { CatalogStore, TokenRecord } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type { Context } from 'hono';
+import { SERVER_LIMITS } from './limits.js';
+import type { Log } from './log.js';
+import { hashSecret, isTokenSecret, unusable } from './tokens.js';
+
+export interface Authority {
+  store: CatalogStore;
+  clock: () => Date;
+  log: Log;
+}
+
+/**
+ * The token of a request. Only operations that need one call this: an anonymous read does not look at
+ * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`.
+ */
+export async function authenticate(c: Context, { store, clock, log }: Authority): Promise<TokenRecord> {
+  const header = c.req.header('authorization');
+  const hint = 'Create a token with `krmhub token create`, and give it with `krmhub login` or KRMHUB_TOKEN.';
+  const refuse = (message: string) => new KrmhubError('unauthorized', message, { hint });
+  if (header === undefined) throw refuse('This operation needs a token');
+  const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
+  if (secret === undefined) throw refuse('The Authorization header is not `Bearer` and a token');
+  if (!isTokenSecret(secret)) {
+    throw refuse('The token is malformed: it was cut off, mistyped or made by something else');
+  }
+  // The database compares hashes of what was sent, so its timing tells nothing of a stored secret.
+  const token = await store.tokenByHash(hashSecret(secret));
+  if (token === undefined) throw refuse('This registry does not know the token');
+  const now = clock();
+  const problem = unusable(token, now.toISOString());
+  if (problem !== undefined) throw refuse(`The token "${token.name}" is ${problem}`);
+  await recordUse(token, now, store, log);
+  return token;
+}
+
+async function recordUse(token: TokenRecord, now: Date, store: CatalogStore, log: Log): Promise<void> {
+  const last = token.lastUsedAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(token.lastUsedAt);
+  if (now.getTime() - last < SERVER_LIMITS.tokenUseMilliseconds) return;
+  try {
+    await store.touchToken(token.id, now.toISOString());
+  } catch (error) {
+    // What the request asks for matters more than the record of its token.
+    log.warn({ err: error, tokenId: token.id }, 'last use of a token not recorded');
+  }
+}
+
+/**
+ * The token of a request that may do what `scope` names in `group`; without a group, what concerns the
+ * whole registry. Rejects with `unauthorized` or `forbidden`.
+ */
+export async function authorise(
+  c: Context,
+  authority: Authority,
+  scope: TokenScope,
+  group?: string,
+): Promise<TokenRecord> {
+  const token = await authenticate(c, authority);
+  const lacks: string[] = [];
+  if (!token.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
+  if (group !== undefined && !token.groups.some((glob) => matchesGlob(glob, group))) {
+    lacks.push(`the group "${group}"`);
+  }
+  // What concerns the whole registry concerns every group.
+  if (group === undefined && !token.groups.includes('*')) lacks.push('every group ("*")');
+  if (lacks.length > 0) {
+    throw new KrmhubError('forbidden', `The token "${token.name}" lacks ${lacks.join(' and ')}`, {
+      hint: `It has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another.`,
+    });
+  }
+  return token;
+}
+
+/** `*` stands for any characters, dots too. Takes time in proportion to the length of both. */
+export function matchesGlob(glob: string, text: string): boolean {
+  const [first = '', ...rest] = glob.split('*');
+  if (rest.length === 0) return text === first;
+  if (!text.startsWith(first)) return false;
+  const last = rest.pop()!;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}

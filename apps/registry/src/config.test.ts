@@ -1,0 +1,70 @@
+import { KrmhubError } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from './config.js';
+
+function problemsOf(...input: Parameters<typeof readConfig>): string {
+  try {
+    readConfig(...input);
+  } catch (error) {
+    expect(error).toBeInstanceOf(KrmhubError);
+    expect((error as KrmhubError).code).toBe('usage');
+    return (error as KrmhubError).message;
+  }
+  throw new Error('accepted');
+}
+
+describe('readConfig', () => {
+  it('has defaults for everything, and listens on this machine only', () => {
+    expect(readConfig({ HOME: '/root', PATH: '/bin' })).toEqual({
+      host: '127.0.0.1',
+      port: 8080,
+      dataFolder: './data',
+      logLevel: 'info',
+    });
+  });
+
+  it('reads the environment, and the command line before it', () => {
+    const env = { KRMHUB_PORT: '0', KRMHUB_HOST: '::1', KRMHUB_DATA: '/srv/krm', KRMHUB_LOG_LEVEL: 'warn' };
+    expect(readConfig(env)).toEqual({ host: '::1', port: 0, dataFolder: '/srv/krm', logLevel: 'warn' });
+    expect(readConfig(env, { port: '9000' }).port).toBe(9000);
+    expect(readConfig({ KRMHUB_PUBLIC_URL: 'https://krm.example.com/hub/' }).publicUrl).toBe(
+      'https://krm.example.com/hub',
+    );
+  });
+
+  it('takes an empty variable for one that is not set, but no empty flag', () => {
+    expect(readConfig({ KRMHUB_PORT: '', KRMHUB_PUBLIC_URL: '' }).port).toBe(8080);
+    expect(problemsOf({}, { data: '' })).toContain('--data');
+  });
+
+  it('names every problem at once, with where it comes from', () => {
+    const message = problemsOf(
+      { KRMHUB_HOST: 'a b', KRMHUB_LOG_LEVEL: 'loud', KRMHUB_PUBLIC_URL: 'ftp://x', KRMHUB_DAT: '/x' },
+      { port: '65536' },
+    );
+    for (const part of [
+      'KRMHUB_HOST: "a b"',
+      'KRMHUB_LOG_LEVEL: "loud"',
+      'KRMHUB_PUBLIC_URL: "ftp://x"',
+      '--port: "65536"',
+    ]) {
+      expect(message).toContain(part);
+    }
+    expect(message).toContain('KRMHUB_DAT: there is no such setting; did you mean KRMHUB_DATA?');
+  });
+
+  it.each(['-1', '80a', '1e3', '0x50', ' 80', '99999'])('refuses the port %j', (port) => {
+    expect(problemsOf({ KRMHUB_PORT: port })).toContain('is no port');
+  });
+
+  it.each(['https://user:secret@x.example', 'https://x.example/?a=b', 'https://x.example/#a', 'x.example'])(
+    'refuses the public URL %j',
+    (url) => {
+      expect(problemsOf({ KRMHUB_PUBLIC_URL: url })).toContain('KRMHUB_PUBLIC_URL');
+    },
+  );
+
+  it('leaves the variables of the command line alone', () => {
+    expect(() => readConfig({ KRMHUB_REGISTRY: 'x', KRMHUB_TOKEN: 'y' })).not.toThrow();
+  });
+});

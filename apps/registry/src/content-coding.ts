@@ -1,0 +1,22 @@
+/** Content codings in which catalogs are kept, the most wanted first. */
+export const CODINGS = ['br', 'gzip', 'identity'] as const;
+export type Coding = (typeof CODINGS)[number];
+
+/**
+ * The coding that Accept-Encoding likes best (RFC 9110, "Accept-Encoding"); among equals the smallest.
+ * Identity where nothing is acceptable: an answer that can be read is better than none.
+ */
+export function negotiateCoding(acceptEncoding: string | undefined): Coding {
+  if (acceptEncoding === undefined) return 'identity';
+  const weights = new Map<string, number>();
+  for (const item of acceptEncoding.split(',', 50)) {
+    const match = /^\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/i.exec(item);
+    if (match === null) continue;
+    const name = match[1]!.toLowerCase();
+    weights.set(name === 'x-gzip' ? 'gzip' : name, Math.min(Number(match[2] ?? 1), 1));
+  }
+  const weight = (coding: Coding): number =>
+    weights.get(coding) ?? weights.get('*') ?? (coding === 'identity' ? Number.MIN_VALUE : 0);
+  const best = CODINGS.reduce<Coding>((a, b) => (weight(b) > weight(a) ? b : a), 'br');
+  return weight(best) === 0 ? 'identity' : best;
+}

@@ -1,0 +1,215 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type CatalogCut,
+  type CatalogFunction,
+  type CatalogRecord,
+  type CatalogStore,
+  compareFunctionNames,
+  entryDefinition,
+  type FunctionRecord,
+  type Recipe,
+  type ReleaseRecord,
+  type RenderedEntry,
+  RevisionConflict,
+  readRecipe,
+  renderEntry,
+  type Selection,
+  type SnapshotRecord,
+  sameSelection,
+  selectFunction,
+} from '@krmhub/catalog';
+import {
+  type Digest,
+  type FunctionName,
+  KrmhubError,
+  SNAPSHOT_FORMS,
+  type SnapshotForm,
+} from '@krmhub/schema';
+import { type AssembledForm, assembleForm, readEntries } from './assemble-form.js';
+import { SERVER_LIMITS } from './limits.js';
+import { catalogHeader, type SnapshotForms } from './snapshot-forms.js';
+
+export interface CutParts {
+  store: CatalogStore;
+  forms: SnapshotForms;
+  clock: () => Date;
+}
+
+/**
+ * Takes into a catalog what has happened since it was last cut, and makes a snapshot where its bytes
+ * change by that; only what changed is rendered. Gives the new snapshot, undefined where there is none.
+ */
+export async function cutCatalog(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    try {
+      return await cutOnce(parts, name);
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+  throw new KrmhubError('unavailable', `The catalog ${name} was changed by others all the time`);
+}
+
+async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
+  const { store, forms, clock } = parts;
+  // Before the recipe: one that is applied in between is then known to be newer than this cut.
+  const throughEvent = await store.lastEvent();
+  const catalog = await store.catalog(name);
+  if (catalog === undefined) return undefined;
+  if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
+  const recipe = storedRecipe(catalog);
+  const { changed, entries } = await changedPlaces(store, catalog, recipe, throughEvent);
+  const cut: CatalogCut = {
+    catalog: name,
+    expectedThroughEvent: catalog.throughEvent,
+    throughEvent,
+    changed,
+    entries: [...entries.values()],
+  };
+  const previous = catalog.newest;
+  const whole = catalog.throughEvent === 0 || previous === undefined;
+  if (!whole && entries.size === 0 && !changed.some(({ entry }) => entry === undefined)) {
+    await store.commitCut(cut);
+    return undefined;
+  }
+  const assembled = await assembleAll(store, recipe, name, changed, entries);
+  const digests = Object.fromEntries(
+    SNAPSHOT_FORMS.map((form) => [form, assembled.forms[form].digest]),
+  ) as Record<SnapshotForm, Digest>;
+  if (previous !== undefined && SNAPSHOT_FORMS.every((form) => previous.digests[form] === digests[form])) {
+    await store.commitCut(cut);
+    return undefined;
+  }
+  const now = clock().toISOString();
+  const snapshot: SnapshotRecord = {
+    catalog: name,
+    serial: (previous?.serial ?? 0) + 1,
+    previous: previous?.digests['catalog.yaml'] ?? null,
+    ...(recipe.labels === undefined ? {} : { labels: recipe.labels }),
+    digests,
+    functions: assembled.functions,
+    createdAt: now,
+  };
+  // The bytes are durable before the rows that name them.
+  await forms.store(Object.values(assembled.forms));
+  await store.commitCut({
+    ...cut,
+    snapshot,
+    event: {
+      type: 'catalog.cut',
+      at: now,
+      by: 'krmhub',
+      catalog: name,
+      serial: snapshot.serial,
+      digest: digests['catalog.yaml'],
+    },
+  });
+  return snapshot;
+}
+
+/** A recipe was checked when it was applied; one that this program refuses now was applied by another version. */
+function storedRecipe(catalog: CatalogRecord): Recipe {
+  const { recipe, diagnostics } = readRecipe(
+    new TextEncoder().encode(catalog.recipe),
+    `${catalog.name}.yaml`,
+  );
+  if (recipe !== undefined) return recipe;
+  throw new KrmhubError('invalid-document', `The stored recipe of ${catalog.name} is not understood`, {
+    diagnostics,
+  });
+}
+
+interface ChangedPlaces {
+  changed: CatalogFunction[];
+  /** The rendered entries that `changed` names and the catalog did not hold before. */
+  entries: Map<Digest, RenderedEntry>;
+}
+
+async function changedPlaces(
+  store: CatalogStore,
+  catalog: CatalogRecord,
+  recipe: Recipe,
+  throughEvent: number,
+): Promise<ChangedPlaces> {
+  const result: ChangedPlaces = { changed: [], entries: new Map() };
+  if (catalog.throughEvent === 0) {
+    const places = placesByName(await store.catalogFunctions(catalog.name));
+    let count = 0;
+    for await (const fn of store.allFunctions()) {
+      await compareWithPlace(store, recipe, fn, places.get(nameKey(fn)), result);
+      if (++count % SERVER_LIMITS.cutBatch === 0) await setImmediate();
+    }
+    return result;
+  }
+  const names = await store.functionsChanged(catalog.throughEvent, throughEvent);
+  for (let start = 0; start < names.length; start += SERVER_LIMITS.cutBatch) {
+    const batch = names.slice(start, start + SERVER_LIMITS.cutBatch);
+    const places = placesByName(await store.catalogFunctions(catalog.name, batch));
+    for (const fn of await store.functions(batch)) {
+      await compareWithPlace(store, recipe, fn, places.get(nameKey(fn)), result);
+    }
+    await setImmediate();
+  }
+  return result;
+}
+
+async function compareWithPlace(
+  store: CatalogStore,
+  recipe: Recipe,
+  fn: FunctionRecord,
+  place: CatalogFunction | undefined,
+  result: ChangedPlaces,
+): Promise<void> {
+  const selection = selectFunction(recipe, fn);
+  if (place === undefined ? isEmpty(selection) : sameSelection(selection, place)) return;
+  if (selection.versions.length === 0) {
+    result.changed.push(selection);
+    return;
+  }
+  const entry = renderEntry(entryDefinition(selection, await selectedReleases(store, selection)));
+  result.changed.push({ ...selection, entry: entry.digest });
+  if (entry.digest !== place?.entry) result.entries.set(entry.digest, entry);
+}
+
+async function selectedReleases(store: CatalogStore, selection: Selection): Promise<ReleaseRecord[]> {
+  const { group, kind, versions } = selection;
+  const releases: ReleaseRecord[] = [];
+  for (const name of new Set(versions.map(({ release }) => release))) {
+    const release = await store.release(group, kind, name);
+    if (release === undefined) throw new Error(`the store has no release ${group}/${kind}@${name}`);
+    releases.push(release);
+  }
+  return releases;
+}
+
+async function assembleAll(
+  store: CatalogStore,
+  recipe: Recipe,
+  name: string,
+  changed: readonly CatalogFunction[],
+  known: ReadonlyMap<Digest, RenderedEntry>,
+): Promise<{ forms: Record<SnapshotForm, AssembledForm>; functions: number }> {
+  const places = placesByName(await store.catalogFunctions(name));
+  for (const place of changed) places.set(nameKey(place), place);
+  const digests = [...places.values()]
+    .sort(compareFunctionNames)
+    .flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+  const entries = await readEntries(store, digests, known);
+  const { labels } = recipe;
+  const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
+  const forms: Partial<Record<SnapshotForm, AssembledForm>> = {};
+  for (const form of SNAPSHOT_FORMS) forms[form] = await assembleForm(form, header, entries);
+  return { forms: forms as Record<SnapshotForm, AssembledForm>, functions: entries.length };
+}
+
+function isEmpty({ versions, shadowed, yanked }: Selection): boolean {
+  return versions.length === 0 && shadowed.length === 0 && yanked.length === 0;
+}
+
+function placesByName(places: readonly CatalogFunction[]): Map<string, CatalogFunction> {
+  return new Map(places.map((place) => [nameKey(place), place]));
+}
+
+function nameKey({ group, kind }: FunctionName): string {
+  return `${group}/${kind}`;
+}

@@ -1,0 +1,213 @@
+import { KrmhubError } from '@krmhub/schema';
+import { type CutParts, cutCatalog } from './cut-catalog.js';
+import { SERVER_LIMITS } from './limits.js';
+import type { Log } from './log.js';
+import type { Metrics } from './metrics.js';
+
+export interface CutterStatus {
+  /** Every catalog was looked at once since the start. */
+  caughtUp: boolean;
+  /** Why nothing can be cut at all. */
+  failure?: string;
+  /** Catalogs that could not be cut; they are tried again. */
+  failing: { catalog: string; message: string }[];
+}
+
+interface Failure {
+  error: unknown;
+  attempts: number;
+  /** Milliseconds since the epoch. */
+  retryAt: number;
+}
+
+/**
+ * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
+ * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
+ */
+export class Cutter {
+  readonly #parts: CutParts & { log: Log; metrics: Metrics };
+  readonly #failures = new Map<string, Failure>();
+  readonly #waiting = new Set<{ event: number; done: () => void }>();
+  #storeFailure: Failure | undefined;
+  /** Every event up to this one was taken by every catalog that can be cut. */
+  #reached = -1;
+  #woken = true;
+  #stopping = false;
+  #wakeLoop: () => void = () => undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: CutParts & { log: Log; metrics: Metrics }) {
+    this.#parts = parts;
+  }
+
+  /** Begins with a look at every catalog: there may be events that an earlier process left. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** To be called after every event that a catalog can depend on. */
+  wake(): void {
+    this.#woken = true;
+    this.#wakeLoop();
+  }
+
+  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
+  async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
+    if (this.#reached >= event) return true;
+    if (this.#stopping) return false;
+    return new Promise((resolve) => {
+      const waiter = {
+        event,
+        done: () => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiter);
+          resolve(this.#reached >= event);
+        },
+      };
+      const timer = setTimeout(waiter.done, milliseconds);
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
+  async cutNow(name: string): Promise<void> {
+    this.#failures.delete(name);
+    const event = await this.#parts.store.lastEvent();
+    // A pass that has gone by this catalog may have reached the event already.
+    this.#reached = Math.min(this.#reached, event - 1);
+    this.wake();
+    if (!(await this.waitFor(event))) {
+      throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
+        hint: 'Ask again later.',
+      });
+    }
+    const failure = this.#failures.get(name);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  status(): CutterStatus {
+    return {
+      caughtUp: this.#reached >= 0,
+      ...(this.#storeFailure === undefined ? {} : { failure: messageOf(this.#storeFailure.error) }),
+      failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: messageOf(error) })),
+    };
+  }
+
+  /** Resolves when the cut that is going on is done. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#wakeLoop();
+    await this.#running;
+    for (const { done } of this.#waiting) done();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      if (!this.#woken) await this.#sleep();
+      if (this.#stopping) return;
+      this.#woken = false;
+      try {
+        await this.#pass();
+        this.#storeFailure = undefined;
+      } catch (error) {
+        this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
+        this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+      }
+    }
+  }
+
+  /** Until somebody wakes it, or something that failed is due. */
+  async #sleep(): Promise<void> {
+    const due = [
+      ...this.#failures.values(),
+      ...(this.#storeFailure === undefined ? [] : [this.#storeFailure]),
+    ];
+    const next = Math.min(...due.map(({ retryAt }) => retryAt));
+    await new Promise<void>((resolve) => {
+      this.#wakeLoop = resolve;
+      if (!Number.isFinite(next)) return;
+      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
+      this.#wakeLoop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wakeLoop = () => undefined;
+  }
+
+  async #pass(): Promise<void> {
+    const { store } = this.#parts;
+    const through = await store.lastEvent();
+    const catalogs = await store.catalogs();
+    for (const name of this.#failures.keys()) {
+      if (!catalogs.some((catalog) => catalog.name === name)) this.#failures.delete(name);
+    }
+    for (const catalog of catalogs) {
+      if (this.#stopping) return;
+      if (catalog.newest !== undefined) {
+        this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
+        if (catalog.throughEvent >= through) {
+          this.#failures.delete(catalog.name);
+          continue;
+        }
+      }
+      const failure = this.#failures.get(catalog.name);
+      if (failure !== undefined && failure.retryAt > this.#now()) continue;
+      await this.#cut(catalog.name, failure);
+    }
+    this.#reached = Math.max(this.#reached, through);
+    for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
+  }
+
+  async #cut(name: string, earlier: Failure | undefined): Promise<void> {
+    const { log, metrics, store, forms } = this.#parts;
+    const started = performance.now();
+    const seconds = () => (performance.now() - started) / 1000;
+    try {
+      const snapshot = await cutCatalog(this.#parts, name);
+      this.#failures.delete(name);
+      metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
+      if (snapshot === undefined) return;
+      metrics.catalogFunctions(name, snapshot.functions);
+      log.info(
+        { catalog: name, serial: snapshot.serial, functions: snapshot.functions, seconds: seconds() },
+        'catalog cut',
+      );
+    } catch (error) {
+      this.#failures.set(name, this.#nextFailure(earlier, error));
+      metrics.cut(name, 'failed', seconds());
+      log.error({ err: error, catalog: name }, 'catalog not cut');
+      return;
+    }
+    try {
+      const history = await store.snapshots(
+        name,
+        SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots,
+      );
+      await forms.forget(
+        history.slice(SERVER_LIMITS.keptSnapshots),
+        history.slice(0, SERVER_LIMITS.keptSnapshots),
+      );
+    } catch (error) {
+      // Old forms take room and nothing else; the next cut forgets them.
+      log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
+    }
+  }
+
+  #nextFailure(earlier: Failure | undefined, error: unknown): Failure {
+    const attempts = (earlier?.attempts ?? 0) + 1;
+    const delay = Math.min(
+      SERVER_LIMITS.minRetryMilliseconds * 2 ** (attempts - 1),
+      SERVER_LIMITS.maxRetryMilliseconds,
+    );
+    return { error, attempts, retryAt: this.#now() + delay };
+  }
+
+  #now(): number {
+    return this.#parts.clock().getTime();
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof KrmhubError ? error.message : 'internal error; see the log';
+}

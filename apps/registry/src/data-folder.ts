@@ -1,0 +1,32 @@
+import { mkdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema';
+
+/** What is where in the data folder. Nothing else is kept anywhere. */
+export interface DataPaths {
+  database: string;
+  blobs: string;
+  adminToken: string;
+}
+
+export function dataPaths(folder: string): DataPaths {
+  return {
+    database: path.join(folder, 'registry.db'),
+    blobs: path.join(folder, 'blobs'),
+    adminToken: path.join(folder, 'admin.token'),
+  };
+}
+
+/** Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one. */
+export async function prepareDataFolder(folder: string): Promise<DataPaths> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (!(await stat(folder)).isDirectory()) throw new Error('it is no folder');
+  } catch (cause) {
+    throw new KrmhubError('usage', `The data folder ${folder} cannot be made: ${(cause as Error).message}`, {
+      hint: 'Name another folder with --data or KRMHUB_DATA, or mend its permissions.',
+      cause,
+    });
+  }
+  return dataPaths(folder);
+}

@@ -1,0 +1,38 @@
+/** Limits of the server: each with its unit, and why. Limits on documents are in packages/schema/src/limits.ts. */
+export const SERVER_LIMITS = {
+  /** Bytes of a multipart body beyond its parts: boundaries and part headers. */
+  maxMultipartOverheadBytes: 16_384,
+  /** Bytes of a JSON body: a reason or a token request. */
+  maxJsonBytes: 65_536,
+  /** Milliseconds in which a whole body must arrive: one mebibyte at 40 KB/s. */
+  bodyMilliseconds: 30_000,
+  /** Milliseconds in which the headers of a request must arrive. */
+  headersMilliseconds: 10_000,
+  /** Milliseconds in which a whole request must arrive; more than `bodyMilliseconds`, which answers with a reason. */
+  requestMilliseconds: 60_000,
+  /** Milliseconds for which an idle connection is kept: longer than the 60 s of common reverse proxies. */
+  keepAliveMilliseconds: 65_000,
+  /** Bytes of all headers of a request. */
+  maxHeaderBytes: 16_384,
+  /** Milliseconds that `wait=true` and a requested cut wait for the catalogs. */
+  waitMilliseconds: 30_000,
+  /** Milliseconds that a shutdown waits for requests in flight. */
+  shutdownMilliseconds: 40_000,
+  /** How often a change is planned anew when others change the same function or catalog. */
+  planAttempts: 10,
+  /** Bytes of catalog forms that are kept in memory: the four codings of a catalog of 10,000 functions. */
+  maxFormCacheBytes: 67_108_864,
+  /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */
+  keptSnapshots: 3,
+  /** Snapshots before these whose forms a cut forgets, should somebody have asked for them meanwhile. */
+  forgottenSnapshots: 20,
+  /** Functions handled by a cut before other work gets its turn. */
+  cutBatch: 100,
+  /** Milliseconds before a catalog that could not be cut is tried again; doubled each time. */
+  minRetryMilliseconds: 1_000,
+  maxRetryMilliseconds: 60_000,
+  /** Milliseconds between two records of a token's last use. */
+  tokenUseMilliseconds: 60_000,
+  /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
+  readinessMilliseconds: 1_000,
+} as const;

@@ -1,0 +1,21 @@
+import { type DestinationStream, type Logger, pino } from 'pino';
+import type { LogLevel } from './config.js';
+
+export type Log = Logger;
+
+/**
+ * JSON lines. Whatever is logged, credentials are not: headers are never logged whole, and fields of
+ * these names are taken out should somebody try.
+ */
+export function createLog(level: LogLevel, destination: DestinationStream): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: ['token', 'authorization', '*.token', '*.authorization'], censor: '[secret]' },
+    },
+    destination,
+  );
+}

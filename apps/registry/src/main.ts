@@ -1,0 +1,27 @@
+import { KrmhubError } from '@krmhub/schema';
+import { destination } from 'pino';
+import { createLog, readConfig, startRegistry } from './serve.js';
+
+/** The server as a program of its own. The only file of this package that touches `process`. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = createLog(config.logLevel, destination({ dest: 2, sync: true }));
+  const registry = await startRegistry({ config, log });
+  const stop = () => {
+    registry.close().catch((error: unknown) => {
+      log.fatal({ err: error }, 'registry not stopped cleanly');
+      process.exitCode = 5;
+    });
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+}
+
+try {
+  await main();
+} catch (error) {
+  const text =
+    error instanceof KrmhubError ? `${error.message}\n${error.hint ?? ''}` : String((error as Error).stack);
+  process.stderr.write(`${text.trimEnd()}\n`);
+  process.exitCode = error instanceof KrmhubError && error.code === 'usage' ? 2 : 5;
+}

@@ -1,0 +1,78 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+export interface Metrics {
+  /** `route` is the path's template, so that the number of time series is bounded. */
+  request(method: string, route: string, status: number, seconds: number): void;
+  publish(outcome: string): void;
+  /** `snapshot` says whether the bytes of the catalog changed. */
+  cut(catalog: string, outcome: 'snapshot' | 'unchanged' | 'failed', seconds: number): void;
+  catalogFunctions(catalog: string, functions: number): void;
+  /** In the text format of Prometheus. */
+  render(): Promise<string>;
+  contentType: string;
+}
+
+/** `process` adds what prom-client measures of the process: memory, event loop, garbage collection. */
+export function createMetrics(options: { countFunctions: () => Promise<number>; process: boolean }): Metrics {
+  const register = new Registry();
+  if (options.process) collectDefaultMetrics({ register });
+  const requests = new Counter({
+    name: 'krmhub_http_requests_total',
+    help: 'Answered requests by route template and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers: [register],
+  });
+  const durations = new Histogram({
+    name: 'krmhub_http_request_duration_seconds',
+    help: 'Time from the headers of a request until the answer is made.',
+    labelNames: ['method', 'route'],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers: [register],
+  });
+  const publishes = new Counter({
+    name: 'krmhub_publishes_total',
+    help: 'Planned publishes by outcome.',
+    labelNames: ['outcome'],
+    registers: [register],
+  });
+  const cuts = new Counter({
+    name: 'krmhub_cuts_total',
+    help: 'Cuts of a catalog by outcome.',
+    labelNames: ['catalog', 'outcome'],
+    registers: [register],
+  });
+  const cutDurations = new Histogram({
+    name: 'krmhub_cut_duration_seconds',
+    help: 'Time of a cut.',
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120],
+    registers: [register],
+  });
+  const functions = new Gauge({
+    name: 'krmhub_catalog_functions',
+    help: 'Functions in the newest snapshot of a catalog.',
+    labelNames: ['catalog'],
+    registers: [register],
+  });
+  new Gauge({
+    name: 'krmhub_functions',
+    help: 'Functions of this registry.',
+    registers: [register],
+    async collect() {
+      this.set(await options.countFunctions());
+    },
+  });
+  return {
+    request(method, route, status, seconds) {
+      requests.inc({ method, route, status: String(status) });
+      durations.observe({ method, route }, seconds);
+    },
+    publish: (outcome) => publishes.inc({ outcome }),
+    cut(catalog, outcome, seconds) {
+      cuts.inc({ catalog, outcome });
+      cutDurations.observe(seconds);
+    },
+    catalogFunctions: (catalog, count) => functions.set({ catalog }, count),
+    render: () => register.metrics(),
+    contentType: register.contentType,
+  };
+}

@@ -1,0 +1,39 @@
+import { STATUS_CODES } from 'node:http';
+import type { Problem } from '@krmhub/api/model';
+import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from './environment.js';
+import type { Log } from './log.js';
+
+/** Any failure as an RFC 9457 answer. What the caller cannot understand is logged, and told as "internal". */
+export function problemAnswer(c: RegistryContext, failure: unknown, log: Log): Response {
+  const requestId = c.get('requestId');
+  const error = failure instanceof KrmhubError ? failure : internalError(failure);
+  const status = HTTP_STATUS[error.code];
+  if (status >= 500) {
+    log.error({ requestId, route: c.get('route'), code: error.code, err: failure }, 'request failed');
+  }
+  const problem: Problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    code: error.code,
+    detail: error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(error.diagnostics.length === 0 ? {} : { diagnostics: [...error.diagnostics] }),
+    requestId,
+  };
+  const headers: Record<string, string> = { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' };
+  if (status === 401) headers['WWW-Authenticate'] = 'Bearer realm="krmhub"';
+  if (status === 503) headers['Retry-After'] = '1';
+  // The rest of a body that is too large is not worth reading.
+  if (status === 413) headers.Connection = 'close';
+  return c.body(JSON.stringify(problem), status, headers);
+}
+
+function internalError(cause: unknown): KrmhubError {
+  return new KrmhubError('internal', 'Something went wrong inside the registry', {
+    hint: 'Its log has the cause under this request ID.',
+    cause,
+  });
+}

@@ -1,0 +1,107 @@
+import type { z } from '@hono/zod-openapi';
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+
+/**
+ * The whole body. Rejects with `too-large` as soon as that is known, from Content-Length or from what
+ * has arrived, and with `invalid-request` for one that is cut off or not complete in time.
+ */
+export async function readBody(
+  c: RegistryContext,
+  maxBytes: number,
+  milliseconds: number = SERVER_LIMITS.bodyMilliseconds,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const coding = c.req.header('content-encoding');
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') {
+    throw new KrmhubError('unsupported-media-type', `Bodies with Content-Encoding ${coding} are not taken`, {
+      hint: 'Send the body as it is.',
+    });
+  }
+  const tooLarge = () => new KrmhubError('too-large', `The body has more than ${maxBytes} bytes`);
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const { body } = c.req.raw;
+  if (body === null) return new Uint8Array();
+  const reader = body.getReader();
+  const deadline = startDeadline(milliseconds);
+  // One buffer that doubles: a list of many tiny chunks would take far more memory than their bytes.
+  let bytes = new Uint8Array(Math.min(maxBytes, 65_536));
+  let length = 0;
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), deadline.passed]);
+      if (done) return bytes.slice(0, length);
+      if (length + value.byteLength > maxBytes) throw tooLarge();
+      if (length + value.byteLength > bytes.byteLength) {
+        const larger = new Uint8Array(
+          Math.min(maxBytes, Math.max(bytes.byteLength * 2, length + value.byteLength)),
+        );
+        larger.set(bytes.subarray(0, length));
+        bytes = larger;
+      }
+      bytes.set(value, length);
+      length += value.byteLength;
+    }
+  } catch (error) {
+    reader.cancel().catch(() => undefined);
+    if (error instanceof KrmhubError) throw error;
+    throw new KrmhubError('invalid-request', 'The body was cut off', { cause: error });
+  } finally {
+    deadline.clear();
+  }
+}
+
+function startDeadline(milliseconds: number): { passed: Promise<never>; clear: () => void } {
+  const { promise, reject } = withRejector();
+  const timer = setTimeout(() => {
+    reject(
+      new KrmhubError('invalid-request', `The body was not complete within ${milliseconds / 1000} seconds`),
+    );
+  }, milliseconds);
+  return { passed: promise, clear: () => clearTimeout(timer) };
+}
+
+function withRejector(): { promise: Promise<never>; reject: (error: Error) => void } {
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<never>((_, rejectPromise) => {
+    reject = rejectPromise;
+  });
+  return { promise, reject };
+}
+
+/** The media type of the body in lower case, without parameters; undefined where there is none. */
+export function bodyMediaType(c: RegistryContext): string | undefined {
+  return mediaTypeEssence(c.req.header('content-type'));
+}
+
+export function mediaTypeEssence(text: string | undefined): string | undefined {
+  const essence = text?.split(';')[0]?.trim().toLowerCase();
+  return essence === '' ? undefined : essence;
+}
+
+/** A JSON body in the shape of the schema; `fallback` stands for no body, where one is not needed. */
+export async function readJsonBody<Schema extends z.ZodType>(
+  c: RegistryContext,
+  schema: Schema,
+  fallback?: z.output<Schema>,
+): Promise<z.output<Schema>> {
+  const bytes = await readBody(c, SERVER_LIMITS.maxJsonBytes);
+  if (bytes.byteLength === 0 && fallback !== undefined) return fallback;
+  const mediaType = bodyMediaType(c);
+  if (mediaType !== 'application/json') {
+    throw new KrmhubError(
+      'unsupported-media-type',
+      `The body is ${mediaType ?? 'of no media type'}, not application/json`,
+    );
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new KrmhubError('invalid-request', 'The body is not JSON', { cause });
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => `${path.join('.') || 'body'}: ${message}`);
+  throw new KrmhubError('invalid-request', problems.join('; '));
+}

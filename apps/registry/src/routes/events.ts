@@ -1,0 +1,12 @@
+import type { EventPage } from '@krmhub/api/model';
+import { ROUTES } from '@krmhub/api/routes';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+
+export function eventRoutes(app: RegistryApp, { store }: RegistryParts): void {
+  serveRoute(app, ROUTES.events, async (c, { query }) => {
+    const events = await store.events(query.after, query.limit);
+    const result: EventPage = { events, next: events.at(-1)?.sequence ?? query.after };
+    return c.json(result);
+  });
+}

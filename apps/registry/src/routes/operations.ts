@@ -1,0 +1,97 @@
+import type { Readiness } from '@krmhub/api/model';
+import { openApiDocument } from '@krmhub/api/openapi';
+import { ROUTES } from '@krmhub/api/routes';
+import { sha256 } from '@krmhub/schema';
+import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+
+const FIRST_PAGE = `krmhub: a registry of KRM functions
+
+/api/v1/functions                        search: q, tag, kind, group, publisher, runtime, license, catalog
+/api/v1/functions/{group}/{kind}         a function and its releases
+/api/v1/catalogs                         catalogs and their recipes
+/catalogs/default/catalog.yaml           every function's newest release, as a KEP-2906 catalog
+/catalogs/default/snapshots              its history
+/schemas/{group}/{version}/{kind}.json   JSON Schema of a functionConfig, for editors
+/api/v1/events                           what happened, in order
+/openapi.json                            all of the API
+/healthz /readyz /metrics                for operators
+
+The command line is krmhub: krmhub search, krmhub show, krmhub publish, krmhub --help.
+`;
+
+export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
+  app.get('/', (c) => {
+    c.set('route', '/');
+    return c.text(FIRST_PAGE);
+  });
+
+  const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));
+  serveRoute(app, ROUTES.openapi, (c) =>
+    bytesAnswer(c, {
+      digest: sha256(document),
+      mediaType: 'application/json',
+      cacheControl: CACHE_ASKING,
+      bytes: () => document,
+      length: () => document.byteLength,
+    }),
+  );
+
+  const noStore = { 'Cache-Control': 'no-store' };
+  serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));
+
+  const readiness = reused(() => checkReadiness(parts));
+  serveRoute(app, ROUTES.readyz, async (c) => {
+    const result = await readiness();
+    return c.json(result, result.status === 'ok' ? 200 : 503, noStore);
+  });
+
+  serveRoute(app, ROUTES.metrics, async (c) =>
+    c.body(await parts.metrics.render(), 200, { 'Content-Type': parts.metrics.contentType, ...noStore }),
+  );
+}
+
+async function checkReadiness({ store, blobs, cutter, log }: RegistryParts): Promise<Readiness> {
+  const attempt = async (
+    name: 'store' | 'blobs',
+    check: () => Promise<void>,
+  ): Promise<Readiness['checks'][number]> => {
+    try {
+      await check();
+      return { name, status: 'ok' };
+    } catch (error) {
+      log.error({ err: error, check: name }, 'readiness check failed');
+      return { name, status: 'failing', detail: 'It cannot be written; the log has the cause' };
+    }
+  };
+  const { caughtUp, failure, failing } = cutter.status();
+  // One catalog that cannot be cut is a matter of its recipe: the registry serves all others.
+  const detail =
+    failure ??
+    (caughtUp
+      ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
+      : 'The catalogs are being cut for the first time since the start');
+  const checks: Readiness['checks'] = [
+    await attempt('store', () => store.check()),
+    await attempt('blobs', () => blobs.check()),
+    {
+      name: 'catalogs',
+      status: caughtUp && failure === undefined ? 'ok' : 'failing',
+      ...(detail === '' ? {} : { detail }),
+    },
+  ];
+  return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks };
+}
+
+/** One answer for everybody who asks within a short time: the checks write, and anybody can ask. */
+function reused<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: { at: number; value: Promise<T> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (made === undefined || now - made.at > SERVER_LIMITS.readinessMilliseconds)
+      made = { at: now, value: make() };
+    return made.value;
+  };
+}

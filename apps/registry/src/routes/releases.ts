@@ -1,0 +1,155 @@
+import type { PublishResult } from '@krmhub/api/model';
+import { ROUTES } from '@krmhub/api/routes';
+import { planPublish, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
+import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
+import { authorise } from '../authorise.js';
+import { bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { foundRelease } from '../lookup.js';
+import { releaseDetail, releaseSummary } from '../presentation.js';
+import { readSubmission, type Submission } from '../submission.js';
+
+/** What somebody uploaded must not run in a browser on the registry's origin. */
+const UPLOADED = {
+  'Content-Disposition': 'inline',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+};
+
+export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
+  const { store, blobs } = parts;
+
+  serveRoute(app, ROUTES.release, async (c, { params }) => {
+    const { release } = await foundRelease(store, params);
+    return c.json(releaseDetail(release));
+  });
+
+  serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
+    const { name: by } = await authorise(c, parts, 'publish', params.group);
+    const submission = await readSubmission(c);
+    const result = await publish(parts, params, submission, by, query.dryRun);
+    if (query.wait && !query.dryRun) {
+      await parts.cutter.waitFor(await store.lastEvent());
+      result.catalogs = await snapshotsHolding(parts, result.release, result.release.release);
+    }
+    return c.json(result, result.outcome === 'created' && !result.dryRun ? 201 : 200);
+  });
+
+  serveRoute(app, ROUTES.definition, async (c, { params }) => {
+    const { release } = await foundRelease(store, params);
+    return bytesAnswer(c, {
+      digest: release.digest,
+      mediaType: release.mediaType,
+      cacheControl: CACHE_FOREVER,
+      headers: UPLOADED,
+      bytes: () => storedBytes(parts, release.digest),
+      length: () => release.size,
+    });
+  });
+
+  serveRoute(app, ROUTES.readme, async (c, { params }) => {
+    const { release } = await foundRelease(store, params);
+    const { readme } = release;
+    if (readme === undefined) {
+      throw new KrmhubError('not-found', `${release.group}/${release.kind}@${release.release} has no README`);
+    }
+    return bytesAnswer(c, {
+      digest: readme,
+      mediaType: 'text/markdown; charset=utf-8',
+      cacheControl: CACHE_FOREVER,
+      headers: UPLOADED,
+      bytes: () => storedBytes(parts, readme),
+    });
+  });
+
+  async function storedBytes(_: RegistryParts, digest: Digest): Promise<Uint8Array> {
+    const bytes = await blobs.get(digest);
+    if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
+    return bytes;
+  }
+}
+
+async function publish(
+  parts: RegistryParts,
+  { group, kind, release }: FunctionName & { release: string },
+  submission: Submission,
+  by: string,
+  dryRun: boolean,
+): Promise<PublishResult> {
+  const { store, blobs, clock, metrics, cutter } = parts;
+  const answer = (
+    outcome: PublishResult['outcome'],
+    record: ReleaseRecord,
+    diagnostics: PublishResult['diagnostics'],
+  ): PublishResult => ({
+    outcome,
+    dryRun,
+    release: { ...releaseSummary(record), group: record.group, kind: record.kind },
+    diagnostics,
+    catalogs: [],
+  });
+
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const current = await store.function(group, kind);
+    const named = async (name: string) => current && store.release(current.group, current.kind, name);
+    const plan = planPublish({
+      name: { group, kind },
+      release,
+      ...submission,
+      current,
+      currentRelease: await named(release),
+      newest: current && (await named(shownRelease(current.releases).release)),
+      now: clock().toISOString(),
+      by,
+    });
+    metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
+    if (plan.outcome === 'conflict') throw plan.error;
+    if (plan.outcome === 'invalid') {
+      const errors = plan.diagnostics.filter(({ severity }) => severity === 'error').length;
+      throw new KrmhubError(
+        'invalid-document',
+        `The submission has ${errors} ${errors === 1 ? 'error' : 'errors'}`,
+        {
+          diagnostics: plan.diagnostics,
+          hint: '`krmhub lint` finds the same before publishing.',
+        },
+      );
+    }
+    if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
+    if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
+    // Durable before the transaction that names them.
+    for (const blob of plan.blobs) await blobs.put(blob);
+    try {
+      await store.commitFunction(plan.change);
+    } catch (error) {
+      if (error instanceof RevisionConflict) continue;
+      throw error;
+    }
+    cutter.wake();
+    return answer('created', plan.change.release, plan.diagnostics);
+  }
+  throw busy(group, kind);
+}
+
+/** The newest snapshots in which an API version of the function comes from the release. */
+async function snapshotsHolding(
+  { store }: RegistryParts,
+  { group, kind }: FunctionName,
+  release: string,
+): Promise<PublishResult['catalogs']> {
+  const holding: PublishResult['catalogs'] = [];
+  for (const name of await store.catalogsHolding(group, kind)) {
+    const [place] = await store.catalogFunctions(name, [{ group, kind }]);
+    const newest = (await store.catalog(name))?.newest;
+    if (newest === undefined || !place?.versions.some((version) => version.release === release)) continue;
+    holding.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
+  }
+  return holding;
+}
+
+export function busy(group: string, kind: string): KrmhubError {
+  return new KrmhubError('unavailable', `${group}/${kind} is being changed by others all the time`, {
+    hint: 'Nothing was stored; try again.',
+  });
+}

@@ -1,0 +1,168 @@
+import type { SnapshotList } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { ROUTES } from '@krmhub/api/routes';
+import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
+import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
+import { readEntries } from '../assemble-form.js';
+import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { foundCatalog } from '../lookup.js';
+import { snapshotSummary } from '../presentation.js';
+import { catalogHeader, formOf } from '../snapshot-forms.js';
+
+const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
+
+export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
+  const { store, forms } = parts;
+
+  for (const [route, syntax] of [
+    [ROUTES.catalogYaml, 'yaml'],
+    [ROUTES.catalogJson, 'json'],
+  ] as const) {
+    serveRoute(app, route, async (c, { params, query: { kind } }) => {
+      const snapshot = await newestSnapshot(params.name);
+      const headers = { Link: ownLink(snapshot, syntax, kind) };
+      return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_ASKING, headers });
+    });
+  }
+
+  for (const [route, syntax] of [
+    [ROUTES.snapshotCatalogYaml, 'yaml'],
+    [ROUTES.snapshotCatalogJson, 'json'],
+  ] as const) {
+    serveRoute(app, route, async (c, { params, query: { kind } }) => {
+      const snapshot = await namedSnapshot(params);
+      const headers = { Link: newestLink(snapshot) };
+      return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_FOREVER, headers });
+    });
+  }
+
+  serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
+    const snapshot = await newestSnapshot(params.name);
+    // The record says how the kind is written.
+    const fn = await store.function(params.group, params.kind);
+    const [place] = fn === undefined ? [] : await store.catalogFunctions(params.name, [fn]);
+    if (place?.entry === undefined) {
+      throw new KrmhubError(
+        'not-found',
+        `The catalog ${params.name} has no function ${params.group}/${params.kind}`,
+        {
+          hint: `GET ${fillPath('catalogYaml', { name: params.name })} has all of them.`,
+        },
+      );
+    }
+    const entries = await readEntries(store, [place.entry]);
+    const text = [...renderCatalog(formOf(query.kind, 'yaml'), catalogHeader(snapshot), entries)].join('');
+    return textAnswer(c, text, 'application/yaml', CACHE_ASKING, ownLink(snapshot, 'yaml', query.kind));
+  });
+
+  serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
+    await foundCatalog(store, params.name);
+    const snapshots = await store.snapshots(params.name, query.limit);
+    const result: SnapshotList = { catalog: params.name, snapshots: snapshots.map(snapshotSummary) };
+    return c.json(result);
+  });
+
+  serveRoute(app, ROUTES.snapshotJson, async (c, { params }) => {
+    const snapshot = await namedSnapshot(params);
+    const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    return textAnswer(
+      c,
+      renderSnapshot(snapshot, functions),
+      MEDIA_TYPES.json,
+      CACHE_FOREVER,
+      newestLink(snapshot),
+    );
+  });
+
+  serveRoute(app, ROUTES.snapshotReport, async (c, { params }) => {
+    const snapshot = await namedSnapshot(params);
+    const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    const text = renderReport(snapshot.catalog, snapshot.serial, functions);
+    return textAnswer(c, text, MEDIA_TYPES.json, CACHE_FOREVER, newestLink(snapshot));
+  });
+
+  function formAnswer(
+    c: RegistryContext,
+    snapshot: SnapshotRecord,
+    answer: {
+      syntax: 'yaml' | 'json';
+      kind: 'Catalog' | 'KRMFunctionCatalog';
+      cacheControl: string;
+      headers: Record<string, string>;
+    },
+  ): Promise<Response> {
+    const { syntax, kind, cacheControl, headers } = answer;
+    const form = formOf(kind, syntax);
+    return bytesAnswer(c, {
+      digest: snapshot.digests[form],
+      mediaType: MEDIA_TYPES[syntax],
+      cacheControl,
+      headers,
+      coded: true,
+      bytes: (coding) => forms.bytes(snapshot, form, coding),
+      length: (coding) => forms.length(snapshot, form, coding),
+    });
+  }
+
+  async function newestSnapshot(name: string): Promise<SnapshotRecord> {
+    const { newest } = await foundCatalog(store, name);
+    if (newest !== undefined) return newest;
+    throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
+      hint: 'Ask again in a moment.',
+    });
+  }
+
+  async function namedSnapshot({
+    name,
+    snapshot,
+  }: {
+    name: string;
+    snapshot: string;
+  }): Promise<SnapshotRecord> {
+    await foundCatalog(store, name);
+    const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));
+    if (found !== undefined) return found;
+    throw new KrmhubError('not-found', `The catalog ${name} has no snapshot ${snapshot}`, {
+      hint: `GET ${fillPath('snapshots', { name })} lists them.`,
+    });
+  }
+}
+
+function textAnswer(
+  c: RegistryContext,
+  text: string,
+  mediaType: string,
+  cacheControl: string,
+  link: string,
+): Promise<Response> {
+  const bytes = new TextEncoder().encode(text);
+  return bytesAnswer(c, {
+    digest: sha256(bytes),
+    mediaType,
+    cacheControl,
+    headers: { Link: link },
+    bytes: () => bytes,
+    length: () => bytes.byteLength,
+  });
+}
+
+/** RFC 7089 calls the fixed state of what changes its memento. */
+function ownLink(
+  { catalog, serial }: SnapshotRecord,
+  syntax: 'yaml' | 'json',
+  kind: 'Catalog' | 'KRMFunctionCatalog',
+): string {
+  const route = syntax === 'yaml' ? 'snapshotCatalogYaml' : 'snapshotCatalogJson';
+  const path = fillPath(route, { name: catalog, snapshot: String(serial) });
+  const query = kind === 'Catalog' ? '' : `?kind=${kind}`;
+  const history = fillPath('snapshots', { name: catalog });
+  return `<${path}${query}>; rel="memento", <${history}>; rel="version-history"`;
+}
+
+/** RFC 5829. */
+function newestLink({ catalog }: SnapshotRecord): string {
+  const history = fillPath('snapshots', { name: catalog });
+  return `<${fillPath('catalogYaml', { name: catalog })}>; rel="latest-version", <${history}>; rel="version-history"`;
+}

@@ -1,0 +1,57 @@
+import { type CreatedToken, CreateTokenRequest, type TokenList } from '@krmhub/api/model';
+import { ROUTES } from '@krmhub/api/routes';
+import { KrmhubError } from '@krmhub/schema';
+import { authenticate, authorise } from '../authorise.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { tokenDetail } from '../presentation.js';
+import { readJsonBody } from '../request-body.js';
+import { createToken } from '../tokens.js';
+
+const NO_STORE = { 'Cache-Control': 'no-store' };
+const GROUP_GLOB = /^[a-z0-9.*-]+$/;
+
+export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
+  const { store, clock } = parts;
+
+  serveRoute(app, ROUTES.whoami, async (c) =>
+    c.json(tokenDetail(await authenticate(c, parts)), 200, NO_STORE),
+  );
+
+  serveRoute(app, ROUTES.listTokens, async (c) => {
+    await authorise(c, parts, 'admin');
+    const result: TokenList = { tokens: (await store.tokens()).map(tokenDetail) };
+    return c.json(result, 200, NO_STORE);
+  });
+
+  serveRoute(app, ROUTES.createToken, async (c) => {
+    const { name: by } = await authorise(c, parts, 'admin');
+    const wanted = await readJsonBody(c, CreateTokenRequest);
+    const wrong = wanted.groups.filter((glob) => !GROUP_GLOB.test(glob));
+    if (wrong.length > 0) {
+      throw new KrmhubError(
+        'invalid-request',
+        `${wrong.map((glob) => JSON.stringify(glob)).join(', ')}: no group and no glob`,
+        {
+          hint: 'Groups are like example.com; `*` stands for any characters.',
+        },
+      );
+    }
+    // An administrator can create any token, so fewer groups would be no limit.
+    if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
+      throw new KrmhubError('invalid-request', 'The scope admin is for the whole registry', {
+        hint: 'Leave the groups out, or the scope admin.',
+      });
+    }
+    const { token, secret } = await createToken(store, wanted, { now: clock(), by });
+    const result: CreatedToken = { ...tokenDetail(token), token: secret };
+    return c.json(result, 201, NO_STORE);
+  });
+
+  serveRoute(app, ROUTES.revokeToken, async (c, { params: { id } }) => {
+    await authorise(c, parts, 'admin');
+    const token = await store.revokeToken(id, clock().toISOString());
+    if (token === undefined) throw new KrmhubError('not-found', `There is no token ${id}`);
+    return c.json(tokenDetail(token), 200, NO_STORE);
+  });
+}

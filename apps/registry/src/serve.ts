@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { KrmhubError } from '@krmhub/schema';
+import { createApp } from './app.js';
+import type { Config } from './config.js';
+import { Cutter } from './cutter.js';
+import { prepareDataFolder } from './data-folder.js';
+import { SERVER_LIMITS } from './limits.js';
+import type { Log } from './log.js';
+import { createMetrics } from './metrics.js';
+import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { SnapshotForms } from './snapshot-forms.js';
+import { openBlobFolder } from './store/blob-fs.js';
+import { openSqliteStore } from './store/sqlite.js';
+import { ensureAdminToken } from './tokens.js';
+
+export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
+export { createLog, type Log } from './log.js';
+
+export interface RunningRegistry {
+  /** Where it listens. */
+  url: string;
+  /** Of the first admin token. */
+  adminTokenFile: string;
+  /** Whether this start wrote that file. */
+  adminTokenCreated: boolean;
+  /** Finishes what is in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. */
+  close(): Promise<void>;
+}
+
+/** Opens the stores, cuts what is to be cut and listens. Rejects with a KrmhubError where that cannot be. */
+export async function startRegistry(options: {
+  config: Config;
+  log: Log;
+  clock?: () => Date;
+}): Promise<RunningRegistry> {
+  const { config, log, clock = () => new Date() } = options;
+  const paths = await prepareDataFolder(config.dataFolder);
+  const store = await openSqliteStore(paths.database);
+  try {
+    const blobs = await openBlobFolder(paths.blobs);
+    const admin = await ensureAdminToken(store, paths.adminToken, clock());
+    if (admin.outcome === 'blocked') {
+      log.warn(
+        { file: paths.adminToken },
+        `there is no usable admin token, and this file ${admin.reason}: remove it to have a new one made at the next start`,
+      );
+    } else if (admin.outcome === 'created') {
+      log.info({ file: paths.adminToken }, 'admin token written');
+    }
+    await ensureDefaultCatalog({ store, clock });
+    const countFunctions = async () => (await store.search({ limit: 1 })).total;
+    const metrics = createMetrics({ countFunctions, process: true });
+    const forms = new SnapshotForms({ store, blobs });
+    const cutter = new Cutter({ store, forms, clock, log, metrics });
+    const app = createApp({ store, blobs, forms, cutter, clock, log, metrics, config });
+    const server = createServer(app.fetch);
+    await listen(server, config);
+    cutter.start();
+    const url = urlOf(config.host, server.address() as AddressInfo);
+    log.info({ url, dataFolder: config.dataFolder }, 'registry started');
+    let closing: Promise<void> | undefined;
+    const close = async () => {
+      log.info('registry is stopping');
+      await closeServer(server);
+      await cutter.stop();
+      await store.close();
+      log.info('registry stopped');
+    };
+    return {
+      url,
+      adminTokenFile: paths.adminToken,
+      adminTokenCreated: admin.outcome === 'created',
+      close: () => {
+        closing ??= close();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function createServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): Server {
+  return createAdaptorServer({
+    fetch,
+    serverOptions: {
+      maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
+      headersTimeout: SERVER_LIMITS.headersMilliseconds,
+      requestTimeout: SERVER_LIMITS.requestMilliseconds,
+      keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
+      connectionsCheckingInterval: 5_000,
+    },
+  }) as Server;
+}
+
+async function listen(server: Server, { host, port }: Config): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason = code === 'EADDRINUSE' ? 'another program listens there' : message;
+    throw new KrmhubError('usage', `Cannot listen on ${host}:${port}: ${reason}`, {
+      hint: 'Choose another port with --port or KRMHUB_PORT.',
+      cause,
+    });
+  }
+}
+
+/** Stops accepting, lets requests in flight end, and cuts off what is left after the limit. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  // A connection whose request ends during the shutdown would stay open for its next one.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const limit = setTimeout(() => server.closeAllConnections(), SERVER_LIMITS.shutdownMilliseconds);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(limit);
+}
+
+function urlOf(host: string, { port }: AddressInfo): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
+}

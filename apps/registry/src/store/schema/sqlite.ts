@@ -1,0 +1,240 @@
+import type {
+  EventType,
+  Mark,
+  ReleaseRecord,
+  RenderedEntry,
+  Selection,
+  SnapshotRecord,
+} from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
+
+/**
+ * The tables, as migrations/sqlite makes them. Times are RFC 3339 in UTC with milliseconds; flags are 0 or 1;
+ * lists and objects are JSON as text, whose keys keep their order: an author's schema stays readable.
+ * The full-text table `function_text` (FTS5, rowid = function.id) is not one that drizzle can describe.
+ */
+
+/** A function and what search shows of it. */
+export const functions = sqliteTable(
+  'function',
+  {
+    id: integer('id').primaryKey(),
+    group: text('group_name').notNull(),
+    kind: text('kind').notNull(),
+    /** Lower case: kinds of one group differ by more than case. */
+    kindFolded: text('kind_folded').notNull(),
+    /** Counts the changes from 1. */
+    revision: integer('revision').notNull(),
+    description: text('description').notNull(),
+    publisher: text('publisher').notNull(),
+    /** The release that is shown. */
+    release: text('release').notNull(),
+    /** JSON list of API versions. */
+    versions: text('versions', { mode: 'json' }).$type<string[]>().notNull(),
+    /** JSON list. */
+    tags: text('tags', { mode: 'json' }).$type<string[]>().notNull(),
+    /** JSON list. */
+    runtimes: text('runtimes', { mode: 'json' }).$type<string[]>().notNull(),
+    /** JSON list. */
+    licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
+    /** Every release is yanked. */
+    yanked: integer('yanked', { mode: 'boolean' }).notNull(),
+    /** The release that is shown is deprecated. */
+    deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [
+    unique('function_name').on(table.group, table.kindFolded),
+    index('function_order').on(table.group, table.kind),
+    index('function_listing').on(table.yanked, table.group, table.kind),
+    index('function_kind').on(table.kind),
+    index('function_kind_folded').on(table.kindFolded),
+    index('function_publisher').on(table.publisher),
+  ],
+);
+
+/** What search filters and counts a function by, beside its own columns: one row for each value. */
+export const functionFacets = sqliteTable(
+  'function_facet',
+  {
+    facet: text('facet').$type<'tag' | 'runtime' | 'license' | 'catalog'>().notNull(),
+    value: text('value').notNull(),
+    functionId: integer('function_id')
+      .notNull()
+      .references(() => functions.id),
+  },
+  (table) => [
+    primaryKey({ columns: [table.facet, table.value, table.functionId] }),
+    index('function_facet_function').on(table.functionId, table.facet),
+  ],
+);
+
+/** A release; but for its marks a row never changes. */
+export const releases = sqliteTable(
+  'release',
+  {
+    id: integer('id').primaryKey(),
+    functionId: integer('function_id')
+      .notNull()
+      .references(() => functions.id),
+    /** Canonical SemVer name. */
+    release: text('release').notNull(),
+    /** Digest of the definition's exact bytes. */
+    digest: text('digest').$type<Digest>().notNull(),
+    /** Bytes of the definition. */
+    size: integer('size').notNull(),
+    mediaType: text('media_type').$type<ReleaseRecord['mediaType']>().notNull(),
+    /** Digest of the README's exact bytes. */
+    readme: text('readme').$type<Digest>(),
+    /** JSON list of API versions, most preferred first. */
+    versions: text('versions', { mode: 'json' }).$type<string[]>().notNull(),
+    /** JSON list. */
+    tags: text('tags', { mode: 'json' }).$type<string[]>().notNull(),
+    publisher: text('publisher').notNull(),
+    /** JSON list. */
+    runtimes: text('runtimes', { mode: 'json' }).$type<string[]>().notNull(),
+    /** JSON list. */
+    licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
+    /** UTC. */
+    publishedAt: text('published_at').notNull(),
+    publishedBy: text('published_by').notNull(),
+    /** JSON of a mark. */
+    yanked: text('yanked', { mode: 'json' }).$type<Mark>(),
+    /** JSON of a mark. */
+    deprecated: text('deprecated', { mode: 'json' }).$type<Mark>(),
+    /** JSON of the normal form; the last column, so that summaries are read without it. */
+    definition: text('definition', { mode: 'json' }).$type<ReleaseRecord['definition']>().notNull(),
+  },
+  (table) => [
+    unique('release_name').on(table.functionId, table.release),
+    index('release_digest').on(table.digest),
+    index('release_readme').on(table.readme),
+  ],
+);
+
+export const events = sqliteTable('event', {
+  /** Counts from 1; a number is never given twice. */
+  sequence: integer('sequence').primaryKey({ autoIncrement: true }),
+  type: text('type').$type<EventType>().notNull(),
+  /** UTC. */
+  at: text('at').notNull(),
+  by: text('by').notNull(),
+  group: text('group_name'),
+  kind: text('kind'),
+  release: text('release'),
+  digest: text('digest').$type<Digest>(),
+  catalog: text('catalog'),
+  serial: integer('serial'),
+  reason: text('reason'),
+});
+
+export const catalogs = sqliteTable('catalog', {
+  name: text('name').primaryKey(),
+  /** The recipe's exact text. */
+  recipe: text('recipe').notNull(),
+  /** UTC. */
+  appliedAt: text('applied_at').notNull(),
+  appliedBy: text('applied_by').notNull(),
+  /** Sequence of the event by which the recipe was applied. */
+  appliedEvent: integer('applied_event').notNull(),
+  /** Every event up to this sequence is taken into the newest snapshot. */
+  throughEvent: integer('through_event').notNull(),
+});
+
+export const snapshots = sqliteTable(
+  'snapshot',
+  {
+    catalog: text('catalog')
+      .notNull()
+      .references(() => catalogs.name),
+    /** Counts the snapshots of a catalog from 1. */
+    serial: integer('serial').notNull(),
+    /** Digest of catalog.yaml. */
+    digest: text('digest').$type<Digest>().notNull(),
+    /** Digest of the previous snapshot's catalog.yaml. */
+    previous: text('previous').$type<Digest>(),
+    /** JSON object of digests by form. */
+    digests: text('digests', { mode: 'json' }).$type<SnapshotRecord['digests']>().notNull(),
+    /** JSON object; null where the catalog has none. */
+    labels: text('labels', { mode: 'json' }).$type<Record<string, string>>(),
+    /** Number of functions. */
+    functions: integer('functions').notNull(),
+    /** UTC. */
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.catalog, table.serial] }),
+    index('snapshot_digest').on(table.catalog, table.digest),
+  ],
+);
+
+/** A rendered entry, by its content. */
+export const entries = sqliteTable('entry', {
+  /** Digest of `yaml`. */
+  digest: text('digest').$type<RenderedEntry['digest']>().primaryKey(),
+  yaml: text('yaml').notNull(),
+  json: text('json').notNull(),
+});
+
+/** A function's place in a catalog from one serial until another: a cut adds rows only for what changed. */
+export const catalogFunctions = sqliteTable(
+  'catalog_function',
+  {
+    catalog: text('catalog')
+      .notNull()
+      .references(() => catalogs.name),
+    group: text('group_name').notNull(),
+    kind: text('kind').notNull(),
+    /** The first serial that it holds for; above the newest serial, it waits for the next snapshot. */
+    fromSerial: integer('from_serial').notNull(),
+    /** The first serial that it no longer holds for; null while it is the newest. */
+    toSerial: integer('to_serial'),
+    entry: text('entry')
+      .$type<Digest>()
+      .references(() => entries.digest),
+    /** JSON of versions, shadowed and yanked. */
+    selection: text('selection', { mode: 'json' }).$type<Omit<Selection, 'group' | 'kind'>>().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.catalog, table.group, table.kind, table.fromSerial] }),
+    index('catalog_function_serial').on(table.catalog, table.fromSerial),
+    index('catalog_function_name').on(table.group, table.kind),
+  ],
+);
+
+/** Where a form of a snapshot is kept. */
+export const forms = sqliteTable(
+  'form',
+  {
+    /** Digest of the identity bytes. */
+    digest: text('digest').$type<Digest>().notNull(),
+    coding: text('coding').$type<'identity' | 'gzip' | 'br'>().notNull(),
+    /** Digest of the stored bytes. */
+    blob: text('blob').$type<Digest>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.digest, table.coding] }), index('form_blob').on(table.blob)],
+);
+
+export const tokens = sqliteTable(
+  'token',
+  {
+    id: text('id').primaryKey(),
+    /** SHA-256 of the secret, hexadecimal. */
+    hash: text('hash').notNull(),
+    name: text('name').notNull(),
+    /** JSON list. */
+    scopes: text('scopes', { mode: 'json' }).$type<string[]>().notNull(),
+    /** JSON list of globs. */
+    groups: text('groups', { mode: 'json' }).$type<string[]>().notNull(),
+    /** UTC. */
+    createdAt: text('created_at').notNull(),
+    createdBy: text('created_by').notNull(),
+    /** UTC. */
+    expiresAt: text('expires_at'),
+    /** UTC. */
+    lastUsedAt: text('last_used_at'),
+    /** UTC. */
+    revokedAt: text('revoked_at'),
+  },
+  (table) => [unique('token_hash').on(table.hash)],
+);

@@ -1,0 +1,128 @@
+import { statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { KrmhubError } from '@krmhub/schema';
+import Database from 'better-sqlite3';
+import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
+import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { attempt, translateSqliteError } from './errors.js';
+
+/**
+ * Milliseconds for which a statement waits for another process's lock. The driver is synchronous, so the
+ * whole server waits with it.
+ */
+const BUSY_TIMEOUT_MS = 1_000;
+
+/** At the root of the repository, which is as far away from dist as from src. */
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
+
+export interface Connection {
+  /** For what drizzle cannot say: full-text search and statements over many rows. */
+  client: Database.Database;
+  db: BetterSQLite3Database;
+  /** Runs `work` in one IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing. */
+  write<Result>(work: () => Result): Promise<Result>;
+  /** Runs `work` on one state of the database. */
+  read<Result>(work: () => Result): Promise<Result>;
+  /** Writes the database's header. */
+  check(): Promise<void>;
+  close(): void;
+}
+
+/** Opens and migrates a database file, or `:memory:`, and holds it against other registry processes. */
+export function openConnection(file: string): Connection {
+  const lock = file === ':memory:' ? undefined : lockFile(file);
+  let client: Database.Database | undefined;
+  try {
+    client = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+    client.pragma('journal_mode = WAL');
+    // NORMAL would lose acknowledged commits in a power cut.
+    client.pragma('synchronous = FULL');
+    client.pragma('foreign_keys = ON');
+    client.pragma('temp_store = MEMORY');
+    const db = drizzle(client);
+    refuseUnknownMigrations(client, file);
+    migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
+    return connection(client, db, lock);
+  } catch (error) {
+    client?.close();
+    lock?.close();
+    throw translateSqliteError(error);
+  }
+}
+
+function connection(
+  client: Database.Database,
+  db: BetterSQLite3Database,
+  lock: Database.Database | undefined,
+): Connection {
+  const identity = fileIdentity(client);
+  return {
+    client,
+    db,
+    write: (work) => attempt(() => client.transaction(work).immediate()),
+    read: (work) => attempt(() => client.transaction(work).deferred()),
+    check: () =>
+      attempt(() => {
+        if (fileIdentity(client) !== identity) {
+          throw new KrmhubError('unavailable', `The database file ${client.name} is gone or was replaced.`, {
+            hint: 'Put it back and start the registry again.',
+          });
+        }
+        client.pragma('user_version = 0');
+      }),
+    close: () => {
+      client.close();
+      lock?.close();
+    },
+  };
+}
+
+/**
+ * A lock that dies with the process: SQLite's own, on an empty database beside the real one. The real one stays
+ * open to other programs, such as the `sqlite3` shell and backups.
+ */
+function lockFile(file: string): Database.Database {
+  let lock: Database.Database | undefined;
+  try {
+    lock = new Database(`${file}.lock`, { timeout: 0 });
+    lock.exec('BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    if (!(error instanceof Database.SqliteError)) {
+      // The driver throws a TypeError where the folder does not exist.
+      throw new KrmhubError('unavailable', `The database ${file} cannot be opened: its folder is missing.`, {
+        cause: error,
+      });
+    }
+    if (!error.code.startsWith('SQLITE_BUSY')) throw translateSqliteError(error);
+    throw new KrmhubError('unavailable', `Another process serves the database ${file}.`, {
+      hint: 'Stop it, or give this one a data folder of its own.',
+      cause: error,
+    });
+  }
+}
+
+/** A migration that this program does not have was made by a newer one, whose tables it could spoil. */
+function refuseUnknownMigrations(client: Database.Database, file: string): void {
+  const table = client
+    .prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '__drizzle_migrations'`)
+    .get();
+  if (table === undefined) return;
+  const applied = client.prepare('SELECT hash FROM __drizzle_migrations').pluck().all() as string[];
+  const known = new Set(readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).map(({ hash }) => hash));
+  const unknown = applied.filter((hash) => !known.has(hash)).length;
+  if (unknown === 0) return;
+  throw new KrmhubError(
+    'unavailable',
+    `The database ${file} is newer than this program: ${unknown} of its ${applied.length} migrations are unknown here.`,
+    { hint: 'Start the version of krmhub that last served it, or a later one. Nothing was changed.' },
+  );
+}
+
+function fileIdentity(client: Database.Database): string | undefined {
+  if (client.memory) return undefined;
+  const stat = statSync(client.name, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? 'gone' : `${stat.dev}:${stat.ino}`;
+}

@@ -1,0 +1,39 @@
+import type { CatalogStore, Event, NewEvent } from '@krmhub/catalog';
+import { asc, gt, max, sql } from 'drizzle-orm';
+import { events } from '../schema/sqlite.js';
+import type { Connection } from './connection.js';
+
+export type EventRows = Pick<CatalogStore, 'events' | 'lastEvent' | 'functionsChanged'>;
+
+export function eventRows({ client, db, read }: Connection): EventRows {
+  const page = db
+    .select()
+    .from(events)
+    .where(gt(events.sequence, sql.placeholder('after')))
+    .orderBy(asc(events.sequence))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const last = db.select({ sequence: max(events.sequence) }).from(events).prepare();
+  const changed = client.prepare<[number, number], { group: string; kind: string }>(
+    `SELECT DISTINCT group_name AS "group", kind FROM event
+     WHERE sequence > ? AND sequence <= ? AND type LIKE 'release.%' ORDER BY group_name, kind`,
+  );
+  return {
+    events: (after, limit) => read(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
+    lastEvent: () => read(() => last.get()?.sequence ?? 0),
+    functionsChanged: (after, through) => read(() => changed.all(after, through)),
+  };
+}
+
+/** Appends an event; to be called in a transaction. */
+export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
+  return (event) => {
+    const { lastInsertRowid } = db.insert(events).values(event).run();
+    return { ...event, sequence: Number(lastInsertRowid) };
+  };
+}
+
+/** The row without its empty columns. */
+function present(row: typeof events.$inferSelect): Event {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
+}

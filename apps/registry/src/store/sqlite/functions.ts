@@ -1,0 +1,207 @@
+import { setImmediate } from 'node:timers/promises';
+import type { CatalogStore, FunctionChange, FunctionRecord, ReleaseRecord, ReleaseSummary } from '@krmhub/catalog';
+import { RevisionConflict } from '@krmhub/catalog';
+import { compareReleases, KrmhubError } from '@krmhub/schema';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { functions, releases } from '../schema/sqlite.js';
+import type { Connection } from './connection.js';
+import { eventAppender } from './events.js';
+import { searchRowWriter } from './search-rows.js';
+
+export type FunctionRows = Pick<
+  CatalogStore,
+  'function' | 'functions' | 'allFunctions' | 'release' | 'commitFunction'
+>;
+
+/** Functions read at once: between two pages the server answers others. */
+const PAGE = 500;
+
+const { definition: _, ...summaryColumns } = getTableColumns(releases);
+const nameColumns = {
+  id: functions.id,
+  group: functions.group,
+  kind: functions.kind,
+  revision: functions.revision,
+};
+type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColumns>;
+
+export function functionRows(connection: Connection): FunctionRows {
+  const { db, read, write } = connection;
+  const byName = db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      and(
+        eq(functions.group, sql.placeholder('group')),
+        eq(functions.kindFolded, sql.placeholder('kindFolded')),
+      ),
+    )
+    .prepare();
+  const summariesOf = db
+    .select(summaryColumns)
+    .from(releases)
+    .where(eq(releases.functionId, sql.placeholder('functionId')))
+    .prepare();
+  const releaseOf = db
+    .select()
+    .from(releases)
+    .where(
+      and(
+        eq(releases.functionId, sql.placeholder('functionId')),
+        eq(releases.release, sql.placeholder('release')),
+      ),
+    )
+    .prepare();
+  const pageAfter = db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
+    )
+    .orderBy(functions.group, functions.kind)
+    .limit(PAGE)
+    .prepare();
+
+  const find = (group: string, kind: string): NameRow | undefined =>
+    byName.get({ group, kindFolded: kind.toLowerCase() });
+
+  const record = ({ id, group, kind, revision }: NameRow): FunctionRecord => ({
+    group,
+    kind,
+    revision,
+    releases: summariesOf
+      .all({ functionId: id })
+      .map(summary)
+      .sort((a, b) => compareReleases(b.release, a.release)),
+  });
+
+  return {
+    function: (group, kind) =>
+      read(() => {
+        const row = find(group, kind);
+        return row === undefined ? undefined : record(row);
+      }),
+
+    async functions(names) {
+      const found: FunctionRecord[] = [];
+      for (let at = 0; at < names.length; at += PAGE) {
+        if (at > 0) await setImmediate();
+        const page = await read(() =>
+          names.slice(at, at + PAGE).flatMap(({ group, kind }) => {
+            const row = find(group, kind);
+            return row === undefined ? [] : [record(row)];
+          }),
+        );
+        found.push(...page);
+      }
+      return found;
+    },
+
+    async *allFunctions() {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(() => pageAfter.all(after).map(record));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    },
+
+    release: (group, kind, release) =>
+      read(() => {
+        const fn = find(group, kind);
+        const row = fn && releaseOf.get({ functionId: fn.id, release });
+        return fn && row && releaseRecord(fn, row);
+      }),
+
+    commitFunction: functionCommitter(connection, find, write),
+  };
+}
+
+function functionCommitter(
+  connection: Connection,
+  find: (group: string, kind: string) => NameRow | undefined,
+  write: Connection['write'],
+): FunctionRows['commitFunction'] {
+  const { db } = connection;
+  const appendEvent = eventAppender(connection);
+  const searchRows = searchRowWriter(connection);
+
+  const upsertFunction = (change: FunctionChange, current: NameRow | undefined): number => {
+    const { group, kind, ...shown } = change.search;
+    if (current !== undefined) {
+      const columns = { ...shown, revision: current.revision + 1 };
+      db.update(functions).set(columns).where(eq(functions.id, current.id)).run();
+      return current.id;
+    }
+    const row = { ...shown, group, kind, kindFolded: kind.toLowerCase(), revision: 1 };
+    return Number(db.insert(functions).values(row).run().lastInsertRowid);
+  };
+
+  const storeRelease = (functionId: number, { action, release }: FunctionChange): void => {
+    const { group: _group, kind: _kind, ...columns } = release;
+    if (action === 'insert') {
+      db.insert(releases)
+        .values({ ...columns, functionId })
+        .run();
+      return;
+    }
+    // Only the marks: the bytes of a release are forever.
+    const { changes } = db
+      .update(releases)
+      .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
+      .where(
+        and(
+          eq(releases.functionId, functionId),
+          eq(releases.release, release.release),
+          eq(releases.digest, release.digest),
+        ),
+      )
+      .run();
+    if (changes === 0) throw refused(release, 'is not stored with these bytes, so it cannot be marked');
+  };
+
+  return (change) =>
+    write(() => {
+      const current = find(change.group, change.kind);
+      const revision = current?.revision ?? 0;
+      if (revision !== change.expectedRevision) {
+        throw new RevisionConflict(
+          `${change.group}/${change.kind} is at revision ${revision}, not ${change.expectedRevision}`,
+        );
+      }
+      if (current !== undefined && current.kind !== change.kind) {
+        throw refused(change.release, `differs by case only from the kind ${current.kind}, which is there`);
+      }
+      const id = upsertFunction(change, current);
+      try {
+        storeRelease(id, change);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
+        throw refused(change.release, 'is there already');
+      }
+      searchRows(id, change.search, current === undefined);
+      return appendEvent(change.event);
+    });
+}
+
+function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {
+  return new KrmhubError('conflict', `Release ${group}/${kind}@${release} ${why}.`);
+}
+
+type SummaryRow = Omit<typeof releases.$inferSelect, 'definition'>;
+
+function summary(row: SummaryRow): ReleaseSummary {
+  const { id: _id, functionId: _functionId, mediaType: _mediaType, readme: _readme, yanked, deprecated, ...rest } = row;
+  return { ...rest, ...(yanked && { yanked }), ...(deprecated && { deprecated }) };
+}
+
+function releaseRecord(
+  { group, kind }: NameRow,
+  { definition, ...row }: typeof releases.$inferSelect,
+): ReleaseRecord {
+  const { mediaType, readme } = row;
+  return { group, kind, ...summary(row), mediaType, definition, ...(readme !== null && { readme }) };
+}

@@ -1,0 +1,102 @@
+import { type DefinitionMediaType, PUBLISH_LIMITS } from '@krmhub/catalog';
+import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+import { bodyMediaType, mediaTypeEssence, readBody } from './request-body.js';
+
+export interface Submission {
+  bytes: Uint8Array;
+  mediaType: DefinitionMediaType;
+  readme?: Uint8Array;
+}
+
+const MEDIA_TYPES: ReadonlyMap<string, DefinitionMediaType> = new Map([
+  ['application/yaml', 'application/yaml'],
+  ['text/yaml', 'application/yaml'],
+  ['application/x-yaml', 'application/yaml'],
+  ['text/x-yaml', 'application/yaml'],
+  ['application/json', 'application/json'],
+]);
+
+/** The body of a publish: a definition's exact bytes, alone or as a form with a README. */
+export async function readSubmission(c: RegistryContext): Promise<Submission> {
+  const essence = bodyMediaType(c);
+  if (essence === 'multipart/form-data') return readForm(c);
+  const mediaType = essence === undefined ? undefined : MEDIA_TYPES.get(essence);
+  if (mediaType === undefined) {
+    throw new KrmhubError(
+      'unsupported-media-type',
+      `A definition cannot be ${essence ?? 'of no media type'}`,
+      {
+        hint: 'Send it as application/yaml, application/json or multipart/form-data.',
+      },
+    );
+  }
+  return { bytes: await readBody(c, DOCUMENT_LIMITS.maxDefinitionBytes), mediaType };
+}
+
+async function readForm(c: RegistryContext): Promise<Submission> {
+  const { maxDefinitionBytes } = DOCUMENT_LIMITS;
+  const { maxReadmeBytes } = PUBLISH_LIMITS;
+  const body = await readBody(
+    c,
+    maxDefinitionBytes + maxReadmeBytes + SERVER_LIMITS.maxMultipartOverheadBytes,
+  );
+  const form = await parseForm(body, c.req.header('content-type') ?? '');
+  const problems: string[] = [];
+  for (const name of new Set(form.keys())) {
+    if (name === 'bundle') {
+      problems.push('the part "bundle" is not taken: this version of the registry keeps no signatures');
+    } else if (name !== 'definition' && name !== 'readme') {
+      problems.push(`the part ${JSON.stringify(name.slice(0, 100))} is unknown`);
+    }
+  }
+  const definition = onlyFile(form, 'definition', problems);
+  const readme = onlyFile(form, 'readme', problems);
+  if (definition === undefined && !form.has('definition')) problems.push('the part "definition" is missing');
+  const mediaType = definition && fileMediaType(definition);
+  if (definition !== undefined && mediaType === undefined) {
+    problems.push(`the part "definition" is ${definition.type}, not application/yaml or application/json`);
+  }
+  if (problems.length > 0 || definition === undefined || mediaType === undefined) {
+    throw new KrmhubError('invalid-request', `In the form ${problems.join('; ')}`, {
+      hint: 'A form has one file "definition" and at most one file "readme".',
+    });
+  }
+  return {
+    bytes: await fileBytes(definition, 'definition', maxDefinitionBytes),
+    mediaType,
+    ...(readme === undefined ? {} : { readme: await fileBytes(readme, 'readme', maxReadmeBytes) }),
+  };
+}
+
+async function parseForm(body: Uint8Array<ArrayBuffer>, contentType: string): Promise<FormData> {
+  try {
+    return await new Response(body, { headers: { 'Content-Type': contentType } }).formData();
+  } catch (cause) {
+    throw new KrmhubError('invalid-request', 'The body is not a multipart form', { cause });
+  }
+}
+
+/** A part without a file name is decoded as text on the way, so its exact bytes are gone. */
+function onlyFile(form: FormData, name: string, problems: string[]): File | undefined {
+  const parts = form.getAll(name);
+  if (parts.length > 1) problems.push(`the part "${name}" is there ${parts.length} times`);
+  const [part] = parts;
+  if (typeof part !== 'string') return part;
+  problems.push(`the part "${name}" has no file name, and so is no file`);
+  return undefined;
+}
+
+/** Programs that do not know YAML send it as plain bytes; then the file's name decides. */
+function fileMediaType(file: File): DefinitionMediaType | undefined {
+  const essence = mediaTypeEssence(file.type);
+  if (essence !== undefined && essence !== 'application/octet-stream') return MEDIA_TYPES.get(essence);
+  return file.name.endsWith('.json') ? 'application/json' : 'application/yaml';
+}
+
+async function fileBytes(file: File, name: string, maxBytes: number): Promise<Uint8Array> {
+  if (file.size > maxBytes)
+    throw new KrmhubError('too-large', `The part "${name}" has more than ${maxBytes} bytes`);
+  return new Uint8Array(await file.arrayBuffer());
+}

@@ -1,0 +1,167 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { ApplyResult, CatalogDetail, CatalogList, CatalogSnapshotReference, SnapshotList } from './model.js';
+import * as parameters from './parameters.js';
+import { PATHS } from './paths.js';
+import { bearer, failures, json, notModified, text } from './route-answers.js';
+
+const catalogParameters = z.object({ name: parameters.CatalogName });
+const snapshotParameters = catalogParameters.extend({ snapshot: parameters.SnapshotReference });
+
+/** One form of a catalog: the newest snapshot's, or that of the snapshot which the path names. */
+const catalogForm = <Params extends z.ZodObject>(
+  params: Params,
+  name: 'catalogYaml' | 'catalogJson' | 'snapshotCatalogYaml' | 'snapshotCatalogJson',
+  summary: string,
+) =>
+  createRoute({
+    method: 'get',
+    path: PATHS[name],
+    operationId: name,
+    tags: ['catalogs'],
+    summary,
+    request: {
+      params,
+      query: parameters.CatalogFormParameters,
+    },
+    responses: {
+      200: text(
+        'The catalog; the ETag is its digest, with a suffix for gzip and br',
+        name.endsWith('Yaml') ? 'application/yaml' : 'application/json',
+      ),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  });
+
+/** Catalogs, their recipes and their snapshots. */
+export const CATALOG_ROUTES = {
+  catalogs: createRoute({
+    method: 'get',
+    path: PATHS.catalogs,
+    operationId: 'listCatalogs',
+    tags: ['catalogs'],
+    summary: 'Every catalog',
+    responses: { 200: json('The catalogs, by name', CatalogList), ...failures() },
+  }),
+  catalog: createRoute({
+    method: 'get',
+    path: PATHS.catalog,
+    operationId: 'getCatalog',
+    tags: ['catalogs'],
+    summary: 'A catalog and its recipe',
+    request: { params: catalogParameters },
+    responses: { 200: json('The catalog', CatalogDetail), ...failures('invalid-request', 'not-found') },
+  }),
+  applyCatalog: createRoute({
+    method: 'put',
+    path: PATHS.catalog,
+    operationId: 'applyCatalog',
+    tags: ['catalogs'],
+    summary: 'Make a catalog, or give it another recipe',
+    ...bearer,
+    request: {
+      params: catalogParameters,
+      body: {
+        required: true,
+        content: {
+          'application/yaml': {
+            schema: z.string().openapi({ description: 'The exact text of a CatalogRecipe' }),
+          },
+        },
+      },
+    },
+    responses: {
+      200: json('The recipe was changed, or is the same', ApplyResult),
+      201: json('The catalog is new', ApplyResult),
+      ...failures(
+        'invalid-request',
+        'invalid-document',
+        'unauthorized',
+        'forbidden',
+        'conflict',
+        'too-large',
+        'unsupported-media-type',
+        'unavailable',
+      ),
+    },
+  }),
+  cut: createRoute({
+    method: 'post',
+    path: PATHS.cut,
+    operationId: 'cutCatalog',
+    tags: ['catalogs'],
+    summary: 'Cut a catalog now and wait for it',
+    ...bearer,
+    request: { params: catalogParameters },
+    responses: {
+      200: json('The newest snapshot', CatalogSnapshotReference),
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+    },
+  }),
+  catalogYaml: catalogForm(catalogParameters, 'catalogYaml', 'The newest snapshot of a catalog, YAML'),
+  catalogJson: catalogForm(catalogParameters, 'catalogJson', 'The newest snapshot of a catalog, JSON'),
+  catalogEntry: createRoute({
+    method: 'get',
+    path: PATHS.catalogEntry,
+    operationId: 'catalogEntry',
+    tags: ['catalogs'],
+    summary: 'One entry of the newest snapshot as a catalog of its own',
+    request: {
+      params: catalogParameters.extend({ group: parameters.Group, kind: parameters.Kind }),
+      query: parameters.CatalogFormParameters,
+    },
+    responses: {
+      200: text('A catalog of one function', 'application/yaml'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  snapshots: createRoute({
+    method: 'get',
+    path: PATHS.snapshots,
+    operationId: 'listSnapshots',
+    tags: ['catalogs'],
+    summary: 'The history of a catalog',
+    request: { params: catalogParameters, query: parameters.SnapshotParameters },
+    responses: {
+      200: json('Snapshots, newest first', SnapshotList),
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  snapshotCatalogYaml: catalogForm(
+    snapshotParameters,
+    'snapshotCatalogYaml',
+    'A snapshot, YAML; its bytes never change',
+  ),
+  snapshotCatalogJson: catalogForm(
+    snapshotParameters,
+    'snapshotCatalogJson',
+    'A snapshot, JSON; its bytes never change',
+  ),
+  snapshotJson: createRoute({
+    method: 'get',
+    path: PATHS.snapshotJson,
+    operationId: 'snapshotJson',
+    tags: ['catalogs'],
+    summary: 'What a snapshot holds, with the source, release and digest of every entry',
+    request: { params: snapshotParameters },
+    responses: {
+      200: text('A Snapshot document', 'application/json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  snapshotReport: createRoute({
+    method: 'get',
+    path: PATHS.snapshotReport,
+    operationId: 'snapshotReport',
+    tags: ['catalogs'],
+    summary: 'What a snapshot left out, and why',
+    request: { params: snapshotParameters },
+    responses: {
+      200: text('A SnapshotReport document', 'application/json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+} as const;

@@ -1,0 +1,141 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { FunctionDetail, PublishResult, ReasonRequest, Release, SearchResult } from './model.js';
+import * as parameters from './parameters.js';
+import { PATHS } from './paths.js';
+import { bearer, failures, json, notModified, text } from './route-answers.js';
+
+const functionParameters = z.object({ group: parameters.Group, kind: parameters.Kind });
+const releaseParameters = functionParameters.extend({ release: parameters.ReleaseName });
+
+const definitionSchema = z.string().openapi({ description: 'The exact bytes of a KRMFunctionDefinition' });
+const publishBody = {
+  required: true,
+  content: {
+    'application/yaml': { schema: definitionSchema },
+    'application/json': { schema: z.looseObject({}).openapi({ description: 'A KRMFunctionDefinition' }) },
+    'multipart/form-data': {
+      schema: z.object({
+        definition: z
+          .string()
+          .openapi({ format: 'binary', description: 'A file of application/yaml or application/json' }),
+        readme: z.string().optional().openapi({ format: 'binary', description: 'A file of Markdown, UTF-8' }),
+      }),
+    },
+  },
+};
+
+const releaseChange = (verb: 'yank' | 'unyank' | 'deprecate', summary: string, reasonNeeded: boolean) =>
+  createRoute({
+    method: 'post',
+    path: PATHS[verb],
+    operationId: `${verb}Release`,
+    tags: ['releases'],
+    summary,
+    ...bearer,
+    request: {
+      params: releaseParameters,
+      body: { required: reasonNeeded, content: { 'application/json': { schema: ReasonRequest } } },
+    },
+    responses: {
+      200: json('The release as it is now', Release),
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+    },
+  });
+
+/** Functions and their releases. */
+export const FUNCTION_ROUTES = {
+  search: createRoute({
+    method: 'get',
+    path: PATHS.functions,
+    operationId: 'searchFunctions',
+    tags: ['functions'],
+    summary: 'Search functions',
+    request: { query: parameters.SearchParameters },
+    responses: { 200: json('A page of functions, best first', SearchResult), ...failures('invalid-request') },
+  }),
+  function: createRoute({
+    method: 'get',
+    path: PATHS.function,
+    operationId: 'getFunction',
+    tags: ['functions'],
+    summary: 'A function with its releases',
+    request: { params: functionParameters },
+    responses: { 200: json('The function', FunctionDetail), ...failures('invalid-request', 'not-found') },
+  }),
+  functionConfigSchema: createRoute({
+    method: 'get',
+    path: PATHS.functionConfigSchema,
+    operationId: 'functionConfigSchema',
+    tags: ['functions'],
+    summary: 'JSON Schema of the functionConfig, for editors',
+    request: {
+      params: z.object({ group: parameters.Group, version: parameters.ApiVersion, kind: parameters.Kind }),
+    },
+    responses: {
+      200: text('A JSON Schema', 'application/schema+json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  release: createRoute({
+    method: 'get',
+    path: PATHS.release,
+    operationId: 'getRelease',
+    tags: ['releases'],
+    summary: 'A release with its definition in normal form',
+    request: { params: releaseParameters },
+    responses: { 200: json('The release', Release), ...failures('invalid-request', 'not-found') },
+  }),
+  publish: createRoute({
+    method: 'put',
+    path: PATHS.release,
+    operationId: 'publishRelease',
+    tags: ['releases'],
+    summary: 'Publish a release; it can never be changed afterwards',
+    ...bearer,
+    request: { params: releaseParameters, query: parameters.PublishParameters, body: publishBody },
+    responses: {
+      200: json('The registry has the same bytes already, or this was a dry run', PublishResult),
+      201: json('Published', PublishResult),
+      ...failures(
+        'invalid-request',
+        'invalid-document',
+        'unauthorized',
+        'forbidden',
+        'conflict',
+        'too-large',
+        'unsupported-media-type',
+        'unavailable',
+      ),
+    },
+  }),
+  definition: createRoute({
+    method: 'get',
+    path: PATHS.definition,
+    operationId: 'getDefinition',
+    tags: ['releases'],
+    summary: 'The definition, byte for byte as published',
+    request: { params: releaseParameters },
+    responses: {
+      200: text('The definition; the ETag is its digest', 'application/yaml', 'application/json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  readme: createRoute({
+    method: 'get',
+    path: PATHS.readme,
+    operationId: 'getReadme',
+    tags: ['releases'],
+    summary: 'The README of a release',
+    request: { params: releaseParameters },
+    responses: {
+      200: text('Markdown', 'text/markdown'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  yank: releaseChange('yank', 'Take a release out of catalogs; its bytes stay', true),
+  unyank: releaseChange('unyank', 'Put a yanked release back', false),
+  deprecate: releaseChange('deprecate', 'Advise against a release; catalogs keep it', true),
+} as const;

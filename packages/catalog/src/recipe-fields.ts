@@ -1,0 +1,130 @@
+import {
+  type Diagnostic,
+  formatPath,
+  type JsonObject,
+  type JsonValue,
+  type Path,
+  type Target,
+  type YamlDocument,
+} from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/lint/suggest';
+import { RECIPE_LIMITS } from './recipe.js';
+import { RECIPE_CODES, type RecipeCode } from './recipe-codes.js';
+
+/** What a mapping of a recipe may hold. */
+export interface Fields {
+  required?: readonly string[];
+  optional?: readonly string[];
+  /** Fields of the design that this version does not act on: refused, never ignored. */
+  unsupported?: readonly string[];
+}
+
+/** Reads the fields of one document and collects everything that is wrong with them, each at its position. */
+export class FieldReader {
+  readonly diagnostics: Diagnostic[] = [];
+  readonly #document: YamlDocument;
+  readonly #file: string;
+
+  constructor(document: YamlDocument, file: string) {
+    this.#document = document;
+    this.#file = file;
+  }
+
+  report(
+    code: RecipeCode,
+    at: Path,
+    message: string,
+    options: { hint?: string; target?: Target } = {},
+  ): void {
+    const range = this.#document.locate(at, options.target ?? 'value');
+    const { severity, mend } = RECIPE_CODES[code];
+    this.diagnostics.push({
+      code,
+      severity,
+      message,
+      file: this.#file,
+      path: formatPath(at),
+      ...(range === undefined ? {} : { range }),
+      hint: options.hint ?? mend,
+    });
+  }
+
+  /** A mapping with the fields that it may have; undefined where it is none. */
+  mapping(value: JsonValue | undefined, at: Path, fields: Fields): JsonObject | undefined {
+    if (!isMapping(value)) {
+      this.#wrongType(value, at, 'a mapping');
+      return undefined;
+    }
+    const { required = [], optional = [], unsupported = [] } = fields;
+    for (const name of Object.keys(value)) {
+      if (unsupported.includes(name)) {
+        const message = `this version does not support \`${name}\` here`;
+        this.report('recipe/not-supported', [...at, name], message, { target: 'key' });
+      } else if (!required.includes(name) && !optional.includes(name)) {
+        this.#unknownField(name, at, [...required, ...optional]);
+      }
+    }
+    for (const name of required) {
+      if (!Object.hasOwn(value, name)) this.report('recipe/missing-field', at, `\`${name}\` is missing`);
+    }
+    return value;
+  }
+
+  /** Text that is neither empty nor longer than a selector's value may be; undefined where it is not. */
+  text(value: JsonValue | undefined, at: Path): string | undefined {
+    if (typeof value !== 'string' || value === '') {
+      this.#wrongType(value, at, 'text');
+      return undefined;
+    }
+    const { maxValueLength } = RECIPE_LIMITS;
+    if (value.length > maxValueLength) {
+      this.report(
+        'recipe/limit',
+        at,
+        `the text has ${value.length} characters, and at most ${maxValueLength} are taken`,
+      );
+      return undefined;
+    }
+    return value;
+  }
+
+  /** A list of at most `limit` items; undefined where it is none. */
+  list(value: JsonValue | undefined, at: Path, limit: number): JsonValue[] | undefined {
+    if (!Array.isArray(value)) {
+      this.#wrongType(value, at, 'a list');
+      return undefined;
+    }
+    if (value.length > limit) {
+      this.report('recipe/limit', at, `the list has ${value.length} items, and at most ${limit} are taken`);
+      return undefined;
+    }
+    return value;
+  }
+
+  #unknownField(name: string, at: Path, known: readonly string[]): void {
+    const meant = suggest(name, known);
+    const hint =
+      meant === undefined ? `The fields here are ${known.join(', ')}.` : `Did you mean \`${meant}\`?`;
+    this.report('recipe/unknown-field', [...at, name], `\`${name}\` is not a field here`, {
+      hint,
+      target: 'key',
+    });
+  }
+
+  #wrongType(value: JsonValue | undefined, at: Path, wanted: string): void {
+    this.report('recipe/wrong-type', at, `${wanted} is expected, and this is ${describe(value)}`);
+  }
+}
+
+export function isMapping(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function describe(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return 'empty';
+  if (value === '') return 'an empty text';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  if (typeof value === 'string') return 'text';
+  return typeof value === 'number' ? `the number ${value}` : `the boolean ${String(value)}`;
+}

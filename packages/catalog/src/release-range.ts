@@ -1,0 +1,22 @@
+import semver from 'semver';
+
+export type ReleaseRange = { ok: true; range: string } | { ok: false; reason: string; hint?: string };
+
+/**
+ * Reads a range of npm's semver, in which a comma means "and" as in the ranges of Helm and kpt.
+ * `!=`, which those have and npm has not, is refused; `exclude` and two ranges say the same.
+ */
+export function readReleaseRange(text: string): ReleaseRange {
+  if (text.includes('!')) {
+    return {
+      ok: false,
+      reason: `the range "${text}" has "!=", which ranges do not have here`,
+      hint: 'Leave a release out with two ranges: `<1.4.0 || >1.4.0`.',
+    };
+  }
+  if (text.split(',').some((part) => part.trim() === '')) {
+    return { ok: false, reason: `the range "${text}" has nothing on one side of a comma` };
+  }
+  const range = semver.validRange(text.replaceAll(',', ' '));
+  return range === null ? { ok: false, reason: `"${text}" is no range of releases` } : { ok: true, range };
+}

@@ -1,0 +1,44 @@
+/** Numbers from a seed, so that a property test that fails fails again (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 up to, not including, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  /** A whole number from 0 up to, not including, `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[this.below(items.length)]!;
+  }
+
+  /** Each item with the probability given, in its order. */
+  some<Item>(items: readonly Item[], probability: number): Item[] {
+    return items.filter(() => this.chance(probability));
+  }
+
+  shuffled<Item>(items: readonly Item[]): Item[] {
+    const result = [...items];
+    for (let index = result.length - 1; index > 0; index--) {
+      const other = this.below(index + 1);
+      [result[index], result[other]] = [result[other]!, result[index]!];
+    }
+    return result;
+  }
+}

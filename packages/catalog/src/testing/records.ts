@@ -1,0 +1,108 @@
+import {
+  compareApiVersions,
+  compareReleases,
+  type FunctionDefinition,
+  type FunctionVersion,
+  runtimeKinds,
+  sha256,
+} from '@krmhub/schema';
+import type { FunctionRecord, Mark, ReleaseRecord, ReleaseSummary } from '../records.js';
+import { renderDefinition } from '../render.js';
+import type { Random } from './random.js';
+
+export const NOW = '2030-01-02T03:04:05.678Z';
+
+export function functionVersion(name: string, overrides: Partial<FunctionVersion> = {}): FunctionVersion {
+  return {
+    name,
+    schema: {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: { spec: { type: 'object', description: 'What to do.' } },
+      },
+    },
+    idempotent: true,
+    runtime: {
+      container: { image: 'registry.example.com/functions/set-labels:v1.0.0', sha256: 'a'.repeat(64) },
+    },
+    usage: 'https://example.com/set-labels/README.md',
+    examples: ['https://example.com/set-labels/example.md'],
+    license: 'Apache-2.0',
+    ...overrides,
+  };
+}
+
+export function functionDefinition(overrides: Partial<FunctionDefinition> = {}): FunctionDefinition {
+  return {
+    group: 'example.com',
+    names: { kind: 'SetLabels' },
+    description: 'Sets labels on resources',
+    publisher: 'Example Co',
+    versions: [functionVersion('v1')],
+    tags: ['mutator'],
+    ...overrides,
+  };
+}
+
+export function releaseRecord(
+  release: string,
+  definition = functionDefinition(),
+  overrides: Partial<ReleaseRecord> = {},
+): ReleaseRecord {
+  const bytes = renderDefinition(definition);
+  return {
+    group: definition.group,
+    kind: definition.names.kind,
+    release,
+    digest: sha256(bytes),
+    size: bytes.length,
+    versions: definition.versions.map(({ name }) => name).sort(compareApiVersions),
+    tags: definition.tags ?? [],
+    publisher: definition.publisher,
+    runtimes: runtimeKinds(definition),
+    licenses: [...new Set(definition.versions.map(({ license }) => license))],
+    publishedAt: NOW,
+    publishedBy: 'alice',
+    mediaType: 'application/yaml',
+    definition,
+    ...overrides,
+  };
+}
+
+export function functionRecord(
+  releases: readonly ReleaseSummary[],
+  revision = releases.length,
+): FunctionRecord {
+  return {
+    group: 'example.com',
+    kind: 'SetLabels',
+    revision,
+    releases: [...releases].sort((a, b) => compareReleases(b.release, a.release)),
+  };
+}
+
+export function markOf(reason: string): Mark {
+  return { at: NOW, by: 'bob', reason };
+}
+
+/** Releases of one function, in an order of their own, some yanked. */
+export function randomReleases(random: Random): ReleaseRecord[] {
+  const names = random.some(
+    ['0.1.0', '0.9.0', '0.10.0', '1.0.0-rc.1', '1.0.0', '1.2.0', '2.0.0-beta.2', '2.0.0'],
+    0.6,
+  );
+  const releases = names.length > 0 ? names : ['1.0.0'];
+  return random.shuffled(releases).map((release) => {
+    const versions = random.some(['v1', 'v1beta1', 'v2alpha1', 'stable'], 0.5);
+    const definition = functionDefinition({
+      description: `What ${release} does`,
+      maintainers: random.pick([['alice@example.com'], ['bob@example.com']]),
+      tags: random.some(['mutator', 'validator', 'labels'], 0.5),
+      publisher: random.pick(['Example Co', 'Other Co']),
+      versions: random
+        .shuffled(versions.length > 0 ? versions : ['v1'])
+        .map((name) => functionVersion(name, { license: random.pick(['Apache-2.0', 'MIT']) })),
+    });
+    return releaseRecord(release, definition, random.chance(0.25) ? { yanked: markOf('bad') } : {});
+  });
+}

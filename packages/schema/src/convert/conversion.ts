@@ -1,0 +1,95 @@
+import type { FunctionDefinition, FunctionVersion, JsonValue } from '../definition.js';
+import { type Diagnostic, formatPath, type Path } from '../diagnostic.js';
+import { respellLicense } from '../dialects/license.js';
+import type { YamlDocument } from '../yaml/author.js';
+import { CONVERT_CODES, type ConvertCode } from './codes.js';
+
+/** What a converter makes of one document; without a definition there is an error among the diagnostics. */
+export interface Conversion {
+  definition?: FunctionDefinition;
+  /** As it is spelled in the document, the path or the option, such as `v0.3`. */
+  release?: string;
+  diagnostics: Diagnostic[];
+}
+
+/** Tells of what a converter could not know; paths are those of the converted document. */
+export class ConversionReport {
+  readonly diagnostics: Diagnostic[] = [];
+  private readonly document: YamlDocument;
+  private readonly file: string;
+
+  constructor(document: YamlDocument, file: string) {
+    this.document = document;
+    this.file = file;
+  }
+
+  add(code: ConvertCode, message: string, path: Path = []): void {
+    const { severity, mend } = CONVERT_CODES[code];
+    // A field that is missing has no place of its own: the whole document would be underlined.
+    const range = path.length === 0 ? undefined : this.document.locate(path);
+    this.diagnostics.push({
+      code,
+      severity,
+      message,
+      file: this.file,
+      path: formatPath(path),
+      ...(range === undefined ? {} : { range }),
+      hint: mend,
+    });
+  }
+}
+
+/** The API version that converted definitions have: nothing is known of the real one. */
+export const CONVERTED_VERSION = 'v1alpha1';
+
+/** What no source says of an API version, written so that it promises nothing. */
+export function unknownVersion(
+  report: ConversionReport,
+): Pick<FunctionVersion, 'name' | 'schema' | 'idempotent'> {
+  report.add(
+    'convert/schema',
+    'the schema of the functionConfig is not known; one that allows everything is written',
+  );
+  report.add('convert/idempotent', 'whether the function is idempotent is not known; false is written');
+  return {
+    name: CONVERTED_VERSION,
+    schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    idempotent: false,
+  };
+}
+
+export function licenseOf(license: JsonValue | undefined, report: ConversionReport): string {
+  if (typeof license === 'string' && license.trim() !== '') return respellLicense(license) ?? license.trim();
+  report.add('convert/license', 'no licence is named; LicenseRef-unknown is written');
+  return 'LicenseRef-unknown';
+}
+
+/** `set-labels` as `SetLabels`; undefined where no valid kind comes out. */
+export function pascalCase(name: string): string | undefined {
+  const kind = name
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+  return /^[A-Z][A-Za-z0-9]{0,62}$/.test(kind) ? kind : undefined;
+}
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+export function texts(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+const FORGES = /^(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
+
+/** Host, owner and repository of a URL; owner and repository only on the well-known forges. */
+export function originOf(link: string): { host: string; owner?: string; repository?: string } | undefined {
+  if (!URL.canParse(link)) return undefined;
+  const url = new URL(link);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
+  const host = url.hostname.replace(/^www\./, '');
+  const [owner, repository] = url.pathname.split('/').filter((segment) => segment !== '');
+  if (!FORGES.test(host) || owner === undefined) return { host };
+  return repository === undefined ? { host, owner } : { host, owner, repository };
+}

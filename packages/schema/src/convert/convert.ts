@@ -1,0 +1,92 @@
+import type { CatalogKind } from '../catalog.js';
+import type { FunctionDefinition } from '../definition.js';
+import type { Diagnostic } from '../diagnostic.js';
+import { hasErrors } from '../diagnostic.js';
+import { isKptMetadata, isKrewPlugin, recognise } from '../dialects/recognise.js';
+import { readDialect } from '../dialects.js';
+import { isObject } from '../lint/json-access.js';
+import { canonicalRelease } from '../release.js';
+import type { YamlDocument } from '../yaml/author.js';
+import { shorten } from '../yaml/scalars.js';
+import { type Conversion, ConversionReport } from './conversion.js';
+import { convertKptMetadata } from './kpt-metadata.js';
+import { convertKrew } from './krew.js';
+
+export { CONVERT_CODES, type ConvertCode } from './codes.js';
+export { releaseFromPath } from './release-path.js';
+
+/** The kinds of document that can be converted. */
+export const CONVERT_SOURCES = ['kep', 'kpt-metadata', 'krew'] as const;
+export type ConvertSource = (typeof CONVERT_SOURCES)[number];
+
+export interface ConvertOptions {
+  /** Name of the file in diagnostics; a folder of it may name the release. */
+  file: string;
+  /** Default `auto`: what the document looks like. */
+  from?: 'auto' | ConvertSource;
+  /** Spelled as the image's tag is to be, such as `v0.3`. */
+  release?: string;
+  /** Instead of the group that the converter would choose. Definitions and catalogs keep theirs. */
+  group?: string;
+}
+
+export interface ConvertResult {
+  /** Those of definitions and catalogs are as complete as their author made them: lint them. */
+  definitions: FunctionDefinition[];
+  /** What the document was. */
+  source?: ConvertSource;
+  /** Of a catalog that has a name. */
+  catalog?: { kind: CatalogKind; name: string; labels?: Record<string, string> };
+  /** As it is spelled in the options, the document or the path. */
+  release?: string;
+  diagnostics: Diagnostic[];
+}
+
+/** Converts one document into definitions in the normal form. Without definitions the diagnostics say why. */
+export function convertDocument(document: YamlDocument, options: ConvertOptions): ConvertResult {
+  const source =
+    options.from === undefined || options.from === 'auto' ? recogniseSource(document) : options.from;
+  if (source === 'kep') return convertKep(document, options);
+  const known =
+    source === 'krew' ? isKrewPlugin(document.value) : source !== undefined && isObject(document.value);
+  if (source === undefined || !known) {
+    const report = new ConversionReport(document, options.file);
+    const { name } = recognise(document.value);
+    const expected =
+      source === undefined
+        ? 'a definition, a catalog, function metadata of kpt or a Krew plugin'
+        : `--from ${source}`;
+    report.add('convert/unknown-document', `this is ${name}; expected ${expected}`);
+    return { definitions: [], diagnostics: report.diagnostics };
+  }
+  const { definition, ...rest }: Conversion =
+    source === 'krew' ? convertKrew(document, options) : convertKptMetadata(document, options);
+  return { definitions: definition === undefined ? [] : [definition], source, ...rest };
+}
+
+function recogniseSource({ value }: YamlDocument): ConvertSource | undefined {
+  if (isKptMetadata(value)) return 'kpt-metadata';
+  if (isKrewPlugin(value)) return 'krew';
+  if (!isObject(value)) return undefined;
+  return ['KRMFunctionDefinition', 'Catalog', 'KRMFunctionCatalog'].includes(String(value.kind))
+    ? 'kep'
+    : undefined;
+}
+
+function convertKep(document: YamlDocument, { file, release }: ConvertOptions): ConvertResult {
+  const { kind, drafts, catalog, diagnostics } = readDialect(document, file);
+  const result: ConvertResult = { definitions: [], diagnostics };
+  if (kind === undefined || hasErrors(diagnostics)) return result;
+  result.source = 'kep';
+  // The shape is lint's to check: what is missing here is missing in the author's document.
+  result.definitions = drafts.map((draft) => draft.spec as unknown as FunctionDefinition);
+  if (kind !== 'KRMFunctionDefinition' && catalog !== undefined) result.catalog = { kind, ...catalog };
+  if (release === undefined) return result;
+  result.release = release;
+  if (canonicalRelease(release) === undefined) {
+    const report = new ConversionReport(document, file);
+    report.add('convert/release', `the release ${shorten(release)} is no SemVer version`);
+    result.diagnostics = [...diagnostics, ...report.diagnostics];
+  }
+  return result;
+}

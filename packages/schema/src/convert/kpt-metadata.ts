@@ -1,0 +1,186 @@
+import type { ContainerRuntime, FunctionDefinition, FunctionVersion, JsonObject } from '../definition.js';
+import { parseImageReference } from '../image-reference.js';
+import { isObject, textField } from '../lint/json-access.js';
+import { canonicalRelease } from '../release.js';
+import type { YamlDocument } from '../yaml/author.js';
+import { shorten } from '../yaml/scalars.js';
+import {
+  type Conversion,
+  ConversionReport,
+  licenseOf,
+  oneLine,
+  originOf,
+  pascalCase,
+  texts,
+  unknownVersion,
+} from './conversion.js';
+import { releaseFromPath } from './release-path.js';
+
+/** The group of the functions of the kpt function catalog. */
+export const KPT_GROUP = 'fn.kpt.dev';
+
+const KNOWN_FIELDS = new Set([
+  'image',
+  'description',
+  'tags',
+  'sourceURL',
+  'examplePackageURLs',
+  'emails',
+  'license',
+  'hidden',
+  'home',
+]);
+
+/**
+ * Function metadata of the kpt function catalog (`metadata.yaml`) as a definition. The release is the one given,
+ * else the tag of the image, else a folder of `file` that is named like one. It becomes the tag of an image that
+ * has neither tag nor digest; without any release that is an error.
+ */
+export function convertKptMetadata(
+  document: YamlDocument,
+  options: { file: string; release?: string; group?: string },
+): Conversion {
+  const report = new ConversionReport(document, options.file);
+  const failed = (): Conversion => ({ diagnostics: report.diagnostics });
+  if (!isObject(document.value)) {
+    report.add('convert/unknown-document', 'the document is no mapping');
+    return failed();
+  }
+  const metadata = document.value;
+  const image = readImage(metadata, options, report);
+  if (image === undefined) return failed();
+  const links = readLinks(metadata, report);
+  if (links === undefined) return failed();
+
+  for (const name of Object.keys(metadata)) {
+    if (!KNOWN_FIELDS.has(name)) report.add('convert/dropped-field', `${shorten(name)} is left out`, [name]);
+  }
+  if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is left out', ['hidden']);
+
+  const version: FunctionVersion = {
+    ...unknownVersion(report),
+    runtime: { container: image.container },
+    usage: links.usage,
+    examples: links.examples,
+    license: licenseOf(metadata.license, report),
+  };
+  const maintainers = texts(metadata.emails);
+  const tags = texts(metadata.tags);
+  const definition: FunctionDefinition = {
+    group: options.group ?? KPT_GROUP,
+    names: { kind: image.kind },
+    description: readDescription(metadata, image.name, report),
+    publisher: readPublisher(metadata, image.owner, report),
+    versions: [version],
+    ...(links.home === undefined ? {} : { home: links.home }),
+    ...(maintainers.length === 0 ? {} : { maintainers }),
+    ...(tags.length === 0 ? {} : { tags }),
+  };
+  const release = image.release;
+  return { definition, ...(release === undefined ? {} : { release }), diagnostics: report.diagnostics };
+}
+
+interface Image {
+  container: ContainerRuntime;
+  /** Last segment of its path. */
+  name: string;
+  kind: string;
+  /** Host and path without the name. */
+  owner: string;
+  release: string | undefined;
+}
+
+function readImage(
+  metadata: JsonObject,
+  options: { file: string; release?: string },
+  report: ConversionReport,
+): Image | undefined {
+  const text = textField(metadata, 'image')?.trim();
+  if (text === undefined || text === '') {
+    report.add('convert/no-image', 'the metadata names no image', 'image' in metadata ? ['image'] : []);
+    return undefined;
+  }
+  const reference = parseImageReference(text);
+  if (!reference.ok) {
+    report.add('convert/image', `the image ${shorten(text)} ${reference.reason}`, ['image']);
+    return undefined;
+  }
+  const name = reference.repository.split('/').at(-1)!;
+  const kind = pascalCase(name);
+  if (kind === undefined)
+    report.add('convert/name', `no kind can be made of the name ${shorten(name)}`, ['image']);
+
+  const ofTag =
+    reference.tag !== undefined && canonicalRelease(reference.tag) !== undefined ? reference.tag : undefined;
+  const release = options.release ?? ofTag ?? releaseFromPath(options.file);
+  const canonical = release === undefined ? undefined : canonicalRelease(release);
+  if (release !== undefined && canonical === undefined) {
+    report.add('convert/release', `the release ${shorten(release)} is no SemVer version`);
+    return undefined;
+  }
+  if (ofTag !== undefined && canonicalRelease(ofTag) !== canonical) {
+    const message = `the release is ${release}, and the tag of the image ${shorten(ofTag)}`;
+    report.add('convert/release-differs', message, ['image']);
+  }
+  const pinned = reference.tag !== undefined || reference.digest !== undefined;
+  if (!pinned && release === undefined) {
+    report.add('convert/no-release', `the image ${shorten(text)} has no tag, and no release is known`, [
+      'image',
+    ]);
+    return undefined;
+  }
+  if (kind === undefined) return undefined;
+  const sha256 = reference.digest?.slice('sha256:'.length);
+  const container: ContainerRuntime = {
+    image: pinned ? text : `${text}:${release}`,
+    ...(sha256 === undefined ? {} : { sha256 }),
+  };
+  const owner = [reference.host, ...reference.repository.split('/').slice(0, -1)].filter(Boolean).join('/');
+  return { container, name, kind, owner: owner === '' ? name : owner, release };
+}
+
+function readLinks(
+  metadata: JsonObject,
+  report: ConversionReport,
+): { usage: string; examples: string[]; home: string | undefined } | undefined {
+  const source = textField(metadata, 'sourceURL')?.trim() || undefined;
+  const examples = texts(metadata.examplePackageURLs);
+  const usage = source ?? examples[0];
+  if (usage === undefined) {
+    report.add('convert/no-document', 'the metadata names neither sourceURL nor examplePackageURLs');
+    return undefined;
+  }
+  if (source === undefined)
+    report.add('convert/usage', 'there is no sourceURL; the first example is taken for usage');
+  if (examples.length === 0) {
+    report.add('convert/examples', 'there is no example; sourceURL is taken for one', ['sourceURL']);
+    examples.push(usage);
+  }
+  const origin = source === undefined ? undefined : originOf(source);
+  const repository =
+    origin?.repository === undefined
+      ? undefined
+      : `https://${origin.host}/${origin.owner}/${origin.repository}`;
+  return { usage, examples, home: textField(metadata, 'home') ?? repository };
+}
+
+function readDescription(metadata: JsonObject, name: string, report: ConversionReport): string {
+  const description = oneLine(textField(metadata, 'description') ?? '');
+  if (description !== '') return description;
+  report.add('convert/description', `there is no description; ${name} is written`);
+  return name;
+}
+
+/** From the owner of the source, else the domain of the first maintainer, else where the image lies. */
+function readPublisher(metadata: JsonObject, imageOwner: string, report: ConversionReport): string {
+  const origin = originOf(textField(metadata, 'sourceURL') ?? '');
+  const domain = texts(metadata.emails)[0]?.split('@')[1];
+  const [publisher, from] =
+    origin !== undefined
+      ? [origin.owner === undefined ? origin.host : `${origin.host}/${origin.owner}`, 'sourceURL']
+      : domain !== undefined && domain !== ''
+        ? [domain, 'emails']
+        : [imageOwner, 'image'];
+  report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from ${from}`, [from]);
+  return publisher;
+}

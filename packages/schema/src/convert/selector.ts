@@ -1,0 +1,66 @@
+import {
+  ARCHITECTURES,
+  type Architecture,
+  type JsonValue,
+  OPERATING_SYSTEMS,
+  type OperatingSystem,
+} from '../definition.js';
+import { field, isObject, listField, textField } from '../lint/json-access.js';
+import { texts } from './conversion.js';
+
+export interface Platform {
+  os: OperatingSystem;
+  arch: Architecture;
+}
+
+const PLATFORMS: readonly Platform[] = OPERATING_SYSTEMS.flatMap((os) =>
+  ARCHITECTURES.map((arch) => ({ os, arch })),
+);
+
+/**
+ * The platforms of a definition that a Krew selector matches. It is a Kubernetes label selector over `os` and
+ * `arch`; without one every platform matches.
+ */
+export function selectPlatforms(selector: JsonValue | undefined): Platform[] {
+  return PLATFORMS.filter((platform) => matches(selector, platform));
+}
+
+function matches(selector: JsonValue | undefined, platform: Platform): boolean {
+  const labels: Record<string, string> = { os: platform.os, arch: platform.arch };
+  const labelOf = (key: string) => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+  const matchLabels = field(selector, 'matchLabels');
+  if (isObject(matchLabels)) {
+    if (!Object.entries(matchLabels).every(([key, value]) => labelOf(key) === value)) return false;
+  }
+  return listField(selector, 'matchExpressions').every((expression) => {
+    const value = labelOf(textField(expression, 'key') ?? '');
+    const values = texts(field(expression, 'values'));
+    switch (field(expression, 'operator')) {
+      case 'In':
+        return value !== undefined && values.includes(value);
+      case 'NotIn':
+        return value === undefined || !values.includes(value);
+      case 'Exists':
+        return value !== undefined;
+      case 'DoesNotExist':
+        return value === undefined;
+      default:
+        return false;
+    }
+  });
+}
+
+/** A selector in a few words, for messages. */
+export function describeSelector(selector: JsonValue | undefined): string {
+  const labels = field(selector, 'matchLabels');
+  const parts = isObject(labels)
+    ? Object.entries(labels).map(([key, value]) => `${key} ${String(value)}`)
+    : [];
+  for (const expression of listField(selector, 'matchExpressions')) {
+    const operator = textField(expression, 'operator') ?? '';
+    parts.push(
+      `${textField(expression, 'key') ?? ''} ${operator} ${texts(field(expression, 'values')).join(', ')}`,
+    );
+  }
+  return parts.length === 0 ? 'an empty selector' : parts.join(', ');
+}

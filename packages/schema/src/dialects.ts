@@ -1,0 +1,148 @@
+import { CATALOG_KINDS, type CatalogKind } from './catalog.js';
+import { type JsonObject, type JsonValue, KRM_API_VERSION } from './definition.js';
+import type { Diagnostic } from './diagnostic.js';
+import { Corrections } from './dialects/correction.js';
+import { readDefinition } from './dialects/definition.js';
+import { recognise } from './dialects/recognise.js';
+import type { Draft } from './draft.js';
+import { isObject, textField } from './lint/json-access.js';
+import type { YamlDocument } from './yaml/author.js';
+import { shorten } from './yaml/scalars.js';
+
+export { DIALECT_CODES, type DialectCode } from './dialects/codes.js';
+
+export interface Dialect {
+  /** What was corrected, and what could not be read. */
+  diagnostics: Diagnostic[];
+  /** One for a definition, one for each entry of a catalog. */
+  drafts: Draft[];
+  /** Undefined for every other kind of document, with an error among the diagnostics. */
+  kind: 'KRMFunctionDefinition' | CatalogKind | undefined;
+  /** Of a catalog that has a name. */
+  catalog?: { name: string; labels?: Record<string, string> };
+}
+
+/** API versions of the KEPs' drafts and of the files written after them. */
+const DRAFT_API_VERSION =
+  /^(?:kustomize\.io|kustomize\.config\.k8s\.io|config\.kubernetes\.io|krm\.dev)\/v\d/;
+
+/**
+ * Reads a definition or catalog in any dialect met in the wild into the normal form. Its shape is not checked:
+ * fields may be missing or of another type, and unknown ones stay where they are for lint to name.
+ */
+export function readDialect(document: YamlDocument, file: string): Dialect {
+  const corrections = new Corrections(document, file);
+  const { diagnostics } = corrections;
+  const kind = readKind(document.value, corrections);
+  if (kind === undefined || !isObject(document.value)) return { diagnostics, drafts: [], kind: undefined };
+
+  const { spec } = document.value;
+  checkFields(document.value, ['apiVersion', 'kind', 'metadata', 'spec'], [], corrections);
+  const catalog = kind === 'KRMFunctionDefinition' ? undefined : readCatalogName(document.value, corrections);
+  if (!isObject(spec)) {
+    corrections.report(
+      'dialect/missing-spec',
+      spec === undefined ? 'spec is missing' : 'spec is no mapping',
+      ['spec'],
+    );
+    return { diagnostics, drafts: [], kind, ...(catalog === undefined ? {} : { catalog }) };
+  }
+  if (kind === 'KRMFunctionDefinition') {
+    if (document.value.metadata !== undefined) {
+      corrections.report('dialect/ignored-field', 'metadata is left out: a definition has none', [
+        'metadata',
+      ]);
+    }
+    return { diagnostics, drafts: [readDefinition(spec, ['spec'], file, corrections)], kind };
+  }
+  checkFields(spec, ['krmFunctions'], ['spec'], corrections);
+  const drafts = readEntries(spec, file, corrections);
+  return { diagnostics, drafts, kind, ...(catalog === undefined ? {} : { catalog }) };
+}
+
+function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {
+  const kind = ['KRMFunctionDefinition', ...CATALOG_KINDS].find(
+    (known) => known === textField(value, 'kind'),
+  );
+  const apiVersion = textField(value, 'apiVersion');
+  if (kind !== undefined && apiVersion === KRM_API_VERSION) return kind as Dialect['kind'];
+  if (kind !== undefined && apiVersion !== undefined && DRAFT_API_VERSION.test(apiVersion)) {
+    const message = `apiVersion ${shorten(apiVersion)} is read as ${KRM_API_VERSION}`;
+    corrections.report('dialect/api-version', message, ['apiVersion'], 'value');
+    return kind as Dialect['kind'];
+  }
+  const { name, hint } = recognise(value);
+  const path =
+    kind !== undefined && apiVersion !== undefined
+      ? ['apiVersion']
+      : isObject(value) && 'kind' in value
+        ? ['kind']
+        : [];
+  const expected = `expected a KRMFunctionDefinition, Catalog or KRMFunctionCatalog of ${KRM_API_VERSION}`;
+  corrections.report('dialect/unknown-document', `this is ${name}; ${expected}`, path, 'value', hint);
+  return undefined;
+}
+
+function readCatalogName(value: JsonObject, corrections: Corrections): Dialect['catalog'] {
+  const { metadata } = value;
+  const fields = isObject(metadata) ? metadata : {};
+  for (const name of Object.keys(fields)) {
+    if (name === 'name' || name === 'labels') continue;
+    corrections.report('dialect/ignored-field', `metadata.${shorten(name)} is left out`, ['metadata', name]);
+  }
+  const labels = readLabels(fields.labels, corrections);
+  const { name } = fields;
+  if (typeof name !== 'string' || name.trim() === '') {
+    const what = name === undefined ? 'the catalog has no name' : 'the name of the catalog is no text';
+    corrections.report('dialect/catalog-name', what, ['metadata', 'name'], 'value');
+    return undefined;
+  }
+  return labels === undefined ? { name } : { name, labels };
+}
+
+function readLabels(
+  labels: JsonValue | undefined,
+  corrections: Corrections,
+): Record<string, string> | undefined {
+  if (labels === undefined || labels === null) return undefined;
+  if (!isObject(labels)) {
+    corrections.report('dialect/catalog-labels', 'labels is no mapping', ['metadata', 'labels']);
+    return undefined;
+  }
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(labels)) {
+    if (typeof value === 'string') result[name] = value;
+    else {
+      const path = ['metadata', 'labels', name];
+      corrections.report('dialect/catalog-labels', `the label ${shorten(name)} is no text`, path, 'value');
+    }
+  }
+  return result;
+}
+
+function readEntries(spec: JsonObject, file: string, corrections: Corrections): Draft[] {
+  const { krmFunctions } = spec;
+  const path = ['spec', 'krmFunctions'];
+  if (!Array.isArray(krmFunctions)) {
+    const what = krmFunctions === undefined ? 'is missing' : 'is no list';
+    corrections.report('dialect/catalog-functions', `spec.krmFunctions ${what}`, path);
+    return [];
+  }
+  return krmFunctions.flatMap((entry, index) => {
+    if (isObject(entry)) return [readDefinition(entry, [...path, index], file, corrections)];
+    corrections.report('dialect/catalog-functions', 'this entry is no mapping', [...path, index]);
+    return [];
+  });
+}
+
+function checkFields(
+  value: JsonObject,
+  known: readonly string[],
+  at: string[],
+  corrections: Corrections,
+): void {
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue;
+    corrections.report('dialect/unknown-field', `there is no field ${shorten(name)} here`, [...at, name]);
+  }
+}

@@ -1,0 +1,68 @@
+import { type Diagnostic, formatPath, type Path, type PathSegment } from '../diagnostic.js';
+import type { Location, Target } from '../draft.js';
+import type { YamlDocument } from '../yaml/author.js';
+import { DIALECT_CODES, type DialectCode } from './codes.js';
+
+/** Tells of what was corrected or refused; paths are those of the author's document. */
+export class Corrections {
+  readonly diagnostics: Diagnostic[] = [];
+  readonly document: YamlDocument;
+  private readonly file: string;
+  /** A runtime that was moved into several versions is corrected in each, and told of once. */
+  private readonly told = new Set<string>();
+
+  constructor(document: YamlDocument, file: string) {
+    this.document = document;
+    this.file = file;
+  }
+
+  report(code: DialectCode, message: string, path: Path, target: Target = 'key', hint?: string): void {
+    const text = formatPath(path);
+    const key = `${code} ${text}`;
+    if (this.told.has(key)) return;
+    this.told.add(key);
+    const { severity, mend } = DIALECT_CODES[code];
+    const range = this.document.locate(path, target);
+    this.diagnostics.push({
+      code,
+      severity,
+      message,
+      file: this.file,
+      path: text,
+      ...(range === undefined ? {} : { range }),
+      hint: hint ?? mend,
+    });
+  }
+}
+
+/** Where the author wrote what stands at a path of the normal form. */
+export class Origins {
+  private readonly moves = new Map<string, Path>();
+  private readonly base: Path;
+
+  constructor(base: Path) {
+    this.base = base;
+  }
+
+  /** `normal` is relative to the definition's spec; `authored` is a path of the document. */
+  move(normal: Path, authored: Path): void {
+    this.moves.set(JSON.stringify(normal), authored);
+  }
+
+  /** The author's path of a path in the normal form. */
+  authored(normal: Path): PathSegment[] {
+    if (this.moves.size > 0) {
+      for (let length = normal.length; length > 0; length--) {
+        const authored = this.moves.get(JSON.stringify(normal.slice(0, length)));
+        if (authored !== undefined) return [...authored, ...normal.slice(length)];
+      }
+    }
+    return [...this.base, ...normal];
+  }
+
+  locate(document: YamlDocument, normal: Path, target?: Target): Location {
+    const path = this.authored(normal);
+    const range = document.locate(path, target);
+    return range === undefined ? { path } : { path, range };
+  }
+}

@@ -1,0 +1,72 @@
+import type { JsonValue } from '../definition.js';
+import { field, isObject, textField } from '../lint/json-access.js';
+import { shorten } from '../yaml/scalars.js';
+
+export const KREW_GROUP = 'krew.googlecontainertools.github.com';
+
+const CONVERT = 'Run `krmhub convert` on the file, which makes a definition of it.';
+
+/** Kinds that people take for definitions, and what to do with them. */
+const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: string; hint?: string }[] = [
+  { group: /^kpt\.dev$/, kinds: ['Kptfile'], name: 'a Kptfile' },
+  {
+    group: /^(?:kustomize\.config\.k8s\.io|)$/,
+    kinds: ['Kustomization', 'Component', 'Composition'],
+    name: 'a file of kustomize',
+  },
+  {
+    group: /^apiextensions\.k8s\.io$/,
+    kinds: ['CustomResourceDefinition'],
+    name: 'a CustomResourceDefinition',
+  },
+  {
+    group: /^krew\.googlecontainertools\.github\.com$/,
+    kinds: ['Plugin'],
+    name: 'a Krew plugin',
+    hint: CONVERT,
+  },
+  {
+    group: /^krmhub\.dev$/,
+    kinds: ['CatalogRecipe'],
+    name: 'the recipe of a catalog',
+    hint: 'Give it to `krmhub catalog apply`.',
+  },
+  { group: /^config\.kubernetes\.io$/, kinds: ['ResourceList'], name: 'a list of resources for a function' },
+];
+
+/** Whether a document is function metadata of the kpt function catalog, which has neither apiVersion nor kind. */
+export function isKptMetadata(value: JsonValue): boolean {
+  if (!isObject(value) || 'apiVersion' in value || 'kind' in value || 'spec' in value) return false;
+  const own = (name: string) => Object.hasOwn(value, name);
+  return (
+    own('image') || own('examplePackageURLs') || own('sourceURL') || (own('description') && own('emails'))
+  );
+}
+
+export function isKrewPlugin(value: JsonValue): boolean {
+  return groupOf(textField(value, 'apiVersion') ?? '') === KREW_GROUP && field(value, 'kind') === 'Plugin';
+}
+
+/** What a document that holds no definition is, in words, and the way out where there is one. */
+export function recognise(value: JsonValue): { name: string; hint?: string } {
+  if (isKptMetadata(value)) return { name: 'function metadata of kpt', hint: CONVERT };
+  if (!isObject(value)) return { name: Array.isArray(value) ? 'a list' : 'a single value' };
+  const apiVersion = textField(value, 'apiVersion');
+  const kind = textField(value, 'kind');
+  const known = KNOWN_KINDS.find(
+    (entry) =>
+      kind !== undefined && entry.kinds.includes(kind) && entry.group.test(groupOf(apiVersion ?? '')),
+  );
+  if (known !== undefined)
+    return known.hint === undefined ? { name: known.name } : { name: known.name, hint: known.hint };
+  if (apiVersion === undefined && kind === undefined)
+    return { name: 'a document without apiVersion and kind' };
+  if (kind === undefined) return { name: `a document of ${shorten(apiVersion ?? '')} without kind` };
+  if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion` };
+  return { name: `a ${shorten(kind)} of ${shorten(apiVersion)}` };
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash === -1 ? '' : apiVersion.slice(0, slash);
+}

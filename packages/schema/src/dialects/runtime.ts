@@ -1,0 +1,114 @@
+import type { JsonObject, JsonValue } from '../definition.js';
+import type { Path, PathSegment } from '../diagnostic.js';
+import { isObject } from '../lint/json-access.js';
+import type { DialectCode } from './codes.js';
+import type { Corrections, Origins } from './correction.js';
+
+/** Corrects one runtime. `at` is its path in the normal form; the object is the caller's own copy. */
+export class RuntimeReader {
+  private readonly corrections: Corrections;
+  private readonly origins: Origins;
+
+  constructor(corrections: Corrections, origins: Origins) {
+    this.corrections = corrections;
+    this.origins = origins;
+  }
+
+  read(runtime: JsonObject, at: Path): JsonObject {
+    const result = { ...runtime };
+    if (isObject(result.container)) {
+      result.container = this.readContainer({ ...result.container }, [...at, 'container']);
+    }
+    const exec = result.exec;
+    if (Array.isArray(exec)) {
+      this.report('dialect/platforms', 'exec is a list; it is read as exec.platforms', [...at, 'exec']);
+      this.origins.move([...at, 'exec', 'platforms'], this.origins.authored([...at, 'exec']));
+      result.exec = { platforms: this.readPlatforms(exec, [...at, 'exec', 'platforms']) };
+    } else if (isObject(exec)) result.exec = this.readExec({ ...exec }, [...at, 'exec']);
+    if (isObject(result.starlark)) result.starlark = this.readStarlark(result.starlark, [...at, 'starlark']);
+    return result;
+  }
+
+  private readContainer(container: JsonObject, at: Path): JsonObject {
+    const filesystem = container.requireFilesystem;
+    if (filesystem !== undefined) {
+      this.rename(container, 'requireFilesystem', 'requireStorageMount', at, 'dialect/storage-mount');
+    }
+    if (container.network !== undefined && container.requireNetwork === undefined) {
+      const network = container.network;
+      const required = isObject(network) ? network.required : network;
+      if (typeof required === 'boolean') {
+        this.rename(container, 'network', 'requireNetwork', at, 'dialect/network');
+        container.requireNetwork = required;
+      }
+    }
+    if (typeof container.digest === 'string')
+      this.rename(container, 'digest', 'sha256', at, 'dialect/digest');
+    this.readDigest(container, at);
+    return container;
+  }
+
+  private readExec(exec: JsonObject, at: Path): JsonObject {
+    if (exec.platform !== undefined) {
+      this.rename(exec, 'platform', 'platforms', at, 'dialect/platforms');
+    }
+    if (isObject(exec.platforms)) {
+      const authored = this.origins.authored([...at, 'platforms']);
+      this.report('dialect/platforms', 'a single platform is read as a list of one', [...at, 'platforms']);
+      this.origins.move([...at, 'platforms', 0], authored);
+      exec.platforms = [exec.platforms];
+    }
+    if (Array.isArray(exec.platforms)) {
+      exec.platforms = this.readPlatforms(exec.platforms, [...at, 'platforms']);
+    }
+    return exec;
+  }
+
+  private readPlatforms(platforms: readonly JsonValue[], at: Path): JsonValue[] {
+    return platforms.map((platform, index) => {
+      if (!isObject(platform)) return platform;
+      const result = { ...platform };
+      const path = [...at, index];
+      if (typeof result.path === 'string') this.rename(result, 'path', 'bin', path, 'dialect/exec-path');
+      this.readDigest(result, path);
+      return result;
+    });
+  }
+
+  /** A mapping with one reference under any of the names that were met. */
+  private readStarlark(starlark: JsonObject, at: Path): JsonValue {
+    const name = ['url', 'uri', 'image', 'path'].find((key) => typeof starlark[key] === 'string');
+    if (name === undefined) return starlark;
+    this.report('dialect/starlark', `starlark.${name} is read as the reference itself`, [...at, name]);
+    for (const other of Object.keys(starlark)) {
+      if (other === name) continue;
+      this.report('dialect/dropped-field', `a Starlark runtime has no field ${other}`, [...at, other]);
+    }
+    this.origins.move(at, this.origins.authored([...at, name]));
+    return starlark[name]!;
+  }
+
+  private readDigest(holder: JsonObject, at: Path): void {
+    const written = holder.sha256;
+    if (typeof written !== 'string') return;
+    const digest = written.replace(/^sha256:/i, '');
+    // Anything else is for lint to judge, as the author wrote it.
+    if (!/^[0-9a-f]{64}$/i.test(digest) || written === digest.toLowerCase()) return;
+    holder.sha256 = digest.toLowerCase();
+    const what = digest === written ? 'has capital letters' : 'has the prefix sha256:';
+    this.report('dialect/digest', `the digest ${what}`, [...at, 'sha256'], 'value');
+  }
+
+  /** Leaves the old name alone where the new one is taken: lint names it as unknown then. */
+  private rename(holder: JsonObject, from: string, to: string, at: Path, code: DialectCode): void {
+    if (holder[to] !== undefined) return;
+    this.report(code, `${from} is read as ${to}`, [...at, from]);
+    this.origins.move([...at, to], this.origins.authored([...at, from]));
+    holder[to] = holder[from]!;
+    delete holder[from];
+  }
+
+  private report(code: DialectCode, message: string, at: readonly PathSegment[], target?: 'value'): void {
+    this.corrections.report(code, message, this.origins.authored(at), target);
+  }
+}

@@ -1,0 +1,31 @@
+export type { Catalog, CatalogKind } from './catalog.js';
+export { CATALOG_KINDS } from './catalog.js';
+export * from './convert/convert.js';
+export * from './definition.js';
+export * from './diagnostic.js';
+export * from './dialects.js';
+export * from './digest.js';
+export type { Draft, LintedDocument, LintResult, Location, Target } from './draft.js';
+export * from './error.js';
+export * from './gvk.js';
+export type { ImageReference } from './image-reference.js';
+export { parseImageReference } from './image-reference.js';
+export {
+  catalogJsonSchema,
+  definitionJsonSchema,
+  definitionSpecJsonSchema,
+} from './json-schema/definition.js';
+export { functionConfigSchema } from './json-schema/function-config.js';
+export * from './limits.js';
+export type { LintRule, RuleCode } from './lint/codes.js';
+export { LINT_RULES } from './lint/codes.js';
+export { isFloatingTag } from './lint/container.js';
+export { isLicenseExpression } from './lint/documents.js';
+export type { LintOptions } from './lint/lint.js';
+export { lint } from './lint/lint.js';
+export { lintDefinition } from './lint/lint-definition.js';
+export type { LintProfile } from './lint/rule.js';
+export { LINT_PROFILES } from './lint/rule.js';
+export * from './release.js';
+export * from './snapshot.js';
+export * from './yaml.js';

@@ -1,0 +1,271 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import type { FunctionDefinition, JsonObject, JsonValue } from '../definition.js';
+import { KrmhubError } from '../error.js';
+import { runRules } from '../lint/rule.js';
+import { shape } from '../lint/shape.js';
+import { catalogJsonSchema, definitionJsonSchema, definitionSpecJsonSchema } from './definition.js';
+import { functionConfigSchema, toJsonSchema } from './function-config.js';
+
+const definition = (openAPIV3Schema: JsonObject): FunctionDefinition => ({
+  group: 'fn.acme.example',
+  names: { kind: 'SetLabels' },
+  description: 'Sets labels.',
+  publisher: 'Acme',
+  versions: [
+    {
+      name: 'v1',
+      schema: { openAPIV3Schema },
+      idempotent: true,
+      runtime: { container: { image: 'ghcr.io/acme/set-labels:v1.2.3' } },
+      usage: 'https://acme.example/usage',
+      examples: ['https://acme.example/example'],
+      license: 'Apache-2.0',
+    },
+  ],
+});
+
+const config = (more: JsonObject): JsonObject => ({
+  apiVersion: 'fn.acme.example/v1',
+  kind: 'SetLabels',
+  metadata: { name: 'x', annotations: { 'config.kubernetes.io/local-config': 'true' } },
+  ...more,
+});
+
+/** As an editor would: strict about the schema itself. */
+function accepts(schema: JsonObject, value: JsonValue): boolean {
+  const ajv = new Ajv({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    validateFormats: false,
+    ownProperties: true,
+  });
+  return ajv.compile(schema)(value) as boolean;
+}
+
+describe('the JSON Schema of a definition', () => {
+  const good = {
+    apiVersion: 'config.kubernetes.io/v1alpha1',
+    kind: 'KRMFunctionDefinition',
+    spec: definition({ type: 'object' }),
+  };
+
+  it('accepts complete documents and refuses others', () => {
+    expect(accepts(definitionJsonSchema, good as unknown as JsonValue)).toBe(true);
+    expect(accepts(definitionJsonSchema, { ...good, kind: 'Other' } as unknown as JsonValue)).toBe(false);
+    for (const kind of ['Catalog', 'KRMFunctionCatalog'] as const) {
+      const catalog = { ...good, kind, metadata: { name: 'x' }, spec: { krmFunctions: [good.spec] } };
+      expect(accepts(catalogJsonSchema(kind), catalog as unknown as JsonValue)).toBe(true);
+      expect(accepts(catalogJsonSchema(kind), { ...catalog, metadata: {} } as unknown as JsonValue)).toBe(
+        false,
+      );
+    }
+  });
+
+  it('agrees with the shape rule on what is missing, unknown or of another type', () => {
+    const odd: (JsonValue | undefined)[] = [undefined, null, 1, true, '', 'x', [], ['x'], {}, { a: 1 }];
+    const walk = (path: string[], target: JsonObject): string[][] =>
+      Object.entries(target).flatMap(([key, value]) => {
+        const at = [...path, key];
+        const inner = typeof value === 'object' && value !== null && key !== 'openAPIV3Schema';
+        return [at, ...(inner ? walk(at, value as JsonObject) : [])];
+      });
+    const base = definition({ type: 'object' }) as unknown as JsonObject;
+    let compared = 0;
+    for (const path of [
+      ...walk([], base),
+      ['extra'],
+      ['names', 'plural'],
+      ['versions', '0', 'runtime', 'exec'],
+    ]) {
+      for (const value of odd) {
+        const spec = structuredClone(base);
+        let parent = spec as Record<string, JsonValue>;
+        for (const step of path.slice(0, -1)) parent = parent[step] as Record<string, JsonValue>;
+        if (value === undefined) delete parent[path.at(-1)!];
+        else parent[path.at(-1)!] = value;
+        const told = runRules([shape], { file: '', spec, locate: (at) => ({ path: at }) }, 'registry');
+        // Patterns and the number of runtimes are other rules'.
+        const withoutPatterns = JSON.parse(
+          JSON.stringify(definitionSpecJsonSchema, (key, one) =>
+            key === 'pattern' || key === 'minProperties' ? undefined : one,
+          ),
+        ) as JsonObject;
+        expect(told.length === 0, `${path.join('.')} = ${JSON.stringify(value)}`).toBe(
+          accepts(withoutPatterns, spec),
+        );
+        compared++;
+      }
+    }
+    expect(compared).toBeGreaterThan(100);
+  });
+});
+
+describe('functionConfigSchema', () => {
+  const schema = functionConfigSchema(
+    definition({
+      type: 'object',
+      required: ['labels', 'mode'],
+      properties: {
+        labels: { type: 'object', additionalProperties: { type: 'string' } },
+        mode: { type: 'string', enum: ['a', 'b'], default: 'a' },
+        size: { type: 'integer', minimum: 0, exclusiveMinimum: true, example: 3 },
+        port: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
+        note: { type: 'string', nullable: true, oneOf: [{ minLength: 2 }, { maxLength: 0 }] },
+        free: {
+          type: 'object',
+          'x-kubernetes-preserve-unknown-fields': true,
+          properties: { a: { type: 'string' } },
+        },
+        closed: {
+          type: 'object',
+          properties: { a: { type: 'string' } },
+          anyOf: [{ properties: { a: { minLength: 1 } } }],
+        },
+        time: { type: 'string', format: 'duration' },
+      },
+    }),
+    'v1',
+  );
+  const labels = { labels: { a: 'b' } };
+
+  it('fixes apiVersion and kind, and leaves metadata open', () => {
+    expect(accepts(schema, config(labels))).toBe(true);
+    expect(accepts(schema, { ...config(labels), kind: 'SetLabel' })).toBe(false);
+    expect(accepts(schema, { ...config(labels), apiVersion: 'fn.acme.example/v2' })).toBe(false);
+    expect(schema).toMatchObject({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      title: 'SetLabels (fn.acme.example/v1)',
+    });
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['a required field is missing', {}, false],
+    ['a required field with a default is missing', labels, true],
+    ['a misspelt field', { ...labels, mod: 'a' }, false],
+    ['an exclusive bound, met', { ...labels, size: 1 }, true],
+    ['an exclusive bound, not met', { ...labels, size: 0 }, false],
+    ['int-or-string with an integer', { ...labels, port: 80 }, true],
+    ['int-or-string with a string', { ...labels, port: '80%' }, true],
+    ['int-or-string with neither', { ...labels, port: true }, false],
+    ['null where it is nullable', { ...labels, note: null }, true],
+    ['oneOf beside nullable', { ...labels, note: 'x' }, false],
+    ['null where it is not nullable', { ...labels, mode: null }, false],
+    ['an unknown field where they are preserved', { ...labels, free: { b: 1 } }, true],
+    ['an unknown field of a closed object', { ...labels, closed: { b: 1 } }, false],
+    ['a branch is not closed', { ...labels, closed: { a: 'x' } }, true],
+  ])('%s', (_name, fields, valid) => {
+    expect(accepts(schema, config(fields))).toBe(valid);
+  });
+
+  it('keeps no keyword that editors do not know', () => {
+    const text = JSON.stringify(schema);
+    expect(text).not.toMatch(/x-kubernetes|nullable|"example"|duration/);
+    expect(text).toContain('"examples":[3]');
+  });
+
+  it('leaves out patterns that editors cannot compile', () => {
+    const converted = toJsonSchema({ properties: { a: { pattern: '(?i)a' }, b: { pattern: '^b$' } } });
+    expect(converted.properties).toEqual({ a: {}, b: { pattern: '^b$' } });
+  });
+
+  it('says which versions there are', () => {
+    expect(() => functionConfigSchema(definition({ type: 'object' }), 'v9')).toThrow(KrmhubError);
+  });
+
+  it('gives a valid schema for a schema that is not', () => {
+    const odd: JsonValue[] = [
+      null,
+      true,
+      0,
+      -1,
+      1.5,
+      '',
+      'x',
+      [],
+      [null, 1, 'x', {}],
+      {},
+      { a: 1 },
+      { a: { type: 'bool' } },
+    ];
+    const keywords = [
+      'type',
+      'properties',
+      'items',
+      'required',
+      'enum',
+      'default',
+      'allOf',
+      'anyOf',
+      'not',
+      'pattern',
+      'additionalProperties',
+      'minimum',
+      'exclusiveMinimum',
+      'multipleOf',
+      'minLength',
+      'nullable',
+      'format',
+      'description',
+      'example',
+      '$ref',
+      'const',
+      'if',
+    ];
+    const metaschema = new Ajv().getSchema('http://json-schema.org/draft-07/schema#')!;
+    for (const one of keywords) {
+      for (const value of odd) {
+        for (const two of keywords) {
+          const hostile: JsonObject = { [two]: 'x', nullable: true, [one]: value };
+          const converted = toJsonSchema({ ...hostile, properties: { a: hostile } });
+          expect(metaschema(converted), JSON.stringify(hostile)).toBe(true);
+        }
+      }
+    }
+    expect(metaschema(functionConfigSchema(definition({ nullable: true, type: 'array' }), 'v1'))).toBe(true);
+  });
+
+  it('ends on schemas that are very deep, and drops prototype names', () => {
+    let deep: JsonObject = { type: 'string' };
+    for (let level = 0; level < 10_000; level++) deep = { type: 'object', properties: { a: deep } };
+    expect(() => JSON.stringify(toJsonSchema(deep))).not.toThrow();
+    const hostile = JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"type":"string"},"a":{"type":"string"}}}',
+    );
+    expect(Object.keys(toJsonSchema(hostile).properties as JsonObject)).toEqual(['a']);
+  });
+});
+
+interface Row {
+  name: string;
+  schema: JsonObject;
+  valid: JsonValue[] | null;
+  invalid: { object: JsonValue }[] | null;
+  needsCEL: boolean;
+}
+/** Draft-07 has no such formats, and one schema cannot be read at all. */
+const OTHER_FORMATS = new Set(['k8sLongName', 'k8sShortName', 'numeric formats invalid', 'invalid regex']);
+const file = fileURLToPath(
+  new URL('../../../../../shared/data/schema/instance/validate-custom-resource.json', import.meta.url),
+);
+
+describe.skipIf(!existsSync(file))(
+  "Kubernetes' table of valid and invalid objects (only where shared/data is there)",
+  () => {
+    const rows = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Row[]) : [];
+    it.each(
+      rows
+        .filter(({ name, needsCEL }) => !needsCEL && !OTHER_FORMATS.has(name))
+        .map((row) => [row.name, row] as const),
+    )('%s', (_name, row) => {
+      const schema = toJsonSchema(row.schema);
+      for (const object of row.valid ?? [])
+        expect(accepts(schema, object), JSON.stringify(object)).toBe(true);
+      for (const { object } of row.invalid ?? [])
+        expect(accepts(schema, object), JSON.stringify(object)).toBe(false);
+    });
+  },
+);

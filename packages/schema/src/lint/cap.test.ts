@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import type { Diagnostic, Severity } from '../diagnostic.js';
+import { capped } from './cap.js';
+
+const at = (line: number, severity: Severity): Diagnostic => ({
+  code: `x/${severity}`,
+  severity,
+  message: 'x',
+  file: 'f',
+  path: '',
+  range: { start: { line, column: 1 }, end: { line, column: 2 } },
+});
+
+describe('capped', () => {
+  it('sorts by position and leaves few as they are', () => {
+    const diagnostics = [at(3, 'error'), at(1, 'info'), at(2, 'warning')];
+    expect(capped(diagnostics, 3, 'f').map(({ range }) => range?.start.line)).toEqual([1, 2, 3]);
+  });
+
+  it('tells the worst and counts the rest in the last line', () => {
+    const diagnostics = [
+      at(1, 'info'),
+      at(2, 'warning'),
+      at(3, 'error'),
+      at(4, 'warning'),
+      at(5, 'error'),
+      at(6, 'info'),
+    ];
+    const told = capped(diagnostics, 3, 'f');
+    expect(told.map(({ code, range }) => [code, range?.start.line])).toEqual([
+      ['x/warning', 2],
+      ['x/error', 3],
+      ['x/error', 5],
+      ['lint/more', undefined],
+    ]);
+    expect(told.at(-1)).toMatchObject({ severity: 'warning', message: 'and 1 warning, 2 notes more' });
+  });
+
+  it('is as severe as what it leaves out', () => {
+    const told = capped([at(1, 'error'), at(2, 'error'), at(3, 'error')], 1, 'f');
+    expect(told.at(-1)).toMatchObject({ severity: 'error', message: 'and 2 errors more' });
+  });
+});

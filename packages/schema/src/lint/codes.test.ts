@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest';
+import type { Diagnostic } from '../diagnostic.js';
+import type { Draft } from '../draft.js';
+import { readYaml } from '../yaml.js';
+import type { RuleCode } from './codes.js';
+import { LINT_RULES } from './codes.js';
+import type { LintProfile } from './rule.js';
+import { runRules } from './rule.js';
+import { RULES } from './rules.js';
+
+const SHA = 'a'.repeat(64);
+const PROGRAM = `{bin: fn, os: linux, arch: amd64, uri: https://acme.example/fn, sha256: ${SHA}}`;
+
+/** Nothing is wrong with it. `# field` and `# root` are where cases put more. */
+const GOOD = `group: fn.acme.example
+names:
+  kind: SetLabels
+description: Sets labels on all resources.
+publisher: Acme
+versions:
+- name: v1
+  idempotent: true
+  license: Apache-2.0
+  usage: https://acme.example/set-labels/v1.2.3/README.md
+  examples:
+  - https://acme.example/set-labels/v1.2.3/examples/simple
+  runtime:
+    container:
+      image: ghcr.io/acme/set-labels:v1.2.3
+      sha256: ${SHA}
+  schema:
+    openAPIV3Schema:
+      type: object # root
+      properties:
+        labels:
+          description: The labels.
+          type: object
+          additionalProperties: {type: string}
+        a: {description: For the cases., type: string} # field
+home: https://acme.example/
+tags: [mutator]
+`;
+
+interface Case {
+  code: RuleCode;
+  /** What of the good definition is replaced. */
+  find: string;
+  /** What it is replaced by; \`«\` marks where the finding begins. */
+  bad: string;
+  /** In place of the good definition's text. */
+  mended?: string;
+  profile?: LintProfile;
+}
+
+const FIELD = 'a: {description: For the cases., type: string} # field';
+const field = (code: RuleCode, bad: string, mended?: string): Case => ({
+  code,
+  find: FIELD,
+  bad: `a: ${bad}`,
+  ...(mended === undefined ? {} : { mended: `a: ${mended}` }),
+});
+const root = (code: RuleCode, bad: string): Case => ({ code, find: 'type: object # root', bad });
+const image = (code: RuleCode, bad: string, mended?: string): Case => ({
+  code,
+  find: `image: ghcr.io/acme/set-labels:v1.2.3\n      sha256: ${SHA}`,
+  bad: `image: ${bad}`,
+  ...(mended === undefined ? {} : { mended: `image: ${mended}` }),
+});
+const runtime = (code: RuleCode, bad: string, mended?: string): Case => ({
+  code,
+  find: `container:\n      image: ghcr.io/acme/set-labels:v1.2.3\n      sha256: ${SHA}`,
+  bad,
+  ...(mended === undefined ? {} : { mended }),
+});
+const platforms = (code: RuleCode, bad: string): Case =>
+  runtime(code, `exec:\n      platforms:\n      - ${bad}`, `exec: {platforms: [${PROGRAM}]}`);
+
+const CASES: Case[] = [
+  { code: 'shape/missing-field', find: 'publisher: Acme', bad: '«publisher:' },
+  { code: 'shape/wrong-type', find: 'idempotent: true', bad: 'idempotent: «true|false' },
+  { code: 'shape/unknown-field', find: 'publisher: Acme', bad: 'publisher: Acme\n«publisherr: Acme' },
+  platforms('shape/unknown-value', PROGRAM.replace('linux', '«Linux')),
+  { code: 'shape/empty', find: 'publisher: Acme', bad: 'publisher: «""' },
+  {
+    code: 'shape/empty',
+    find: 'examples:\n  - https://acme.example/set-labels/v1.2.3/examples/simple',
+    bad: 'examples: «[]',
+  },
+
+  { code: 'names/group', find: 'group: fn.acme.example', bad: 'group: «acme' },
+  { code: 'names/kind', find: 'kind: SetLabels', bad: 'kind: «Set Labels' },
+  { code: 'names/kind-case', find: 'kind: SetLabels', bad: 'kind: «set-labels' },
+  { code: 'names/version', find: 'name: v1', bad: 'name: «v1.2.3' },
+  { code: 'names/version-form', find: 'name: v1', bad: 'name: «first' },
+  { code: 'names/duplicate-version', find: 'home:', bad: '- name: «v1\nhome:' },
+  { code: 'description/one-line', find: 'description: Sets labels on all', bad: 'description: «|\n  a\n  b' },
+  { code: 'description/length', find: 'Sets labels', bad: `«${'a'.repeat(200)}` },
+  { code: 'tags/form', find: '[mutator]', bad: '[«"mutator, label"]', mended: '[mutator, label]' },
+  { code: 'tags/form', find: '[mutator]', bad: `[«${'a'.repeat(51)}]` },
+  { code: 'tags/duplicate', find: '[mutator]', bad: '[mutator, «Mutator]', mended: '[mutator, label]' },
+
+  runtime('runtime/none', '«{}'),
+  image('image/invalid', '«ghcr.io/Acme/Set-Labels:v1', `ghcr.io/acme/fn:v1.2.3@sha256:${SHA}`),
+  image('image/no-host', '«acme/set-labels:v1.2.3', `docker.io/acme/fn:v1.2.3@sha256:${SHA}`),
+  image('image/no-tag', '«ghcr.io/acme/fn', `ghcr.io/acme/fn@sha256:${SHA}`),
+  image('image/floating-tag', '«ghcr.io/acme/fn:unstable', `ghcr.io/acme/fn:unstable@sha256:${SHA}`),
+  image('image/floating-tag', '«ghcr.io/acme/fn:v0.3'),
+  image('image/unpinned-release', '«ghcr.io/acme/fn:v1.2.3', `ghcr.io/acme/fn:v1.2.3\n      sha256: ${SHA}`),
+  image('image/no-digest', '«ghcr.io/acme/fn:build-17', `ghcr.io/acme/fn:build-17@sha256:${SHA}`),
+  image('image/digest-form', `ghcr.io/acme/fn:v1.2.3\n      sha256: «sha256:${SHA}`),
+  image('image/digest-mismatch', `ghcr.io/acme/fn@sha256:${'b'.repeat(64)}\n      sha256: «${SHA}`),
+  platforms('exec/uri', PROGRAM.replace('https:', '«http:')),
+  platforms('exec/bin', PROGRAM.replace('bin: fn', 'bin: «../fn')),
+  platforms('exec/bin', PROGRAM.replace('bin: fn', 'bin: «/bin/sh')),
+  platforms('exec/bin', PROGRAM.replace('bin: fn', String.raw`bin: «C:\fn`)),
+  platforms('exec/digest-form', PROGRAM.replace(SHA, '«abc')),
+  platforms('exec/duplicate-platform', `${PROGRAM}\n      - «${PROGRAM}`),
+  runtime('starlark/reference', 'starlark: «./fn.star', 'starlark: https://acme.example/v1.2.3/fn.star'),
+  runtime(
+    'starlark/unpinned',
+    'starlark: «https://acme.example/fn.star',
+    `starlark: oci://acme.example/fn@sha256:${SHA}`,
+  ),
+  {
+    ...runtime('starlark/not-in-kep-schema', 'starlark: «https://acme.example/v1.2.3/fn.star'),
+    profile: 'kep',
+  },
+
+  { code: 'link/form', find: 'usage: https://acme', bad: 'usage: «acme' },
+  {
+    code: 'link/scheme',
+    find: 'https://acme.example/set-labels/v1.2.3/README.md',
+    bad: '«javascript:alert(1)',
+  },
+  { code: 'link/scheme', find: 'home: https:', bad: 'home: «ftp:' },
+  { code: 'link/scheme', find: 'publisher: Acme', bad: 'publisher: «"JavaScript:alert(1)"' },
+  { code: 'link/credentials', find: 'home: https://', bad: 'home: «https://me:secret@' },
+  {
+    code: 'link/moving-branch',
+    find: 'usage: https://acme.example/set-labels/v1.2.3/',
+    bad: 'usage: «https://github.com/acme/fn/blob/main/',
+    mended: 'usage: https://github.com/acme/fn/blob/v1.2.3/',
+  },
+  {
+    code: 'license/unknown',
+    find: 'license: Apache-2.0',
+    bad: 'license: «Apache License',
+    mended: 'license: MIT OR BSD-3-Clause',
+  },
+  {
+    code: 'license/unknown',
+    find: 'license: Apache-2.0',
+    bad: 'license: «UNLICENSED',
+    mended: 'license: LicenseRef-Acme',
+  },
+  {
+    code: 'license/not-in-kep-enum',
+    find: 'license: Apache-2.0',
+    bad: 'license: «Apache-2.0',
+    profile: 'kep',
+  },
+
+  { code: 'text/control-character', find: 'publisher: Acme', bad: String.raw`publisher: «"\e[2Jx"` },
+  { code: 'text/control-character', find: FIELD, bad: String.raw`«"a\x07": {type: string}` },
+  { code: 'text/bidi-control', find: 'publisher: Acme', bad: String.raw`publisher: «"\u202egpj"` },
+  { code: 'text/too-long', find: 'publisher: Acme', bad: `publisher: «${'a'.repeat(10_001)}` },
+  { code: 'text/too-long', find: FIELD, bad: `«${'a'.repeat(501)}: {type: string}` },
+
+  field('schema/unknown-type', '{type: «bool}', '{type: boolean}'),
+  field('schema/unknown-type', '{type: «"null"}', '{type: string, nullable: true}'),
+  field('schema/forbidden-keyword', '{«$ref: "#/x"}'),
+  field(
+    'schema/forbidden-keyword',
+    '{type: array, «items: [{type: string}]}',
+    '{type: array, items: {type: string}}',
+  ),
+  field('schema/forbidden-keyword', '{type: array, items: {type: string}, «uniqueItems: true}'),
+  field('schema/unknown-keyword', '{type: object, «requried: [b]}'),
+  field('schema/keyword-value', '{type: string, minLength: «"3"}', '{type: string, minLength: 3}'),
+  field('schema/keyword-value', '{type: object, properties: {b: «string}}'),
+  root('schema/root-type', 'type: «array'),
+  root('schema/root-restriction', 'type: object\n      «nullable: true'),
+  field(
+    'schema/missing-type',
+    '«{description: A field.}',
+    '{description: A field., x-kubernetes-int-or-string: true}',
+  ),
+  {
+    code: 'schema/array-without-items',
+    find: FIELD,
+    bad: '«a: {type: array}',
+    mended: 'a: {type: array, items: {type: string}}',
+  },
+  field(
+    'schema/properties-and-map',
+    '{type: object, properties: {b: {type: string}}, «additionalProperties: false}',
+  ),
+  { code: 'schema/meta-type', find: FIELD, bad: 'kind: {type: «integer}', mended: 'kind: {type: string}' },
+  {
+    code: 'schema/meta-restriction',
+    find: FIELD,
+    bad: 'metadata: {type: object, «required: [name]}',
+    mended: 'metadata: {type: object, properties: {name: {type: string, maxLength: 9}}}',
+  },
+  { code: 'schema/meta-restriction', find: FIELD, bad: 'metadata: {properties: {«labels: {type: object}}}' },
+  field(
+    'schema/junctor-keyword',
+    '{type: string, anyOf: [{«type: string}]}',
+    '{type: string, anyOf: [{minLength: 1}]}',
+  ),
+  field(
+    'schema/junctor-keyword',
+    '{type: string, not: {«default: x}}',
+    '{x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}',
+  ),
+  field(
+    'schema/junctor-undeclared',
+    '{type: object, oneOf: [{properties: {«b: {minLength: 1}}}]}',
+    '{type: object, properties: {b: {type: string}}, oneOf: [{properties: {b: {minLength: 1}}}]}',
+  ),
+  field('schema/extension', '{type: object, «x-kubernetes-preserve-unknown-fields: false}'),
+  field('schema/extension', '{«type: string, x-kubernetes-int-or-string: true}'),
+  field('schema/extension', '{«type: object, x-kubernetes-list-type: set}'),
+  field(
+    'schema/extension',
+    '{type: object, x-kubernetes-map-type: «none}',
+    '{type: object, x-kubernetes-map-type: atomic}',
+  ),
+  field(
+    'schema/list-type',
+    '{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [«k], items: {type: object}}',
+    '{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, required: [k], properties: {k: {type: string}}}}',
+  ),
+  field('schema/pattern', '{type: string, pattern: «"(?=a)"}', '{type: string, pattern: "^a"}'),
+  field('schema/pattern-cost', `{type: string, pattern: «${'a'.repeat(1_001)}}`),
+  field('schema/default', '{type: integer, default: «three}', '{type: integer, default: 3}'),
+  field(
+    'schema/default',
+    '{type: object, properties: {b: {type: array, items: {type: integer}}}, default: {b: [1, «two]}}',
+    '{type: object, properties: {b: {type: array, items: {type: integer}}}, default: {b: [1, 2]}}',
+  ),
+  field(
+    'schema/default',
+    '{type: string, pattern: "^a+$", default: «b}',
+    '{type: string, pattern: "^a+$", default: aa}',
+  ),
+  field(
+    'schema/default',
+    '{type: string, nullable: true, default: «3}',
+    '{type: string, nullable: true, default: "3"}',
+  ),
+  field(
+    'schema/default-required',
+    '{type: object, required: [«b], properties: {b: {type: string, default: c}}}',
+  ),
+  field(
+    'schema/default-unchecked',
+    `{type: array, items: {type: integer}, «default: [${'1,'.repeat(6_000)}1]}`,
+  ),
+  field(
+    'schema/nullable-enum',
+    '{type: string, «nullable: true, enum: [b]}',
+    '{type: string, nullable: true, enum: [b, null]}',
+  ),
+  field('schema/number-for-integer', '{type: «number, format: int32}', '{type: integer, format: int32}'),
+  field('schema/required-undeclared', '{type: object, properties: {b: {type: string}}, required: [«c]}'),
+  field(
+    'schema/empty-range',
+    '{type: string, minLength: «3, maxLength: 2}',
+    '{type: string, minLength: 2, maxLength: 2}',
+  ),
+  field('schema/empty-range', '{type: integer, minimum: «2, maximum: 2, exclusiveMaximum: true}'),
+  { code: 'schema/prototype-name', find: FIELD, bad: '«constructor: {type: string}' },
+  {
+    code: 'schema/open',
+    find: 'openAPIV3Schema:\n      type: object # root\n      properties:',
+    bad: '«openAPIV3Schema:\n      type: object\n      propertiess:',
+  },
+  { code: 'schema/undescribed', find: FIELD, bad: '«a: {type: string}' },
+];
+
+/** Told of what is too large or too many for a case here: entries.test.ts, cap.test.ts, hostile.test.ts. */
+const ELSEWHERE = ['schema/too-large', 'catalog/duplicate-version', 'catalog/kind-case', 'lint/more'];
+
+function draftOf(text: string): Draft {
+  const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), {
+    file: 'fn.yaml',
+    limits: {},
+  });
+  expect(diagnostics).toEqual([]);
+  const document = documents[0]!;
+  return {
+    file: 'fn.yaml',
+    spec: document.value as Draft['spec'],
+    locate: (path, target) => {
+      const range = document.locate(path, target);
+      return { path, ...(range === undefined ? {} : { range }) };
+    },
+  };
+}
+
+function found(text: string, profile: LintProfile = 'registry'): Diagnostic[] {
+  return runRules(RULES, draftOf(text), profile);
+}
+
+const line = ({ code, severity, range, message }: Diagnostic): string =>
+  `${severity} ${code} ${range?.start.line}:${range?.start.column} ${message}`;
+
+describe('lint rules', () => {
+  it('find nothing in a good definition', () => {
+    expect(found(GOOD).map(line)).toEqual([]);
+  });
+
+  it.each(CASES.map((one, index) => [one.code, index, one] as const))(
+    '%s (case %i)',
+    (code, _index, { find, bad, mended, profile = 'registry' }) => {
+      expect(GOOD.split(find)).toHaveLength(2);
+      const marked = GOOD.replace(find, () => bad);
+      const before = marked.slice(0, marked.indexOf('«')).split('\n');
+      const place = { line: before.length, column: before.at(-1)!.length + 1 };
+      const diagnostics = found(marked.replace('«', ''), profile);
+      const told = diagnostics.filter((one) => one.code === code);
+      expect(
+        told.map(({ range }) => range?.start),
+        diagnostics.map(line).join('\n'),
+      ).toEqual([place]);
+      const rule: { severity: string; kep?: string } = LINT_RULES[code];
+      expect(told[0]?.severity).toBe(profile === 'kep' ? (rule.kep ?? rule.severity) : rule.severity);
+
+      const good = mended === undefined ? GOOD : GOOD.replace(find, () => mended);
+      expect(found(good).map(({ code }) => code)).not.toContain(code);
+    },
+  );
+
+  it('each have a case', () => {
+    const tested = new Set<string>([...CASES.map(({ code }) => code), ...ELSEWHERE]);
+    expect(Object.keys(LINT_RULES).filter((code) => !tested.has(code))).toEqual([]);
+  });
+});

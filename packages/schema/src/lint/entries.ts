@@ -1,0 +1,39 @@
+import type { Draft } from '../draft.js';
+import { textField, versionsOf } from './json-access.js';
+import { nameOf } from './names.js';
+import type { Report } from './rule.js';
+import { quote } from './rule.js';
+
+/** What entries of one catalog must not have in common. `at` is the number of the entry that is looked at. */
+export type EntryCheck = (draft: Draft, at: number, report: Report) => void;
+
+/** Remembers the entries of one catalog and tells what each repeats of those before it. */
+export function createEntryCheck(): EntryCheck {
+  const versions = new Map<string, number>();
+  const kinds = new Map<string, { kind: string; entry: number }>();
+  return ({ spec }, at, report) => {
+    const name = nameOf(spec);
+    if (name === undefined) return;
+    const { group, kind } = name;
+    const folded = JSON.stringify([group, kind.toLowerCase()]);
+    const earlier = kinds.get(folded);
+    if (earlier === undefined) kinds.set(folded, { kind, entry: at });
+    else if (earlier.kind !== kind) {
+      const message = `${quote(kind)} and ${quote(earlier.kind)} of entry ${earlier.entry} differ only in upper and lower case`;
+      report('catalog/kind-case', ['names', 'kind'], message, {
+        hint: 'where names are lower case, as in OCI registries, they are one',
+      });
+    }
+    for (const { version, path } of versionsOf(spec)) {
+      const versionName = textField(version, 'name');
+      if (versionName === undefined) continue;
+      const key = JSON.stringify([group, kind, versionName]);
+      const first = versions.get(key);
+      if (first === undefined) versions.set(key, at);
+      else if (first !== at) {
+        const message = `${versionName} of ${quote(`${group}/${kind}`)} stands in entry ${first} already, and the first wins`;
+        report('catalog/duplicate-version', [...path, 'name'], message);
+      }
+    }
+  };
+}

@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../definition.js';
+import type { Diagnostic } from '../diagnostic.js';
+import type { Draft } from '../draft.js';
+import { runRules } from './rule.js';
+import { RULES } from './rules.js';
+
+function found(spec: JsonObject): Diagnostic[] {
+  const draft: Draft = { file: '', spec, locate: (path) => ({ path }) };
+  return runRules(RULES, draft, 'registry');
+}
+const withSchema = (schema: JsonValue): JsonObject => ({
+  versions: [{ schema: { openAPIV3Schema: schema } }],
+});
+const codes = (spec: JsonObject): Set<string> => new Set(found(spec).map(({ code }) => code));
+
+function seconds(work: () => void): number {
+  const start = performance.now();
+  work();
+  return (performance.now() - start) / 1_000;
+}
+
+function nested(depth: number, make: (inner: JsonObject) => JsonObject): JsonObject {
+  let schema: JsonObject = { type: 'string', default: 'x' };
+  for (let level = 0; level < depth; level++) schema = make(schema);
+  return schema;
+}
+
+function properties(count: number, make: (index: number) => JsonObject): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`field${index}`, make(index)]));
+}
+
+describe('hostile definitions', () => {
+  it('patterns that backtrack are matched in linear time', () => {
+    const schema = { type: 'string', pattern: '^(a+)+$', default: `${'a'.repeat(9_000)}!` };
+    expect(
+      seconds(() =>
+        expect(codes(withSchema({ type: 'object', properties: { a: schema } }))).toContain('schema/default'),
+      ),
+    ).toBeLessThan(1);
+  });
+
+  it('many costly patterns are cut short', () => {
+    const schema = {
+      type: 'object',
+      properties: properties(2_000, (index) => ({ type: 'string', pattern: `a{0,999}${index}` })),
+    };
+    expect(seconds(() => expect(codes(withSchema(schema))).toContain('schema/pattern-cost'))).toBeLessThan(2);
+  });
+
+  it('10,000 fields with defaults', () => {
+    const schema = {
+      type: 'object',
+      properties: properties(10_000, (index) => ({
+        type: 'array',
+        items: { type: 'integer' },
+        default: [index],
+      })),
+    };
+    expect(
+      seconds(() => expect(codes(withSchema(schema))).toContain('schema/default-unchecked')),
+    ).toBeLessThan(2);
+  });
+
+  it('more parts than the limit are told and not looked at', () => {
+    const schema = {
+      type: 'object',
+      properties: properties(21_000, () => ({ type: 'string', description: 'x' })),
+    };
+    expect(seconds(() => expect(codes(withSchema(schema))).toContain('schema/too-large'))).toBeLessThan(2);
+    schema.properties = properties(19_000, () => ({ type: 'string', description: 'x' }));
+    expect(codes(withSchema(schema))).not.toContain('schema/too-large');
+  });
+
+  it('depth, with a default at every level', () => {
+    const deep = nested(500, (inner) => ({ type: 'object', properties: { a: inner }, default: { a: {} } }));
+    expect(seconds(() => found(withSchema(deep)))).toBeLessThan(2);
+    const branches = nested(30, (inner) => ({
+      allOf: [inner],
+      anyOf: [{ required: ['a'] }],
+      not: { required: ['b'] },
+    }));
+    expect(seconds(() => found(withSchema(branches)))).toBeLessThan(2);
+  });
+
+  it('thousands of faults are told up to a limit', () => {
+    const schema = { type: 'object', properties: properties(10_000, () => ({ type: 'bool', wrong: 1 })) };
+    expect(found(withSchema(schema)).length).toBeLessThanOrEqual(2_000);
+    expect(codes(withSchema(schema))).toContain('schema/unknown-type');
+  });
+
+  it('names that objects inherit are no fields', () => {
+    const spec = JSON.parse(
+      '{"constructor": {}, "toString": "x", "__proto__": {"group": "a.b"}, "names": {"constructor": {"kind": "A"}}}',
+    ) as JsonObject;
+    const told = found(spec);
+    expect(told.filter(({ code }) => code === 'shape/unknown-field').map(({ path }) => path)).toEqual([
+      'constructor',
+      'toString',
+      '__proto__',
+      'names.constructor',
+    ]);
+    expect(told.filter(({ code }) => code === 'shape/missing-field').map(({ path }) => path)).toContain(
+      'group',
+    );
+    const schema = JSON.parse(
+      '{"type": "object", "required": ["constructor", "valueOf"], "properties": {"__proto__": {"type": "string", "default": 1}, "hasOwnProperty": {"type": "string", "default": 1}}}',
+    ) as JsonObject;
+    expect([...codes(withSchema(schema))]).toEqual(
+      expect.arrayContaining(['schema/prototype-name', 'schema/required-undeclared', 'schema/default']),
+    );
+  });
+
+  it('values of any type anywhere never throw', () => {
+    const odd: JsonValue[] = [
+      null,
+      true,
+      0,
+      '',
+      'x',
+      [],
+      [null],
+      {},
+      { a: null },
+      [[{}]],
+      'javascript:x',
+      '((((',
+      '[',
+      '\u0000',
+    ];
+    const fields = ['group', 'names', 'description', 'publisher', 'versions', 'home', 'tags', 'maintainers'];
+    const versionFields = [
+      'name',
+      'schema',
+      'idempotent',
+      'runtime',
+      'usage',
+      'examples',
+      'license',
+      'maintainers',
+    ];
+    const keywords = [
+      'type',
+      'properties',
+      'items',
+      'required',
+      'enum',
+      'default',
+      'allOf',
+      'not',
+      'pattern',
+      'additionalProperties',
+      'minimum',
+      'x-kubernetes-list-type',
+      'x-kubernetes-list-map-keys',
+      'x-kubernetes-preserve-unknown-fields',
+      '$ref',
+      'nullable',
+      'format',
+    ];
+    for (const value of odd) {
+      for (const field of fields) expect(() => found({ [field]: value })).not.toThrow();
+      for (const field of versionFields)
+        expect(() => found({ versions: [{ [field]: value }] })).not.toThrow();
+      for (const field of ['container', 'exec', 'starlark']) {
+        expect(() => found({ versions: [{ runtime: { [field]: value } }] })).not.toThrow();
+        expect(() =>
+          found({ versions: [{ runtime: { [field]: { platforms: value, image: value } } }] }),
+        ).not.toThrow();
+      }
+      for (const one of keywords) {
+        for (const two of keywords) {
+          const inner = { [one]: value, [two]: 'x', default: { a: 1 }, type: 'object' };
+          expect(() =>
+            found(withSchema({ [one]: value, properties: { a: inner }, items: inner })),
+          ).not.toThrow();
+        }
+      }
+    }
+  });
+
+  it('messages show no character that could rewrite a terminal', () => {
+    const told = found({ group: '\u001b[2J\u202e\ud800', names: { kind: '\u0007\n' }, '\u001b]0;x': 1 });
+    expect(told.length).toBeGreaterThan(3);
+    for (const { message, hint = '' } of told)
+      expect(message + hint).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+  });
+});

@@ -1,0 +1,73 @@
+import type { CatalogKind } from '../catalog.js';
+import type { FunctionDefinition } from '../definition.js';
+import type { Diagnostic } from '../diagnostic.js';
+import { hasErrors } from '../diagnostic.js';
+import { readDialect } from '../dialects.js';
+import type { Draft, LintedDocument, LintResult } from '../draft.js';
+import type { DocumentLimits } from '../limits.js';
+import { DOCUMENT_LIMITS } from '../limits.js';
+import { readYaml } from '../yaml.js';
+import { capped } from './cap.js';
+import { createEntryCheck } from './entries.js';
+import type { LintProfile } from './rule.js';
+import { runRules } from './rule.js';
+import { RULES } from './rules.js';
+
+export interface LintOptions {
+  /** Name of the file for diagnostics. */
+  file: string;
+  /** Default `registry`. */
+  profile?: LintProfile;
+  limits?: Partial<DocumentLimits>;
+}
+
+/**
+ * Reads a file of definitions and catalogs and tells everything that is wrong with it. Never throws for what
+ * a document holds. A definition without errors is among the documents even if others of the file have some;
+ * a catalog is there only whole.
+ */
+export function lint(input: Uint8Array, options: LintOptions): LintResult {
+  const { file, profile = 'registry', limits = {} } = options;
+  const yaml = readYaml(input, { file, limits });
+  const diagnostics = [...yaml.diagnostics];
+  const result: LintedDocument[] = [];
+  for (const document of yaml.documents) {
+    const dialect = readDialect(document, file);
+    diagnostics.push(...dialect.diagnostics);
+    const found = lintDrafts(dialect.drafts, profile);
+    diagnostics.push(...found.flat());
+    if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
+    if (dialect.kind === 'KRMFunctionDefinition') {
+      dialect.drafts.forEach((draft, index) => {
+        if (!hasErrors(found[index]!))
+          result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
+      });
+    } else if (dialect.catalog !== undefined && !found.some(hasErrors)) {
+      result.push(catalogOf(dialect.kind, dialect.catalog, dialect.drafts));
+    }
+  }
+  const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
+  return { diagnostics: capped(diagnostics, maxDiagnostics, file), documents: result };
+}
+
+/** Diagnostics of each draft; drafts of one document are also compared with each other. */
+function lintDrafts(drafts: readonly Draft[], profile: LintProfile): Diagnostic[][] {
+  const checkEntry = createEntryCheck();
+  return drafts.map((draft, index) =>
+    runRules([...RULES, (entry, report) => checkEntry(entry, index, report)], draft, profile),
+  );
+}
+
+/** The shape rule has found nothing, so the draft is what its type says. */
+function definitionOf(draft: Draft): FunctionDefinition {
+  return draft.spec as unknown as FunctionDefinition;
+}
+
+function catalogOf(
+  kind: CatalogKind,
+  { name, labels }: { name: string; labels?: Record<string, string> },
+  drafts: readonly Draft[],
+): LintedDocument {
+  const functions = drafts.map(definitionOf);
+  return { kind, catalog: { name, ...(labels === undefined ? {} : { labels }), functions } };
+}

@@ -1,0 +1,134 @@
+import type { JsonObject } from '../../definition.js';
+import type { Path } from '../../diagnostic.js';
+import type { OpenApiKeyword } from '../../json-schema/open-api.js';
+import {
+  isSet,
+  keyword,
+  propertiesOf,
+  propertyOf,
+  requiredOf,
+  subschema,
+  typeOf,
+} from '../../json-schema/open-api.js';
+import type { Report } from '../rule.js';
+import { quote } from '../rule.js';
+import type { SchemaCheck } from './nodes.js';
+
+const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
+const EMBEDDED = 'x-kubernetes-embedded-resource';
+const INT_OR_STRING = 'x-kubernetes-int-or-string';
+const LIST_TYPE = 'x-kubernetes-list-type';
+const MAP_KEYS = 'x-kubernetes-list-map-keys';
+const MAP_TYPE = 'x-kubernetes-map-type';
+const SCALARS = new Set(['boolean', 'integer', 'number', 'string']);
+
+/** The `x-kubernetes-` keywords: their values, and what they need beside them. */
+export const extensions: SchemaCheck = (nodes, report) => {
+  for (const { schema, path, level } of nodes) {
+    if (level === 'junctor') continue;
+    checkFlags(schema, path, report);
+    checkTypeOf(schema, LIST_TYPE, ['atomic', 'set', 'map'], 'array', path, report);
+    checkTypeOf(schema, MAP_TYPE, ['granular', 'atomic'], 'object', path, report);
+    checkList(schema, path, report);
+  }
+};
+
+function checkFlags(schema: JsonObject, path: Path, report: Report): void {
+  const wrong = (name: string, message: string): void =>
+    report('schema/extension', [...path, name], message, { target: 'key' });
+  if (keyword(schema, PRESERVE) === false) wrong(PRESERVE, `\`${PRESERVE}\` is true or left out`);
+  if (isSet(schema, INT_OR_STRING)) {
+    if (typeOf(schema) !== undefined) wrong('type', `\`type\` has no place beside \`${INT_OR_STRING}\``);
+    for (const name of [PRESERVE, EMBEDDED] as const) {
+      if (isSet(schema, name)) wrong(name, `\`${name}\` has no place beside \`${INT_OR_STRING}\``);
+    }
+  }
+  if (!isSet(schema, EMBEDDED)) return;
+  if (typeOf(schema) !== 'object') wrong('type', `an embedded resource needs \`type: object\``);
+  if (subschema(schema, 'additionalProperties') !== undefined) {
+    wrong('additionalProperties', 'an embedded resource is no map');
+  }
+  if (Object.keys(propertiesOf(schema)).length === 0 && !isSet(schema, PRESERVE)) {
+    wrong('properties', `an embedded resource needs \`properties\` or \`${PRESERVE}: true\``);
+  }
+}
+
+function checkTypeOf(
+  schema: JsonObject,
+  name: OpenApiKeyword,
+  values: readonly string[],
+  type: string,
+  path: Path,
+  report: Report,
+): void {
+  const value = keyword(schema, name);
+  if (typeof value !== 'string') return;
+  if (!values.includes(value)) {
+    const message = `\`${name}\` is ${quote(value)}, and must be one of ${values.join(', ')}`;
+    report('schema/extension', [...path, name], message);
+  }
+  if (typeOf(schema) !== type) {
+    report('schema/extension', [...path, 'type'], `\`${name}\` needs \`type: ${type}\``, { target: 'key' });
+  }
+}
+
+function checkList(schema: JsonObject, path: Path, report: Report): void {
+  const listType = keyword(schema, LIST_TYPE);
+  const keys = keyword(schema, MAP_KEYS) as string[] | undefined;
+  const wrong = (below: Path, message: string): void =>
+    report('schema/list-type', [...path, ...below], message, { target: 'key' });
+  if (keys !== undefined && keys.length > 0 && listType !== 'map') {
+    wrong([LIST_TYPE], `\`${MAP_KEYS}\` needs \`${LIST_TYPE}: map\``);
+  }
+  if (listType !== 'map' && listType !== 'set') return;
+  const items = subschema(schema, 'items');
+  if (items !== undefined && isSet(items, 'nullable')) {
+    wrong(['items', 'nullable'], `the items of a ${listType} cannot be null`);
+  }
+  if (listType === 'set') {
+    if (items !== undefined) checkSetItems(items, wrong);
+    return;
+  }
+  if (keys === undefined || keys.length === 0) {
+    wrong([MAP_KEYS], `a list that is a map needs \`${MAP_KEYS}\``);
+  }
+  if (items === undefined) wrong(['items'], 'a list that is a map needs `items`');
+  else if (typeOf(items) !== 'object') wrong(['items', 'type'], 'the items of a map are objects');
+  else checkMapKeys(keys ?? [], items, wrong);
+}
+
+type Wrong = (below: Path, message: string) => void;
+
+function checkSetItems(items: JsonObject, wrong: Wrong): void {
+  if (typeOf(items) === 'object' && keyword(items, MAP_TYPE) !== 'atomic') {
+    wrong(['items', MAP_TYPE], `objects in a set need \`${MAP_TYPE}: atomic\``);
+  }
+  const inner = keyword(items, LIST_TYPE);
+  if (typeOf(items) === 'array' && inner !== undefined && inner !== 'atomic') {
+    wrong(['items', LIST_TYPE], `lists in a set need \`${LIST_TYPE}: atomic\``);
+  }
+}
+
+function checkMapKeys(keys: readonly string[], items: JsonObject, wrong: Wrong): void {
+  const required = requiredOf(items);
+  const seen = new Set<string>();
+  keys.forEach((key, index) => {
+    const at = [MAP_KEYS, index];
+    if (seen.has(key)) wrong(at, `the map key ${quote(key)} stands twice`);
+    if (seen.has(key)) return;
+    seen.add(key);
+    const property = propertyOf(items, key);
+    if (property === undefined) {
+      wrong(at, `the map key ${quote(key)} is no property of the items`);
+      return;
+    }
+    const below = ['items', 'properties', key];
+    if (!SCALARS.has(typeOf(property) ?? ''))
+      wrong([...below, 'type'], `the map key ${quote(key)} must be a scalar`);
+    if (isSet(property, 'nullable'))
+      wrong([...below, 'nullable'], `the map key ${quote(key)} cannot be null`);
+    if (!required.includes(key) && keyword(property, 'default') === undefined) {
+      wrong([...below, 'default'], `the map key ${quote(key)} must be required or have a default`);
+    }
+  });
+}

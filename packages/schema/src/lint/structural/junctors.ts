@@ -1,0 +1,33 @@
+import { isSet, propertiesOf, propertyOf } from '../../json-schema/open-api.js';
+import { quote } from '../rule.js';
+import type { SchemaCheck } from './nodes.js';
+
+const FORBIDDEN = new Set(['type', 'title', 'description', 'default', 'nullable', 'additionalProperties']);
+
+/** Inside allOf, anyOf, oneOf and not stands only what restricts values that are declared outside. */
+export const junctors: SchemaCheck = (nodes, report) => {
+  for (const { schema, path, level, declared } of nodes) {
+    if (level !== 'junctor') continue;
+    // `anyOf: [{type: integer}, {type: string}]` is how int-or-string is written for other readers.
+    const intOrString = declared !== undefined && isSet(declared, 'x-kubernetes-int-or-string');
+    for (const name of Object.keys(schema)) {
+      if (schema[name] === null || (name === 'nullable' && schema[name] === false)) continue;
+      if (!FORBIDDEN.has(name) && !name.startsWith('x-kubernetes-')) continue;
+      if (intOrString && name === 'type') continue;
+      const message = `\`${name}\` has no place inside allOf, anyOf, oneOf or not`;
+      report('schema/junctor-keyword', [...path, name], message, {
+        hint: 'move it to the field itself, outside',
+        target: 'key',
+      });
+    }
+    if (declared === undefined) continue;
+    for (const name of Object.keys(propertiesOf(schema))) {
+      if (propertyOf(declared, name) !== undefined) continue;
+      const message = `the field ${quote(name)} is named only inside allOf, anyOf, oneOf or not`;
+      report('schema/junctor-undeclared', [...path, 'properties', name], message, {
+        hint: 'declare it with its type in `properties` outside too',
+        target: 'key',
+      });
+    }
+  }
+};

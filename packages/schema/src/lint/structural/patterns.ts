@@ -1,0 +1,33 @@
+import { keyword } from '../../json-schema/open-api.js';
+import { quote } from '../rule.js';
+import type { SchemaCheck } from './nodes.js';
+import { MAX_PATTERN_LENGTH } from './pattern-set.js';
+
+/** Patterns are RE2: what Go can compile, and what can be matched in linear time. */
+export const patterns: SchemaCheck = (nodes, report, set) => {
+  for (const { schema, path } of nodes) {
+    const pattern = keyword(schema, 'pattern');
+    if (typeof pattern !== 'string') continue;
+    const compiled = set.compile(pattern);
+    if ('expression' in compiled) continue;
+    const at = [...path, 'pattern'];
+    if (compiled.refused === 'syntax') {
+      const message = `the pattern ${quote(pattern)} is no RE2 regular expression: ${compiled.reason}`;
+      const perl = /\(\?<?[=!]|\\[1-9]/.test(pattern);
+      report(
+        'schema/pattern',
+        at,
+        message,
+        perl ? { hint: 'RE2 has no look-around and no back-references' } : {},
+      );
+    } else if (compiled.refused === 'length') {
+      const message = `the pattern has ${pattern.length} characters; at most ${MAX_PATTERN_LENGTH}`;
+      report('schema/pattern-cost', at, message);
+    } else {
+      const message =
+        'the patterns of this schema cost too much to compile; this one and those after it are not checked';
+      report('schema/pattern-cost', at, message);
+      return;
+    }
+  }
+};

@@ -1,0 +1,40 @@
+import { objectField, versionsOf } from '../json-access.js';
+import type { Rule } from '../rule.js';
+import { defaults } from './defaults.js';
+import { descriptions } from './descriptions.js';
+import { extensions } from './extensions.js';
+import { junctors } from './junctors.js';
+import { keywords } from './keywords.js';
+import type { SchemaCheck } from './nodes.js';
+import { MAX_SCHEMA_NODES, schemaNodes } from './nodes.js';
+import { PatternSet } from './pattern-set.js';
+import { patterns } from './patterns.js';
+import { structure } from './structure.js';
+import { values } from './values.js';
+
+const CHECKS: readonly SchemaCheck[] = [
+  keywords,
+  structure,
+  junctors,
+  extensions,
+  values,
+  patterns,
+  defaults,
+  descriptions,
+];
+
+/** The openAPIV3Schema of each API version is a structural schema, as in a CustomResourceDefinition. */
+export const structural: Rule = (draft, report) => {
+  for (const { version, path } of versionsOf(draft.spec)) {
+    const root = objectField(objectField(version, 'schema'), 'openAPIV3Schema');
+    if (root === undefined) continue;
+    const at = [...path, 'schema', 'openAPIV3Schema'];
+    const { nodes, complete } = schemaNodes(root, at);
+    if (!complete) {
+      const message = `the schema has more than ${MAX_SCHEMA_NODES} parts; the rest is not checked`;
+      report('schema/too-large', at, message, { target: 'key' });
+    }
+    const set = new PatternSet();
+    for (const check of CHECKS) check(nodes, report, set);
+  }
+};

@@ -1,0 +1,155 @@
+import type { JsonObject } from '../../definition.js';
+import type { Path } from '../../diagnostic.js';
+import {
+  isSet,
+  keyword,
+  OPEN_API_TYPES,
+  propertiesOf,
+  propertyOf,
+  requiredOf,
+  subschema,
+  typeOf,
+} from '../../json-schema/open-api.js';
+import type { Report } from '../rule.js';
+import { quote } from '../rule.js';
+import type { SchemaCheck, SchemaNode } from './nodes.js';
+
+const META_TYPES = { apiVersion: 'string', kind: 'string', metadata: 'object' } as const;
+const META_NAMES = Object.keys(META_TYPES);
+
+/** What makes a schema structural: an object at the root, and a type for every value below it. */
+export const structure: SchemaCheck = (nodes, report) => {
+  for (const node of nodes) {
+    if (node.level === 'junctor') continue;
+    const { schema, path } = node;
+    if (node.level === 'root') checkRoot(schema, path, report);
+    checkType(node, report);
+    checkMap(schema, path, report);
+    if (node.level === 'root' || isSet(schema, 'x-kubernetes-embedded-resource')) {
+      checkMetaTypes(schema, path, report);
+    }
+  }
+};
+
+function checkRoot(schema: JsonObject, path: Path, report: Report): void {
+  const type = typeOf(schema);
+  if (type !== undefined && type !== 'object' && (OPEN_API_TYPES as readonly string[]).includes(type)) {
+    const message = `the root is ${quote(type)}, and a functionConfig is an object`;
+    report('schema/root-type', [...path, 'type'], message, { hint: 'write `object`' });
+  }
+  for (const name of ['additionalProperties', 'nullable'] as const) {
+    const value = keyword(schema, name);
+    if (value === undefined || (name === 'nullable' && value === false)) continue;
+    report('schema/root-restriction', [...path, name], `\`${name}\` has no place at the root`, {
+      hint: 'remove it',
+      target: 'key',
+    });
+  }
+  checkRootMetadata(schema, path, report);
+  checkOpen(schema, path, report);
+}
+
+/** Kubernetes lets a schema say something of a resource's own name only, and nothing else of its metadata. */
+function checkRootMetadata(schema: JsonObject, path: Path, report: Report): void {
+  const metadata = propertyOf(schema, 'metadata');
+  if (metadata === undefined) return;
+  const at = [...path, 'properties', 'metadata'];
+  for (const name of Object.keys(metadata)) {
+    if (metadata[name] === null || name === 'type' || name === 'description' || name === 'properties')
+      continue;
+    const message = `\`metadata\` at the root cannot have \`${name}\`, only the properties name and generateName`;
+    report('schema/meta-restriction', [...at, name], message, { target: 'key' });
+  }
+  for (const name of Object.keys(propertiesOf(metadata))) {
+    if (name === 'name' || name === 'generateName') continue;
+    const message = `\`metadata\` at the root cannot restrict \`${name}\`, only name and generateName`;
+    report('schema/meta-restriction', [...at, 'properties', name], message, { target: 'key' });
+  }
+}
+
+function checkOpen(schema: JsonObject, path: Path, report: Report): void {
+  const fields = Object.keys(propertiesOf(schema)).filter((name) => !META_NAMES.includes(name));
+  const preserves = isSet(schema, 'x-kubernetes-preserve-unknown-fields');
+  const declaresNothing = keyword(schema, 'properties') === undefined;
+  if (fields.length > 0 || !(preserves || declaresNothing)) return;
+  if (keyword(schema, 'additionalProperties') !== undefined) return;
+  report('schema/open', path, 'the schema declares no fields, so it accepts any functionConfig', {
+    hint: 'declare the fields of the functionConfig in `properties`',
+    target: 'key',
+  });
+}
+
+function checkType({ schema, path, level, name }: SchemaNode, report: Report): void {
+  const type = typeOf(schema);
+  const free =
+    isSet(schema, 'x-kubernetes-int-or-string') || isSet(schema, 'x-kubernetes-preserve-unknown-fields');
+  if (type === undefined && !free && !isPresent(schema, 'type')) {
+    const what =
+      level === 'root'
+        ? 'the root'
+        : level === 'items'
+          ? 'what the items are'
+          : `the field ${quote(name ?? '')}`;
+    report('schema/missing-type', [...path, 'type'], `${what} has no type`, {
+      hint: level === 'root' ? 'add `type: object`' : guessType(schema),
+      target: 'key',
+    });
+  }
+  if (type === 'array' && !isPresent(schema, 'items')) {
+    const message = 'the array does not say what its items are';
+    report('schema/array-without-items', path, message, { hint: 'add `items`', target: 'key' });
+  }
+}
+
+function guessType(schema: JsonObject): string {
+  if (isPresent(schema, 'properties') || isPresent(schema, 'additionalProperties'))
+    return 'add `type: object`';
+  if (isPresent(schema, 'items')) return 'add `type: array`';
+  return 'add `type`, or `x-kubernetes-preserve-unknown-fields: true` if any value is meant';
+}
+
+/** Written, whatever its value is: a value of the wrong type has been told already. */
+function isPresent(schema: JsonObject, name: string): boolean {
+  return Object.hasOwn(schema, name) && schema[name] !== null;
+}
+
+function checkMap(schema: JsonObject, path: Path, report: Report): void {
+  const values = keyword(schema, 'additionalProperties');
+  if (values === undefined || values === true) return;
+  const hasProperties = Object.keys(propertiesOf(schema)).length > 0;
+  if (values !== false && !hasProperties) return;
+  const message =
+    values === false
+      ? '`additionalProperties: false` has no place here: objects with `properties` are closed as they are'
+      : '`additionalProperties` beside `properties`: an object is either a map or has named fields';
+  report('schema/properties-and-map', [...path, 'additionalProperties'], message, {
+    hint: hasProperties ? 'remove `additionalProperties`' : 'declare the fields in `properties`',
+    target: 'key',
+  });
+}
+
+function checkMetaTypes(schema: JsonObject, path: Path, report: Report): void {
+  for (const [name, expected] of Object.entries(META_TYPES)) {
+    const declared = propertyOf(schema, name);
+    const type = declared === undefined ? undefined : typeOf(declared);
+    if (type === undefined || type === expected) continue;
+    const message = `\`${name}\` of a resource is always ${quote(expected)}, not ${quote(type)}`;
+    report('schema/meta-type', [...path, 'properties', name, 'type'], message);
+  }
+}
+
+/** Whether a required name can be meant although no property declares it. */
+export function mayBeUndeclared({ schema, level }: SchemaNode, name: string): boolean {
+  const meta = level === 'root' || isSet(schema, 'x-kubernetes-embedded-resource');
+  return (
+    (meta && META_NAMES.includes(name)) ||
+    isSet(schema, 'x-kubernetes-preserve-unknown-fields') ||
+    keyword(schema, 'additionalProperties') === true ||
+    subschema(schema, 'additionalProperties') !== undefined
+  );
+}
+
+/** Names that `required` of a node lists, with where each stands. */
+export function requiredNames({ schema, path }: SchemaNode): { name: string; path: Path }[] {
+  return requiredOf(schema).map((name, index) => ({ name, path: [...path, 'required', index] }));
+}
