@@ -130,7 +130,7 @@ describe.skipIf(!here)(
 
     it("serves a catalog that passes the KEP's schema with its two known faults mended", async () => {
       const response = await fetch(`${registry.url}/catalogs/default/catalog.json?kind=KRMFunctionCatalog`);
-      const catalog = await response.json();
+      const catalog = (await response.json()) as { spec: { krmFunctions: unknown[] } };
       const source = parse(readFileSync(path.join(kep, 'block17-L617-schema.yaml'), 'utf8'));
       const spec = source.definitions.KRMFunctionDefinitionSpec;
       const version = spec.properties.versions.items;

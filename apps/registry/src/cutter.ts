@@ -55,6 +55,7 @@ export class Cutter {
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
     if (this.#reached >= event) return true;
     if (this.#stopping) return false;
+    this.wake();
     return new Promise((resolve) => {
       const waiter = {
         event,
@@ -75,7 +76,6 @@ export class Cutter {
     const event = await this.#parts.store.lastEvent();
     // A pass that has gone by this catalog may have reached the event already.
     this.#reached = Math.min(this.#reached, event - 1);
-    this.wake();
     if (!(await this.waitFor(event))) {
       throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
         hint: 'Ask again later.',

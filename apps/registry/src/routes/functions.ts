@@ -1,8 +1,7 @@
 import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type SearchQuery, shownRelease } from '@krmhub/catalog';
-import { KrmhubError, sha256 } from '@krmhub/schema';
-import { functionConfigSchema } from '@krmhub/schema/json-schema/function-config';
+import { functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';

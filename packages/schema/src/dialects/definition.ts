@@ -10,6 +10,8 @@ import { RuntimeReader } from './runtime.js';
 
 /** Fields of an API version that the KEP's examples write beside `versions`. */
 const VERSION_FIELDS = ['schema', 'idempotent', 'runtime', 'usage', 'examples', 'license', 'configMap'];
+/** Into how many versions a value is moved: each is checked with a copy of it, and no function has more. */
+const MAX_VERSIONS_TO_FILL = 16;
 /** Names of a CustomResourceDefinition that a function has no use for. */
 const IGNORED_NAMES = ['plural', 'singular', 'shortNames', 'listKind', 'categories', 'scope'];
 
@@ -105,7 +107,7 @@ class DefinitionReader {
 
   private moveIntoVersions(spec: JsonObject, versions: JsonValue[], from: string, to: string): void {
     const value = spec[from];
-    if (value === undefined) return;
+    if (value === undefined || versions.length > MAX_VERSIONS_TO_FILL) return;
     const authored = this.origins.authored([from]);
     const taken: number[] = [];
     for (const [index, version] of versions.entries()) {

@@ -83,6 +83,12 @@ describe('hostile definitions', () => {
     expect(seconds(() => found(withSchema(branches)))).toBeLessThan(2);
   });
 
+  it('many API versions, each with defaults inside defaults', () => {
+    const deep = nested(30, (inner) => ({ type: 'object', properties: { a: inner }, default: {} }));
+    const versions = Array.from({ length: 100 }, () => ({ schema: { openAPIV3Schema: deep } }));
+    expect(seconds(() => expect(codes({ versions })).toContain('schema/default-unchecked'))).toBeLessThan(3);
+  });
+
   it('thousands of faults are told up to a limit', () => {
     const schema = { type: 'object', properties: properties(10_000, () => ({ type: 'bool', wrong: 1 })) };
     expect(found(withSchema(schema)).length).toBeLessThanOrEqual(2_000);

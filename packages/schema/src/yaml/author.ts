@@ -139,6 +139,9 @@ class StreamReader {
       if (!(error instanceof TooManyErrors)) throw error;
       this.stopped = true;
     }
+    // Empty as long as the handler above is the one that the library calls.
+    for (const { code, message, pos } of document?.errors ?? [])
+      this.syntaxError(pos[0], pos[1], code, message);
     if (document === undefined || this.syntaxErrors > errorsBefore) return;
     this.syntaxErrors = 0;
 

@@ -2,20 +2,21 @@ import type { ErrorObject } from 'ajv';
 import type { JsonObject, JsonValue } from '../../definition.js';
 import { toJsonSchema } from '../../json-schema/function-config.js';
 import { keyword } from '../../json-schema/open-api.js';
+import { isObject } from '../json-access.js';
 import { loadAjv } from '../libraries.js';
 import { quote } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 import type { PatternSet } from './pattern-set.js';
 import { scalarDefault } from './scalar-default.js';
 
-/** Values of the schemas and defaults that are compiled together; 5,000 take about a tenth of a second. */
-const MAX_VALUES = 5_000;
+/** Of one definition. Compiling a validator for 5,000 values takes a few tenths of a second. */
+export const MAX_DEFAULT_VALUES = 5_000;
 
 /** A default is valid under the schema that it belongs to, with the defaults inside that schema. */
-export const defaults: SchemaCheck = (nodes, report, patterns) => {
+export const defaults: SchemaCheck = (nodes, report, state) => {
+  const { patterns } = state;
   const checked: { node: SchemaNode; value: JsonValue }[] = [];
   const schemas: JsonObject = {};
-  let size = 0;
   for (const node of nodes) {
     const value = keyword(node.schema, 'default');
     if (value === undefined || node.level === 'junctor') continue;
@@ -24,13 +25,16 @@ export const defaults: SchemaCheck = (nodes, report, patterns) => {
       if (scalar !== undefined) report('schema/default', [...node.path, 'default'], `the default ${scalar}`);
       continue;
     }
-    size += countValues(node.schema, MAX_VALUES - size);
-    if (size >= MAX_VALUES) {
+    state.valuesLeft -= countValues(node.schema, state.valuesLeft);
+    if (state.valuesLeft <= 0) {
       const message = 'the schemas that have defaults are too large to check this default and those after it';
       report('schema/default-unchecked', [...node.path, 'default'], message, { target: 'key' });
       break;
     }
-    schemas[String(checked.length)] = toJsonSchema(node.schema, () => true);
+    schemas[String(checked.length)] = touchedBy(
+      value,
+      toJsonSchema(node.schema, () => true),
+    );
     checked.push({ node, value });
   }
   if (checked.length === 0) return;
@@ -105,6 +109,19 @@ function stepsIn(value: JsonValue, steps: readonly string[]): (string | number)[
         : undefined;
     return key;
   });
+}
+
+/** The schema without the properties that the value does not have: they need not be compiled. */
+function touchedBy(value: JsonValue, schema: JsonObject): JsonObject {
+  const { properties } = schema;
+  if (!isObject(properties) || !isObject(value)) return schema;
+  const touched = Object.keys(properties).filter((name) => Object.hasOwn(value, name));
+  return {
+    ...schema,
+    properties: Object.fromEntries(
+      touched.map((name) => [name, touchedBy(value[name]!, properties[name] as JsonObject)]),
+    ),
+  };
 }
 
 /** Values inside a value, counted up to a limit. */

@@ -18,7 +18,14 @@ export interface SchemaNode {
 }
 
 /** Looks at every schema of one openAPIV3Schema, in the order of the document. */
-export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report, patterns: PatternSet) => void;
+export type SchemaCheck = (nodes: readonly SchemaNode[], report: Report, state: CheckState) => void;
+
+/** What the checks of one definition share, so that many API versions cost no more than one large one. */
+export interface CheckState {
+  patterns: PatternSet;
+  /** How many more values of defaults and their schemas may be given to the validator. */
+  valuesLeft: number;
+}
 
 export const MAX_SCHEMA_NODES = 20_000;
 

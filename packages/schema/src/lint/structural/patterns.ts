@@ -4,7 +4,7 @@ import type { SchemaCheck } from './nodes.js';
 import { MAX_PATTERN_LENGTH } from './pattern-set.js';
 
 /** Patterns are RE2: what Go can compile, and what can be matched in linear time. */
-export const patterns: SchemaCheck = (nodes, report, set) => {
+export const patterns: SchemaCheck = (nodes, report, { patterns: set }) => {
   for (const { schema, path } of nodes) {
     const pattern = keyword(schema, 'pattern');
     if (typeof pattern !== 'string') continue;

@@ -1,11 +1,11 @@
 import { objectField, versionsOf } from '../json-access.js';
 import type { Rule } from '../rule.js';
-import { defaults } from './defaults.js';
+import { defaults, MAX_DEFAULT_VALUES } from './defaults.js';
 import { descriptions } from './descriptions.js';
 import { extensions } from './extensions.js';
 import { junctors } from './junctors.js';
 import { keywords } from './keywords.js';
-import type { SchemaCheck } from './nodes.js';
+import type { CheckState, SchemaCheck } from './nodes.js';
 import { MAX_SCHEMA_NODES, schemaNodes } from './nodes.js';
 import { PatternSet } from './pattern-set.js';
 import { patterns } from './patterns.js';
@@ -25,6 +25,7 @@ const CHECKS: readonly SchemaCheck[] = [
 
 /** The openAPIV3Schema of each API version is a structural schema, as in a CustomResourceDefinition. */
 export const structural: Rule = (draft, report) => {
+  const state: CheckState = { patterns: new PatternSet(), valuesLeft: MAX_DEFAULT_VALUES };
   for (const { version, path } of versionsOf(draft.spec)) {
     const root = objectField(objectField(version, 'schema'), 'openAPIV3Schema');
     if (root === undefined) continue;
@@ -34,7 +35,6 @@ export const structural: Rule = (draft, report) => {
       const message = `the schema has more than ${MAX_SCHEMA_NODES} parts; the rest is not checked`;
       report('schema/too-large', at, message, { target: 'key' });
     }
-    const set = new PatternSet();
-    for (const check of CHECKS) check(nodes, report, set);
+    for (const check of CHECKS) check(nodes, report, state);
   }
 };

@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { PublishResult, TokenScope } from '@krmhub/api/model';
+import type { CatalogStore } from '@krmhub/catalog';
+import { pino } from 'pino';
+import { createApp } from './app.js';
+import { Cutter } from './cutter.js';
+import { dataPaths } from './data-folder.js';
+import type { RegistryApp, RegistryParts } from './environment.js';
+import type { Log } from './log.js';
+import { createMetrics } from './metrics.js';
+import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { SnapshotForms } from './snapshot-forms.js';
+import { openBlobFolder } from './store/blob-fs.js';
+import { openSqliteStore } from './store/sqlite.js';
+import { createToken } from './tokens.js';
+
+/** A registry with the real stores in a folder of its own, without a socket; for tests. */
+export interface TestRegistry {
+  app: RegistryApp;
+  parts: RegistryParts;
+  folder: string;
+  /** Every log line. */
+  logged: string[];
+  /** Moves the registry's clock. */
+  advance(milliseconds: number): void;
+  request(pathAndQuery: string, init?: RequestInit): Promise<Response>;
+  token(wanted: {
+    scopes?: TokenScope[];
+    groups?: string[];
+    expiresInDays?: number;
+  }): Promise<{ id: string; secret: string }>;
+  publish(definition: TestDefinition, query?: string): Promise<{ status: number; body: PublishResult }>;
+  /** Until the catalogs hold everything that has happened. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openTestRegistry(
+  options: { wrapStore?: (store: CatalogStore) => CatalogStore; start?: boolean; folder?: string } = {},
+): Promise<TestRegistry> {
+  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
+  const paths = dataPaths(folder);
+  const opened = await openSqliteStore(paths.database);
+  const store = options.wrapStore?.(opened) ?? opened;
+  const blobs = await openBlobFolder(paths.blobs);
+  const logged: string[] = [];
+  const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
+  let offset = 0;
+  const clock = () => new Date(Date.now() + offset);
+  const metrics = createMetrics({
+    countFunctions: async () => (await store.search({ limit: 1 })).total,
+    process: false,
+  });
+  const forms = new SnapshotForms({ store, blobs });
+  const cutter = new Cutter({ store, forms, clock, log, metrics });
+  const parts: RegistryParts = { store, blobs, forms, cutter, clock, log, metrics, config: {} };
+  await ensureDefaultCatalog(parts);
+  const app = createApp(parts);
+  if (options.start !== false) cutter.start();
+  const request = async (pathAndQuery: string, init?: RequestInit) =>
+    app.request(`http://registry.test${pathAndQuery}`, init);
+  const token: TestRegistry['token'] = async ({ scopes, groups, expiresInDays }) => {
+    const { token: record, secret } = await createToken(
+      store,
+      {
+        name: 'tester',
+        scopes: scopes ?? ['publish', 'yank', 'admin'],
+        groups: groups ?? ['*'],
+        ...(expiresInDays === undefined ? {} : { expiresInDays }),
+      },
+      { now: clock(), by: 'test' },
+    );
+    return { id: record.id, secret };
+  };
+  let publisher: string | undefined;
+  return {
+    app,
+    parts,
+    folder,
+    logged,
+    advance: (milliseconds) => {
+      offset += milliseconds;
+    },
+    request,
+    token,
+    async publish(definition, query = '?wait=true') {
+      publisher ??= (await token({})).secret;
+      const response = await request(releasePath(definition) + query, {
+        method: 'PUT',
+        body: definitionText(definition),
+        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${publisher}` },
+      });
+      return { status: response.status, body: (await response.json()) as PublishResult };
+    },
+    async settle() {
+      cutter.wake();
+      await cutter.waitFor(await store.lastEvent());
+    },
+    async close() {
+      await cutter.stop();
+      await store.close();
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export interface TestDefinition {
+  group?: string;
+  kind: string;
+  release: string;
+  /** API versions. */
+  versions?: string[];
+  description?: string;
+  tags?: string[];
+}
+
+export function releasePath({ group = 'example.com', kind, release }: TestDefinition): string {
+  return `/api/v1/functions/${group}/${kind}/releases/${release}`;
+}
+
+/** A definition without errors and warnings. */
+export function definitionText(definition: TestDefinition): string {
+  const { group = 'example.com', kind, release, versions = ['v1'], tags = ['mutator'] } = definition;
+  const version = (name: string) => `  - name: ${name}
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: How ${kind} is configured.
+        properties:
+          labels:
+            type: object
+            description: Labels to set.
+            additionalProperties: {type: string}
+    idempotent: true
+    runtime:
+      container:
+        image: registry.example.com/${kind.toLowerCase()}:v${release}
+        sha256: ${'a'.repeat(64)}
+    usage: https://example.com/${kind}/usage.md
+    examples:
+    - https://example.com/${kind}/example.yaml
+    license: Apache-2.0
+`;
+  return `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+  group: ${group}
+  names:
+    kind: ${kind}
+  description: ${definition.description ?? `${kind} does what its name says.`}
+  publisher: Example Co
+  home: https://example.com/${kind}
+  maintainers: [team@example.com]
+  tags: [${tags.join(', ')}]
+  versions:
+${versions.map(version).join('')}`;
+}
