@@ -5,6 +5,7 @@ import type { Cutter } from './cutter.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { SnapshotForms } from './snapshot-forms.js';
+import type { Turns } from './turns.js';
 
 /** What the routes stand on. */
 export interface RegistryParts {
@@ -12,6 +13,8 @@ export interface RegistryParts {
   blobs: BlobStore;
   forms: SnapshotForms;
   cutter: Cutter;
+  /** One change of a function after the other. */
+  turns: Turns;
   clock: () => Date;
   log: Log;
   metrics: Metrics;

@@ -87,11 +87,11 @@ describe('search', () => {
 
   it('names every parameter that is wrong', async () => {
     const { status, body } = await problem(
-      `/api/v1/functions?tga=x&limit=a&limit=b&runtime=docker&kind=&q=${'x'.repeat(501)}`,
+      `/api/v1/functions?tags=x&limit=a&limit=b&runtime=docker&kind=&q=${'x'.repeat(501)}`,
     );
     expect(status).toBe(400);
     for (const part of [
-      '"tga" is unknown: did you mean "tag"?',
+      '"tags" is unknown: did you mean "tag"?',
       '"limit" is given 2 times',
       '"runtime"',
       '"kind" is empty',

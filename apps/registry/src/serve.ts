@@ -7,6 +7,7 @@ import { createApp } from './app.js';
 import type { Config } from './config.js';
 import { Cutter } from './cutter.js';
 import { prepareDataFolder } from './data-folder.js';
+import { prepareDraining } from './drain-server.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
@@ -15,6 +16,7 @@ import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { ensureAdminToken } from './tokens.js';
+import { Turns } from './turns.js';
 
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
 export { createLog, type Log } from './log.js';
@@ -55,8 +57,9 @@ export async function startRegistry(options: {
     const metrics = createMetrics({ countFunctions, process: true });
     const forms = new SnapshotForms({ store, blobs });
     const cutter = new Cutter({ store, forms, clock, log, metrics });
-    const app = createApp({ store, blobs, forms, cutter, clock, log, metrics, config });
+    const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
     const server = createServer(app.fetch);
+    const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
     const url = urlOf(config.host, server.address() as AddressInfo);
@@ -64,7 +67,7 @@ export async function startRegistry(options: {
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
-      await closeServer(server);
+      await drain(SERVER_LIMITS.shutdownMilliseconds);
       await cutter.stop();
       await store.close();
       log.info('registry stopped');
@@ -109,18 +112,6 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
       cause,
     });
   }
-}
-
-/** Stops accepting, lets requests in flight end, and cuts off what is left after the limit. */
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  // A connection whose request ends during the shutdown would stay open for its next one.
-  const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const limit = setTimeout(() => server.closeAllConnections(), SERVER_LIMITS.shutdownMilliseconds);
-  await closed;
-  clearInterval(sweep);
-  clearTimeout(limit);
 }
 
 function urlOf(host: string, { port }: AddressInfo): string {

@@ -15,6 +15,7 @@ import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { createToken } from './tokens.js';
+import { Turns } from './turns.js';
 
 /** A registry with the real stores in a folder of its own, without a socket; for tests. */
 export interface TestRegistry {
@@ -55,7 +56,17 @@ export async function openTestRegistry(
   });
   const forms = new SnapshotForms({ store, blobs });
   const cutter = new Cutter({ store, forms, clock, log, metrics });
-  const parts: RegistryParts = { store, blobs, forms, cutter, clock, log, metrics, config: {} };
+  const parts: RegistryParts = {
+    store,
+    blobs,
+    forms,
+    cutter,
+    turns: new Turns(),
+    clock,
+    log,
+    metrics,
+    config: {},
+  };
   await ensureDefaultCatalog(parts);
   const app = createApp(parts);
   if (options.start !== false) cutter.start();

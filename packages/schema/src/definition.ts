@@ -87,5 +87,7 @@ export interface JsonObject {
 
 /** The kinds of runtime that any API version of the definition has, in the order of RUNTIME_KINDS. */
 export function runtimeKinds(definition: FunctionDefinition): RuntimeKind[] {
-  return RUNTIME_KINDS.filter((kind) => definition.versions.some((version) => version.runtime[kind] !== undefined));
+  return RUNTIME_KINDS.filter((kind) =>
+    definition.versions.some((version) => version.runtime[kind] !== undefined),
+  );
 }

@@ -67,6 +67,7 @@ describe('refusals', () => {
     ['a: &x [*x]\n', 'yaml/alias 1:8'],
     ['a: 9007199254740993\n', 'yaml/integer-precision 1:4'],
     ['a: -9007199254740993\n', 'yaml/integer-precision 1:4'],
+    ['a: 1e18\n', 'yaml/integer-precision 1:4'],
     ['a: .nan\n', 'yaml/not-finite 1:4'],
     ['a: -.INF\n', 'yaml/not-finite 1:4'],
     ['sha256: 12e45678901\n', 'yaml/not-finite 1:9'],
@@ -217,4 +218,24 @@ it('gives every code a severity, a summary and a mend', () => {
     expect(YAML_CODES[code].summary).toMatch(/\.$/);
     expect(YAML_CODES[code].mend).toMatch(/\.$/);
   }
+});
+
+describe('numbers that a double cannot keep', () => {
+  const cases = ['9007199254740993', '1e18', '123456789012345678901234567890'];
+
+  it.each(cases)('%s is refused by both readers, in YAML and in JSON', (number) => {
+    for (const text of [`{"a": ${number}}`, `a: ${number}\n`]) {
+      for (const read of [readYaml, readMachineYaml]) {
+        const { diagnostics } = read(bytes(text), { file: 'a' });
+        expect([text, diagnostics.map(({ code }) => code)]).toEqual([text, ['yaml/integer-precision']]);
+      }
+    }
+  });
+
+  it.each(['1e21', '3.4e38'])('%s is a floating-point number to both readers', (number) => {
+    for (const text of [`{"a": ${JSON.stringify(Number(number))}}`, `a: ${number}\n`]) {
+      expect(readYaml(bytes(text), { file: 'a' }).documents[0]?.value).toEqual({ a: Number(number) });
+      expect(readMachineYaml(bytes(text), { file: 'a' }).documents[0]).toEqual({ a: Number(number) });
+    }
+  });
 });

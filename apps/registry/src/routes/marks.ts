@@ -19,7 +19,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import { foundRelease } from '../lookup.js';
 import { releaseDetail } from '../presentation.js';
 import { readJsonBody } from '../request-body.js';
-import { busy } from './releases.js';
+import { busy, turnOf } from './releases.js';
 
 const PLANS: Record<MarkAction, (input: MarkInput) => MarkPlan> = {
   yank: planYank,
@@ -34,7 +34,8 @@ export function markRoutes(app: RegistryApp, parts: RegistryParts): void {
       const { name: by } = await authorise(c, parts, 'yank', params.group);
       const fallback = action === 'unyank' ? { reason: 'unyanked' } : undefined;
       const { reason } = await readJsonBody(c, ReasonRequest, fallback);
-      return c.json(releaseDetail(await mark(parts, action, params, reason, by)));
+      const release = await parts.turns.take(turnOf(params), () => mark(parts, action, params, reason, by));
+      return c.json(releaseDetail(release));
     });
   }
 }

@@ -28,7 +28,9 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
     const { name: by } = await authorise(c, parts, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await publish(parts, params, submission, by, query.dryRun);
+    const result = await parts.turns.take(turnOf(params), () =>
+      publish(parts, params, submission, by, query.dryRun),
+    );
     if (query.wait && !query.dryRun) {
       await parts.cutter.waitFor(await store.lastEvent());
       result.catalogs = await snapshotsHolding(parts, result.release, result.release.release);
@@ -146,6 +148,11 @@ async function snapshotsHolding(
     holding.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
   }
   return holding;
+}
+
+/** Functions whose kinds differ only by case are one. */
+export function turnOf({ group, kind }: FunctionName): string {
+  return `${group}/${kind.toLowerCase()}`;
 }
 
 export function busy(group: string, kind: string): KrmhubError {

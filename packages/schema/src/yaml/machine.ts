@@ -4,6 +4,7 @@ import type { Diagnostic } from '../diagnostic.js';
 import type { DocumentLimits } from '../limits.js';
 import { EventChecker } from './events.js';
 import type { Reporter } from './reporter.js';
+import { isInexactInteger } from './scalars.js';
 import type { SourceText } from './source.js';
 import { openText, type ReadOptions } from './text.js';
 
@@ -29,6 +30,8 @@ export function readMachineYaml(
 
 /** Undefined for what is no JSON: it may still be YAML in braces. */
 function readJson(text: string, limits: DocumentLimits, reporter: Reporter): JsonValue[] | undefined {
+  // JSON.parse would round so long an integer without a word; read as YAML it is refused.
+  if (/\d{22}/.test(text)) return undefined;
   let value: JsonValue;
   try {
     value = JSON.parse(text);
@@ -71,7 +74,7 @@ function checkJson(root: JsonValue, limits: DocumentLimits, reporter: Reporter):
 
 function checkNumber(value: number, reporter: Reporter): void {
   if (!Number.isFinite(value)) reporter.report('yaml/not-finite', 'a number is too large');
-  else if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+  else if (isInexactInteger(value)) {
     reporter.report('yaml/integer-precision', `the integer ${value} is too large to be kept exactly`);
   }
 }

@@ -43,15 +43,13 @@ export function checkPlainScalar(source: string): ScalarProblem | undefined {
   if (NOT_FINITE.test(source))
     return { code: 'yaml/not-finite', message: `"${shown}" is not a finite number` };
   if (INTEGER.test(source)) {
+    if (!Number.isSafeInteger(Number(source))) return inexact(shown);
+  } else if (FLOAT.test(source)) {
     const number = Number(source);
-    if (!Number.isSafeInteger(number)) {
-      return {
-        code: 'yaml/integer-precision',
-        message: `the integer ${shown} is too large to be kept exactly`,
-      };
+    if (!Number.isFinite(number)) {
+      return { code: 'yaml/not-finite', message: `"${shown}" is read as a number and is not finite` };
     }
-  } else if (FLOAT.test(source) && !Number.isFinite(Number(source))) {
-    return { code: 'yaml/not-finite', message: `"${shown}" is read as a number and is not finite` };
+    if (isInexactInteger(number)) return inexact(shown);
   }
   if (OCTAL.test(source))
     return legacy(`"${shown}" is the number ${Number(source)} here and text to YAML 1.1 readers`);
@@ -68,6 +66,21 @@ export function isPlainNonString(source: string): boolean {
   return (
     INTEGER.test(source) || FLOAT.test(source) || NOT_FINITE.test(source) || NULL_OR_BOOLEAN.test(source)
   );
+}
+
+/**
+ * Whether JSON writes the number as an integer that a double cannot tell from its neighbours. From 1e21 on
+ * it is written with an exponent, and every reader takes it for the floating-point number that it is.
+ */
+export function isInexactInteger(number: number): boolean {
+  return Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21;
+}
+
+function inexact(shown: string): ScalarProblem {
+  return {
+    code: 'yaml/integer-precision',
+    message: `the integer ${shown} is too large to be kept exactly`,
+  };
 }
 
 function ambiguous(message: string): ScalarProblem {
