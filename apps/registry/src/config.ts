@@ -64,6 +64,7 @@ export const SETTINGS = {
 export type SettingName = keyof typeof SETTINGS;
 export type ConfigOverrides = Partial<Record<SettingName, string>>;
 
+const PREFIX = 'KRMHUB_';
 /** Variables with our prefix that belong to the command line. */
 const CLIENT_VARIABLES = ['KRMHUB_REGISTRY', 'KRMHUB_TOKEN'];
 
@@ -127,11 +128,15 @@ export function readConfig(
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const known: string[] = [...Object.values(SETTINGS).map(({ name }) => name), ...CLIENT_VARIABLES];
   return Object.keys(env)
-    .filter((name) => name.startsWith('KRMHUB_') && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .sort()
     .map((name) => {
-      const meant = suggest(name, known);
-      return `${name}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+      // Without the prefix: every name is near to every other with it.
+      const meant = suggest(
+        name.slice(PREFIX.length),
+        known.map((one) => one.slice(PREFIX.length)),
+      );
+      return `${name}: there is no such setting${meant === undefined ? '' : `; did you mean ${PREFIX}${meant}?`}`;
     });
 }
 

@@ -151,11 +151,11 @@ describe('a running registry', () => {
   });
 
   it('survives bodies that end early, lie and come in tiny pieces', async () => {
-    await raw(putHead('Content-Length: 5000') + 'spec:', { more: async (socket) => void socket.end() });
+    await raw(`${putHead('Content-Length: 5000')}spec:`, { more: async (socket) => void socket.end() });
     const text = definitionText(set);
     const lying = await raw(putHead(`Content-Length: ${text.length - 20}`) + text);
     expect(lying.received).not.toContain('HTTP/1.1 201');
-    const both = await raw(putHead('Content-Length: 5', 'Transfer-Encoding: chunked') + '0\r\n\r\n');
+    const both = await raw(`${putHead('Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`);
     expect(both.status).toBe(400);
     const pieces = [...text].map((character) => `1\r\n${character}\r\n`).join('');
     const tiny = await raw(`${putHead('Transfer-Encoding: chunked')}${pieces}0\r\n\r\n`, { quiet: 5_000 });

@@ -35,6 +35,8 @@ export interface TestRegistry {
   publish(definition: TestDefinition, query?: string): Promise<{ status: number; body: PublishResult }>;
   /** Until the catalogs hold everything that has happened. */
   settle(): Promise<void>;
+  /** Ends this registry and opens another on its folder. */
+  reopen(): Promise<TestRegistry>;
   close(): Promise<void>;
 }
 
@@ -109,10 +111,15 @@ export async function openTestRegistry(
       cutter.wake();
       await cutter.waitFor(await store.lastEvent());
     },
+    async reopen() {
+      await cutter.stop();
+      await store.close();
+      return openTestRegistry({ folder });
+    },
     async close() {
       await cutter.stop();
       await store.close();
-      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { ApplyResult, CatalogDetail, CatalogList, CatalogSnapshotReference, SnapshotList } from './model.js';
+import { ApplyResult, CatalogDetail, CatalogList, SnapshotList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, failures, json, notModified, text } from './route-answers.js';
@@ -94,7 +94,7 @@ export const CATALOG_ROUTES = {
     ...bearer,
     request: { params: catalogParameters },
     responses: {
-      200: json('The newest snapshot', CatalogSnapshotReference),
+      200: json('The catalog with its newest snapshot', CatalogDetail),
       ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),

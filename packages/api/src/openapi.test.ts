@@ -43,7 +43,10 @@ describe('openApiDocument', () => {
       }
     }
     const search = document.paths[PATHS.functions]?.get?.parameters ?? [];
-    expect(search.find(({ name }) => name === 'limit')?.schema).toMatchObject({ type: 'integer', maximum: 100 });
+    expect(search.find(({ name }) => name === 'limit')?.schema).toMatchObject({
+      type: 'integer',
+      maximum: 100,
+    });
     expect(search.find(({ name }) => name === 'tag')?.schema).toMatchObject({ type: 'array' });
   });
 

@@ -83,12 +83,12 @@ const filterValue = z
   .min(1, 'is empty')
   .max(REQUEST_LIMITS.maxFilterLength, `is longer than ${REQUEST_LIMITS.maxFilterLength} characters`);
 
-function filter(description: string) {
+function filter(description: string, repeated: 'any' | 'all' = 'any') {
   return z
     .array(filterValue)
     .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
     .optional()
-    .openapi({ description: `${description}. Repeated: any of them` });
+    .openapi({ description: `${description}. Repeated: ${repeated} of them` });
 }
 
 export const SearchParameters = z.object({
@@ -97,7 +97,7 @@ export const SearchParameters = z.object({
     .max(REQUEST_LIMITS.maxQueryLength, `is longer than ${REQUEST_LIMITS.maxQueryLength} characters`)
     .optional()
     .openapi({ description: 'Words; each may be the beginning of one' }),
-  tag: filter('Tag'),
+  tag: filter('Tag', 'all'),
   kind: filter('Kind of the functionConfig'),
   group: filter('Group'),
   publisher: filter('Publisher'),

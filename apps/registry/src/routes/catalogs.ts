@@ -55,9 +55,7 @@ export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
     await authorise(c, parts, 'admin');
     await foundCatalog(store, name);
     await cutter.cutNow(name);
-    const { newest } = await foundCatalog(store, name);
-    if (newest === undefined) throw new KrmhubError('unavailable', `The catalog ${name} is not cut yet`);
-    return c.json({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
+    return c.json(catalogDetail(await foundCatalog(store, name)));
   });
 }
 

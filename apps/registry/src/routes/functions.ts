@@ -16,7 +16,7 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
     if (cursor !== undefined) wanted.cursor = cursor;
     for (const name of Object.keys(filters) as (keyof typeof filters)[]) {
       const values = filters[name];
-      if (values !== undefined) wanted[name] = values;
+      if (values !== undefined) wanted[name] = [...new Set(values)];
     }
     const page = await store.search(wanted);
     const result: SearchResult = { ...page, items: page.items.map(searchItem) };

@@ -13,7 +13,10 @@ export function eventRows({ client, db, read }: Connection): EventRows {
     .orderBy(asc(events.sequence))
     .limit(sql.placeholder('limit'))
     .prepare();
-  const last = db.select({ sequence: max(events.sequence) }).from(events).prepare();
+  const last = db
+    .select({ sequence: max(events.sequence) })
+    .from(events)
+    .prepare();
   const changed = client.prepare<[number, number], { group: string; kind: string }>(
     `SELECT DISTINCT group_name AS "group", kind FROM event
      WHERE sequence > ? AND sequence <= ? AND type LIKE 'release.%' ORDER BY group_name, kind`,

@@ -1,5 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogStore, FunctionChange, FunctionRecord, ReleaseRecord, ReleaseSummary } from '@krmhub/catalog';
+import type {
+  CatalogStore,
+  FunctionChange,
+  FunctionRecord,
+  ReleaseRecord,
+  ReleaseSummary,
+} from '@krmhub/catalog';
 import { RevisionConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
@@ -194,7 +200,15 @@ function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubEr
 type SummaryRow = Omit<typeof releases.$inferSelect, 'definition'>;
 
 function summary(row: SummaryRow): ReleaseSummary {
-  const { id: _id, functionId: _functionId, mediaType: _mediaType, readme: _readme, yanked, deprecated, ...rest } = row;
+  const {
+    id: _id,
+    functionId: _functionId,
+    mediaType: _mediaType,
+    readme: _readme,
+    yanked,
+    deprecated,
+    ...rest
+  } = row;
   return { ...rest, ...(yanked && { yanked }), ...(deprecated && { deprecated }) };
 }
 

@@ -1,0 +1,27 @@
+import type { CatalogStore } from '@krmhub/catalog';
+import { catalogRows } from './sqlite/catalogs.js';
+import { openConnection } from './sqlite/connection.js';
+import { eventRows } from './sqlite/events.js';
+import { formRows } from './sqlite/forms.js';
+import { functionRows } from './sqlite/functions.js';
+import { searchRows } from './sqlite/search.js';
+import { tokenRows } from './sqlite/tokens.js';
+
+/**
+ * Opens the database in a file, or `:memory:` for as long as the store is open, and brings its tables up to date.
+ * The file's folder is there already. Rejects with `unavailable` where another process serves the file, where
+ * it cannot be read or written, and where a newer program has migrated it; `storage-full` where the disk is full.
+ */
+export async function openSqliteStore(file: string): Promise<CatalogStore> {
+  const connection = openConnection(file);
+  return {
+    ...functionRows(connection),
+    ...searchRows(connection),
+    ...eventRows(connection),
+    ...catalogRows(connection),
+    ...formRows(connection),
+    ...tokenRows(connection),
+    check: () => connection.check(),
+    close: async () => connection.close(),
+  };
+}

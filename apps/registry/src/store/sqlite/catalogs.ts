@@ -1,0 +1,145 @@
+import type { CatalogFunction, CatalogRecord, CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { and, asc, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
+import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
+import { applyRecipe } from './apply-recipe.js';
+import { commitCut } from './commit-cut.js';
+import type { Connection } from './connection.js';
+import { IN_NEWEST_SNAPSHOT } from './search-rows.js';
+
+export type CatalogRows = Pick<
+  CatalogStore,
+  | 'catalogs'
+  | 'catalog'
+  | 'catalogsHolding'
+  | 'applyRecipe'
+  | 'catalogFunctions'
+  | 'commitCut'
+  | 'snapshots'
+  | 'snapshot'
+  | 'snapshotFunctions'
+  | 'entries'
+>;
+
+const name = sql.placeholder('name');
+
+export function catalogRows(connection: Connection): CatalogRows {
+  const { client, db, read } = connection;
+  const all = db.select().from(catalogs).orderBy(asc(catalogs.name)).prepare();
+  const one = db.select().from(catalogs).where(eq(catalogs.name, name)).prepare();
+  const newestSnapshots = db
+    .select()
+    .from(snapshots)
+    .where(eq(snapshots.catalog, name))
+    .orderBy(desc(snapshots.serial))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const bySerial = db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
+    .prepare();
+  // A catalog may come back to earlier bytes: the newest such snapshot answers.
+  const byDigest = db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
+    .orderBy(desc(snapshots.serial))
+    .limit(1)
+    .prepare();
+  const newestPlaces = db
+    .select()
+    .from(catalogFunctions)
+    .where(and(eq(catalogFunctions.catalog, name), isNull(catalogFunctions.toSerial)))
+    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
+    .prepare();
+  const newestPlace = db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        eq(catalogFunctions.group, sql.placeholder('group')),
+        eq(catalogFunctions.kind, sql.placeholder('kind')),
+        isNull(catalogFunctions.toSerial),
+      ),
+    )
+    .prepare();
+  const placesAt = db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
+        or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
+      ),
+    )
+    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
+    .prepare();
+  const holding = client
+    .prepare<[string, string], string>(
+      `SELECT catalog FROM catalog_function AS place
+       WHERE group_name = ? AND kind = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT} ORDER BY catalog`,
+    )
+    .pluck();
+  const entry = db
+    .select()
+    .from(entries)
+    .where(eq(entries.digest, sql.placeholder('digest')))
+    .prepare();
+
+  const record = ({ appliedEvent: _, ...row }: typeof catalogs.$inferSelect): CatalogRecord => {
+    const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
+    return { ...row, ...(newest && { newest: snapshot(newest) }) };
+  };
+
+  return {
+    catalogs: () => read(() => all.all().map(record)),
+    catalog: (wanted) =>
+      read(() => {
+        const row = one.get({ name: wanted });
+        return row && record(row);
+      }),
+    catalogsHolding: (group, kind) => read(() => holding.all(group, kind)),
+    applyRecipe: applyRecipe(connection),
+    catalogFunctions: (wanted, names) =>
+      read(() => {
+        if (names === undefined) return newestPlaces.all({ name: wanted }).map(place);
+        return names.flatMap(({ group, kind }) => newestPlace.all({ name: wanted, group, kind }).map(place));
+      }),
+    commitCut: commitCut(connection),
+    snapshots: (wanted, limit) =>
+      read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),
+    snapshot: (wanted, reference) =>
+      read(() => {
+        const row =
+          typeof reference === 'number'
+            ? bySerial.get({ name: wanted, serial: reference })
+            : byDigest.get({ name: wanted, digest: reference });
+        return row && snapshot(row);
+      }),
+    snapshotFunctions: (wanted, serial) => read(() => placesAt.all({ name: wanted, serial }).map(place)),
+    entries: (digests) =>
+      read(
+        () =>
+          new Map(
+            digests.map((digest) => {
+              const found = entry.get({ digest });
+              if (found === undefined)
+                throw new KrmhubError('internal', `The rendered entry ${digest} is missing.`);
+              return [digest, found];
+            }),
+          ),
+      ),
+  };
+}
+
+function snapshot({ digest: _, labels, ...row }: typeof snapshots.$inferSelect): SnapshotRecord {
+  return { ...row, ...(labels !== null && { labels }) };
+}
+
+function place(row: typeof catalogFunctions.$inferSelect): CatalogFunction {
+  const { group, kind, entry, selection } = row;
+  return { group, kind, ...selection, ...(entry !== null && { entry }) };
+}

@@ -1,0 +1,119 @@
+import { type CatalogCut, type CatalogFunction, type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
+import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
+import type { Connection } from './connection.js';
+import { eventAppender } from './events.js';
+
+export function commitCut(connection: Connection): CatalogStore['commitCut'] {
+  const { db, write } = connection;
+  const appendEvent = eventAppender(connection);
+  const storePlace = placeWriter(connection);
+  const syncFacet = facetWriter(connection);
+  const addEntry = db
+    .insert(entries)
+    .values({
+      digest: sql.placeholder('digest'),
+      yaml: sql.placeholder('yaml'),
+      json: sql.placeholder('json'),
+    })
+    .onConflictDoNothing()
+    .prepare();
+
+  return (cut) =>
+    write(() => {
+      const next = nextSerial(connection, cut);
+      for (const { digest, yaml, json } of cut.entries) addEntry.run({ digest, yaml, json });
+      for (const changed of cut.changed) storePlace(cut.catalog, next, changed);
+      if (cut.snapshot !== undefined) {
+        db.insert(snapshots)
+          .values({ ...cut.snapshot, catalog: cut.catalog, digest: cut.snapshot.digests['catalog.yaml'] })
+          .run();
+        syncFacet({ catalog: cut.catalog, serial: next });
+      }
+      if (cut.event !== undefined) appendEvent(cut.event);
+      db.update(catalogs).set({ throughEvent: cut.throughEvent }).where(eq(catalogs.name, cut.catalog)).run();
+    });
+}
+
+/** The serial that the cut's changes hold from. Throws where the catalog is not what the cut was planned on. */
+function nextSerial({ db }: Connection, cut: CatalogCut): number {
+  const current = db.select().from(catalogs).where(eq(catalogs.name, cut.catalog)).get();
+  if (current === undefined) throw new KrmhubError('not-found', `There is no catalog ${cut.catalog}.`);
+  if (current.throughEvent !== cut.expectedThroughEvent) {
+    throw new RevisionConflict(
+      `Catalog ${cut.catalog} is cut through event ${current.throughEvent}, not ${cut.expectedThroughEvent}`,
+    );
+  }
+  // Two recipes one after the other both leave the catalog at event 0.
+  if (cut.throughEvent < current.appliedEvent) {
+    throw new RevisionConflict(
+      `Catalog ${cut.catalog} got its recipe with event ${current.appliedEvent}, after ${cut.throughEvent}`,
+    );
+  }
+  const newest = db
+    .select({ serial: snapshots.serial, digest: snapshots.digest })
+    .from(snapshots)
+    .where(eq(snapshots.catalog, cut.catalog))
+    .orderBy(desc(snapshots.serial))
+    .limit(1)
+    .get();
+  const next = (newest?.serial ?? 0) + 1;
+  const { snapshot } = cut;
+  if (snapshot && (snapshot.serial !== next || snapshot.previous !== (newest?.digest ?? null))) {
+    throw new RevisionConflict(
+      `Snapshot ${snapshot.serial} does not follow the newest of catalog ${cut.catalog}`,
+    );
+  }
+  return next;
+}
+
+function placeWriter({ db }: Connection) {
+  const group = sql.placeholder('group');
+  const kind = sql.placeholder('kind');
+  const isOpen = and(
+    eq(catalogFunctions.catalog, sql.placeholder('catalog')),
+    eq(catalogFunctions.group, group),
+    eq(catalogFunctions.kind, kind),
+    isNull(catalogFunctions.toSerial),
+  );
+  const open = db
+    .select({ fromSerial: catalogFunctions.fromSerial })
+    .from(catalogFunctions)
+    .where(isOpen)
+    .prepare();
+  const close = db
+    .update(catalogFunctions)
+    .set({ toSerial: sql`${sql.placeholder('next')}` })
+    .where(isOpen)
+    .prepare();
+  // What waits for the next snapshot already is replaced.
+  const forget = db.delete(catalogFunctions).where(isOpen).prepare();
+
+  return (catalog: string, next: number, { group, kind, entry, ...selection }: CatalogFunction): void => {
+    const current = open.get({ catalog, group, kind });
+    if (current?.fromSerial === next) forget.run({ catalog, group, kind });
+    else if (current !== undefined) close.run({ catalog, group, kind, next });
+    db.insert(catalogFunctions)
+      .values({ catalog, group, kind, fromSerial: next, entry: entry ?? null, selection })
+      .run();
+  };
+}
+
+/** Makes the search facet `catalog` say what the newest snapshot holds. */
+function facetWriter({ client }: Connection) {
+  const changed = `FROM catalog_function AS place JOIN function AS f
+    ON f.group_name = place.group_name AND f.kind = place.kind
+    WHERE place.catalog = :catalog AND place.from_serial = :serial`;
+  const forget = client.prepare<{ catalog: string; serial: number }>(
+    `DELETE FROM function_facet WHERE facet = 'catalog' AND value = :catalog AND function_id IN (SELECT f.id ${changed})`,
+  );
+  const add = client.prepare<{ catalog: string; serial: number }>(
+    `INSERT INTO function_facet (facet, value, function_id)
+     SELECT 'catalog', :catalog, f.id ${changed} AND place.entry IS NOT NULL`,
+  );
+  return (at: { catalog: string; serial: number }): void => {
+    forget.run(at);
+    add.run(at);
+  };
+}

@@ -1,0 +1,46 @@
+import type { SearchQuery } from '@krmhub/catalog';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+
+/** The values by which a page's last item is ordered. */
+export type Position = (string | number)[];
+
+const MAX_CURSOR_LENGTH = 4_096;
+
+/** A position, bound to its query: in the results of another one it would mean nothing. */
+export function writeCursor(query: SearchQuery, position: Position): string {
+  return Buffer.from(JSON.stringify([fingerprint(query), ...position])).toString('base64url');
+}
+
+/** `types` are those of the position's values. Throws `invalid-request` for what is no cursor of this query. */
+export function readCursor(
+  query: SearchQuery,
+  cursor: string,
+  types: readonly ('string' | 'number')[],
+): Position {
+  const [of, ...position] = parse(cursor);
+  const fits = position.length === types.length && position.every((value, at) => typeof value === types[at]);
+  if (!fits || of !== fingerprint(query)) {
+    throw new KrmhubError('invalid-request', 'The cursor does not belong to this search.', {
+      hint: 'Give a cursor as the page before gave it, with the same text and filters, or leave it out.',
+    });
+  }
+  return position as Position;
+}
+
+function parse(cursor: string): unknown[] {
+  if (cursor.length > MAX_CURSOR_LENGTH) return [];
+  try {
+    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
+
+function fingerprint({ limit: _limit, cursor: _cursor, text = '', ...filters }: SearchQuery): string {
+  const given = Object.entries(filters)
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => [name, [...values].sort()] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return sha256(JSON.stringify([text.trim(), given])).slice('sha256:'.length, 'sha256:'.length + 16);
+}
