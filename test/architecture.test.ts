@@ -30,6 +30,8 @@ const rooms: Record<string, Room> = {
 
 /** The one edge between apps: `krmhub serve` runs the registry. */
 const registryImporters = ['apps/cli/src/commands/serve.ts'];
+/** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */
+const testSupport = ['apps/cli/src/testing.ts'];
 /** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that touch the process: its arguments, environment, streams, signals and exit code. */
@@ -54,7 +56,7 @@ function sourceFiles(): SourceFile[] {
       .map((name) => {
         const file = path.posix.join(room, 'src', name.split(path.sep).join('/'));
         const text = readFileSync(path.join(root, file), 'utf8');
-        return { file, room, text, imports: importsOf(text), test: /\.test\.tsx?$/.test(file) };
+        return { file, room, text, imports: importsOf(text), test: /\.test\.tsx?$/.test(file) || testSupport.includes(file) };
       }),
   );
 }

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { homedir, platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from './io.js';
@@ -57,7 +57,7 @@ async function readCredentials(io: Io): Promise<Credentials> {
   let text: string;
   try {
     const status = await stat(file);
-    if (process.platform !== 'win32' && (status.mode & 0o077) !== 0) {
+    if (platform() !== 'win32' && (status.mode & 0o077) !== 0) {
       throw new KrmhubError('unavailable', `${file} can be read by others`, { hint: `Run: chmod 600 ${file}` });
     }
     text = await readFile(file, 'utf8');

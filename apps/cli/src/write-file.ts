@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { diskError } from './source-files.js';
@@ -22,7 +24,7 @@ export async function writeFileAtomically(
 ): Promise<'written' | 'unchanged'> {
   const wanted = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
   const folder = path.dirname(file);
-  const temporary = path.join(folder, `.${path.basename(file)}.${process.pid}.${Date.now().toString(36)}`);
+  const temporary = path.join(folder, `.${path.basename(file)}.${randomUUID()}`);
   try {
     const present = await readFile(file).catch((error: unknown) => {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
@@ -60,7 +62,7 @@ function existsError(file: string): KrmhubError {
 
 async function syncFolder(folder: string): Promise<void> {
   // Windows cannot open folders.
-  if (process.platform === 'win32') return;
+  if (platform() === 'win32') return;
   const handle = await open(folder, 'r');
   try {
     await handle.sync();

@@ -5,7 +5,13 @@ import { KrmhubError } from '@krmhub/schema';
 /** What is where in the data folder. Nothing else is kept anywhere. */
 export interface DataPaths {
   database: string;
+  /** Definitions and READMEs as they were published. */
   blobs: string;
+  /**
+   * Forms of snapshots, which can be made again and are deleted when a snapshot grows old. They stand apart, so
+   * that deleting one never takes a published file of the same bytes with it.
+   */
+  forms: string;
   adminToken: string;
 }
 
@@ -13,6 +19,7 @@ export function dataPaths(folder: string): DataPaths {
   return {
     database: path.join(folder, 'registry.db'),
     blobs: path.join(folder, 'blobs'),
+    forms: path.join(folder, 'forms'),
     adminToken: path.join(folder, 'admin.token'),
   };
 }

@@ -55,7 +55,7 @@ export async function startRegistry(options: {
     await ensureDefaultCatalog({ store, clock });
     const countFunctions = async () => (await store.search({ limit: 1 })).total;
     const metrics = createMetrics({ countFunctions, process: true });
-    const forms = new SnapshotForms({ store, blobs });
+    const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const cutter = new Cutter({ store, forms, clock, log, metrics });
     const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
     const server = createServer(app.fetch);

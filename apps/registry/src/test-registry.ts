@@ -56,7 +56,7 @@ export async function openTestRegistry(
     countFunctions: async () => (await store.search({ limit: 1 })).total,
     process: false,
   });
-  const forms = new SnapshotForms({ store, blobs });
+  const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
   const cutter = new Cutter({ store, forms, clock, log, metrics });
   const parts: RegistryParts = {
     store,

@@ -11,7 +11,7 @@ export type Shape =
   | readonly [Shape]
   | { readonly [name: string]: Shape };
 
-/** The shape of a type; a name that ends in `?` may be absent. */
+/** The shape of a type; a name that ends in `?` may be absent, one that ends in `|null` may be null. */
 export type ShapeOf<T> = [T] extends [string]
   ? 'string'
   : [T] extends [number]
@@ -23,9 +23,11 @@ export type ShapeOf<T> = [T] extends [string]
         : string extends keyof T
           ? 'object'
           : {
-              readonly [Name in keyof T & string as undefined extends T[Name] ? `${Name}?` : Name]: ShapeOf<
-                NonNullable<T[Name]>
-              >;
+              readonly [Name in keyof T & string as undefined extends T[Name]
+                ? `${Name}?`
+                : null extends T[Name]
+                  ? `${Name}|null`
+                  : Name]: ShapeOf<NonNullable<T[Name]>>;
             };
 
 /** The path of the first place where a value is not of the shape; undefined where it is. */
@@ -44,14 +46,18 @@ export function mismatch(value: unknown, shape: Shape, path = ''): string | unde
   }
   if (!isObject(value)) return at(path);
   for (const [key, inner] of Object.entries(shape)) {
-    const optional = key.endsWith('?');
-    const name = optional ? key.slice(0, -1) : key;
+    const [name, mark] = splitMark(key);
     const present = Object.hasOwn(value, name) && value[name] !== undefined;
-    if (!present && optional) continue;
+    if (mark === '?' ? !present : mark === '|null' && present && value[name] === null) continue;
     const found = mismatch(present ? value[name] : undefined, inner, path === '' ? name : `${path}.${name}`);
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function splitMark(key: string): [name: string, mark: '' | '?' | '|null'] {
+  for (const mark of ['?', '|null'] as const) if (key.endsWith(mark)) return [key.slice(0, -mark.length), mark];
+  return [key, ''];
 }
 
 function isList(shape: Shape): shape is readonly [Shape] {

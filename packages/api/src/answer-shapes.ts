@@ -191,9 +191,18 @@ export const TOKEN: ShapeOf<model.Token> = {
 export const TOKEN_LIST: ShapeOf<model.TokenList> = { tokens: [TOKEN] };
 export const CREATED_TOKEN: ShapeOf<model.CreatedToken> = { ...TOKEN, token: 'string' };
 
-export const SNAPSHOT: ShapeOf<Omit<Snapshot, 'previous' | 'apiVersion' | 'kind' | 'digests'>> = {
+export const SNAPSHOT: ShapeOf<Snapshot> = {
+  apiVersion: 'string',
+  kind: 'string',
   catalog: 'string',
   serial: 'number',
+  'previous|null': 'string',
+  digests: {
+    'catalog.yaml': 'string',
+    'catalog.json': 'string',
+    'krmfunctioncatalog.yaml': 'string',
+    'krmfunctioncatalog.json': 'string',
+  },
   entries: [
     {
       group: 'string',
@@ -204,7 +213,9 @@ export const SNAPSHOT: ShapeOf<Omit<Snapshot, 'previous' | 'apiVersion' | 'kind'
 };
 
 const PLACE = { group: 'string', kind: 'string', release: 'string', source: 'string' } as const;
-export const SNAPSHOT_REPORT: ShapeOf<Omit<SnapshotReport, 'apiVersion' | 'kind'>> = {
+export const SNAPSHOT_REPORT: ShapeOf<SnapshotReport> = {
+  apiVersion: 'string',
+  kind: 'string',
   catalog: 'string',
   serial: 'number',
   shadowed: [{ ...PLACE, version: 'string', by: { source: 'string', release: 'string' } }],

@@ -114,7 +114,9 @@ export function searchRows({ client, read }: Connection): Pick<CatalogStore, 'se
     const parameters = { ...textParameters(text), ...filterParameters(query) };
     const facets = facetsOf(parameters, text);
     const everything = text === undefined && !FACETS.some((facet) => facet in parameters);
-    const from = everything ? 'function AS f' : 'temp.found AS found CROSS JOIN function AS f ON f.id = found.id';
+    const from = everything
+      ? 'function AS f'
+      : 'temp.found AS found CROSS JOIN function AS f ON f.id = found.id';
     const total = prepare(
       `SELECT count(*) AS total FROM ${everything ? 'function' : 'temp.found'}`,
     ).get() as {
@@ -148,7 +150,9 @@ function facetSql(facet: Facet, everything: boolean): string {
   const column = COLUMNS[facet];
   const ending = `GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${MAX_FACET_VALUES}`;
   if (column !== undefined) {
-    const from = everything ? 'function AS f' : 'temp.found AS found CROSS JOIN function AS f ON f.id = found.id';
+    const from = everything
+      ? 'function AS f'
+      : 'temp.found AS found CROSS JOIN function AS f ON f.id = found.id';
     return `SELECT f.${column} AS value, count(*) AS count FROM ${from} ${ending}`;
   }
   if (everything) {

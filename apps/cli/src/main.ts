@@ -1,0 +1,38 @@
+import { constants } from 'node:os';
+import type { Io } from './io.js';
+import { runProgram } from './program.js';
+
+/** The only file of the command line that touches the process. */
+
+// A reader that has enough, such as `head`, closes the pipe: that is no error.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const;
+
+const io: Io = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+  exitCode: 0,
+  now: () => new Date(),
+  // While nobody waits for it, a signal ends the program at once, as it does any other.
+  untilStopped: () =>
+    new Promise((resolve) => {
+      for (const signal of signals) {
+        process.once(signal, () => {
+          // A second one does not wait.
+          for (const other of signals) process.once(other, () => process.exit(128 + constants.signals[other]));
+          resolve();
+        });
+      }
+    }),
+};
+
+await runProgram(process.argv.slice(2), io);
+process.exitCode = io.exitCode;

@@ -1,0 +1,190 @@
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { getTableColumns, getTableName, is } from 'drizzle-orm';
+import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as schema from '../schema/sqlite.js';
+import { openSqliteStore } from '../sqlite.js';
+import { openConnection } from './connection.js';
+import { attempt } from './errors.js';
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-connection-'));
+  file = path.join(folder, 'registry.db');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const token = { id: 'a', name: 'n', scopes: [], groups: [], createdAt: '', createdBy: '' };
+
+interface ColumnInfo {
+  name: string;
+  type: string;
+  notnull: number;
+  pk: number;
+}
+
+describe('migrations', () => {
+  it('make the tables that the schema describes', () => {
+    const connection = openConnection(':memory:');
+    const tables = Object.values(schema).filter((value) => is(value, SQLiteTable));
+    for (const table of tables) {
+      const name = getTableName(table);
+      const { primaryKeys, indexes, uniqueConstraints, foreignKeys } = getTableConfig(table);
+      const composite = primaryKeys.flatMap(({ columns }) => columns.map((column) => column.name));
+      const described = Object.values(getTableColumns(table)).map((column) => [
+        column.name,
+        column.getSQLType(),
+        column.notNull,
+        column.primary || composite.includes(column.name),
+      ]);
+      const columns = connection.client.pragma(`table_info("${name}")`) as ColumnInfo[];
+      const made = columns.map((one) => [one.name, one.type.toLowerCase(), one.notnull === 1, one.pk > 0]);
+      expect(made, name).toEqual(described);
+      const describedIndexes = [
+        ...indexes.map(({ config }) => [
+          config.name,
+          config.columns.map((column) => 'name' in column && column.name),
+        ]),
+        ...uniqueConstraints.map((constraint) => [
+          constraint.name,
+          constraint.columns.map((column) => column.name),
+        ]),
+      ];
+      const list = connection.client.pragma(`index_list("${name}")`) as { name: string; origin: string }[];
+      const madeIndexes = list
+        .filter(({ origin }) => origin === 'c')
+        .map((one) => [
+          one.name,
+          (connection.client.pragma(`index_info("${one.name}")`) as { name: string }[]).map(
+            (column) => column.name,
+          ),
+        ]);
+      expect(madeIndexes.sort(), name).toEqual(describedIndexes.sort());
+      const references = connection.client.pragma(`foreign_key_list("${name}")`) as {
+        table: string;
+        from: string;
+      }[];
+      expect(references.map((one) => `${one.from} ${one.table}`).sort(), name).toEqual(
+        foreignKeys
+          .map((key) => key.reference())
+          .map(({ columns, foreignTable }) => `${columns[0]!.name} ${getTableName(foreignTable)}`)
+          .sort(),
+      );
+    }
+    const made = connection.client
+      .prepare(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+         AND name NOT LIKE 'function_text%' AND name NOT LIKE '\\_\\_%' ESCAPE '\\' ORDER BY name`,
+      )
+      .pluck()
+      .all();
+    expect(made).toEqual(tables.map(getTableName).sort());
+    connection.close();
+  });
+
+  it('of a newer program are refused, and the database stays as it is', async () => {
+    await (await openSqliteStore(file)).close();
+    const client = new Database(file);
+    client
+      .prepare('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)')
+      .run('f'.repeat(64), 9e12);
+    client.exec('CREATE TABLE later (x)');
+    client.close();
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('newer than this program'),
+      hint: expect.stringContaining('later'),
+    });
+    const untouched = new Database(file);
+    expect(untouched.prepare('SELECT count(*) FROM later').pluck().get()).toBe(0);
+    untouched.prepare('DELETE FROM __drizzle_migrations WHERE created_at = 9e12').run();
+    untouched.close();
+    await (await openSqliteStore(file)).close();
+  });
+});
+
+describe('a database file', () => {
+  it('is opened durably', () => {
+    const { client, close } = openConnection(file);
+    expect(client.pragma('journal_mode', { simple: true })).toBe('wal');
+    expect(client.pragma('synchronous', { simple: true })).toBe(2);
+    expect(client.pragma('foreign_keys', { simple: true })).toBe(1);
+    close();
+  });
+
+  it('is served by one process', async () => {
+    const store = await openSqliteStore(file);
+    await expect(openSqliteStore(file)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('Another process'),
+    });
+    await store.close();
+    await (await openSqliteStore(file)).close();
+  });
+
+  it('can be read by other programs while it is served', async () => {
+    const store = await openSqliteStore(file);
+    await store.createToken(token, 'h');
+    const other = new Database(file, { readonly: true });
+    expect(other.prepare('SELECT count(*) FROM token').pluck().get()).toBe(1);
+    other.close();
+    await store.close();
+  });
+
+  it('that another program locks is unavailable for writing, and open for reading', async () => {
+    const store = await openSqliteStore(file);
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    await expect(store.createToken(token, 'h')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await store.tokens()).toEqual([]);
+    other.exec('ROLLBACK');
+    other.close();
+    await store.createToken(token, 'h');
+    await store.close();
+  });
+
+  it('that is gone, replaced or cannot be made is unavailable', async () => {
+    const store = await openSqliteStore(file);
+    await store.check();
+    await rename(file, `${file}.moved`);
+    await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });
+    await writeFile(file, '');
+    await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });
+    await store.close();
+    await mkdir(path.join(folder, 'directory'));
+    for (const wrong of [path.join(folder, 'missing', 'registry.db'), path.join(folder, 'directory')]) {
+      await expect(openSqliteStore(wrong)).rejects.toMatchObject({ code: 'unavailable' });
+    }
+  });
+
+  it('that is no database is left alone', async () => {
+    await writeFile(file, 'this is a text, which somebody may want to keep\n'.repeat(100));
+    await expect(openSqliteStore(file)).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
+  });
+});
+
+describe('errors', () => {
+  it('say that the disk is full', async () => {
+    const { client, write, close } = openConnection(file);
+    client.pragma(`max_page_count = ${client.pragma('page_count', { simple: true })}`);
+    const fill = client.prepare('INSERT INTO entry (digest, yaml, json) VALUES (?, ?, ?)');
+    await expect(write(() => fill.run('d', 'x'.repeat(1e6), ''))).rejects.toMatchObject({
+      code: 'storage-full',
+    });
+    close();
+  });
+
+  it('pass through what is no state of the database', async () => {
+    const error = new TypeError('a mistake');
+    await expect(
+      attempt(() => {
+        throw error;
+      }),
+    ).rejects.toBe(error);
+  });
+});

@@ -1,0 +1,94 @@
+import type { BlobStore } from '@krmhub/catalog';
+import { type Digest, sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+export interface BlobStoreHarness {
+  store: BlobStore;
+  /** Opens the same place once more, as after a restart. */
+  reopen(): Promise<BlobStore>;
+  /** Changes the stored bytes behind the store's back. */
+  damage(digest: Digest): Promise<void>;
+  /** Takes the place away. */
+  remove(): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+/** What every BlobStore keeps. */
+export function blobStoreContract(name: string, open: () => Promise<BlobStoreHarness>): void {
+  describe(`${name} is a blob store`, () => {
+    let harness: BlobStoreHarness;
+    let store: BlobStore;
+    beforeEach(async () => {
+      harness = await open();
+      store = harness.store;
+    });
+    afterEach(() => harness.dispose());
+
+    const bytes = (text: string) => new TextEncoder().encode(text);
+
+    it.each([
+      ['text', bytes('kind: Catalog\n')],
+      ['nothing', new Uint8Array()],
+      ['every byte', Uint8Array.from({ length: 256 }, (_, at) => at)],
+      ['five megabytes', new Uint8Array(5_000_000).fill(7)],
+      ['a part of a bigger buffer', new Uint8Array(100).fill(1).subarray(10, 20)],
+    ])('gives back %s', async (_, stored) => {
+      const digest = await store.put(stored);
+      expect(digest).toBe(sha256(stored));
+      expect(Buffer.compare((await store.get(digest))!, stored)).toBe(0);
+    });
+
+    it('knows nothing of what was not stored', async () => {
+      expect(await store.get(sha256('never'))).toBeUndefined();
+      expect(await store.get('sha256:../../../../etc/passwd')).toBeUndefined();
+    });
+
+    it('takes the same bytes again, also after a restart', async () => {
+      const digest = await store.put(bytes('again'));
+      expect(await store.put(bytes('again'))).toBe(digest);
+      const reopened = await harness.reopen();
+      expect(await reopened.get(digest)).toEqual(Buffer.from('again'));
+      expect(await reopened.put(bytes('again'))).toBe(digest);
+    });
+
+    it('takes one blob from 50 at once, and 50 blobs', async () => {
+      const same = await Promise.all(Array.from({ length: 50 }, () => store.put(bytes('same'))));
+      expect(new Set(same)).toEqual(new Set([sha256('same')]));
+      expect(await store.get(sha256('same'))).toEqual(Buffer.from('same'));
+      const different = await Promise.all(
+        Array.from({ length: 50 }, (_, at) => store.put(bytes(`blob ${at}`))),
+      );
+      for (const [at, digest] of different.entries()) {
+        expect(Buffer.from((await store.get(digest))!).toString()).toBe(`blob ${at}`);
+      }
+    });
+
+    it('forgets what is deleted, and minds no deletion of what is not there', async () => {
+      const digest = await store.put(bytes('short-lived'));
+      await store.delete(digest);
+      expect(await store.get(digest)).toBeUndefined();
+      await store.delete(digest);
+      await store.delete('sha256:../outside');
+      expect(await store.put(bytes('short-lived'))).toBe(digest);
+      expect(await store.get(digest)).toBeDefined();
+    });
+
+    it('names a blob whose bytes are damaged, and mends it when it is put again', async () => {
+      const digest = await store.put(bytes('sound'));
+      await harness.damage(digest);
+      await expect(store.get(digest)).rejects.toMatchObject({
+        code: 'internal',
+        message: expect.stringContaining(digest),
+      });
+      await store.put(bytes('sound'));
+      expect(await store.get(digest)).toEqual(Buffer.from('sound'));
+    });
+
+    it('says whether it can be written', async () => {
+      await store.check();
+      await harness.remove();
+      await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });
+      await expect(store.put(bytes('lost'))).rejects.toMatchObject({ code: 'unavailable' });
+    });
+  });
+}

@@ -1,0 +1,282 @@
+import { type CatalogCut, type CatalogFunction, type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import { AT, changeOf } from './sample-records.js';
+
+const entryOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
+
+function place(
+  kind: string,
+  entry: string | undefined,
+  yanked: CatalogFunction['yanked'] = [],
+): CatalogFunction {
+  const versions =
+    entry === undefined
+      ? []
+      : [{ name: 'v1', source: 'ours', release: '1.0.0', definition: sha256(`${kind} ${entry}`) }];
+  return {
+    group: 'example.com',
+    kind,
+    versions,
+    shadowed: [],
+    yanked,
+    ...(entry !== undefined && { entry: sha256(entry) }),
+  };
+}
+
+function digestsOf(text: string): Record<SnapshotForm, Digest> {
+  return Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
+    SnapshotForm,
+    Digest
+  >;
+}
+
+export function catalogContract(store: () => CatalogStore): void {
+  const apply = (name: string, recipe: string, expectedRecipe?: string) =>
+    store().applyRecipe({
+      name,
+      recipe,
+      expectedRecipe,
+      at: AT,
+      by: 'admin',
+      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
+    });
+
+  /** Cuts on what is stored now; `text` stands for the bytes of a new snapshot. */
+  const cut = async (
+    name: string,
+    changed: CatalogFunction[],
+    text?: string,
+    more: Partial<CatalogCut> = {},
+  ) => {
+    const throughEvent = await store().lastEvent();
+    const catalog = await store().catalog(name);
+    const serial = (catalog?.newest?.serial ?? 0) + 1;
+    const snapshot = text !== undefined && {
+      catalog: name,
+      serial,
+      previous: catalog?.newest?.digests['catalog.yaml'] ?? null,
+      digests: digestsOf(text),
+      ...(text === 'b' && { labels: { team: 'a', 'app.example.com/name': '漢' } }),
+      functions: 1,
+      createdAt: AT,
+    };
+    return store().commitCut({
+      catalog: name,
+      expectedThroughEvent: catalog?.throughEvent ?? 0,
+      throughEvent,
+      changed,
+      entries: changed.flatMap(({ entry }) => (entry === undefined ? [] : [entryOf(texts.get(entry)!)])),
+      ...(snapshot && {
+        snapshot,
+        event: { type: 'catalog.cut', at: AT, by: 'krmhub', catalog: name, serial },
+      }),
+      ...more,
+    });
+  };
+  const texts = new Map(['one', 'two', 'three', "a\u0000b '", '漢字'].map((text) => [sha256(text), text]));
+  const kindsAt = async (name: string, serial: number) =>
+    (await store().snapshotFunctions(name, serial)).map(
+      ({ kind, entry }) => `${kind} ${entry && texts.get(entry)}`,
+    );
+
+  describe('catalogs', () => {
+    it('hold a recipe, which is replaced only by who knows it', async () => {
+      expect(await store().catalogs()).toEqual([]);
+      expect(await store().catalog('platform')).toBeUndefined();
+      const event = await apply('platform', 'first');
+      expect(event).toEqual({
+        sequence: 1,
+        type: 'catalog.applied',
+        at: AT,
+        by: 'admin',
+        catalog: 'platform',
+      });
+      const record = {
+        name: 'platform',
+        recipe: 'first',
+        appliedAt: AT,
+        appliedBy: 'admin',
+        throughEvent: 0,
+      };
+      expect(await store().catalog('platform')).toEqual(record);
+      await expect(apply('platform', 'second')).rejects.toThrow(RevisionConflict);
+      await expect(apply('platform', 'second', 'other')).rejects.toThrow(RevisionConflict);
+      await expect(apply('new', 'text', 'other')).rejects.toThrow(RevisionConflict);
+      expect(await store().lastEvent()).toBe(1);
+      await cut('platform', [], 'x');
+      expect(await store().catalog('platform')).toMatchObject({ throughEvent: 1 });
+      await apply('platform', 'second', 'first');
+      await apply('another', 'r\u0000');
+      expect(await store().catalog('platform')).toMatchObject({
+        recipe: 'second',
+        throughEvent: 0,
+        newest: { serial: 1 },
+      });
+      expect((await store().catalogs()).map(({ name, recipe }) => [name, recipe])).toEqual([
+        ['another', 'r\u0000'],
+        ['platform', 'second'],
+      ]);
+    });
+
+    it('keep every snapshot, by serial and by digest', async () => {
+      await apply('c', 'r');
+      for (const text of ['a', 'b', 'a']) await cut('c', [], text);
+      const snapshots = await store().snapshots('c', 10);
+      expect(snapshots.map(({ serial, previous }) => [serial, previous])).toEqual([
+        [3, digestsOf('b')['catalog.yaml']],
+        [2, digestsOf('a')['catalog.yaml']],
+        [1, null],
+      ]);
+      expect(snapshots.map(({ labels }) => labels)).toEqual([
+        undefined,
+        { team: 'a', 'app.example.com/name': '漢' },
+        undefined,
+      ]);
+      expect(await store().snapshots('c', 1)).toEqual([snapshots[0]]);
+      expect(await store().snapshots('none', 10)).toEqual([]);
+      expect(await store().snapshot('c', 2)).toEqual(snapshots[1]);
+      expect(await store().snapshot('c', digestsOf('b')['catalog.yaml'])).toEqual(snapshots[1]);
+      expect(await store().snapshot('c', digestsOf('a')['catalog.yaml'])).toEqual(snapshots[0]);
+      expect(await store().snapshot('c', 4)).toBeUndefined();
+      expect(await store().snapshot('c', sha256('none'))).toBeUndefined();
+      expect((await store().catalog('c'))?.newest).toEqual(snapshots[0]);
+    });
+
+    it('know the places as of every serial', async () => {
+      await apply('c', 'r');
+      await cut('c', [place('B', 'one'), place('A', 'two')], 'first');
+      await cut('c', [place('A', 'three'), place('C', 'one')], 'second');
+      await cut('c', [place('B', undefined)], 'third');
+      expect(await kindsAt('c', 0)).toEqual([]);
+      expect(await kindsAt('c', 1)).toEqual(['A two', 'B one']);
+      expect(await kindsAt('c', 2)).toEqual(['A three', 'B one', 'C one']);
+      expect(await kindsAt('c', 3)).toEqual(['A three', 'B undefined', 'C one']);
+      expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'two'), place('B', 'one')]);
+      expect(await store().catalogFunctions('c')).toEqual([
+        place('A', 'three'),
+        place('B', undefined),
+        place('C', 'one'),
+      ]);
+      const names = [
+        { group: 'example.com', kind: 'C' },
+        { group: 'example.com', kind: 'D' },
+      ];
+      expect(await store().catalogFunctions('c', names)).toEqual([place('C', 'one')]);
+      expect(await store().catalogFunctions('c', [])).toEqual([]);
+      expect(await store().catalogFunctions('other')).toEqual([]);
+    });
+
+    it('keep changed reports back until the next snapshot', async () => {
+      await apply('c', 'r');
+      await cut('c', [place('A', 'one')], 'first');
+      const yanked = (release: string) => place('A', 'one', [{ release, source: 'ours' }]);
+      await cut('c', [yanked('1.1.0')]);
+      await cut('c', [yanked('1.2.0')]);
+      expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'one')]);
+      expect(await store().catalogFunctions('c')).toEqual([yanked('1.2.0')]);
+      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['c']);
+      await cut('c', [place('B', 'two')], 'second');
+      expect(await store().snapshotFunctions('c', 2)).toEqual([yanked('1.2.0'), place('B', 'two')]);
+      expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'one')]);
+    });
+
+    it('say which of them hold a function, also in search', async () => {
+      for (const kind of ['A', 'B']) await store().commitFunction(changeOf({ kind }));
+      for (const name of ['y', 'x', 'z']) await apply(name, 'r');
+      await cut('x', [place('A', 'one'), place('B', 'two'), place('Late', 'one')], '1');
+      await cut('y', [place('A', 'one')], '2');
+      await cut('z', [place('A', 'one')]);
+      const inCatalogs = async (...catalog: string[]) =>
+        (await store().search({ catalog, limit: 9 })).items.map(({ kind }) => kind);
+      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['x', 'y']);
+      expect(await inCatalogs('y')).toEqual(['A']);
+      expect(await inCatalogs('z')).toEqual([]);
+      expect(await inCatalogs('x', 'y')).toEqual(['A', 'B']);
+      expect((await store().search({ limit: 9 })).facets.catalog).toEqual([
+        { value: 'x', count: 2 },
+        { value: 'y', count: 1 },
+      ]);
+      await store().commitFunction(changeOf({ kind: 'A', release: '2.0.0' }, 1));
+      await store().commitFunction(changeOf({ kind: 'Late' }));
+      expect(await inCatalogs('x')).toEqual(['A', 'B', 'Late']);
+      await cut('x', [place('A', undefined)], '3');
+      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['y']);
+      expect(await inCatalogs('x')).toEqual(['B', 'Late']);
+      await cut('z', [], '4');
+      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['y', 'z']);
+      expect(await inCatalogs('z')).toEqual(['A']);
+    });
+
+    it('give entries by digest, or name the one that is missing', async () => {
+      await apply('c', 'r');
+      await cut('c', [place('A', "a\u0000b '"), place('B', '漢字'), place('C', '漢字')], 'first');
+      const wanted = ["a\u0000b '", '漢字'].map(entryOf);
+      const found = await store().entries(wanted.map(({ digest }) => digest));
+      expect([...found.values()]).toEqual(wanted);
+      expect(await store().entries([])).toEqual(new Map());
+      const missing = sha256('missing');
+      await expect(store().entries([wanted[0]!.digest, missing])).rejects.toMatchObject({
+        code: 'internal',
+        message: expect.stringContaining(missing),
+      });
+    });
+
+    it('refuse a cut that was planned on something else, and store nothing of it', async () => {
+      await apply('c', 'r');
+      await cut('c', [place('A', 'one')], 'first');
+      const places = [place('A', 'two')];
+      await expect(cut('c', places, 'stale', { expectedThroughEvent: 0 })).rejects.toThrow(RevisionConflict);
+      const snapshot = { catalog: 'c', digests: digestsOf('x'), functions: 1, createdAt: AT };
+      const previous = digestsOf('first')['catalog.yaml'];
+      for (const wrong of [
+        { serial: 1, previous },
+        { serial: 3, previous },
+        { serial: 2, previous: null },
+      ]) {
+        await expect(cut('c', places, 'x', { snapshot: { ...snapshot, ...wrong } })).rejects.toThrow(
+          RevisionConflict,
+        );
+      }
+      await expect(cut('none', [])).rejects.toMatchObject({ code: 'not-found' });
+      await expect(cut('c', places, 'x', { entries: [] })).rejects.toThrow();
+      expect(await store().catalogFunctions('c')).toEqual([place('A', 'one')]);
+      expect(await store().lastEvent()).toBe(2);
+      expect(await store().snapshots('c', 9)).toHaveLength(1);
+    });
+
+    it('refuse a cut by a recipe that was replaced before it was ever cut', async () => {
+      await apply('c', 'first');
+      const throughEvent = await store().lastEvent();
+      await apply('c', 'second', 'first');
+      await expect(cut('c', [], 'x', { throughEvent })).rejects.toThrow(RevisionConflict);
+      await cut('c', [], 'x');
+      expect((await store().catalog('c'))?.throughEvent).toBe(2);
+    });
+
+    it('let one of 50 cuts win', async () => {
+      await apply('c', 'r');
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 50 }, (_, at) =>
+          store().commitCut({
+            catalog: 'c',
+            expectedThroughEvent: 0,
+            throughEvent: 1,
+            changed: [],
+            entries: [],
+            snapshot: {
+              catalog: 'c',
+              serial: 1,
+              previous: null,
+              digests: digestsOf(`${at}`),
+              functions: 0,
+              createdAt: AT,
+            },
+          }),
+        ),
+      );
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await store().snapshots('c', 9)).toHaveLength(1);
+    });
+  });
+}

@@ -1,0 +1,211 @@
+import { type CatalogStore, type FunctionRecord, RevisionConflict } from '@krmhub/catalog';
+import { describe, expect, it } from 'vitest';
+import { AT, changeOf } from './sample-records.js';
+
+export function functionContract(store: () => CatalogStore): void {
+  const all = async (): Promise<FunctionRecord[]> => {
+    const found: FunctionRecord[] = [];
+    for await (const fn of store().allFunctions()) found.push(fn);
+    return found;
+  };
+  const mark = { at: AT, by: 'someone', reason: 'it breaks' };
+
+  describe('functions', () => {
+    it('are found by group and kind, whatever the case of the kind', async () => {
+      const change = changeOf({ kind: 'SetLabels', tags: ['mutator'] });
+      expect(await store().commitFunction(change)).toEqual({ ...change.event, sequence: 1 });
+      const { group: _g, kind: _k, definition: _d, mediaType: _m, ...summary } = change.release;
+      const expected = { group: 'example.com', kind: 'SetLabels', revision: 1, releases: [summary] };
+      expect(await store().function('example.com', 'SetLabels')).toEqual(expected);
+      expect(await store().function('example.com', 'setLABELS')).toEqual(expected);
+      expect(await store().function('example.org', 'SetLabels')).toBeUndefined();
+      expect(await store().function('example.com', 'SetLabel')).toBeUndefined();
+      expect(
+        await store().functions([
+          { group: 'example.com', kind: 'setlabels' },
+          { group: 'a', kind: 'B' },
+        ]),
+      ).toEqual([expected]);
+    });
+
+    it('give a release back as it was stored, with the order of the schema', async () => {
+      const change = changeOf({ kind: 'SetLabels' });
+      const hostile = JSON.parse(
+        '{"__proto__": {"type": "string"}, "constructor": {"type": "object"}, "1": {}}',
+      );
+      change.release.definition.versions[0]!.schema.openAPIV3Schema['x-more'] = hostile;
+      change.release.readme = change.release.digest;
+      await store().commitFunction(change);
+      const release = await store().release('example.com', 'setlabels', '1.0.0');
+      expect(release).toEqual(change.release);
+      expect(JSON.stringify(release!.definition)).toBe(JSON.stringify(change.release.definition));
+      expect(await store().release('example.com', 'SetLabels', '1.0.1')).toBeUndefined();
+      expect(await store().release('example.com', 'Other', '1.0.0')).toBeUndefined();
+    });
+
+    it('list releases by precedence, the newest first', async () => {
+      const order = ['1.9.0', '1.10.0', '2.0.0-rc.1', '2.0.0', '0.1.0'];
+      for (const [revision, release] of order.entries()) {
+        await store().commitFunction(changeOf({ kind: 'Fn', release }, revision));
+      }
+      const fn = await store().function('example.com', 'Fn');
+      expect(fn?.releases.map(({ release }) => release)).toEqual([
+        '2.0.0',
+        '2.0.0-rc.1',
+        '1.10.0',
+        '1.9.0',
+        '0.1.0',
+      ]);
+      expect(fn?.revision).toBe(5);
+    });
+
+    it('take marks and lose them, and nothing else', async () => {
+      await store().commitFunction(changeOf({ kind: 'Fn' }));
+      await store().commitFunction(
+        changeOf({ kind: 'Fn', yanked: mark, deprecated: mark }, 1, 'update', 'release.yanked'),
+      );
+      expect(await store().release('example.com', 'Fn', '1.0.0')).toMatchObject({
+        yanked: mark,
+        deprecated: mark,
+      });
+      expect((await store().function('example.com', 'Fn'))?.releases[0]).toMatchObject({ yanked: mark });
+      const other = changeOf({ kind: 'Fn' }, 2, 'update', 'release.unyanked');
+      other.release.digest = `sha256:${'0'.repeat(64)}`;
+      await expect(store().commitFunction(other)).rejects.toMatchObject({ code: 'conflict' });
+      await store().commitFunction(
+        changeOf({ kind: 'Fn', description: 'Other.' }, 2, 'update', 'release.unyanked'),
+      );
+      const release = await store().release('example.com', 'Fn', '1.0.0');
+      expect(release).not.toHaveProperty('yanked');
+      expect(release?.definition.description).toBe('Fn does its work.');
+    });
+
+    it('refuse a plan made on another revision, and store nothing of it', async () => {
+      await store().commitFunction(changeOf({ kind: 'Fn' }));
+      const stale = [
+        changeOf({ kind: 'Fn', release: '2.0.0' }, 0),
+        changeOf({ kind: 'Fn', release: '2.0.0' }, 2),
+        changeOf({ kind: 'FN', release: '2.0.0' }, 0),
+        changeOf({ kind: 'Other' }, 1),
+      ];
+      for (const change of stale)
+        await expect(store().commitFunction(change)).rejects.toThrow(RevisionConflict);
+      await expect(
+        store().commitFunction(changeOf({ kind: 'FN', release: '2.0.0' }, 1)),
+      ).rejects.toMatchObject({
+        code: 'conflict',
+      });
+      await expect(store().commitFunction(changeOf({ kind: 'Fn' }, 1))).rejects.toMatchObject({
+        code: 'conflict',
+      });
+      expect((await all()).map(({ kind, revision, releases }) => [kind, revision, releases.length])).toEqual([
+        ['Fn', 1, 1],
+      ]);
+      expect(await store().lastEvent()).toBe(1);
+      expect((await store().search({ limit: 10 })).total).toBe(1);
+    });
+
+    it('let one of 50 racers win, twenty times', async () => {
+      for (let round = 0; round < 20; round += 1) {
+        const racers = Array.from({ length: 50 }, (_, at) =>
+          store().commitFunction(
+            changeOf({ kind: 'Race', release: `${round}.0.0`, publisher: `p${at}` }, round),
+          ),
+        );
+        const outcomes = await Promise.allSettled(racers);
+        const lost = outcomes.filter((outcome) => outcome.status === 'rejected');
+        expect(lost).toHaveLength(49);
+        for (const { reason } of lost) expect(reason).toBeInstanceOf(RevisionConflict);
+      }
+      expect(await store().lastEvent()).toBe(20);
+      expect((await store().function('example.com', 'Race'))?.releases).toHaveLength(20);
+    });
+
+    it('are all listed in code unit order, while others write', async () => {
+      const names = Array.from({ length: 1_100 }, (_, at) => `Fn${at}`);
+      for (const kind of names)
+        await store().commitFunction(changeOf({ kind, group: kind.length % 2 ? 'b.co' : 'B.co' }));
+      const seen: string[] = [];
+      for await (const { group, kind } of store().allFunctions()) {
+        seen.push(`${group}/${kind}`);
+        if (seen.length === 3) await store().commitFunction(changeOf({ kind: 'Zebra', group: 'z.co' }));
+      }
+      const expected = names.map((kind) => `${kind.length % 2 ? 'b.co' : 'B.co'}/${kind}`).sort();
+      expect(seen).toEqual([...expected, 'z.co/Zebra']);
+      expect(await store().functions(names.map((kind) => ({ group: 'b.co', kind })))).toHaveLength(
+        names.filter((kind) => kind.length % 2).length,
+      );
+    });
+
+    it('keep hostile text', async () => {
+      const texts = [
+        'a\u0000b',
+        'naïve 漢字 \u{1F34C}',
+        "'; DROP TABLE function; --",
+        '__proto__',
+        '\u001b[31mred',
+      ];
+      for (const [at, text] of texts.entries()) {
+        const change = changeOf({
+          kind: `Fn${at}`,
+          description: text,
+          publisher: text,
+          tags: [text],
+          deprecated: { ...mark, reason: text },
+        });
+        change.event.reason = text;
+        await store().commitFunction(change);
+        expect(await store().release('example.com', `Fn${at}`, '1.0.0')).toEqual(change.release);
+        expect((await store().events(at, 1))[0]?.reason).toBe(text);
+        const found = await store().search({ tag: [text], limit: 1 });
+        expect(found.items).toEqual([change.search]);
+      }
+      const lone = changeOf({
+        kind: 'Lone',
+        description: 'a \ud800 b',
+        deprecated: { ...mark, reason: '\udc00' },
+      });
+      lone.event.reason = '\udc00';
+      await store().commitFunction(lone);
+      expect((await store().release('example.com', 'Lone', '1.0.0'))?.deprecated?.reason).toBe('\udc00');
+      expect(await store().function('__proto__', 'constructor')).toBeUndefined();
+    });
+  });
+
+  describe('events', () => {
+    it('are numbered from 1 and read in pages', async () => {
+      expect(await store().lastEvent()).toBe(0);
+      expect(await store().events(0, 10)).toEqual([]);
+      const changes = Array.from({ length: 7 }, (_, at) => changeOf({ kind: `Fn${at}` }));
+      for (const change of changes) await store().commitFunction(change);
+      expect(await store().events(0, 3)).toEqual(
+        changes.slice(0, 3).map(({ event }, at) => ({ ...event, sequence: at + 1 })),
+      );
+      expect((await store().events(3, 100)).map(({ sequence }) => sequence)).toEqual([4, 5, 6, 7]);
+      expect(await store().events(7, 100)).toEqual([]);
+      expect(await store().events(0, 0)).toEqual([]);
+      expect(await store().lastEvent()).toBe(7);
+    });
+
+    it('tell which functions changed', async () => {
+      await store().commitFunction(changeOf({ kind: 'A' }));
+      await store().commitFunction(changeOf({ kind: 'B' }));
+      await store().applyRecipe({
+        name: 'c',
+        recipe: 'r',
+        expectedRecipe: undefined,
+        at: AT,
+        by: 'x',
+        event: { type: 'catalog.applied', at: AT, by: 'x', catalog: 'c' },
+      });
+      await store().commitFunction(changeOf({ kind: 'B', yanked: mark }, 1, 'update', 'release.yanked'));
+      expect(await store().functionsChanged(0, 4)).toEqual([
+        { group: 'example.com', kind: 'A' },
+        { group: 'example.com', kind: 'B' },
+      ]);
+      expect(await store().functionsChanged(1, 4)).toEqual([{ group: 'example.com', kind: 'B' }]);
+      expect(await store().functionsChanged(0, 1)).toEqual([{ group: 'example.com', kind: 'A' }]);
+      expect(await store().functionsChanged(2, 3)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,287 @@
+import type { CatalogStore, SearchQuery } from '@krmhub/catalog';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { AT, changeOf, type SampleFunction } from './sample-records.js';
+
+const mark = { at: AT, by: 'someone', reason: 'replaced' };
+
+/** A small registry as people fill one. */
+const FUNCTIONS: SampleFunction[] = [
+  {
+    kind: 'SetLabels',
+    description: 'Sets labels on all resources of a package.',
+    tags: ['mutator', 'labels'],
+  },
+  {
+    kind: 'SetAnnotations',
+    description: 'Sets annotations on all resources, like set-labels does for labels.',
+    tags: ['mutator'],
+  },
+  {
+    kind: 'SetNamespace',
+    description: 'Sets the namespace of resources. Labels stay.',
+    tags: ['mutator', 'namespace'],
+  },
+  { kind: 'EnsureNameSubstring', description: 'Gives names a prefix or suffix.', tags: ['mutator'] },
+  {
+    kind: 'LabelDeployments',
+    group: 'vendor.example.org',
+    publisher: 'Vendor',
+    description: 'Marks deployments.',
+    tags: ['mutator'],
+  },
+  {
+    kind: 'RenderHelmChart',
+    description: 'Renders a Helm chart with values.',
+    tags: ['generator', 'helm'],
+    runtimes: ['container', 'exec'],
+  },
+  {
+    kind: 'UpgradeChart',
+    description: 'Upgrades the helm dependencies; helm must be there.',
+    tags: ['mutator'],
+    licenses: ['MIT'],
+  },
+  { kind: 'Kubeval', description: 'Validates resources against their schemas.', tags: ['validator'] },
+  {
+    kind: 'Gatekeeper',
+    description: 'Validates resources by policies.',
+    tags: ['validator', 'policy'],
+    runtimes: ['starlark'],
+    licenses: ['MIT'],
+  },
+  { kind: 'HelmOld', description: 'Helm as it was.', tags: ['helm'], allYanked: true },
+  { kind: 'SetImageDigests', description: 'Sets an image.', tags: ['mutator'], deprecated: mark },
+  { kind: 'SetImageTags', description: 'Sets an image.', tags: ['mutator'] },
+  {
+    kind: 'HTTPRouteCheck',
+    group: 'vendor.example.org',
+    publisher: 'Vendor',
+    description: 'Checks routes.',
+    tags: ['validator'],
+  },
+];
+
+export function searchContract(store: () => CatalogStore): void {
+  const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });
+  const kinds = async (query: Partial<SearchQuery> = {}) =>
+    (await search(query)).items.map(({ kind }) => kind);
+
+  describe('search', () => {
+    beforeEach(async () => {
+      for (const sample of FUNCTIONS) await store().commitFunction(changeOf(sample));
+    });
+
+    it('finds first what a person expects', async () => {
+      expect((await kinds({ text: 'labels' })).slice(0, 2)).toEqual(['SetLabels', 'LabelDeployments']);
+      expect((await kinds({ text: 'labels' })).slice(2).sort()).toEqual(['SetAnnotations', 'SetNamespace']);
+      expect(await kinds({ text: 'helm' })).toEqual(['RenderHelmChart', 'UpgradeChart', 'HelmOld']);
+      expect(await kinds({ text: 'kubeval' })).toEqual(['Kubeval']);
+      expect((await kinds({ text: 'annot' }))[0]).toBe('SetAnnotations');
+      expect((await kinds({ text: 'name' })).slice(0, 2)).toEqual(['EnsureNameSubstring', 'SetNamespace']);
+      expect(await kinds({ text: 'image' })).toEqual(['SetImageTags', 'SetImageDigests']);
+    });
+
+    it.each([
+      'set labels',
+      'setlabels',
+      'set-labels',
+      'SetLabels',
+      'SETLABELS',
+      ' Set  Labels ',
+      'labels set',
+      'set_labels',
+      'setlab',
+    ])('finds SetLabels first by "%s"', async (text) => {
+      expect((await kinds({ text }))[0]).toBe('SetLabels');
+    });
+
+    it('finds by part of a kind, by tags, publisher and group, and needs every word', async () => {
+      expect(await kinds({ text: 'helmchart' })).toEqual(['RenderHelmChart']);
+      expect((await kinds({ text: 'HelmChart' }))[0]).toBe('RenderHelmChart');
+      expect(await kinds({ text: 'route' })).toEqual(['HTTPRouteCheck']);
+      expect(await kinds({ text: 'http' })).toEqual(['HTTPRouteCheck']);
+      expect((await kinds({ text: 'policies' }))[0]).toBe('Gatekeeper');
+      expect((await kinds({ text: 'vendor' })).sort()).toEqual(['HTTPRouteCheck', 'LabelDeployments']);
+      expect(await kinds({ text: 'vendor.example.org labels' })).toEqual(['LabelDeployments']);
+      expect(await kinds({ text: 'labels kubeval' })).toEqual([]);
+    });
+
+    it('lists by name where there is no text, what is wholly yanked last', async () => {
+      const expected = [...FUNCTIONS]
+        .map(({ group = 'example.com', kind, allYanked = false }) =>
+          [allYanked ? 1 : 0, group, kind].join(' '),
+        )
+        .sort()
+        .map((line) => line.split(' ')[2]);
+      for (const text of [undefined, '', '  \n']) {
+        expect(await kinds(text === undefined ? {} : { text })).toEqual(expected);
+      }
+      expect((await search()).items.find(({ kind }) => kind === 'SetLabels')).toEqual(
+        changeOf(FUNCTIONS[0]!).search,
+      );
+    });
+
+    it('filters: any of the values, but all of the tags', async () => {
+      expect(await kinds({ tag: ['mutator', 'labels'] })).toEqual(['SetLabels']);
+      expect(await kinds({ tag: ['labels', 'labels'] })).toEqual(['SetLabels']);
+      expect(await kinds({ tag: ['Labels'] })).toEqual([]);
+      expect(await kinds({ kind: ['setlabels', 'KUBEVAL'] })).toEqual(['Kubeval', 'SetLabels']);
+      expect(await kinds({ runtime: ['exec', 'starlark'] })).toEqual(['Gatekeeper', 'RenderHelmChart']);
+      expect(await kinds({ license: ['MIT'], tag: ['validator'] })).toEqual(['Gatekeeper']);
+      expect(await kinds({ group: ['vendor.example.org'], publisher: ['Vendor', 'Nobody'] })).toEqual([
+        'HTTPRouteCheck',
+        'LabelDeployments',
+      ]);
+      expect(await kinds({ text: 'helm', tag: ['mutator'] })).toEqual(['UpgradeChart']);
+      expect(await kinds({ catalog: ['none'] })).toEqual([]);
+      expect(await kinds({ tag: [], group: [] })).toHaveLength(FUNCTIONS.length);
+    });
+
+    it('counts each facet without its own filter', async () => {
+      const everything = await search();
+      expect(everything.total).toBe(FUNCTIONS.length);
+      expect(everything.facets.tag.slice(0, 2)).toEqual([
+        { value: 'mutator', count: 8 },
+        { value: 'validator', count: 3 },
+      ]);
+      expect(everything.facets.license).toEqual([
+        { value: 'Apache-2.0', count: 11 },
+        { value: 'MIT', count: 2 },
+      ]);
+      expect(everything.facets.kind).toHaveLength(FUNCTIONS.length);
+      const some = await search({ tag: ['validator'], license: ['MIT'] });
+      expect(some.total).toBe(1);
+      expect(some.facets.license).toEqual([
+        { value: 'Apache-2.0', count: 2 },
+        { value: 'MIT', count: 1 },
+      ]);
+      expect(some.facets.tag).toEqual([
+        { value: 'mutator', count: 1 },
+        { value: 'policy', count: 1 },
+        { value: 'validator', count: 1 },
+      ]);
+      expect(some.facets.runtime).toEqual([{ value: 'starlark', count: 1 }]);
+      expect(some.facets.group).toEqual([{ value: 'example.com', count: 1 }]);
+      expect((await search({ text: 'helm' })).facets.publisher).toEqual([{ value: 'Example Co', count: 3 }]);
+      for (let at = 0; at < 30; at += 1)
+        await store().commitFunction(changeOf({ kind: `Extra${at}`, tags: [`t${at}`] }));
+      expect((await search()).facets.tag).toHaveLength(20);
+    });
+
+    it('follows what changes', async () => {
+      const yanked = changeOf(
+        { ...FUNCTIONS[0]!, description: 'Gone bananas.', tags: ['fruit'], allYanked: true },
+        1,
+        'update',
+        'release.yanked',
+      );
+      await store().commitFunction(yanked);
+      expect(await kinds({ tag: ['labels'] })).toEqual([]);
+      expect(await kinds({ tag: ['fruit'] })).toEqual(['SetLabels']);
+      expect(await kinds({ text: 'bananas' })).toEqual(['SetLabels']);
+      expect((await kinds({ text: 'labels' })).at(-1)).toBe('SetLabels');
+    });
+
+    it.each([{}, { text: 'sets' }, { tag: ['mutator'] }, { text: 'labels', group: ['example.com'] }])(
+      'pages through %j without gaps or repetitions',
+      async (query) => {
+        const whole = await kinds(query);
+        const paged: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await search({ ...query, limit: 2, ...(cursor !== undefined && { cursor }) });
+          expect(page.items.length).toBeLessThanOrEqual(2);
+          expect(page.total).toBe(whole.length);
+          paged.push(...page.items.map(({ kind }) => kind));
+          cursor = page.next;
+        } while (cursor !== undefined && paged.length < 100);
+        expect(paged).toEqual(whole);
+      },
+    );
+
+    it('pages on where it was when something is published meanwhile', async () => {
+      const first = await search({ limit: 4 });
+      await store().commitFunction(changeOf({ kind: 'AAA' }));
+      const rest = await kinds({ cursor: first.next! });
+      expect([...first.items.map(({ kind }) => kind), ...rest]).toHaveLength(FUNCTIONS.length);
+      expect(rest).not.toContain('AAA');
+    });
+
+    it('refuses a cursor that is broken or of another search', async () => {
+      const { next } = await search({ text: 'sets', limit: 1 });
+      const forged = [1, [], ['x'], {}, ['', 0, 'a', 'b'], null].map((value) =>
+        Buffer.from(JSON.stringify(value)).toString('base64url'),
+      );
+      for (const cursor of ['', 'x', '%', '\u0000', next!.slice(1), 'A'.repeat(100_000), ...forged]) {
+        await expect(search({ text: 'sets', cursor })).rejects.toMatchObject({ code: 'invalid-request' });
+      }
+      await expect(search({ text: 'other', cursor: next! })).rejects.toMatchObject({
+        code: 'invalid-request',
+      });
+      await expect(search({ text: 'sets', tag: ['a'], cursor: next! })).rejects.toMatchObject({
+        code: 'invalid-request',
+      });
+    });
+
+    it.each([
+      '"',
+      '""',
+      "'",
+      '*',
+      '*a',
+      'a*',
+      '^labels',
+      'labels^2',
+      'kind:labels',
+      '{kind tags} : labels',
+      'labels OR',
+      'AND',
+      'NOT labels',
+      'NEAR(labels set, 2)',
+      '(labels',
+      'labels)',
+      'a AND (b',
+      '+ -',
+      '- labels',
+      'la\u0000bels',
+      '\ud800',
+      '\ud800labels',
+      '\u0301',
+      '漢字',
+      '%',
+      '_',
+      '__proto__',
+      'constructor',
+      '\u{1F34C}',
+      'x'.repeat(100_000),
+      'a '.repeat(50_000),
+      '"labels" "set',
+      ';--',
+      '\u202elabels',
+      'ABC'.repeat(10_000),
+    ])('never fails on hostile text (%#)', async (text) => {
+      const page = await search({ text });
+      expect(page.total).toBeGreaterThanOrEqual(page.items.length);
+      await search({
+        tag: [text],
+        kind: [text],
+        group: [text],
+        publisher: [text],
+        runtime: [text],
+        license: [text],
+        catalog: [text],
+      });
+    });
+
+    it('finds nothing for text without words', async () => {
+      expect(await search({ text: '*** "' })).toMatchObject({ total: 0, items: [] });
+    });
+
+    it('keeps its limit', async () => {
+      for (const limit of [0, -1, Number.MIN_SAFE_INTEGER])
+        expect((await search({ limit })).items).toHaveLength(1);
+      for (let at = 0; at < 120; at += 1) await store().commitFunction(changeOf({ kind: `Many${at}` }));
+      expect((await search({ limit: 1e9 })).items).toHaveLength(100);
+    });
+  });
+}

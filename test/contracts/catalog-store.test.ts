@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { catalogStoreContract } from './catalog-store.js';
+
+catalogStoreContract('SQLite in a file', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
+  const file = path.join(folder, 'registry.db');
+  let store = await openSqliteStore(file);
+  return {
+    store,
+    reopen: async () => {
+      await store.close();
+      store = await openSqliteStore(file);
+      return store;
+    },
+    dispose: async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+});
+
+catalogStoreContract('SQLite in memory', async () => {
+  const store = await openSqliteStore(':memory:');
+  return { store, dispose: () => store.close() };
+});

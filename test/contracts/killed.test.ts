@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Digest } from '@krmhub/schema';
+import { expect, it } from 'vitest';
+import { openBlobFolder } from '../../apps/registry/src/store/blob-fs.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+
+/** Lets a process publish, kills it after some releases, and gives the releases that it told of. */
+async function publishUntilKilled(
+  folder: string,
+  releases: number,
+): Promise<[kind: string, digest: Digest][]> {
+  const child = spawn(
+    process.execPath,
+    [path.join(here, 'run-source.mjs'), path.join(here, 'writer.ts'), folder],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+    if (text.split('\n').length > releases) child.kill('SIGKILL');
+  });
+  const [, signal] = await once(child, 'close');
+  expect(signal).toBe('SIGKILL');
+  const lines = text.split('\n').slice(0, -1);
+  return lines.map((line) => line.split(' ') as [string, Digest]);
+}
+
+it('loses nothing that was acknowledged when the process is killed, and shows nothing by halves', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-killed-'));
+  try {
+    const acknowledged: [string, Digest][] = [];
+    for (const releases of [1, 17, 40]) {
+      acknowledged.push(...(await publishUntilKilled(folder, releases)));
+      const store = await openSqliteStore(path.join(folder, 'registry.db'));
+      const blobs = await openBlobFolder(path.join(folder, 'blobs'));
+      for (const [kind, digest] of acknowledged) {
+        expect((await store.release('example.com', kind, '1.0.0'))?.digest, kind).toBe(digest);
+        expect(await blobs.get(digest), kind).toBeDefined();
+      }
+      const { total } = await store.search({ limit: 1 });
+      expect(total).toBe(await store.lastEvent());
+      expect(total).toBeGreaterThanOrEqual(acknowledged.length);
+      for await (const { kind, releases: stored } of store.allFunctions()) {
+        expect(stored, kind).toHaveLength(1);
+        expect(await blobs.get(stored[0]!.digest), kind).toBeDefined();
+      }
+      await store.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}, 60_000);
