@@ -56,7 +56,13 @@ function sourceFiles(): SourceFile[] {
       .map((name) => {
         const file = path.posix.join(room, 'src', name.split(path.sep).join('/'));
         const text = readFileSync(path.join(root, file), 'utf8');
-        return { file, room, text, imports: importsOf(text), test: /\.test\.tsx?$/.test(file) || testSupport.includes(file) };
+        return {
+          file,
+          room,
+          text,
+          imports: importsOf(text),
+          test: /\.test\.tsx?$/.test(file) || testSupport.includes(file),
+        };
       }),
   );
 }

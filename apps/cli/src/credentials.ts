@@ -10,14 +10,15 @@ interface Credentials {
   tokens: Record<string, { token: string; savedAt: string }>;
 }
 
-const MAX_TOKEN_LENGTH = 4_096;
+export const MAX_TOKEN_LENGTH = 4_096;
 
 /** `$XDG_CONFIG_HOME/krmhub/credentials.json` (XDG Base Directory). */
 export function credentialsFile(io: Io): string {
   const configured = io.env['XDG_CONFIG_HOME'];
   const home = io.env['HOME'] ?? homedir();
   // The specification has relative paths ignored.
-  const base = configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
+  const base =
+    configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
   return path.join(base, 'krmhub', 'credentials.json');
 }
 
@@ -36,7 +37,10 @@ export async function saveToken(io: Io, url: URL, token: string): Promise<void> 
 export async function forgetToken(io: Io, url: URL): Promise<boolean> {
   const { tokens } = await readCredentials(io);
   if (!Object.hasOwn(tokens, url.origin)) return false;
-  await writeCredentials(io, Object.fromEntries(Object.entries(tokens).filter(([origin]) => origin !== url.origin)));
+  await writeCredentials(
+    io,
+    Object.fromEntries(Object.entries(tokens).filter(([origin]) => origin !== url.origin)),
+  );
   return true;
 }
 
@@ -58,14 +62,17 @@ async function readCredentials(io: Io): Promise<Credentials> {
   try {
     const status = await stat(file);
     if (platform() !== 'win32' && (status.mode & 0o077) !== 0) {
-      throw new KrmhubError('unavailable', `${file} can be read by others`, { hint: `Run: chmod 600 ${file}` });
+      throw new KrmhubError('unavailable', `${file} can be read by others`, {
+        hint: `Run: chmod 600 ${file}`,
+      });
     }
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return { version: 1, tokens: {} };
     }
-    throw error;
+    const { diskError } = await import('./source-files.js');
+    throw diskError(error, `cannot read ${file}`);
   }
   const value = parse(text);
   if (value === undefined) {
@@ -79,10 +86,12 @@ async function readCredentials(io: Io): Promise<Credentials> {
 function parse(text: string): Credentials | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1) return undefined;
+    if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1)
+      return undefined;
     if (!('tokens' in value) || typeof value.tokens !== 'object' || value.tokens === null) return undefined;
     const sound = Object.values(value.tokens).every(
-      (entry: unknown) => typeof entry === 'object' && entry !== null && 'token' in entry && typeof entry.token === 'string',
+      (entry: unknown) =>
+        typeof entry === 'object' && entry !== null && 'token' in entry && typeof entry.token === 'string',
     );
     return sound ? (value as Credentials) : undefined;
   } catch {

@@ -34,7 +34,10 @@ export async function writeFileAtomically(
       if (present.equals(wanted)) return 'unchanged';
       if (!options.overwrite) throw existsError(file);
     }
-    await mkdir(folder, { recursive: true, ...(options.folderMode === undefined ? {} : { mode: options.folderMode }) });
+    await mkdir(folder, {
+      recursive: true,
+      ...(options.folderMode === undefined ? {} : { mode: options.folderMode }),
+    });
     const handle = await open(temporary, 'wx', options.mode ?? 0o666);
     try {
       await handle.writeFile(wanted);

@@ -56,7 +56,8 @@ export function mismatch(value: unknown, shape: Shape, path = ''): string | unde
 }
 
 function splitMark(key: string): [name: string, mark: '' | '?' | '|null'] {
-  for (const mark of ['?', '|null'] as const) if (key.endsWith(mark)) return [key.slice(0, -mark.length), mark];
+  for (const mark of ['?', '|null'] as const)
+    if (key.endsWith(mark)) return [key.slice(0, -mark.length), mark];
   return [key, ''];
 }
 

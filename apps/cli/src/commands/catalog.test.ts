@@ -1,0 +1,220 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { readYaml, sha256 } from '@krmhub/schema';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+
+const GROUP = 'functions.example.com';
+const FIXTURES = new URL('../../../../test/fixtures/functions/set-labels/', import.meta.url);
+
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-catalog-'));
+  registry = await testRegistry();
+  client = new RegistryClient(registry);
+  for (const release of ['1.0.0', '2.0.0']) {
+    const definition = await readFile(new URL(`${release}.yaml`, FIXTURES));
+    const name = { group: GROUP, kind: 'SetLabels', release };
+    await client.publish({ ...name, definition, mediaType: 'application/yaml', wait: true });
+  }
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = (args: string[], options: TestIoOptions = {}) =>
+  runTest(['catalog', ...args], { cwd: folder, env: registry.env, ...options });
+const json = async (...args: string[]) => JSON.parse((await run([...args, '-o', 'json'])).out());
+
+const recipe = (name: string, release = '>=1.0.0') => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ${name}}
+spec:
+  sources:
+  - name: ours
+    functions: {release: "${release}"}
+`;
+
+it('applies a recipe and waits for its snapshot', async () => {
+  await writeFile(path.join(folder, 'recipe.yaml'), recipe('ours'));
+  const applied = await run(['apply', 'recipe.yaml']);
+  expect(applied.exitCode, applied.err()).toBe(0);
+  const { newest } = await client.catalog('ours');
+  expect(applied.out()).toBe(`ours\tcreated\t1\t1\t${newest!.digest}\n`);
+  expect(applied.err()).toContain(`${registry.url}/catalogs/ours/catalog.yaml`);
+
+  const changed = await run(['apply', '-', '-o', 'json'], { stdin: recipe('ours', '<2.0.0') });
+  expect(JSON.parse(changed.out())).toMatchObject({ outcome: 'changed', catalog: { newest: { serial: 2 } } });
+  expect((await client.catalog('ours')).recipe).toBe(recipe('ours', '<2.0.0'));
+  const same = await run(['apply', '-', '-o', 'json'], { stdin: recipe('ours', '<2.0.0') });
+  expect(JSON.parse(same.out())).toMatchObject({ outcome: 'unchanged', catalog: { newest: { serial: 2 } } });
+});
+
+it('says that a recipe matches nothing', async () => {
+  const empty = await run(['apply', '-'], { stdin: recipe('empty', '>=9') });
+  expect([empty.exitCode, empty.err().includes('no release')]).toEqual([0, true]);
+});
+
+it('names every problem of a recipe, and applies none of it', async () => {
+  const bad = recipe('broken').replace('functions:', 'function:').replace('v1alpha1', 'v9');
+  await writeFile(path.join(folder, 'bad.yaml'), bad);
+  const io = await run(['apply', 'bad.yaml']);
+  expect([io.exitCode, io.out()]).toEqual([1, '']);
+  expect(io.err()).toContain('bad.yaml:1:');
+  expect(io.err()).toContain('bad.yaml:7:');
+  await expect(client.catalog('broken')).rejects.toMatchObject({ code: 'not-found' });
+});
+
+it('says why it cannot apply', async () => {
+  expect((await run(['apply', 'nothing.yaml'])).exitCode).toBe(3);
+  expect((await run(['apply', '-'], { stdin: recipe('default') })).err()).toContain('built in');
+  const anonymous = await run(['apply', '-'], { stdin: recipe('x'), env: { KRMHUB_REGISTRY: registry.url } });
+  expect([anonymous.exitCode, anonymous.err().includes('krmhub login')]).toEqual([5, true]);
+  expect((await run(['apply', '-'], { stdin: '#'.repeat(300_000) })).exitCode).toBe(1);
+});
+
+it('lists catalogs and their history, at 80 columns and for programs', async () => {
+  await run(['apply', '-'], { stdin: recipe(`long-${'n'.repeat(58)}`) });
+  for (const args of [['list'], ['history', 'ours'], ['show', 'ours']]) {
+    const { out } = await run(args, { tty: true });
+    const lines = out()
+      .replace(/\u001b\[\d+m/g, '')
+      .trimEnd()
+      .split('\n');
+    const addresses = lines.filter((line) => /https?:/.test(line));
+    for (const line of lines)
+      if (!addresses.includes(line)) expect(line.length, line).toBeLessThanOrEqual(80);
+  }
+  const { newest } = await client.catalog('ours');
+  const listed = (await run(['list']))
+    .out()
+    .split('\n')
+    .find((line) => line.startsWith('ours\t'));
+  expect(listed?.split('\t')).toEqual(['ours', '2', '1', newest!.createdAt, newest!.digest]);
+  expect((await run(['history', 'ours'])).out().trimEnd().split('\n')).toHaveLength(2);
+  expect(await json('history', 'ours', '--limit', '1')).toEqual({ catalog: 'ours', snapshots: [newest] });
+  expect((await json('list')).catalogs.map(({ name }: { name: string }) => name)).toContain('default');
+  const yaml = await run(['history', 'ours', '-o', 'yaml']);
+  const [document] = readYaml(yaml.outBytes(), { file: 'out' }).documents;
+  expect(document!.value).toEqual(await json('history', 'ours'));
+});
+
+it('shows recipe, snapshot and addresses that answer', async () => {
+  const { out } = await run(['show', 'ours']);
+  const { newest } = await client.catalog('ours');
+  expect(out()).toContain(newest!.digest);
+  expect(out()).toContain('functions: {release: "<2.0.0"}');
+  const { addresses } = await json('show', 'ours');
+  for (const address of Object.values<string>(addresses)) {
+    expect(out()).toContain(address);
+    expect((await fetch(address)).status).toBe(200);
+  }
+});
+
+it('pulls exact bytes in every form', async () => {
+  const served = await fetch(`${registry.url}/catalogs/ours/catalog.yaml`);
+  const bytes = Buffer.from(await served.arrayBuffer());
+  expect(Buffer.from((await run(['pull', 'ours'])).outBytes())).toEqual(bytes);
+  const { snapshots } = await client.snapshots('ours');
+  for (const { serial, digest } of snapshots) {
+    for (const snapshot of [String(serial), digest]) {
+      const pulled = await run(['pull', 'ours', '--snapshot', snapshot]);
+      expect(pulled.exitCode, pulled.err()).toBe(0);
+      expect(sha256(pulled.outBytes())).toBe(digest);
+      const other = await run([
+        'pull',
+        'ours',
+        '--snapshot',
+        snapshot,
+        '--kind',
+        'KRMFunctionCatalog',
+        '--format',
+        'json',
+      ]);
+      expect(JSON.parse(other.out()).kind).toBe('KRMFunctionCatalog');
+    }
+  }
+});
+
+it('writes a file whole, and leaves the same bytes alone', async () => {
+  const file = path.join(folder, 'out/catalog.yaml');
+  const first = await run(['pull', 'ours', '--out', 'out/catalog.yaml']);
+  expect([first.exitCode, first.out()]).toEqual([0, '']);
+  const { newest } = await client.catalog('ours');
+  expect(first.err()).toContain(newest!.digest);
+  const before = await stat(file);
+  expect((await run(['pull', 'ours', '--out', 'out/catalog.yaml'])).err()).toContain('Unchanged');
+  expect([(await stat(file)).ino, (await stat(file)).mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+  await run(['pull', 'ours', '--snapshot', '1', '--out', 'out/catalog.yaml']);
+  expect(sha256(await readFile(file))).not.toBe(newest!.digest);
+});
+
+it.each([
+  [['pull', 'nothing'], 3],
+  [['show', 'nothing'], 3],
+  [['history', 'nothing'], 3],
+  [['pull', 'ours', '--snapshot', '99'], 3],
+  [['pull', 'ours', '--snapshot', 'newest'], 2],
+  [['pull', 'ours', '--kind', 'List'], 2],
+  [['show', '..'], 2],
+  [['show', 'Ours'], 2],
+  [['history', 'ours', '--limit', '0'], 2],
+  [[], 2],
+])('ends %j with %i', async (args, code) => {
+  const io = await run(args);
+  expect([io.exitCode, io.out()]).toEqual([code, '']);
+  expect(io.err()).not.toBe('');
+});
+
+/** Something on the way that is no registry of ours. */
+async function between(
+  answer: (response: ServerResponse) => void,
+  args: (url: string) => string[],
+  options: TestIoOptions = {},
+) {
+  const server = createServer((_, response) => answer(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await run(args(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), options);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+it('writes nothing that has another digest than it has to have', async () => {
+  const good = sha256('a: 1\n');
+  const pull = (url: string) => ['pull', 'x', '--registry', url, '--out', 'bad.yaml'];
+  const cases = [
+    between((response) => response.setHeader('ETag', `"${good}"`).end('a: 2\n'), pull),
+    between((response) => response.end('a: 1\n'), pull),
+    between(
+      (response) => response.setHeader('ETag', `"${good}"`).end('a: 1\n'),
+      (url) => [...pull(url), '--snapshot', sha256('other')],
+    ),
+  ];
+  for (const io of await Promise.all(cases)) {
+    expect([io.exitCode, io.out()]).toEqual([4, '']);
+    expect(io.err()).toContain('digest');
+  }
+  await rm(path.join(folder, 'bad.yaml'), { force: true });
+  await between((response) => response.setHeader('ETag', `"${good}"`).end('a: 1\n'), pull);
+  expect(await readFile(path.join(folder, 'bad.yaml'), 'utf8')).toBe('a: 1\n');
+});
+
+it('lets nothing act on the terminal', async () => {
+  const text = 'a: "\u001b]0;owned\u0007"\n';
+  const server = (response: ServerResponse) => void response.setHeader('ETag', `"${sha256(text)}"`).end(text);
+  const pull = (url: string) => ['pull', 'x', '--registry', url];
+  expect((await between(server, pull)).out()).toBe(text);
+  const shown = (await between(server, pull, { tty: true })).out();
+  expect(shown).toContain('owned');
+  expect(shown).not.toMatch(/[\u0007\u001b]/);
+});

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import type { Io } from '../io.js';
+import { registerCatalogApply } from './catalog/apply.js';
+import { registerCatalogHistory } from './catalog/history.js';
+import { registerCatalogList } from './catalog/list.js';
+import { registerCatalogPull } from './catalog/pull.js';
+import { registerCatalogShow } from './catalog/show.js';
+
+export function registerCatalog(program: Command, io: Io): void {
+  const catalog = program
+    .command('catalog')
+    .description('Make catalogs from recipes, look at them and pull them.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  krmhub catalog apply recipe.yaml
+  krmhub catalog list
+  krmhub catalog pull default --out catalog.yaml`,
+    );
+  registerCatalogApply(catalog, io);
+  registerCatalogList(catalog, io);
+  registerCatalogShow(catalog, io);
+  registerCatalogHistory(catalog, io);
+  registerCatalogPull(catalog, io);
+}

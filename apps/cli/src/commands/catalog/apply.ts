@@ -1,0 +1,96 @@
+import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
+import type { Diagnostic } from '@krmhub/schema/diagnostic';
+import type { Command } from 'commander';
+import { connect } from '../../connect.js';
+import { FINDINGS } from '../../exit-code.js';
+import type { Io } from '../../io.js';
+import { type OutputFormat, printData, printTable, say, warn } from '../../output/print.js';
+import { plural } from '../../output/text.js';
+import { readSource, readStdin } from '../../source-files.js';
+import { withOutput, withRegistry } from '../options.js';
+import { catalogAddresses } from './addresses.js';
+
+export function registerCatalogApply(parent: Command, io: Io): void {
+  withOutput(withRegistry(parent.command('apply')))
+    .description('Make a catalog from a recipe, or give it another recipe, and wait for its cut (admin).')
+    .argument('<recipe>', 'File with a CatalogRecipe, or - for stdin.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  krmhub catalog apply recipe.yaml
+  krmhub catalog apply - < recipe.yaml`,
+    )
+    .action((file: string, options: { registry?: string; output: OutputFormat }) => apply(io, file, options));
+}
+
+async function apply(
+  io: Io,
+  file: string,
+  options: { registry?: string; output: OutputFormat },
+): Promise<void> {
+  const { RECIPE_LIMITS, readRecipe } = await import('@krmhub/catalog');
+  const name = file === '-' ? '<stdin>' : file;
+  const bytes =
+    file === '-'
+      ? await readStdin(io, RECIPE_LIMITS.maxBytes)
+      : await readSource(io, file, RECIPE_LIMITS.maxBytes);
+  const { recipe, diagnostics } = readRecipe(bytes, name);
+  await printDiagnostics(io, diagnostics);
+  if (recipe === undefined) {
+    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+    await say(io, `${name} has ${plural(errors, 'error')}; nothing was applied.`);
+    io.exitCode = FINDINGS;
+    return;
+  }
+  const client = await connect(io, options.registry);
+  const applied = await client.applyCatalog(recipe.name, bytes);
+  await printDiagnostics(io, newTo(diagnostics, applied.diagnostics));
+  const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
+    await say(
+      io,
+      `The recipe of ${recipe.name} is applied (${applied.outcome}), but its cut was not seen to its end.`,
+    );
+    throw error;
+  });
+  await printData(io, options.output, { outcome: applied.outcome, catalog }, () =>
+    printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
+  );
+  if (catalog.newest?.functions === 0) await warn(io, 'no release of this registry matches the recipe');
+  await say(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
+}
+
+const COLUMNS = [
+  { header: 'CATALOG', min: 12 },
+  { header: 'RECIPE' },
+  { header: 'SNAPSHOT' },
+  { header: 'FUNCTIONS' },
+  { header: 'DIGEST', min: 20 },
+];
+
+function cells({ outcome }: ApplyResult): (catalog: CatalogDetail) => string[] {
+  return ({ name, newest }) => [
+    name,
+    outcome,
+    String(newest?.serial ?? ''),
+    String(newest?.functions ?? ''),
+    newest?.digest ?? '',
+  ];
+}
+
+async function printDiagnostics(io: Io, diagnostics: readonly Diagnostic[]): Promise<void> {
+  if (diagnostics.length === 0) return;
+  const { diagnosticLine } = await import('../../output/error.js');
+  for (const diagnostic of diagnostics) await say(io, diagnosticLine(diagnostic));
+}
+
+/** What a registry of another version finds besides. */
+function newTo(known: readonly Diagnostic[], told: ApplyResult['diagnostics']): Diagnostic[] {
+  return told
+    .filter(({ code, path }) => !known.some((one) => one.code === code && one.path === path))
+    .map(({ range, hint, ...diagnostic }) => ({
+      ...diagnostic,
+      ...(range === undefined ? {} : { range }),
+      ...(hint === undefined ? {} : { hint }),
+    }));
+}

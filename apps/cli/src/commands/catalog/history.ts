@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { connect } from '../../connect.js';
+import type { Io } from '../../io.js';
+import { type OutputFormat, printData, printTable } from '../../output/print.js';
+import { relativeTime } from '../../output/time.js';
+import { count, withOutput, withRegistry } from '../options.js';
+import { withCatalogName } from './catalog-name.js';
+
+/** What the registry gives at most in one answer. */
+const MAX_SNAPSHOTS = 1_000;
+
+export function registerCatalogHistory(parent: Command, io: Io): void {
+  withOutput(withRegistry(withCatalogName(parent.command('history'))))
+    .description('List the snapshots of a catalog, newest first.')
+    .option('--limit <count>', `Snapshots to list, at most ${MAX_SNAPSHOTS}.`, count(MAX_SNAPSHOTS))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  krmhub catalog history default\n  krmhub catalog history default --limit 5 -o json',
+    )
+    .action(async (name: string, options: { limit?: number; registry?: string; output: OutputFormat }) => {
+      const list = await (await connect(io, options.registry)).snapshots(name, options.limit);
+      await printData(io, options.output, list, () => {
+        const now = io.now();
+        const columns = [
+          { header: 'SNAPSHOT' },
+          { header: 'FUNCTIONS' },
+          { header: 'CUT' },
+          { header: 'DIGEST', min: 20 },
+        ];
+        return printTable(io, columns, list.snapshots, {
+          terminal: ({ serial, functions, createdAt, digest }) => [
+            String(serial),
+            String(functions),
+            relativeTime(createdAt, now),
+            digest,
+          ],
+          pipe: ({ serial, functions, createdAt, digest }) => [
+            String(serial),
+            String(functions),
+            createdAt,
+            digest,
+          ],
+        });
+      });
+    });
+}

@@ -1,0 +1,59 @@
+import type { CatalogDetail } from '@krmhub/api/model';
+import type { Command } from 'commander';
+import { connect } from '../../connect.js';
+import { type Io, write } from '../../io.js';
+import { bold, type OutputFormat, printData } from '../../output/print.js';
+import { oneLine, plural, visible } from '../../output/text.js';
+import { relativeTime } from '../../output/time.js';
+import { withOutput, withRegistry } from '../options.js';
+import { type CatalogAddresses, catalogAddresses } from './addresses.js';
+import { withCatalogName } from './catalog-name.js';
+
+export function registerCatalogShow(parent: Command, io: Io): void {
+  withOutput(withRegistry(withCatalogName(parent.command('show'))))
+    .description("Show a catalog's newest snapshot, its addresses and its recipe.")
+    .addHelpText('after', '\nExamples:\n  krmhub catalog show default\n  krmhub catalog show default -o json')
+    .action(async (name: string, options: { registry?: string; output: OutputFormat }) => {
+      const client = await connect(io, options.registry);
+      const catalog = await client.catalog(name);
+      const addresses = catalogAddresses(client.url, catalog);
+      await printData(io, options.output, { ...catalog, addresses }, () => print(io, catalog, addresses));
+    });
+}
+
+async function print(io: Io, catalog: CatalogDetail, addresses: CatalogAddresses): Promise<void> {
+  const { name, newest, appliedAt, appliedBy, recipe } = catalog;
+  const time = (at: string) => (io.stdout.isTTY === true ? relativeTime(at, io.now()) : at);
+  const lines = [
+    field('Catalog', name),
+    field('Recipe', `applied ${time(appliedAt)} by ${appliedBy}`),
+    ...(newest === undefined
+      ? [field('Snapshot', 'none yet')]
+      : [
+          field(
+            'Snapshot',
+            `${newest.serial}, cut ${time(newest.createdAt)}, ${plural(newest.functions, 'function')}`,
+          ),
+          field('Digest', newest.digest),
+        ]),
+    '',
+    bold(io, 'Addresses'),
+    `  ${addresses.yaml}`,
+    `  ${addresses.json}`,
+    ...(addresses.snapshot === undefined ? [] : [`  ${addresses.snapshot}  (never changes)`]),
+    '',
+    bold(io, 'Recipe'),
+    ...recipe
+      .trimEnd()
+      .split('\n')
+      .map((line) => `  ${visible(line.replace(/\r$/, ''))}`.trimEnd()),
+  ];
+  await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
+}
+
+/** A digest fits after it at 80 columns. */
+const LABEL_COLUMNS = 9;
+
+function field(label: string, value: string): string {
+  return label.padEnd(LABEL_COLUMNS) + oneLine(value);
+}

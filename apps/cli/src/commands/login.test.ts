@@ -1,0 +1,96 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+
+let registry: TestRegistry;
+let home: string;
+beforeAll(async () => {
+  registry = await testRegistry();
+});
+afterAll(() => registry.close());
+beforeEach(async () => {
+  home = await mkdtemp(path.join(tmpdir(), 'krmhub-home-'));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const file = () => path.join(home, '.config/krmhub/credentials.json');
+const run = (args: string[], options: { stdin?: string; tty?: boolean; env?: Record<string, string> } = {}) =>
+  runTest(args, { ...options, env: { HOME: home, KRMHUB_REGISTRY: registry.url, ...options.env } });
+
+it('saves a token from stdin that later commands use, until logout', async () => {
+  const login = await run(['login'], { stdin: `${registry.token}\n` });
+  expect(login.err()).toContain('as admin');
+  expect([login.exitCode, login.out()]).toEqual([0, '']);
+  expect(login.err()).not.toContain(registry.token);
+  expect((await stat(file())).mode & 0o777).toBe(0o600);
+
+  const whoami = await run(['whoami', '-o', 'json']);
+  expect(JSON.parse(whoami.out())).toMatchObject({ registry: registry.url, name: 'admin' });
+  expect(whoami.out()).not.toContain(registry.token);
+
+  expect((await run(['logout', registry.url])).err()).toContain('forgotten');
+  expect(await readFile(file(), 'utf8')).not.toContain(registry.token);
+  expect((await run(['logout'])).err()).toContain('No token was saved');
+  const after = await run(['whoami']);
+  expect(after.exitCode).toBe(5);
+  expect(after.err()).toContain('krmhub login');
+});
+
+it('takes the token from the environment, and from a terminal without showing it', async () => {
+  expect((await run(['login'], { env: { KRMHUB_TOKEN: registry.token } })).exitCode).toBe(0);
+  expect((await run(['logout'])).exitCode).toBe(0);
+  const typed = `wrong\u0015${registry.token}x\u007f\r`;
+  const login = await run(['login', registry.url], { tty: true, stdin: typed });
+  expect([login.exitCode, login.out()]).toEqual([0, '']);
+  expect(login.err()).toContain(`Token for ${registry.url}: `);
+  expect(login.err()).not.toContain(registry.token.slice(0, 20));
+  expect((await run(['whoami'])).exitCode).toBe(0);
+});
+
+it('prefers what is given on stdin to the environment, and says which one is used', async () => {
+  const login = await run(['login'], { stdin: registry.token, env: { KRMHUB_TOKEN: 'another' } });
+  expect(login.exitCode).toBe(0);
+  expect(login.err()).toContain('KRMHUB_TOKEN holds another token');
+});
+
+it.each([
+  ['nothing', '', false, 2],
+  ['two lines', 'a\nb\n', false, 2],
+  ['something else', 'not-a-token', false, 5],
+  ['an unknown token', `krmhub_${'0'.repeat(72)}`, false, 5],
+  ['an interrupt', 'abc\u0003', true, 2],
+])('saves nothing when it is given %s', async (_, stdin, tty, code) => {
+  const login = await run(['login'], { stdin, tty });
+  expect(login.exitCode).toBe(code);
+  expect(login.err()).toContain('error: ');
+  await expect(stat(file())).rejects.toThrow();
+});
+
+it('gives a saved token to its own registry only', async () => {
+  await run(['login'], { stdin: registry.token });
+  const other = await testRegistry();
+  const whoami = await run(['whoami', '--registry', other.url]);
+  await other.close();
+  expect(whoami.exitCode).toBe(5);
+  expect(whoami.err()).toContain('needs a token');
+});
+
+it('does not use saved tokens that others can read, or that are damaged', async () => {
+  await run(['login'], { stdin: registry.token });
+  await chmod(file(), 0o644);
+  const readable = await run(['whoami']);
+  expect([readable.exitCode, readable.err().includes('chmod 600')]).toEqual([5, true]);
+  await writeFile(file(), '{"version":1,"tokens":{"a":1}}');
+  await chmod(file(), 0o600);
+  expect((await run(['whoami'])).err()).toContain('krmhub login');
+});
+
+it('refuses two registries, and what is none', async () => {
+  const two = await run(['login', 'http://a.example', '--registry', 'http://b.example'], { stdin: 'x' });
+  expect(two.exitCode).toBe(2);
+  expect((await run(['login', 'registry'], { stdin: 'x' })).exitCode).toBe(2);
+  const nobody = await run(['login', 'http://127.0.0.1:1'], { stdin: 'x' });
+  expect([nobody.exitCode, nobody.err().includes('cannot reach')]).toEqual([5, true]);
+});

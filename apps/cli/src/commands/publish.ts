@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import type { Io } from '../io.js';
+import type { PublishOptions } from '../publish/publish.js';
+import { withOutput, withRegistry } from './options.js';
+
+export function registerPublish(program: Command, io: Io): void {
+  withOutput(withRegistry(program.command('publish')))
+    .description('Check definitions and catalogs, and publish each definition as a release.')
+    .argument('<files...>', 'Definitions and catalogs: files, folders, or - for stdin.')
+    .option('--release <release>', "The release; without it, the version that the images' tags share.")
+    .option('--readme <file>', 'Markdown that is kept with the release of a single definition.')
+    .option('--dry-run', 'Ask the registry what it would do, and store nothing.')
+    .option('--no-wait', 'End before the catalogs hold the releases.')
+    .addHelpText(
+      'after',
+      `
+A release is forever: the same bytes again change nothing, other bytes are
+refused. Everything is checked before anything is stored.
+
+Examples:
+  krmhub publish definition.yaml --release 1.0.0 --readme README.md
+  krmhub publish definition.yaml --release 1.0.0 --dry-run
+  krmhub publish functions/ catalog.yaml
+  krmhub convert metadata/ --out converted && krmhub publish converted`,
+    )
+    .action(async (files: string[], options: PublishOptions) => {
+      const { publish } = await import('../publish/publish.js');
+      await publish(io, files, options);
+    });
+}

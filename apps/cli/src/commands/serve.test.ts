@@ -1,0 +1,96 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { runProgram } from '../program.js';
+import { runTest, type TestIo, testIo } from '../testing.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-serve-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function started(io: TestIo, running: Promise<void>): Promise<string> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    // The last line: what is above it is printed too.
+    if (io.err().includes('krmhub publish')) return /http:\/\/localhost:\d+/.exec(io.err())![0];
+    const ended = await Promise.race([
+      running.then(() => true),
+      new Promise((resolve) => setTimeout(resolve, 20)),
+    ]);
+    if (ended === true || Date.now() > deadline) throw new Error(`it does not serve: ${io.err()}`);
+  }
+}
+
+it('serves until it is stopped, and says what to do next', async () => {
+  const io = testIo({ cwd: folder });
+  const running = runProgram(['serve', '--port', '0', '--data', 'my data'], io);
+  const url = await started(io, running);
+  const token = path.join(folder, 'my data', 'admin.token');
+  expect(io.err()).toContain(`Admin token, new: ${token}`);
+  expect(io.err()).toContain(`export KRMHUB_REGISTRY=${url} KRMHUB_TOKEN=$(cat '${token}')`);
+  expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(5);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  const secret = (await readFile(token, 'utf8')).trim();
+  const whoami = await runTest(['whoami', '--registry', url], { env: { KRMHUB_TOKEN: secret } });
+  expect(whoami.out()).toContain('\tadmin\t');
+  io.stop();
+  await running;
+  expect(io.exitCode).toBe(0);
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  const lines = io
+    .out()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ msg }) => msg)).toEqual(
+    expect.arrayContaining(['registry started', 'registry stopped']),
+  );
+  expect(io.out() + io.err()).not.toContain(secret);
+
+  const again = testIo({ cwd: folder, env: { KRMHUB_DATA: 'my data', KRMHUB_PORT: '0' } });
+  const second = runProgram(['serve'], again);
+  await started(again, second);
+  expect(again.err()).toContain(`Admin token: ${token}`);
+  again.stop();
+  await second;
+});
+
+it('names every problem of its configuration at once', async () => {
+  const io = await runTest(['serve', '--port', 'eighty', '--host', 'a b'], {
+    cwd: folder,
+    env: { KRMHUB_LOG_LEVEL: 'loud', KRMHUB_PROT: '1' },
+  });
+  expect(io.exitCode).toBe(2);
+  for (const part of ['--port', '--host', 'KRMHUB_LOG_LEVEL', 'KRMHUB_PROT', 'KRMHUB_PORT?']) {
+    expect(io.err()).toContain(part);
+  }
+});
+
+it('says that the port is in use, and what to do', async () => {
+  const io = testIo({ cwd: folder });
+  const running = runProgram(['serve', '--port', '0', '--data', 'a'], io);
+  const { port } = new URL(await started(io, running));
+  const other = await runTest(['serve', '--port', port, '--data', 'b'], { cwd: folder });
+  expect(other.exitCode).toBe(5);
+  expect(other.err()).toContain(`127.0.0.1:${port}`);
+  expect(other.err()).toContain('--port');
+  const same = await runTest(['serve', '--port', '0', '--data', 'a'], { cwd: folder });
+  expect(same.exitCode).toBe(5);
+  expect(same.err()).not.toContain('fault of krmhub');
+  io.stop();
+  await running;
+});
+
+it('says that the data folder cannot be made', async () => {
+  await writeFile(path.join(folder, 'file'), '');
+  for (const data of ['file', 'file/data']) {
+    const io = await runTest(['serve', '--port', '0', '--data', data], { cwd: folder });
+    expect(io.exitCode).toBe(5);
+    expect(io.err()).toContain(path.join(folder, data));
+    expect(io.err()).toContain('--data');
+    expect(io.err()).not.toContain('fault of krmhub');
+  }
+});

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await testRegistry();
+});
+afterAll(() => registry.close());
+
+const run = (args: string[], options: { tty?: boolean; token?: string } = {}) =>
+  runTest(args, {
+    tty: options.tty ?? false,
+    env: { ...registry.env, ...(options.token === undefined ? {} : { KRMHUB_TOKEN: options.token }) },
+  });
+
+it('prints the secret alone on stdout, and it works until it is revoked', async () => {
+  const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--group', '*.example.com']);
+  expect(created.exitCode).toBe(0);
+  expect(created.out()).toMatch(/^krmhub_[a-f0-9]{72}\n$/);
+  const secret = created.out().trim();
+  expect(created.err()).not.toContain(secret);
+  expect(created.err()).toContain('may publish in the groups *.example.com');
+
+  const whoami = await run(['whoami', '-o', 'json'], { token: secret });
+  const token = JSON.parse(whoami.out());
+  expect(token).toMatchObject({ name: 'ci', scopes: ['publish'], groups: ['*.example.com'] });
+  const days = (Date.parse(token.expiresAt) - Date.parse(token.createdAt)) / 86_400_000;
+  expect(days).toBe(90);
+  const forbidden = await run(['token', 'list'], { token: secret });
+  expect([forbidden.exitCode, forbidden.out()]).toEqual([5, '']);
+
+  const revoked = await run(['token', 'revoke', token.id.slice(0, 8)]);
+  expect(revoked.err()).toContain(`Revoked ci (${token.id})`);
+  expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
+});
+
+it('takes scopes, groups and an end in every way they are written', async () => {
+  const args = ['token', 'create', 'all', '--scope', 'publish,yank', '--scope', 'publish', '--expires', '1y'];
+  const created = await run([...args, '--group', 'a.example', '--group', 'b.example', '-o', 'json']);
+  const token = JSON.parse(created.out());
+  expect(token).toMatchObject({ scopes: ['publish', 'yank'], groups: ['a.example', 'b.example'] });
+  expect(Date.parse(token.expiresAt) - Date.parse(token.createdAt)).toBe(365 * 86_400_000);
+  expect(token.token).toMatch(/^krmhub_/);
+});
+
+it('lists tokens at 80 columns, and whole for programs', async () => {
+  await run([
+    'token',
+    'create',
+    'n'.repeat(100),
+    '--scope',
+    'publish,yank',
+    '--group',
+    'a.example,b.example',
+  ]);
+  const list = await run(['token', 'list'], { tty: true });
+  for (const line of list.out().trimEnd().split('\n')) expect(visibleLength(line)).toBeLessThanOrEqual(80);
+  expect(list.out()).toMatch(/ID +NAME +SCOPES +GROUPS +ENDS +USED/);
+  const { tokens } = JSON.parse((await run(['token', 'list', '-o', 'json'])).out());
+  const lines = (await run(['token', 'list'])).out().trimEnd().split('\n');
+  expect(lines.map((line) => line.split('\t')[0])).toEqual(tokens.map(({ id }: { id: string }) => id));
+  expect(lines.join('\n')).toContain('n'.repeat(100));
+  expect(lines.join('\n')).not.toMatch(/krmhub_[a-f0-9]/);
+});
+
+it.each([
+  [['token', 'create', 'x'], '--scope'],
+  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, admin'],
+  [['token', 'create', 'x', '--scope', 'publish', '--expires', '11y'], '3650d'],
+  [['token', 'create', 'x', '--scope', 'publish', '--expires', '0d'], '3650d'],
+  [['token', 'create', 'x', '--scope', 'publish', '--group', 'A B'], 'glob'],
+  [['token', 'create', 'x', '--scope', 'admin', '--group', 'a.example'], 'admin'],
+  [['token', 'forge'], 'forge'],
+])('refuses %j as wrong use', async (args, part) => {
+  const io = await run(args);
+  expect([io.exitCode, io.out()]).toEqual([2, '']);
+  expect(io.err()).toContain(part);
+});
+
+it('revokes nothing that is not meant', async () => {
+  expect((await run(['token', 'revoke', 'zzzz'])).exitCode).toBe(3);
+  expect((await run(['token', 'revoke', ''])).exitCode).toBe(3);
+  const before = JSON.parse((await run(['token', 'list', '-o', 'json'])).out()).tokens;
+  const firsts = before
+    .filter((token: { revokedAt?: string }) => token.revokedAt === undefined)
+    .map(({ id }: { id: string }) => id[0]);
+  let shared = firsts.find((first: string, index: number) => firsts.indexOf(first) !== index);
+  // There are 16 first digits, so at the latest the 17th token shares one.
+  for (let made = 0; shared === undefined && made < 17; made++) {
+    const created = await run(['token', 'create', 'x', '--scope', 'yank', '-o', 'json']);
+    const first = JSON.parse(created.out()).id[0];
+    if (firsts.includes(first)) shared = first;
+    firsts.push(first);
+  }
+  const ambiguous = await run(['token', 'revoke', shared]);
+  expect(ambiguous.exitCode).toBe(2);
+  expect(ambiguous.err()).toContain('more than one');
+});
+
+function visibleLength(line: string): number {
+  return line.replace(/\u001b\[\d+m/g, '').length;
+}

@@ -1,0 +1,124 @@
+import type { Token, TokenScope } from '@krmhub/api/model';
+import { KrmhubError } from '@krmhub/schema/error';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { connect } from '../connect.js';
+import { type Io, write } from '../io.js';
+import { type OutputFormat, printData, say } from '../output/print.js';
+import { visible } from '../output/text.js';
+import { parseDays } from '../output/time.js';
+import { collectList, withOutput, withRegistry } from './options.js';
+
+// The model itself loads a schema library.
+const SCOPES: readonly TokenScope[] = ['publish', 'yank', 'admin'];
+const MAX_DAYS = 3_650;
+const DEFAULT_DAYS = 90;
+
+export function registerToken(program: Command, io: Io): void {
+  const token = program.command('token').description("Create, list and revoke a registry's tokens (admin).");
+  registerCreate(token, io);
+  registerList(token, io);
+  registerRevoke(token, io);
+}
+
+interface CreateOptions {
+  scope: TokenScope[];
+  group?: string[];
+  expires: number;
+  registry?: string;
+  output: OutputFormat;
+}
+
+function registerCreate(parent: Command, io: Io): void {
+  withOutput(withRegistry(parent.command('create')))
+    .description('Create a token. The secret is printed on stdout, once.')
+    .argument('<name>', 'What the token is for; shown where it has published.')
+    .addOption(
+      new Option('--scope <scope>', 'What it may do: publish, yank, admin. Repeat for more.')
+        .argParser(collectScopes)
+        .makeOptionMandatory(),
+    )
+    .option('--group <glob>', 'Groups it may touch, such as *.example.com; all by default.', collectList)
+    .addOption(
+      new Option('--expires <time>', 'When it ends: 90d, 12w or 1y.')
+        .argParser(days)
+        .default(DEFAULT_DAYS, `${DEFAULT_DAYS}d`),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  krmhub token create ci --scope publish --group example.com > ci.token
+  krmhub token create ops --scope publish --scope yank --expires 1y`,
+    )
+    .action(async (name: string, options: CreateOptions) => {
+      const client = await connect(io, options.registry);
+      const created = await client.createToken({
+        name,
+        scopes: options.scope,
+        expiresInDays: options.expires,
+        ...(options.group === undefined ? {} : { groups: options.group }),
+      });
+      await printData(io, options.output, created, () => write(io.stdout, `${visible(created.token)}\n`));
+      const { describeToken } = await import('./token/describe.js');
+      await say(io, visible(`Created ${created.name} (${created.id}): ${describeToken(created)}.`));
+      await say(io, 'The secret cannot be shown again.');
+    });
+}
+
+function registerList(parent: Command, io: Io): void {
+  withOutput(withRegistry(parent.command('list')))
+    .description('List every token, without its secret.')
+    .addHelpText('after', '\nExamples:\n  krmhub token list\n  krmhub token list -o json')
+    .action(async (options: { registry?: string; output: OutputFormat }) => {
+      const list = await (await connect(io, options.registry)).tokens();
+      await printData(io, options.output, list, async () => {
+        const { printTokens } = await import('./token/describe.js');
+        await printTokens(io, list.tokens);
+      });
+    });
+}
+
+function registerRevoke(parent: Command, io: Io): void {
+  withOutput(withRegistry(parent.command('revoke')))
+    .description('End a token now.')
+    .argument('<id>', 'ID as `token list` shows it; its beginning is enough.')
+    .addHelpText('after', '\nExamples:\n  krmhub token revoke 3f2a91c0')
+    .action(async (id: string, options: { registry?: string; output: OutputFormat }) => {
+      const client = await connect(io, options.registry);
+      const { tokens } = await client.tokens();
+      const revoked = await client.revokeToken(tokenMeant(tokens, id).id);
+      await printData(io, options.output, revoked, async () => undefined);
+      await say(io, visible(`Revoked ${revoked.name} (${revoked.id}).`));
+    });
+}
+
+/** The one token whose ID begins so; a token that is revoked already stands back. */
+function tokenMeant(tokens: readonly Token[], id: string): Token {
+  const hint = 'See the IDs with `krmhub token list`.';
+  const exact = tokens.find((token) => token.id === id);
+  if (exact !== undefined) return exact;
+  const matching = id === '' ? [] : tokens.filter((token) => token.id.startsWith(id.toLowerCase()));
+  const usable = matching.filter((token) => token.revokedAt === undefined);
+  const meant = usable.length > 0 ? usable : matching;
+  if (meant.length === 1) return meant[0]!;
+  if (meant.length === 0) {
+    throw new KrmhubError('not-found', `there is no token with the ID ${JSON.stringify(id)}`, { hint });
+  }
+  const names = meant.map((token) => `${token.id} (${token.name})`).join(', ');
+  throw new KrmhubError('usage', `"${id}" is the beginning of more than one ID: ${names}`, { hint });
+}
+
+function collectScopes(value: string, previous: TokenScope[] | undefined): TokenScope[] {
+  const scopes = collectList(value, previous);
+  const wrong = scopes.filter((scope) => !SCOPES.some((known) => known === scope));
+  if (wrong.length > 0) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}.`);
+  return scopes as TokenScope[];
+}
+
+function days(value: string): number {
+  const parsed = parseDays(value);
+  if (parsed === undefined || parsed < 1 || parsed > MAX_DAYS) {
+    throw new InvalidArgumentError(`Give days, weeks or years, such as 90d or 1y; at most ${MAX_DAYS}d.`);
+  }
+  return parsed;
+}

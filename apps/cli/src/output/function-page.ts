@@ -1,0 +1,220 @@
+import type { ReleaseAnswer } from '@krmhub/api/client';
+import type { ReleaseSummary } from '@krmhub/api/model';
+import type { FunctionVersion, JsonObject } from '@krmhub/schema';
+import { compareApiVersions } from '@krmhub/schema/gvk';
+import { columnsOf, type Io, write } from '../io.js';
+import { configFields, isOpenSchema } from './config-fields.js';
+import { reachOf, usageSections } from './function-usage.js';
+import { bold } from './print.js';
+import { oneLine, pad, textWidth, visible, wrap } from './text.js';
+import { relativeTime } from './time.js';
+
+export interface FunctionPage {
+  release: ReleaseAnswer;
+  /** The release that the registry shows for the function. */
+  newest: string;
+  /** Newest first. */
+  releases: readonly ReleaseSummary[];
+  catalogs: readonly string[];
+  schemaUrl(version: string): string;
+  /** Where the definition is read; the README stands beside it. */
+  releaseUrl: string;
+}
+
+const MAX_WIDTH = 100;
+/** Releases that are listed; the rest is counted. */
+const MAX_RELEASES = 20;
+
+/** What a person needs to judge and use a function. Nothing is cut; at a terminal, prose is wrapped to its columns. */
+export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
+  const { toYaml } = await import('@krmhub/catalog');
+  const sheet = new Sheet(io);
+  const { release, newest } = page;
+  const { definition } = release;
+  const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
+  const name = `${release.group}/${release.kind}`;
+  const standing = release.release === newest ? 'newest' : `newest is ${newest}`;
+  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release.release)}  (${oneLine(standing)})`);
+  banners(sheet, page, name);
+  sheet.blank();
+  sheet.prose(definition.description);
+  for (const [index, version] of versions.entries()) {
+    if (release.yanked === undefined && index === 0) {
+      const sections = usageSections(definition, version, page.schemaUrl(version.name), (value) =>
+        toYaml(value),
+      );
+      for (const { title, parts } of sections) {
+        sheet.title(title);
+        for (const { words, snippet } of parts) {
+          sheet.prose(words);
+          if (snippet !== undefined) sheet.snippet(snippet);
+        }
+      }
+    }
+  }
+  for (const version of versions) versionSections(sheet, page, version);
+  about(sheet, page);
+  releaseList(sheet, page);
+  await write(io.stdout, sheet.text());
+}
+
+function banners(sheet: Sheet, { release, newest }: FunctionPage, name: string): void {
+  const { yanked, deprecated } = release;
+  const instead = release.release === newest ? '' : ` Use ${name}@${newest}.`;
+  if (yanked !== undefined || deprecated !== undefined) sheet.blank();
+  if (yanked !== undefined) {
+    sheet.prose(`YANKED ${sheet.time(yanked.at)} by ${yanked.by}: ${yanked.reason}`);
+    sheet.prose(`Do not use this release: catalogs no longer have it.${instead}`);
+  }
+  if (deprecated !== undefined) {
+    sheet.prose(`DEPRECATED ${sheet.time(deprecated.at)} by ${deprecated.by}: ${deprecated.reason}`);
+    if (yanked === undefined && instead !== '') sheet.prose(instead.trim());
+  }
+}
+
+function versionSections(sheet: Sheet, page: FunctionPage, version: FunctionVersion): void {
+  sheet.title(`API version ${version.name}`);
+  const { container } = version.runtime;
+  sheet.facts([
+    ['image', container?.image],
+    ['may touch', reachOf(version).join('; ')],
+    ['idempotent', version.idempotent ? 'yes' : 'no, or not known'],
+    ['licence', version.license],
+    ['maintainers', version.maintainers?.join(', ')],
+    ['usage', version.usage],
+    ...version.examples.map((uri): [string, string] => ['example', uri]),
+    ['schema', page.schemaUrl(version.name)],
+  ]);
+  sheet.blank();
+  fieldTable(sheet, version.schema.openAPIV3Schema);
+  if (version.configMap === true) sheet.prose('It also takes a ConfigMap, with its settings under data.');
+}
+
+function fieldTable(sheet: Sheet, schema: JsonObject): void {
+  const { fields, complete } = configFields(schema);
+  if (fields.length > 0) {
+    const rows = fields.map((field) => [
+      field.path,
+      field.type,
+      field.required ? 'yes' : 'no',
+      field.description,
+    ]);
+    sheet.table(['FIELD', 'TYPE', 'REQUIRED', 'DESCRIPTION'], rows);
+  }
+  if (!complete) sheet.prose('There are more fields; the schema has them all.');
+  if (isOpenSchema(schema)) {
+    sheet.prose(
+      fields.length > 0
+        ? 'It takes any further fields.'
+        : 'Its schema names no fields and allows all; see its usage.',
+    );
+  } else if (fields.length === 0) sheet.prose('It has no fields of its own.');
+}
+
+function about(sheet: Sheet, { release, catalogs, releaseUrl }: FunctionPage): void {
+  const { definition } = release;
+  sheet.title('About');
+  sheet.facts([
+    ['publisher', definition.publisher],
+    ['maintainers', definition.maintainers?.join(', ')],
+    ['tags', definition.tags?.join(', ')],
+    ['home', definition.home],
+    ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
+    ['digest', release.digest],
+    ['definition', `${releaseUrl}/definition.yaml`],
+    ['readme', release.readme ? `${releaseUrl}/readme.md` : 'none'],
+    ['catalogs', catalogs.length === 0 ? 'none' : catalogs.join(', ')],
+  ]);
+}
+
+function releaseList(sheet: Sheet, { releases }: FunctionPage): void {
+  sheet.title('Releases');
+  const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
+    const marks = [
+      ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
+      ...(deprecated === undefined ? [] : [`deprecated: ${deprecated.reason}`]),
+    ];
+    return [release, sheet.time(publishedAt), digest.slice(0, 'sha256:'.length + 12), marks.join('; ')];
+  });
+  sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', ''], rows);
+  if (releases.length > MAX_RELEASES)
+    sheet.prose(`and ${releases.length - MAX_RELEASES} older; -o json has them all`);
+}
+
+const GAP = '  ';
+/** Columns below which the last cell of a row gets lines of its own. */
+const MIN_LAST = 24;
+
+/** Lines of the page. Everything from the registry passes through here, and is made harmless here. */
+class Sheet {
+  readonly #io: Io;
+  readonly #width: number;
+  readonly #lines: string[] = [];
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#width =
+      io.stdout.isTTY === true ? Math.min(columnsOf(io.stdout), MAX_WIDTH) : Number.POSITIVE_INFINITY;
+  }
+
+  /** A line that is harmless already. */
+  line(text: string): void {
+    this.#lines.push(text);
+  }
+
+  blank(): void {
+    if (this.#lines.at(-1) !== '') this.#lines.push('');
+  }
+
+  title(text: string): void {
+    this.blank();
+    this.line(bold(this.#io, oneLine(text).toUpperCase()));
+  }
+
+  prose(text: string): void {
+    this.#lines.push(...wrap(oneLine(text), this.#width));
+  }
+
+  /** What is to be copied: at the left edge, whole, between blank lines. */
+  snippet(text: string): void {
+    this.blank();
+    this.#lines.push(...text.replace(/\n$/, '').split('\n').map(visible), '');
+  }
+
+  time(time: string): string {
+    return this.#io.stdout.isTTY === true ? relativeTime(time, this.#io.now()) : time;
+  }
+
+  /** Names and values; those without a value are left out. */
+  facts(facts: readonly (readonly [string, string | undefined])[]): void {
+    const present = facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '');
+    this.#rows(present);
+  }
+
+  table(header: readonly string[], rows: readonly (readonly string[])[]): void {
+    if (rows.length > 0) this.#rows([header, ...rows]);
+  }
+
+  /** All cells but the last are aligned; the last is wrapped, below the row where little is left beside it. */
+  #rows(rows: readonly (readonly string[])[]): void {
+    const cells = rows.map((row) => row.map(oneLine));
+    const fixed = (cells[0] ?? [])
+      .slice(0, -1)
+      .map((_, index) => Math.max(...cells.map((row) => textWidth(row[index]!))));
+    const indent = fixed.reduce((sum, one) => sum + one + GAP.length, 0);
+    for (const row of cells) {
+      const start = fixed.map((width, index) => pad(row[index]!, width) + GAP).join('');
+      const last = row.at(-1) ?? '';
+      const beside = this.#width - indent >= MIN_LAST;
+      const left = beside ? indent : 4;
+      const [first = '', ...more] = wrap(last, this.#width - left);
+      const below = beside ? more : [first, ...more];
+      this.#lines.push((beside ? start + first : start).trimEnd());
+      this.#lines.push(...below.filter((line) => line !== '').map((line) => ' '.repeat(left) + line));
+    }
+  }
+
+  text(): string {
+    return `${this.#lines.join('\n').trimEnd()}\n`;
+  }
+}

@@ -1,0 +1,208 @@
+import type {
+  ContainerRuntime,
+  ExecRuntime,
+  FunctionDefinition,
+  FunctionVersion,
+  JsonObject,
+} from '@krmhub/schema';
+import { parseImageReference } from '@krmhub/schema/image-reference';
+import { kebabCase } from '../function-reference.js';
+import { configSkeleton } from './config-fields.js';
+
+/** Words, and what can be copied as it stands. */
+export interface UsagePart {
+  words: string;
+  snippet?: string;
+}
+export interface UsageSection {
+  title: string;
+  parts: UsagePart[];
+}
+
+type ToYaml = (value: JsonObject) => string;
+
+/** How to use one API version of a function with the kustomize and kpt that people have. */
+export function usageSections(
+  definition: FunctionDefinition,
+  version: FunctionVersion,
+  schemaUrl: string,
+  toYaml: ToYaml,
+): UsageSection[] {
+  const { container, exec, starlark } = version.runtime;
+  const file = `${configName(definition)}.yaml`;
+  const image = container === undefined ? undefined : pinnedImage(container);
+  const sections: UsageSection[] = [configSection(definition, version, schemaUrl, file, image, toYaml)];
+  if (container !== undefined && image !== undefined) {
+    sections.push(kustomizeSection(definition, container, file, toYaml));
+    sections.push(kptSection(definition, container, version, image, file, toYaml));
+  } else if (container !== undefined) {
+    sections.push({
+      title: 'Container',
+      parts: [{ words: `Its image is no image reference: ${container.image}` }],
+    });
+  }
+  if (exec !== undefined) sections.push(execSection(exec, file));
+  if (starlark !== undefined) {
+    sections.push({
+      title: 'Starlark',
+      parts: [{ words: 'The script, for an orchestrator that runs Starlark:', snippet: `${starlark}\n` }],
+    });
+  }
+  return sections;
+}
+
+/** A file name and a resource name. */
+function configName({ names }: FunctionDefinition): string {
+  const name = kebabCase(names.kind);
+  return /^[a-z][-a-z0-9]*$/.test(name) ? name : 'config';
+}
+
+/**
+ * The image by digest where it is known. The tag is left out then: podman refuses a reference with both.
+ * Undefined for what is no reference and must not stand in a command.
+ */
+export function pinnedImage({ image, sha256 }: ContainerRuntime): string | undefined {
+  const reference = parseImageReference(image);
+  if (!reference.ok) return undefined;
+  const digest =
+    reference.digest ??
+    (sha256 !== undefined && /^[a-f0-9]{64}$/.test(sha256) ? `sha256:${sha256}` : undefined);
+  if (digest === undefined) return image;
+  return `${reference.host === undefined ? '' : `${reference.host}/`}${reference.repository}@${digest}`;
+}
+
+function configSection(
+  definition: FunctionDefinition,
+  version: FunctionVersion,
+  schemaUrl: string,
+  file: string,
+  image: string | undefined,
+  toYaml: ToYaml,
+): UsageSection {
+  const container: JsonObject | undefined =
+    image === undefined
+      ? undefined
+      : {
+          container: {
+            image,
+            ...(version.runtime.container?.requireNetwork === true ? { network: true } : {}),
+          },
+        };
+  const config: JsonObject = {
+    apiVersion: `${definition.group}/${version.name}`,
+    kind: definition.names.kind,
+    metadata: {
+      name: configName(definition),
+      ...(container === undefined
+        ? {}
+        : { annotations: { 'config.kubernetes.io/function': toYaml(container) } }),
+    },
+    ...configSkeleton(version.schema.openAPIV3Schema),
+  };
+  return {
+    title: 'Configure',
+    parts: [
+      {
+        words: `${file}, with what is required; fill in what stands in <…>:`,
+        snippet: `# yaml-language-server: $schema=${schemaUrl}\n${toYaml(config)}`,
+      },
+    ],
+  };
+}
+
+function kustomizeSection(
+  definition: FunctionDefinition,
+  container: ContainerRuntime,
+  file: string,
+  toYaml: ToYaml,
+): UsageSection {
+  const tags = definition.tags ?? [];
+  const generates = tags.includes('generator') && !tags.includes('mutator') && !tags.includes('transformer');
+  const field = generates ? 'generators' : 'transformers';
+  const last = tags.includes('validator') ? ', last of all' : '';
+  const network = container.requireNetwork === true ? ' --network' : '';
+  const parts: UsagePart[] = [
+    { words: `Add to kustomization.yaml${last}:`, snippet: toYaml({ [field]: [file] }) },
+    { words: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` },
+  ];
+  if (container.requireStorageMount === true) parts.push({ words: MOUNT });
+  return { title: 'Use it with kustomize', parts };
+}
+
+const MOUNT =
+  'It reads files that have to be mounted: add --mount type=bind,src=FOLDER,dst=FOLDER, as its usage says.';
+
+function kptSection(
+  definition: FunctionDefinition,
+  container: ContainerRuntime,
+  version: FunctionVersion,
+  image: string,
+  file: string,
+  toYaml: ToYaml,
+): UsageSection {
+  const tags = definition.tags ?? [];
+  const stage = tags.includes('validator') && !tags.includes('mutator') ? 'validators' : 'mutators';
+  const network = container.requireNetwork === true;
+  const parts: UsagePart[] = [
+    {
+      words: 'Run it once on the package in this folder:',
+      snippet: `kpt fn eval . --image ${image} --fn-config ${file}${network ? ' --network' : ''}\n`,
+    },
+  ];
+  if (version.configMap === true) {
+    parts.push({
+      words: 'Or with settings on the command line (it takes a ConfigMap):',
+      snippet: `kpt fn eval . --image ${image}${network ? ' --network' : ''} -- key=value\n`,
+    });
+  }
+  if (container.requireStorageMount === true) {
+    // kpt mounts nothing when it renders a pipeline.
+    parts.push({ words: MOUNT });
+  } else {
+    parts.push(
+      {
+        words: 'Or add it to the pipeline in the Kptfile:',
+        snippet: toYaml({ pipeline: { [stage]: [{ image, configPath: file }] } }),
+      },
+      { words: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
+    );
+  }
+  return { title: 'Use it with kpt', parts };
+}
+
+function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
+  const parts: UsagePart[] = platforms.map(({ os, arch, bin, uri, sha256 }) => ({
+    words: `${os}/${arch}, runs ${bin}:`,
+    snippet: `${uri}\nsha256:${sha256}\n`,
+  }));
+  const bins = [...new Set(platforms.map(({ bin }) => bin))];
+  if (bins.length === 1) {
+    parts.push({
+      words: 'Check the digest of what you fetched and unpack it; then, with kpt:',
+      snippet: `kpt fn eval . --exec ${shellWord(relative(bins[0]!))} --fn-config ${file}\n`,
+    });
+  }
+  return { title: 'Executables', parts };
+}
+
+function relative(bin: string): string {
+  return bin.includes('/') ? bin : `./${bin}`;
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** What the function may touch, in words. */
+export function reachOf({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
+  const reach: string[] = [];
+  if (container !== undefined) {
+    const network = container.requireNetwork === true ? 'needs the network' : 'no network';
+    const storage =
+      container.requireStorageMount === true ? 'needs files mounted' : 'no files besides its input';
+    reach.push(`container: ${network}, ${storage}`);
+  }
+  if (exec !== undefined) reach.push('executable: runs with all the rights of who calls it');
+  if (starlark !== undefined) reach.push('Starlark script: only its input');
+  return reach;
+}

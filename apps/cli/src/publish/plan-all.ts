@@ -1,0 +1,97 @@
+import type { RegistryClient } from '@krmhub/api/client';
+import { type Diagnostic, type ErrorCode, KrmhubError } from '@krmhub/schema';
+import type { Progress } from '../output/progress.js';
+import { plural } from '../output/text.js';
+import type { Published } from './publish.js';
+import type { Submission } from './read-submissions.js';
+
+/** What concerns one release alone; other failures end the whole command at once. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'conflict',
+  'forbidden',
+  'invalid-document',
+  'invalid-request',
+  'too-large',
+  'unsupported-media-type',
+]);
+/** Plans that are asked for at the same time. */
+const CONCURRENCY = 6;
+
+/** Has the registry plan every release, storing nothing. Rejects with every refusal of all of them. */
+export async function planAll(
+  client: RegistryClient,
+  submissions: readonly Submission[],
+  readme: Uint8Array | undefined,
+  progress: Progress,
+): Promise<Published[]> {
+  const plans: Published[] = [];
+  const refused: { submission: Submission; error: KrmhubError }[] = [];
+  for (let from = 0; from < submissions.length; from += CONCURRENCY) {
+    await progress.show(`checking ${from + 1}/${submissions.length}`);
+    const batch = submissions.slice(from, from + CONCURRENCY);
+    const answers = await Promise.allSettled(batch.map((submission) => plan(client, submission, readme)));
+    for (const [index, answer] of answers.entries()) {
+      const submission = batch[index]!;
+      if (answer.status === 'fulfilled') plans.push(answer.value);
+      else if (answer.reason instanceof KrmhubError && REFUSALS.has(answer.reason.code)) {
+        refused.push({ submission, error: answer.reason });
+      } else {
+        await progress.clear();
+        throw answer.reason;
+      }
+    }
+  }
+  await progress.clear();
+  if (refused.length > 0) throw refusal(refused, submissions.length);
+  return plans;
+}
+
+async function plan(
+  client: RegistryClient,
+  submission: Submission,
+  readme: Uint8Array | undefined,
+): Promise<Published> {
+  const { group, kind, release, bytes, mediaType } = submission;
+  const result = await client.publish({
+    group,
+    kind,
+    release,
+    definition: bytes,
+    mediaType,
+    dryRun: true,
+    ...(readme === undefined ? {} : { readme }),
+  });
+  return { submission, result };
+}
+
+function refusal(refused: { submission: Submission; error: KrmhubError }[], total: number): KrmhubError {
+  const [first] = refused;
+  const diagnostics = refused.flatMap(({ submission, error }) =>
+    error.diagnostics.map((diagnostic) => inFile(diagnostic, submission)),
+  );
+  const { message, hint } = first!.error;
+  if (total === 1)
+    return new KrmhubError(first!.error.code, message, {
+      diagnostics,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  const codes = new Set(refused.map(({ error }) => error.code));
+  const lines = refused.map(({ submission, error }) => `${nameOf(submission)}: ${error.message}`);
+  const hints = [...new Set(refused.flatMap(({ error }) => (error.hint === undefined ? [] : [error.hint])))];
+  return new KrmhubError(
+    codes.size === 1 ? first!.error.code : 'invalid-document',
+    `the registry refuses ${plural(refused.length, 'release')} of ${total}, so nothing is published: ${lines.join('; ')}`,
+    { diagnostics, ...(hints.length === 0 ? {} : { hint: hints.join(' ') }) },
+  );
+}
+
+function nameOf({ group, kind, release }: Submission): string {
+  return `${group}/${kind}@${release}`;
+}
+
+/** The registry does not know the file's name, and positions only mean something where it got the file's own bytes. */
+function inFile(diagnostic: Diagnostic, { file, exact }: Submission): Diagnostic {
+  if (diagnostic.file === 'README.md') return diagnostic;
+  const { range, ...rest } = diagnostic;
+  return { ...rest, file, ...(exact && range !== undefined ? { range } : {}) };
+}
