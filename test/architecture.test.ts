@@ -136,6 +136,19 @@ describe('architecture', () => {
     expect(importers.map(({ file }) => file)).toEqual(registryImporters);
   });
 
+  it('keeps test support out of what is run', () => {
+    for (const support of testSupport) {
+      const { room } = files.find(({ file }) => file === support)!;
+      const name = path.posix.relative(`${room}/src`, support).replace(/\.ts$/, '.js');
+      const importers = production.filter((file) =>
+        file.imports.some(
+          (specifier) => path.posix.join(path.posix.dirname(file.file), specifier) === `${room}/src/${name}`,
+        ),
+      );
+      expect(importers.map(({ file }) => file)).toEqual([]);
+    }
+  });
+
   it('declares what it imports', () => {
     const breaches = files.flatMap(({ file, room, imports, test }) => {
       const { dependencies = {}, devDependencies = {} } = manifest(room);

@@ -71,6 +71,7 @@ async function readCredentials(io: Io): Promise<Credentials> {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return { version: 1, tokens: {} };
     }
+    if (error instanceof KrmhubError) throw error;
     const { diskError } = await import('./source-files.js');
     throw diskError(error, `cannot read ${file}`);
   }

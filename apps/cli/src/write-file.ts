@@ -53,7 +53,8 @@ export async function writeFileAtomically(
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw existsError(file);
     throw error instanceof KrmhubError ? error : diskError(error, `cannot write ${file}`);
   } finally {
-    await rm(temporary, { force: true });
+    // What is left over must not hide why the file could not be written.
+    await rm(temporary, { force: true }).catch(() => undefined);
   }
 }
 

@@ -70,7 +70,7 @@ async function resolve(
       hint: `Name one of them: ${names(candidates)}.`,
     });
   }
-  throw await nothingCalled(client, kind, `there is no function called ${kind}`);
+  throw await nothingCalled(client, { kind }, `there is no function called ${kind}`);
 }
 
 /** What is asked for; where it is not there, the error names what comes near. */
@@ -89,12 +89,16 @@ async function found<T>(
     );
     // The function is there, so it is the release that is not, and the registry has named others.
     if (known) throw error;
-    throw await nothingCalled(client, kind, `there is no function ${group}/${kind}`);
+    throw await nothingCalled(client, { kind, group }, `there is no function ${group}/${kind}`);
   }
 }
 
-async function nothingCalled(client: RegistryClient, kind: string, message: string): Promise<KrmhubError> {
-  const near = await nearest(client, kind);
+async function nothingCalled(
+  client: RegistryClient,
+  { kind, group }: FunctionReference,
+  message: string,
+): Promise<KrmhubError> {
+  const near = await nearest(client, kind, group);
   const hint =
     near.length > 0
       ? `The nearest are ${names(near)}. \`krmhub search\` finds by words and tags.`
@@ -105,7 +109,7 @@ async function nothingCalled(client: RegistryClient, kind: string, message: stri
 const NEAREST = 5;
 
 /** Functions that share words with a kind, the likeliest spelling first. */
-async function nearest(client: RegistryClient, kind: string): Promise<SearchItem[]> {
+async function nearest(client: RegistryClient, kind: string, group: string | undefined): Promise<SearchItem[]> {
   const { suggest } = await import('@krmhub/schema/lint/suggest');
   const words = kebabCase(kind).split('-').slice(0, 4);
   const items = new Map<string, SearchItem>();
@@ -114,13 +118,15 @@ async function nearest(client: RegistryClient, kind: string): Promise<SearchItem
     for (const item of (await client.search({ q, limit: 50 })).items)
       items.set(`${item.group}/${item.kind}`, item);
   }
-  const kinds = new Set([...items.values()].map((item) => item.kind));
+  // The group that was named comes first.
+  const found = [...items.values()].sort((a, b) => Number(b.group === group) - Number(a.group === group));
+  const kinds = new Set(found.map((item) => item.kind.toLowerCase()));
   const near: SearchItem[] = [];
   while (near.length < NEAREST) {
-    const best = suggest(kind, [...kinds]);
+    const best = suggest(kind.toLowerCase(), [...kinds]);
     if (best === undefined) break;
     kinds.delete(best);
-    near.push(...[...items.values()].filter((item) => item.kind === best));
+    near.push(...found.filter((item) => item.kind.toLowerCase() === best));
   }
   return near.slice(0, NEAREST);
 }

@@ -11,7 +11,9 @@ export async function printError(io: Io, error: unknown): Promise<void> {
     await write(io.stderr, `${label}: this is a fault of krmhub itself\n${text}\n`);
     return;
   }
-  const lines = [`${label}: ${visible(error.message)}`];
+  const [first, ...more] = error.message.split('\n').map(visible);
+  // Indented, so that no message can pass for a line of ours.
+  const lines = [`${label}: ${first}`, ...more.map((line) => `  ${line.trim()}`)];
   if (error.hint !== undefined) lines.push(`  hint: ${visible(error.hint)}`);
   for (const diagnostic of error.diagnostics) lines.push(`  ${diagnosticLine(diagnostic)}`);
   await write(io.stderr, `${lines.join('\n')}\n`);
@@ -21,5 +23,7 @@ export async function printError(io: Io, error: unknown): Promise<void> {
 export function diagnosticLine({ code, severity, message, file, path, range, hint }: Diagnostic): string {
   const place = range === undefined ? file : `${file}:${range.start.line}:${range.start.column}`;
   const field = path === '' ? '' : ` ${path}:`;
-  return visible(`${severity}[${code}] ${place}:${field} ${message}${hint === undefined ? '' : ` (${hint})`}`);
+  return visible(
+    `${severity}[${code}] ${place}:${field} ${message}${hint === undefined ? '' : ` (${hint})`}`,
+  );
 }

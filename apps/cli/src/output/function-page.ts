@@ -38,17 +38,14 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   banners(sheet, page, name);
   sheet.blank();
   sheet.prose(definition.description);
-  for (const [index, version] of versions.entries()) {
-    if (release.yanked === undefined && index === 0) {
-      const sections = usageSections(definition, version, page.schemaUrl(version.name), (value) =>
-        toYaml(value),
-      );
-      for (const { title, parts } of sections) {
-        sheet.title(title);
-        for (const { words, snippet } of parts) {
-          sheet.prose(words);
-          if (snippet !== undefined) sheet.snippet(snippet);
-        }
+  const [preferred] = versions;
+  if (release.yanked === undefined && preferred !== undefined) {
+    const schemaUrl = page.schemaUrl(preferred.name);
+    for (const { title, parts } of usageSections(definition, preferred, schemaUrl, toYaml)) {
+      sheet.title(title);
+      for (const { words, snippet } of parts) {
+        sheet.prose(words);
+        if (snippet !== undefined) sheet.snippet(snippet);
       }
     }
   }
@@ -73,7 +70,7 @@ function banners(sheet: Sheet, { release, newest }: FunctionPage, name: string):
 }
 
 function versionSections(sheet: Sheet, page: FunctionPage, version: FunctionVersion): void {
-  sheet.title(`API version ${version.name}`);
+  sheet.title(`API VERSION ${version.name}`);
   const { container } = version.runtime;
   sheet.facts([
     ['image', container?.image],
@@ -111,9 +108,11 @@ function fieldTable(sheet: Sheet, schema: JsonObject): void {
   } else if (fields.length === 0) sheet.prose('It has no fields of its own.');
 }
 
-function about(sheet: Sheet, { release, catalogs, releaseUrl }: FunctionPage): void {
+function about(sheet: Sheet, { release, newest, catalogs, releaseUrl }: FunctionPage): void {
   const { definition } = release;
-  sheet.title('About');
+  // Which release a catalog has is its recipe's to say.
+  const choice = release.release === newest ? '' : ' (with the release that each chooses)';
+  sheet.title('ABOUT');
   sheet.facts([
     ['publisher', definition.publisher],
     ['maintainers', definition.maintainers?.join(', ')],
@@ -123,12 +122,12 @@ function about(sheet: Sheet, { release, catalogs, releaseUrl }: FunctionPage): v
     ['digest', release.digest],
     ['definition', `${releaseUrl}/definition.yaml`],
     ['readme', release.readme ? `${releaseUrl}/readme.md` : 'none'],
-    ['catalogs', catalogs.length === 0 ? 'none' : catalogs.join(', ')],
+    ['catalogs', catalogs.length === 0 ? 'none' : catalogs.join(', ') + choice],
   ]);
 }
 
 function releaseList(sheet: Sheet, { releases }: FunctionPage): void {
-  sheet.title('Releases');
+  sheet.title('RELEASES');
   const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
     const marks = [
       ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
@@ -168,7 +167,7 @@ class Sheet {
 
   title(text: string): void {
     this.blank();
-    this.line(bold(this.#io, oneLine(text).toUpperCase()));
+    this.line(bold(this.#io, oneLine(text)));
   }
 
   prose(text: string): void {

@@ -37,14 +37,14 @@ export function usageSections(
     sections.push(kptSection(definition, container, version, image, file, toYaml));
   } else if (container !== undefined) {
     sections.push({
-      title: 'Container',
+      title: 'CONTAINER',
       parts: [{ words: `Its image is no image reference: ${container.image}` }],
     });
   }
   if (exec !== undefined) sections.push(execSection(exec, file));
   if (starlark !== undefined) {
     sections.push({
-      title: 'Starlark',
+      title: 'STARLARK',
       parts: [{ words: 'The script, for an orchestrator that runs Starlark:', snippet: `${starlark}\n` }],
     });
   }
@@ -100,7 +100,7 @@ function configSection(
     ...configSkeleton(version.schema.openAPIV3Schema),
   };
   return {
-    title: 'Configure',
+    title: 'CONFIGURE',
     parts: [
       {
         words: `${file}, with what is required; fill in what stands in <…>:`,
@@ -126,7 +126,7 @@ function kustomizeSection(
     { words: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` },
   ];
   if (container.requireStorageMount === true) parts.push({ words: MOUNT });
-  return { title: 'Use it with kustomize', parts };
+  return { title: 'USE IT WITH KUSTOMIZE', parts };
 }
 
 const MOUNT =
@@ -167,7 +167,7 @@ function kptSection(
       { words: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
     );
   }
-  return { title: 'Use it with kpt', parts };
+  return { title: 'USE IT WITH KPT', parts };
 }
 
 function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
@@ -182,7 +182,7 @@ function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
       snippet: `kpt fn eval . --exec ${shellWord(relative(bins[0]!))} --fn-config ${file}\n`,
     });
   }
-  return { title: 'Executables', parts };
+  return { title: 'EXECUTABLES', parts };
 }
 
 function relative(bin: string): string {

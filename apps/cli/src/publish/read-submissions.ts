@@ -7,6 +7,7 @@ import {
   KrmhubError,
   type LintResult,
   lint,
+  releaseFromPath,
 } from '@krmhub/schema';
 import type { Io } from '../io.js';
 import { readSources, type SourceFile } from '../source-files.js';
@@ -90,7 +91,7 @@ function isJson(bytes: Uint8Array): boolean {
 }
 
 /**
- * Gives each definition its release: the one that was asked for, else the version that its images share.
+ * Gives each definition its release: the one that was asked for, else the version that its images, or its executables' addresses, share.
  * Throws `usage` naming every definition that has none, and where two are to become one release.
  */
 export function nameReleases(
@@ -106,17 +107,28 @@ export function nameReleases(
   const without: string[] = [];
   const submissions = definitions.flatMap(({ definition, ...rest }): Submission[] => {
     const { group, names } = definition;
-    const named = release ?? sharedImageRelease(definition);
+    const named = release ?? sharedImageRelease(definition) ?? sharedDownloadRelease(definition);
     if (named !== undefined) return [{ group, kind: names.kind, release: named, ...rest }];
     without.push(`${group}/${names.kind} (${rest.file})`);
     return [];
   });
   if (without.length > 0) {
     throw new KrmhubError('usage', `no release is known for ${without.join(', ')}`, {
-      hint: 'Name it with --release: the tags of the images name no single version.',
+      hint: 'Name it with --release: neither the tags of its images nor the addresses of its executables name one version.',
     });
   }
   return unique(submissions);
+}
+
+/**
+ * Of a definition that has executables and no images: the version that the folders of all their addresses are
+ * named after, such as `…/download/v1.2.3/tool.tar.gz`. A moving `v1` is none.
+ */
+function sharedDownloadRelease({ versions }: FunctionDefinition): string | undefined {
+  if (versions.some(({ runtime }) => runtime.container !== undefined)) return undefined;
+  const platforms = versions.flatMap(({ runtime }) => runtime.exec?.platforms ?? []);
+  const releases = new Set(platforms.map(({ uri }) => canonicalRelease(releaseFromPath(uri) ?? '')));
+  return releases.size === 1 ? [...releases][0] : undefined;
 }
 
 /** Without what was given twice with the same bytes. */

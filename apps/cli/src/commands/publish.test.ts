@@ -1,0 +1,283 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sha256 } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/', import.meta.url));
+const setLabels = path.join(fixtures, 'functions/set-labels/2.0.0.yaml');
+const renameImages = path.join(fixtures, 'functions/rename-images/0.2.0.yaml');
+
+let registry: TestRegistry;
+let folder: string;
+beforeAll(async () => {
+  registry = await testRegistry();
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-publish-'));
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = (args: readonly string[], options: TestIoOptions = {}) =>
+  runTest(['publish', ...args], { cwd: folder, ...options, env: { ...registry.env, ...options.env } });
+
+async function stored(group: string, kind: string): Promise<string[]> {
+  const response = await fetch(`${registry.url}/api/v1/functions/${group}/${kind}`);
+  if (response.status === 404) return [];
+  const { releases } = (await response.json()) as { releases: { release: string }[] };
+  return releases.map(({ release }) => release);
+}
+
+/** A definition that lints clean, with its group changed so that tests do not meet. */
+async function definition(group: string, change: (text: string) => string = (text) => text): Promise<string> {
+  const text = await readFile(setLabels, 'utf8');
+  return change(text.replace('group: functions.example.com', `group: ${group}`));
+}
+
+async function put(name: string, text: string | Uint8Array): Promise<string> {
+  const file = path.join(folder, name);
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, text);
+  return name;
+}
+
+describe('one definition', () => {
+  it('stores the exact bytes under the version of its image, and says so', async () => {
+    const io = await run([setLabels, '-o', 'json']);
+    expect(io.exitCode, io.err()).toBe(0);
+    const { releases, dryRun } = JSON.parse(io.out());
+    const digest = sha256(await readFile(setLabels));
+    expect(dryRun).toBe(false);
+    expect(releases).toEqual([
+      {
+        group: 'functions.example.com',
+        kind: 'SetLabels',
+        release: '2.0.0',
+        outcome: 'created',
+        digest,
+        catalogs: [expect.objectContaining({ catalog: 'default' })],
+      },
+    ]);
+    const again = await run([setLabels]);
+    expect([again.exitCode, again.out()]).toEqual([
+      0,
+      `functions.example.com/SetLabels\t2.0.0\tunchanged\t${digest}\n`,
+    ]);
+  });
+
+  it('refuses other bytes, naming both digests and the way out', async () => {
+    const text = await definition('conflict.example.com');
+    await run(['-'], { stdin: text });
+    const changed = text.replace('Set labels on', 'Put labels on');
+    const io = await run(['-'], { stdin: changed });
+    expect(io.exitCode).toBe(1);
+    for (const part of [sha256(text), sha256(changed), 'new release']) expect(io.err()).toContain(part);
+  });
+
+  it('asks for a release where none is known, naming every function without one', async () => {
+    const io = await run([renameImages, setLabels]);
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toContain('functions.example.com/RenameImages');
+    expect(io.err()).toContain('--release');
+    expect(io.err()).not.toContain('SetLabels');
+    expect(await stored('functions.example.com', 'RenameImages')).toEqual([]);
+    expect((await run([renameImages, '--release', 'v0.2'])).exitCode).toBe(0);
+    expect(await stored('functions.example.com', 'RenameImages')).toEqual(['0.2.0']);
+  });
+
+  it('takes the version that all addresses of its executables share', async () => {
+    const file = path.join(fixtures, 'functions/require-limits/0.9.0.yaml');
+    expect((await run([file])).exitCode).toBe(0);
+    expect(await stored('policy.example.org', 'RequireLimits')).toEqual(['0.9.0']);
+    const text = await readFile(file, 'utf8');
+    const io = await run(['-'], { stdin: text.replace('/releases/v0.9.0/', '/releases/v0.9.1/') });
+    expect(io.exitCode).toBe(2);
+  });
+
+  it('takes JSON, and sends it as JSON', async () => {
+    const { parse } = await import('yaml');
+    const text = JSON.stringify(parse(await definition('json.example.com')));
+    const io = await run(['-'], { stdin: text });
+    expect(io.exitCode, io.err()).toBe(0);
+    const url = `${registry.url}/api/v1/functions/json.example.com/SetLabels/releases/2.0.0/definition.yaml`;
+    const response = await fetch(url);
+    expect(response.headers.get('content-type')).toContain('json');
+    expect(await response.text()).toBe(text);
+  });
+
+  it('keeps a README, and only beside one definition', async () => {
+    const one = await put('readme/one.yaml', await definition('readme.example.com'));
+    const two = await put('readme/two.yaml', await definition('readme2.example.com'));
+    const readme = await put('readme/README.md', '# Set labels\n');
+    const refused = await run([one, two, '--readme', readme]);
+    expect(refused.exitCode).toBe(2);
+    expect(await stored('readme.example.com', 'SetLabels')).toEqual([]);
+    expect((await run([one, '--readme', readme])).exitCode).toBe(0);
+    const url = `${registry.url}/api/v1/functions/readme.example.com/SetLabels/releases/2.0.0/readme.md`;
+    expect(await (await fetch(url)).text()).toBe('# Set labels\n');
+    expect((await run([one, '--readme', await put('big.md', 'a'.repeat(262_145))])).exitCode).toBe(1);
+    expect((await run([one, '--readme', 'nowhere.md'])).exitCode).toBe(3);
+  });
+
+  it('stores nothing in a dry run', async () => {
+    const file = await put('dry.yaml', await definition('dry.example.com'));
+    const io = await run([file, '--dry-run', '-o', 'json']);
+    expect(io.exitCode).toBe(0);
+    expect(JSON.parse(io.out())).toMatchObject({ dryRun: true, releases: [{ outcome: 'created', catalogs: [] }] });
+    expect(io.err()).toContain('nothing is stored');
+    expect(await stored('dry.example.com', 'SetLabels')).toEqual([]);
+  });
+
+  it.each([['latest'], ['1.0.0+build'], ['']])('refuses the release %j', async (release) => {
+    const io = await run([setLabels, '--release', release]);
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toContain('SemVer');
+  });
+});
+
+describe('several definitions', () => {
+  it('splits a catalog into its definitions', async () => {
+    const io = await run([path.join(fixtures, 'catalogs/example-co.yaml'), '-o', 'json']);
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(io.err()).toContain('3 definitions');
+    const { releases } = JSON.parse(io.out());
+    expect(releases.map(({ kind }: { kind: string }) => kind)).toEqual(['JavaApplication', 'Logger', 'SecretSidecar']);
+    for (const { catalogs } of releases) expect(catalogs.map((one: { catalog: string }) => one.catalog)).toEqual(['default']);
+  });
+
+  it('splits a file of several documents, and the same file again changes nothing', async () => {
+    const text = `${await definition('many.example.com')}---\n${await definition('many2.example.com')}`;
+    const file = await put('many.yaml', text);
+    expect((await run([file])).exitCode).toBe(0);
+    expect(await stored('many2.example.com', 'SetLabels')).toEqual(['2.0.0']);
+    const again = await run([file]);
+    expect(again.out().match(/unchanged/g)).toHaveLength(2);
+  });
+
+  it('passes over what else a folder holds, and counts it', async () => {
+    await put('mixed/definition.yaml', await definition('mixed.example.com'));
+    await put('mixed/deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n');
+    await put('mixed/package.json', '{"name": "x"}');
+    const io = await run(['mixed']);
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(io.err()).toContain('2 files of something else passed over');
+    const named = await run(['mixed/deployment.yaml']);
+    expect(named.exitCode).toBe(1);
+    await put('foreign/deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\n');
+    expect((await run(['foreign'])).exitCode).toBe(3);
+  });
+
+  it('publishes nothing where one file has an error', async () => {
+    await put('faulty/good.yaml', await definition('good.example.com'));
+    await put('faulty/bad.yaml', await definition('bad.example.com', (text) => text.replace('type: boolean', 'type: bool')));
+    const io = await run(['faulty']);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toMatch(/faulty\/bad\.yaml:\d+:\d+/);
+    expect(await stored('good.example.com', 'SetLabels')).toEqual([]);
+  });
+
+  it('publishes nothing where the registry refuses one, and names every refusal', async () => {
+    const first = await definition('plan-a.example.com');
+    const second = await definition('plan-b.example.com');
+    await run(['-'], { stdin: first });
+    await run(['-'], { stdin: second });
+    await put('refused/1-new.yaml', await definition('plan-new.example.com'));
+    await put('refused/2.yaml', first.replace('Set labels on', 'Put labels on'));
+    await put('refused/3.yaml', second.replace('Set labels on', 'Put labels on'));
+    const io = await run(['refused']);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('plan-a.example.com/SetLabels@2.0.0');
+    expect(io.err()).toContain('plan-b.example.com/SetLabels@2.0.0');
+    expect(await stored('plan-new.example.com', 'SetLabels')).toEqual([]);
+  });
+
+  it('refuses two definitions of one release, and kinds that differ by case', async () => {
+    const text = await definition('twice.example.com');
+    await put('twice/a.yaml', text);
+    await put('twice/b.yaml', text);
+    expect((await run(['twice'])).exitCode).toBe(0);
+    await put('twice/c.yaml', text.replace('Set labels on', 'Put labels on'));
+    const io = await run(['twice']);
+    expect([io.exitCode, io.err().includes('twice/c.yaml')]).toEqual([2, true]);
+    await put('case/a.yaml', await definition('case.example.com'));
+    await put('case/b.yaml', await definition('case.example.com', (one) => one.replace('kind: SetLabels', 'kind: Setlabels')));
+    const cased = await run(['case']);
+    expect([cased.exitCode, cased.err().includes('only by case')]).toEqual([2, true]);
+    expect(await stored('case.example.com', 'SetLabels')).toEqual([]);
+  });
+
+  it('counts warnings by their code where there are many', async () => {
+    for (const at of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const unpinned = (text: string) => text.replace(/ +sha256: .*\n/, '');
+      await put(`warned/${at}.yaml`, await definition(`warned-${at}.example.com`, unpinned));
+    }
+    const io = await run(['warned']);
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(io.err()).toMatch(/6 × image\/[\w-]+ in 6 files/);
+  });
+
+  it('publishes many in seconds, and catalogs hold them all at the end', async () => {
+    const groups = Array.from({ length: 46 }, (_, index) => `many-${index}.example.com`);
+    for (const group of groups) await put(`load/${group}.yaml`, await definition(group));
+    const io = await run(['load'], { tty: true });
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(io.err()).toContain('publishing 46/46');
+    const catalog = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();
+    for (const group of groups) expect(catalog).toContain(`group: ${group}\n`);
+  }, 20_000);
+});
+
+describe('failures', () => {
+  it('says how to get a token', async () => {
+    const io = await run([setLabels], { env: { KRMHUB_TOKEN: '' } });
+    expect(io.exitCode).toBe(5);
+    expect(io.err()).toMatch(/krmhub login/);
+    expect(io.err()).toMatch(/KRMHUB_TOKEN/);
+  });
+
+  it('lints before it asks for a token or a registry', async () => {
+    const env = { KRMHUB_TOKEN: '', KRMHUB_REGISTRY: 'http://127.0.0.1:1' };
+    const io = await run(['-'], { env, stdin: 'kind: [' });
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('<stdin>:1');
+    expect((await run([setLabels], { env })).exitCode).toBe(5);
+  });
+
+  it('says what is stored where it fails in the middle, and that running again is safe', async () => {
+    for (const at of ['a', 'b', 'c']) await put(`cut/${at}.yaml`, await definition(`cut-${at}.example.com`));
+    const { createServer } = await import('node:http');
+    let puts = 0;
+    // In front of the registry, and gone after the first release that it stores.
+    const proxy = createServer((request, response) => {
+      const dryRun = request.url?.includes('dryRun=true') === true;
+      if (!dryRun && request.method === 'PUT' && ++puts > 1) return void request.socket.destroy();
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk) => chunks.push(chunk));
+      request.on('end', async () => {
+        const headers = { ...(request.headers as Record<string, string>) };
+        for (const name of ['host', 'connection', 'content-length']) delete headers[name];
+        const answer = await fetch(registry.url + request.url, { method: request.method!, headers, body: Buffer.concat(chunks) });
+        response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
+        response.end(Buffer.from(await answer.arrayBuffer()));
+      });
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = proxy.address() as { port: number };
+      const io = await run(['cut'], { env: { KRMHUB_REGISTRY: `http://127.0.0.1:${port}` } });
+      expect(io.exitCode).toBe(5);
+      expect(io.err()).toContain('1 of 3 releases are stored');
+      expect(io.err()).toContain('again');
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
+    const again = await run(['cut']);
+    expect(again.exitCode).toBe(0);
+    expect(again.out().match(/unchanged/g)).toHaveLength(1);
+    expect(again.out().match(/created/g)).toHaveLength(2);
+  });
+});

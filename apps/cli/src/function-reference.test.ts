@@ -1,0 +1,44 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { describe, expect, it } from 'vitest';
+import { kebabCase, parseFunctionReference, parseReleaseReference } from './function-reference.js';
+
+describe('a reference to a function', () => {
+  it.each([
+    ['SetLabels', { kind: 'SetLabels' }],
+    ['example.com/SetLabels', { group: 'example.com', kind: 'SetLabels' }],
+    ['example.com/SetLabels@1.2.0', { group: 'example.com', kind: 'SetLabels', release: '1.2.0' }],
+    ['SetLabels@v1.2', { kind: 'SetLabels', release: 'v1.2' }],
+  ])('%s', (text, reference) => {
+    expect(parseFunctionReference(text)).toEqual(reference);
+  });
+
+  it.each([
+    '',
+    '/',
+    '@1.0.0',
+    'example/SetLabels',
+    'example.com/',
+    'Example.com/K',
+    'a.b/../c',
+    'example.com/K@',
+    '-K',
+  ])('%j is none', (text) => {
+    expect(() => parseFunctionReference(text)).toThrow(KrmhubError);
+  });
+
+  it.each(['SetLabels', 'example.com/SetLabels', 'SetLabels@1.0.0'])(
+    '%s does not name one release',
+    (text) => {
+      expect(() => parseReleaseReference(text)).toThrow(/does not name one release/);
+    },
+  );
+});
+
+it.each([
+  ['SetLabels', 'set-labels'],
+  ['HTTPRoute', 'http-route'],
+  ['RenderHelmChartV2', 'render-helm-chart-v2'],
+  ['already-kebab', 'already-kebab'],
+])('%s is written %s in names of files', (kind, name) => {
+  expect(kebabCase(kind)).toBe(name);
+});

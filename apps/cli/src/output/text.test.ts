@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { oneLine, pad, shorten, textWidth, visible, wrap } from './text.js';
+
+describe('text from elsewhere', () => {
+  const hostile = 'a\u001b[31mred\u001b]0;title\u0007\u009b2J\u202eevil\u200b\r\nb\tc\u{e0041}';
+
+  it('keeps nothing that a terminal acts on or a reader cannot see', () => {
+    for (const text of [visible(hostile), oneLine(hostile)]) {
+      expect(text).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e\u200b]|[\u{e0000}-\u{e007f}]/u);
+    }
+  });
+
+  it('shows where something was, for who mends it', () => {
+    expect(visible('a\u001b[0m\u007f\t\u202e')).toBe('a␛[0m␡␉�');
+  });
+
+  it('is one line in a list', () => {
+    expect(oneLine('  two\r\n\tlines\u001b[1m ')).toBe('two lines[1m');
+  });
+});
+
+describe('width', () => {
+  it.each([
+    ['plain', 5],
+    ['Größe', 5],
+    ['e\u0301', 1],
+    ['関数', 4],
+    ['🚀', 2],
+    ['a…', 2],
+    ['', 0],
+  ])('of %j is %d', (text, columns) => {
+    expect(textWidth(text)).toBe(columns);
+  });
+
+  it('is kept when text is shortened', () => {
+    expect(shorten('SetNamespace', 12)).toBe('SetNamespace');
+    expect(shorten('SetNamespace', 6)).toBe('SetNa…');
+    expect(shorten('two words', 5)).toBe('two…');
+    for (const columns of [2, 3, 4, 5])
+      expect(textWidth(shorten('関数関数関数', columns))).toBeLessThanOrEqual(columns);
+    expect(shorten('🚀🚀🚀', 4)).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
+    expect(pad('関', 4)).toBe('関  ');
+  });
+
+  it('is kept when text is broken into lines', () => {
+    expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
+    expect(wrap('a verylongword b', 5)).toEqual(['a', 'verylongword', 'b']);
+    expect(wrap('', 5)).toEqual(['']);
+  });
+});

@@ -1,0 +1,335 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { KrmhubError } from '@krmhub/schema';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RegistryClient, RegistryError } from './client.js';
+
+/** What a client meets that is no registry, or a faulty or hostile one: served by a real server. */
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const servers: Server[] = [];
+
+async function serve(handler: Handler): Promise<string> {
+  const server = createServer(handler);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function failure(work: Promise<unknown>): Promise<KrmhubError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(KrmhubError);
+  return error as KrmhubError;
+}
+
+function answer(response: ServerResponse, status: number, type: string, body: string | Uint8Array): void {
+  response.writeHead(status, { 'content-type': type }).end(body);
+}
+
+const NO_FACETS = { tag: [], kind: [], group: [], publisher: [], runtime: [], license: [], catalog: [] };
+const EMPTY_RESULT = { total: 0, items: [], facets: NO_FACETS };
+
+describe('the address of a registry', () => {
+  it.each([
+    ['localhost:8080', 'http'],
+    ['not a url', 'not the URL'],
+    ['file:///etc/passwd', 'http or https'],
+    ['http://user:secret@example.com', 'user name or password'],
+    ['http://example.com/?x=1', 'query'],
+  ])('%s is refused', (url, words) => {
+    let error: unknown;
+    try {
+      new RegistryClient({ url });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(KrmhubError);
+    const { code, message, hint } = error as KrmhubError;
+    expect(code).toBe('usage');
+    expect(message).toContain(words);
+    expect(`${message}${hint}`).not.toContain('secret');
+  });
+
+  it('keeps a path in front of the registry', async () => {
+    let asked = '';
+    const url = await serve((request, response) => {
+      asked = request.url ?? '';
+      answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+    });
+    await new RegistryClient({ url: `${url}/krm/` }).search({ q: 'a b', tag: ['x', 'y'] });
+    expect(asked).toBe('/krm/api/v1/functions?q=a+b&tag=x&tag=y');
+  });
+
+  it('refuses a token that would break the header, and does not repeat it', () => {
+    const token = 'krmhub_x\r\nX-Evil: 1';
+    expect(() => new RegistryClient({ url: 'http://localhost', token })).toThrow(
+      /characters that no token has/,
+    );
+  });
+});
+
+describe('nothing that answers', () => {
+  it('is told with the address and a way out', async () => {
+    const url = await serve(() => undefined);
+    const server = servers.pop()!;
+    await new Promise((resolve) => server.close(resolve));
+    const error = await failure(new RegistryClient({ url }).search({}));
+    expect(error.code).toBe('unreachable');
+    expect(error.message).toBe(`cannot reach the registry at ${url}: connection refused`);
+    expect(error.hint).toContain('krmhub serve');
+  });
+
+  it('is waited for no longer than the deadline', async () => {
+    const url = await serve(() => undefined);
+    const error = await failure(new RegistryClient({ url, timeoutMilliseconds: 100 }).search({}));
+    expect(error.message).toContain('no answer within 0.1 seconds');
+  });
+
+  it('is waited for no longer than the deadline in the middle of a body', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"total":');
+    });
+    const error = await failure(new RegistryClient({ url, timeoutMilliseconds: 200 }).search({}));
+    expect(error.code).toBe('unreachable');
+    expect(error.message).toContain('no answer within');
+  });
+
+  it('may also cut the connection', async () => {
+    const url = await serve((request) => request.socket.destroy());
+    const error = await failure(new RegistryClient({ url }).search({}));
+    expect(error.message).toMatch(/connection was cut/);
+  });
+});
+
+describe('an answer that is none of a registry', () => {
+  it.each<[string, Handler, RegExp]>([
+    ['HTML', (_, response) => answer(response, 200, 'text/html', '<html>'), /text\/html, not JSON/],
+    [
+      'HTML with 404',
+      (_, response) => answer(response, 404, 'text/html', '<html>'),
+      /answered 404 with text\/html/,
+    ],
+    ['broken JSON', (_, response) => answer(response, 200, 'application/json', '{'), /not JSON/],
+    [
+      'bytes that are not UTF-8',
+      (_, response) => answer(response, 200, 'application/json', Buffer.from([0x22, 0xff, 0x22])),
+      /not JSON/,
+    ],
+    ['another object', (_, response) => answer(response, 200, 'application/json', '{"ok":true}'), /"total"/],
+    [
+      'a list of something else',
+      (_, response) =>
+        answer(response, 200, 'application/json', JSON.stringify({ ...EMPTY_RESULT, items: [null] })),
+      /"items\[0\]"/,
+    ],
+    [
+      'fields from the prototype only',
+      (_, response) => answer(response, 200, 'application/json', '{"__proto__":{"total":0,"items":[]}}'),
+      /"total"/,
+    ],
+    [
+      'a problem without its fields',
+      (_, response) => answer(response, 400, 'application/problem+json', '{}'),
+      /answered 400/,
+    ],
+    ['terminal escapes', (_, response) => answer(response, 200, 'text/\u009b31mhtml', ''), /not JSON/],
+  ])('%s', async (_, handler, words) => {
+    const url = await serve(handler);
+    const error = await failure(new RegistryClient({ url }).search({}));
+    expect(error.code).toBe('unreachable');
+    expect(error.message).toMatch(words);
+    expect(error.message).not.toMatch(/[\x00-\x1f\x7f-\x9f]/);
+    expect(error.hint).toContain('--registry');
+  });
+
+  it('a gateway without its server is unavailable, not unknown', async () => {
+    const url = await serve((_, response) => answer(response, 502, 'text/html', '<h1>Bad gateway'));
+    expect((await failure(new RegistryClient({ url }).search({}))).code).toBe('unavailable');
+  });
+
+  it('is read no further than the limit when it never ends', async () => {
+    let sent = 0;
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/yaml' });
+      const chunk = Buffer.alloc(65_536, 0x20);
+      const more = () => {
+        while (!response.destroyed && response.write(chunk)) sent += chunk.length;
+        sent += chunk.length;
+      };
+      response.on('drain', more);
+      more();
+    });
+    const error = await failure(new RegistryClient({ url }).definition('example.com', 'SetLabels', '1.0.0'));
+    expect(error.message).toContain('larger than 1048576 bytes');
+    expect(sent).toBeLessThan(64 * 1_048_576);
+  });
+
+  it('is measured unpacked: a small body may unpack to a large one', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/yaml', 'content-encoding': 'gzip' }).end(bomb);
+    });
+    const error = await failure(new RegistryClient({ url }).readme('example.com', 'SetLabels', '1.0.0'));
+    expect(error.message).toContain('larger than');
+  });
+});
+
+describe('redirects', () => {
+  it('lead to no other origin, with a token or without', async () => {
+    const seen: string[] = [];
+    const other = await serve((request, response) => {
+      seen.push(request.headers.authorization ?? 'none');
+      answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+    });
+    const url = await serve((_, response) => {
+      response.writeHead(302, { location: `${other}/api/v1/functions` }).end();
+    });
+    for (const client of [new RegistryClient({ url }), new RegistryClient({ url, token: 'krmhub_secret' })]) {
+      const error = await failure(client.search({}));
+      expect(error.message).toContain(`redirects to ${other}/api/v1/functions`);
+      expect(error.hint).toContain(`--registry ${other}`);
+    }
+    expect(seen).toEqual([]);
+  });
+
+  it('are followed within the registry, but not for ever', async () => {
+    const url = await serve((request, response) => {
+      const next = { '/api/v1/functions': '/moved', '/loop/api/v1/functions': '/loop/api/v1/functions' }[
+        request.url ?? ''
+      ];
+      if (next === undefined) answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+      else response.writeHead(307, { location: next }).end();
+    });
+    expect(await new RegistryClient({ url }).search({})).toEqual(EMPTY_RESULT);
+    const error = await failure(new RegistryClient({ url: `${url}/loop` }).search({}));
+    expect(error.message).toContain('redirects more than 3 times');
+  });
+
+  it('never carry a change on', async () => {
+    const methods: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      methods.push(request.method);
+      response.writeHead(308, { location: '/elsewhere' }).end();
+    });
+    await failure(new RegistryClient({ url }).yank('example.com', 'SetLabels', '1.0.0', 'because'));
+    expect(methods).toEqual(['POST']);
+  });
+});
+
+describe('what the registry says', () => {
+  const problem = {
+    type: 'about:blank',
+    title: 'Conflict',
+    status: 409,
+    code: 'conflict',
+    detail: 'other bytes stand there',
+    hint: 'publish another release',
+    requestId: 'r1',
+    diagnostics: [{ code: 'a/b', severity: 'error', message: 'm', file: 'f', path: 'spec' }],
+  };
+
+  it('comes through with its code, hint and diagnostics', async () => {
+    const url = await serve((_, response) =>
+      answer(response, 409, 'application/problem+json', JSON.stringify(problem)),
+    );
+    const error = await failure(new RegistryClient({ url }).whoami());
+    expect(error).toBeInstanceOf(RegistryError);
+    const { code, message, hint, diagnostics, registry, status, requestId } = error as RegistryError;
+    expect({ code, message, hint, diagnostics, registry, status, requestId }).toEqual({
+      code: 'conflict',
+      message: problem.detail,
+      hint: problem.hint,
+      diagnostics: problem.diagnostics,
+      registry: url,
+      status: 409,
+      requestId: 'r1',
+    });
+  });
+
+  it('has the code "internal" where this version does not know the code', async () => {
+    const newer = JSON.stringify({ ...problem, code: 'constructor' });
+    const url = await serve((_, response) => answer(response, 418, 'application/problem+json', newer));
+    expect((await failure(new RegistryClient({ url }).whoami())).code).toBe('internal');
+  });
+
+  it.each([
+    ['identity', '', (bytes: Buffer) => bytes],
+    ['gzip', '-gzip', gzipSync],
+    ['br', '-br', brotliCompressSync],
+  ] as const)('is the same bytes and digest in the coding %s', async (coding, suffix, encode) => {
+    const bytes = Buffer.from('kind: Catalog\n# \u00fc\n');
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    const url = await serve((_, response) => {
+      response.writeHead(200, {
+        'content-type': 'application/yaml',
+        etag: `"${digest}${suffix}"`,
+        ...(coding === 'identity' ? {} : { 'content-encoding': coding }),
+      });
+      response.end(encode(bytes));
+    });
+    const document = await new RegistryClient({ url }).catalogDocument('default');
+    expect(Buffer.from(document.bytes)).toEqual(bytes);
+    expect(document.digest).toBe(digest);
+  });
+
+  it('is asked for with names that are encoded', async () => {
+    const asked: string[] = [];
+    const url = await serve((request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      answer(response, 200, 'application/yaml', 'x');
+    });
+    const client = new RegistryClient({ url });
+    await client.catalogDocument('a/../b', { snapshot: '7', kind: 'KRMFunctionCatalog', format: 'json' });
+    await client.definition('example.com', 'Set?Labels', '1.0.0');
+    expect(asked).toEqual([
+      'GET /catalogs/a%2F..%2Fb/snapshots/7/catalog.json?kind=KRMFunctionCatalog',
+      'GET /api/v1/functions/example.com/Set%3FLabels/releases/1.0.0/definition.yaml',
+    ]);
+  });
+
+  it('gets a README beside the exact bytes of the definition', async () => {
+    let body = Buffer.alloc(0);
+    let type = '';
+    const url = await serve((request, response) => {
+      type = request.headers['content-type'] ?? '';
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        body = Buffer.concat(chunks);
+        answer(response, 409, 'application/problem+json', JSON.stringify(problem));
+      });
+    });
+    const definition = Buffer.from('kind: KRMFunctionDefinition\r\n');
+    const request = {
+      group: 'example.com',
+      kind: 'K',
+      release: '1.0.0',
+      definition,
+      mediaType: 'application/yaml',
+    } as const;
+    await failure(new RegistryClient({ url }).publish({ ...request, readme: Buffer.from('# K\n') }));
+    expect(type).toMatch(/^multipart\/form-data; boundary=/);
+    expect(body.toString()).toMatch(
+      /name="definition"; filename="definition"\r\nContent-Type: application\/yaml\r\n\r\nkind: KRMFunctionDefinition\r\n\r\n/,
+    );
+    expect(body.toString()).toMatch(
+      /name="readme"; filename="README.md"\r\nContent-Type: text\/markdown\r\n\r\n# K\n\r\n/,
+    );
+    await failure(new RegistryClient({ url }).publish(request));
+    expect(type).toBe('application/yaml');
+    expect(body.equals(definition)).toBe(true);
+  });
+});
