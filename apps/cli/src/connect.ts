@@ -11,15 +11,26 @@ export function registryUrl(io: Io, option: string | undefined): string {
 }
 
 /** A client with the token that KRMHUB_TOKEN or `login` has for the registry, and without one where there is none. */
-export async function connect(io: Io, option: string | undefined, give: { token?: string } = {}): Promise<RegistryClient> {
+export async function connect(
+  io: Io,
+  option: string | undefined,
+  give: { token?: string } = {},
+): Promise<RegistryClient> {
   const { parseRegistryUrl, RegistryClient } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, option));
   const token = give.token ?? (await tokenFor(io, url));
   if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
     const { warn } = await import('./output/print.js');
-    await warn(io, `the token is sent to ${url.origin} without encryption; use https where others can listen`);
+    await warn(
+      io,
+      `the token is sent to ${url.origin} without encryption; use https where others can listen`,
+    );
   }
-  return new RegistryClient({ url: url.href, userAgent: `krmhub/${VERSION}`, ...(token === undefined ? {} : { token }) });
+  return new RegistryClient({
+    url: url.href,
+    userAgent: `krmhub/${VERSION}`,
+    ...(token === undefined ? {} : { token }),
+  });
 }
 
 async function tokenFor(io: Io, url: URL): Promise<string | undefined> {
@@ -29,5 +40,10 @@ async function tokenFor(io: Io, url: URL): Promise<string | undefined> {
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname.endsWith('.localhost') || /^127\./.test(hostname) || hostname === '[::1]';
+  return (
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    /^127\./.test(hostname) ||
+    hostname === '[::1]'
+  );
 }

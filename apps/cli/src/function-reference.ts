@@ -19,7 +19,9 @@ export function parseFunctionReference(text: string): FunctionReference {
   const kind = name.slice(slash + 1);
   const hint = 'Name a function as GROUP/KIND or GROUP/KIND@RELEASE, such as example.com/SetLabels@1.2.0.';
   if (group !== undefined && !isGroup(group)) {
-    throw new KrmhubError('usage', `${JSON.stringify(group)} is no group: a lower-case DNS name with a dot`, { hint });
+    throw new KrmhubError('usage', `${JSON.stringify(group)} is no group: a lower-case DNS name with a dot`, {
+      hint,
+    });
   }
   if (!isKind(kind)) throw new KrmhubError('usage', `${JSON.stringify(kind)} is no kind`, { hint });
   if (release === '') throw new KrmhubError('usage', 'the release after "@" is missing', { hint });

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { styleText } from 'node:util';
 
 /** A terminal's input, as far as reading a secret needs it. */
 export interface Input extends Readable {
@@ -49,4 +50,10 @@ export function columnsOf(stream: Output): number {
 export function hasColor(io: Io, stream: Output): boolean {
   if (io.noColor === true || stream.isTTY !== true) return false;
   return (io.env['NO_COLOR'] ?? '') === '' && io.env['TERM'] !== 'dumb';
+}
+
+/** Text in a style where colours are wanted on the stream that it goes to. */
+export function paint(io: Io, stream: Output, style: Parameters<typeof styleText>[0], text: string): string {
+  // styleText itself would look at the program's stdout, which may be another stream than this one.
+  return hasColor(io, stream) ? styleText(style, text, { validateStream: false }) : text;
 }

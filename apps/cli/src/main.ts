@@ -27,7 +27,8 @@ const io: Io = {
       for (const signal of signals) {
         process.once(signal, () => {
           // A second one does not wait.
-          for (const other of signals) process.once(other, () => process.exit(128 + constants.signals[other]));
+          for (const other of signals)
+            process.once(other, () => process.exit(128 + constants.signals[other]));
           resolve();
         });
       }

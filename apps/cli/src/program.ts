@@ -38,7 +38,11 @@ export function buildProgram(io: Io): Command {
     .option('--no-color', 'Print without colours; so does NO_COLOR in the environment.')
     .showSuggestionAfterError()
     .exitOverride()
-    .configureHelp({ sortSubcommands: false, showGlobalOptions: false, helpWidth: Math.min(columnsOf(io.stdout), 100) })
+    .configureHelp({
+      sortSubcommands: false,
+      showGlobalOptions: false,
+      helpWidth: Math.min(columnsOf(io.stdout), 100),
+    })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
       writeErr: (text) => void io.stderr.write(text),

@@ -22,7 +22,8 @@ const MAX_FOLDER_DEPTH = 64;
 
 /** Reads files, folders of YAML and JSON, and `-` for stdin, in order. Files are read as they are asked for. */
 export async function* readSources(io: Io, names: readonly string[]): AsyncGenerator<SourceFile> {
-  if (names.filter((name) => name === '-').length > 1) throw new KrmhubError('usage', '"-" is given more than once');
+  if (names.filter((name) => name === '-').length > 1)
+    throw new KrmhubError('usage', '"-" is given more than once');
   for (const name of names) {
     if (name === '-') {
       yield { name: '<stdin>', bytes: await readStdin(io, DOCUMENT_LIMITS.maxSourceBytes), explicit: true };
@@ -59,13 +60,19 @@ async function walk(io: Io, folder: string, found: string[], depth: number): Pro
     if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) await walk(io, name, found, depth + 1);
     else if (entry.isFile() && SOURCE_NAME.test(entry.name)) found.push(name);
     if (found.length > MAX_FILES) {
-      throw new KrmhubError('usage', `there are more than ${MAX_FILES} files`, { hint: 'Name a smaller folder.' });
+      throw new KrmhubError('usage', `there are more than ${MAX_FILES} files`, {
+        hint: 'Name a smaller folder.',
+      });
     }
   }
 }
 
 /** The bytes of a file, at most one more than a source may have, so that who reads them can tell. */
-export async function readSource(io: Io, name: string, maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes): Promise<Uint8Array> {
+export async function readSource(
+  io: Io,
+  name: string,
+  maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes,
+): Promise<Uint8Array> {
   try {
     const file = await open(path.resolve(io.cwd, name), 'r');
     try {
@@ -112,6 +119,7 @@ const DISK_REASONS: Record<string, string> = {
 /** A failed file operation in words; other errors as they are. */
 export function diskError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
-  const code = error.code === 'ENOENT' ? 'not-found' : error.code === 'ENOSPC' ? 'storage-full' : 'unavailable';
+  const code =
+    error.code === 'ENOENT' ? 'not-found' : error.code === 'ENOSPC' ? 'storage-full' : 'unavailable';
   return new KrmhubError(code, `${what}: ${DISK_REASONS[error.code] ?? error.code}`, { cause: error });
 }

@@ -187,6 +187,43 @@ describe('an answer that is none of a registry', () => {
   });
 });
 
+describe('a broken answer', () => {
+  const whole = gzipSync(JSON.stringify(EMPTY_RESULT));
+  const coded = (coding: string) => ({ 'content-type': 'application/json', 'content-encoding': coding });
+
+  it.each<[string, Handler, string]>([
+    [
+      'cut off',
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+        response.write('{', () => response.destroy());
+      },
+      'the connection was cut',
+    ],
+    [
+      'damaged',
+      (_, response) => response.writeHead(200, coded('gzip')).end('no gzip'),
+      'its answer is damaged',
+    ],
+    [
+      'packed and cut off',
+      (_, response) => response.writeHead(200, coded('gzip')).end(whole.subarray(0, 20)),
+      'damaged',
+    ],
+    [
+      'in a coding unknown here',
+      (_, response) => response.writeHead(200, coded('zstd')).end('x'),
+      'the coding zstd',
+    ],
+    ['not HTTP', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n'), 'its answer is not HTTP'],
+  ])('%s', async (_, handler, words) => {
+    const url = await serve(handler);
+    const error = await failure(new RegistryClient({ url }).search({}));
+    expect(error.code).toBe('unreachable');
+    expect(error.message).toContain(words);
+  });
+});
+
 describe('redirects', () => {
   it('lead to no other origin, with a token or without', async () => {
     const seen: string[] = [];

@@ -110,8 +110,12 @@ export class RegistryClient {
     const query = { dryRun: dryRun === true ? true : undefined, wait: wait === true ? true : undefined };
     const path = fillPath('release', { group, kind, release });
     if (readme === undefined) {
-      const body = new Uint8Array(definition);
-      return this.#json(path, shapes.PUBLISH_RESULT, { method: 'PUT', query, body, contentType: mediaType });
+      return this.#json(path, shapes.PUBLISH_RESULT, {
+        method: 'PUT',
+        query,
+        body: definition,
+        contentType: mediaType,
+      });
     }
     const body = new FormData();
     body.append('definition', new Blob([new Uint8Array(definition)], { type: mediaType }), 'definition');
@@ -151,7 +155,7 @@ export class RegistryClient {
   applyCatalog(name: string, recipe: Uint8Array): Promise<ApplyResult> {
     return this.#json(fillPath('catalog', { name }), shapes.APPLY_RESULT, {
       method: 'PUT',
-      body: new Uint8Array(recipe),
+      body: recipe,
       contentType: 'application/yaml',
     });
   }
@@ -263,7 +267,7 @@ export class RegistryClient {
     const digest = etagDigest(answer);
     return {
       bytes: answer.bytes,
-      mediaType: answer.headers.get('content-type') ?? 'application/octet-stream',
+      mediaType: answer.headers['content-type'] ?? 'application/octet-stream',
       ...(digest === undefined ? {} : { digest }),
     };
   }
@@ -271,6 +275,6 @@ export class RegistryClient {
 
 /** The digest in an ETag, without the suffix that a coded answer has (RFC 9110, "ETag"). */
 function etagDigest(answer: Answer): Digest | undefined {
-  const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(answer.headers.get('etag') ?? '');
+  const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(answer.headers.etag ?? '');
   return match === null ? undefined : `sha256:${match[1]}`;
 }

@@ -1,3 +1,6 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { mismatch, type Shape } from './answer-shape.js';
 import type { Problem } from './model.js';
@@ -41,7 +44,7 @@ export interface Call {
   method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** Entries that are undefined are left out; lists are repeated. */
   query?: Record<string, string | number | boolean | readonly string[] | undefined>;
-  body?: Uint8Array<ArrayBuffer> | string | FormData;
+  body?: Uint8Array | string | FormData;
   contentType?: string;
   accept: string;
   maxBytes: number;
@@ -49,7 +52,7 @@ export interface Call {
 
 export interface Answer {
   status: number;
-  headers: Headers;
+  headers: IncomingHttpHeaders;
   bytes: Uint8Array;
 }
 
@@ -78,7 +81,10 @@ const PROBLEM_SHAPE: Shape = {
   ],
 };
 
-/** Requests to one registry, under limits. Rejects with KrmhubErrors only. */
+/**
+ * Requests to one registry, under limits. Rejects with KrmhubErrors only. It stands on node:http because the
+ * first fetch of a process costs Node more time than everything else that a short command does.
+ */
 export class Transport {
   /** Without a slash at its end. */
   readonly url: string;
@@ -105,7 +111,7 @@ export class Transport {
   /** The JSON of an answer, checked against its shape. */
   async json<T>(path: string, shape: Shape, call: Omit<Call, 'accept' | 'maxBytes'> = {}): Promise<T> {
     const answer = await this.send(path, { ...call, accept: 'application/json', maxBytes: JSON_BYTES });
-    const type = answer.headers.get('content-type') ?? 'no media type';
+    const type = answer.headers['content-type'] ?? 'no media type';
     if (!/^application\/([\w.-]+\+)?json\b/i.test(type))
       throw this.#foreign(path, `it answered with ${printable(type)}, not JSON`);
     const value = parseJson(answer.bytes);
@@ -118,36 +124,48 @@ export class Transport {
   /** The answer with a status of 2xx. */
   async send(path: string, call: Call): Promise<Answer> {
     let target = this.url + path + queryText(call.query);
+    const body = await encodeBody(call);
     const signal = AbortSignal.timeout(this.#timeout);
     for (let redirects = 0; ; redirects++) {
-      const response = await this.#fetch(target, call, signal);
-      if (response.status < 300 || response.status >= 400) return this.#read(path, response, call.maxBytes);
-      await response.body?.cancel();
+      const response = await this.#request(target, call, body, signal);
+      const { statusCode: status = 0 } = response;
+      if (status < 300 || status >= 400) return this.#read(path, status, response, call.maxBytes, signal);
+      response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
   }
 
-  async #fetch(target: string, call: Call, signal: AbortSignal): Promise<Response> {
-    const headers: Record<string, string> = { ...this.#headers, Accept: call.accept };
-    if (call.contentType !== undefined) headers['Content-Type'] = call.contentType;
+  async #request(
+    target: string,
+    call: Call,
+    body: EncodedBody | undefined,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const headers: Record<string, string> = {
+      ...this.#headers,
+      Accept: call.accept,
+      'Accept-Encoding': 'gzip, br',
+      ...(body === undefined ? {} : { 'Content-Type': body.contentType }),
+    };
+    const send = target.startsWith('https:') ? requestHttps : requestHttp;
     try {
-      return await fetch(target, {
-        method: call.method ?? 'GET',
-        headers,
-        redirect: 'manual',
-        signal,
-        ...(call.body === undefined ? {} : { body: call.body }),
+      return await new Promise<IncomingMessage>((resolve, reject) => {
+        const request = send(target, { method: call.method ?? 'GET', headers, signal });
+        request.on('response', resolve);
+        request.on('error', reject);
+        request.end(body?.bytes);
       });
     } catch (error) {
-      throw this.#unreachable(error);
+      throw this.#unreachable(error, signal);
     }
   }
 
   /** A token must not follow a redirect to another origin, so no request does. */
-  #redirected(from: string, response: Response, call: Call, redirects: number): string {
-    const location = response.headers.get('location');
-    const to = location !== null && URL.canParse(location, from) ? new URL(location, from) : undefined;
-    if (to === undefined) throw this.#foreign(from, `it answered ${response.status} without a place to go`);
+  #redirected(from: string, response: IncomingMessage, call: Call, redirects: number): string {
+    const { location } = response.headers;
+    const to = location !== undefined && URL.canParse(location, from) ? new URL(location, from) : undefined;
+    if (to === undefined)
+      throw this.#foreign(from, `it answered ${response.statusCode} without a place to go`);
     if (to.origin !== this.#origin || (call.method ?? 'GET') !== 'GET') {
       throw new KrmhubError('unreachable', `${this.url} redirects to ${printable(to.origin + to.pathname)}`, {
         hint: `Redirects are not followed there. If you trust it, name it as the registry: --registry ${printable(to.origin)}`,
@@ -158,33 +176,52 @@ export class Transport {
     return to.href;
   }
 
-  async #read(path: string, response: Response, maxBytes: number): Promise<Answer> {
-    const bytes = await this.#body(path, response, response.ok ? maxBytes : PROBLEM_BYTES);
-    if (response.ok) return { status: response.status, headers: response.headers, bytes };
-    const type = response.headers.get('content-type') ?? '';
+  async #read(
+    path: string,
+    status: number,
+    response: IncomingMessage,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const ok = status >= 200 && status < 300;
+    const bytes = await this.#body(path, response, ok ? maxBytes : PROBLEM_BYTES, signal);
+    if (ok) return { status, headers: response.headers, bytes };
+    const type = response.headers['content-type'] ?? '';
     const problem = /^application\/problem\+json\b/i.test(type) ? parseJson(bytes) : undefined;
     if (problem === undefined || mismatch(problem, PROBLEM_SHAPE) !== undefined) {
-      throw this.#foreign(
-        path,
-        `it answered ${response.status}${type === '' ? '' : ` with ${printable(type)}`}`,
-        response.status,
-      );
+      const what = `it answered ${status}${type === '' ? '' : ` with ${printable(type)}`}`;
+      throw this.#foreign(path, what, status);
     }
     const told = problem as Problem;
     throw new RegistryError(this.url, { ...told, code: isErrorCode(told.code) ? told.code : 'internal' });
   }
 
-  async #body(path: string, response: Response, maxBytes: number): Promise<Uint8Array> {
+  /** The limit is on what a coded body unpacks to. */
+  async #body(
+    path: string,
+    response: IncomingMessage,
+    maxBytes: number,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const coding = response.headers['content-encoding'];
+    const unpacked = await unpack(response, coding);
+    if (unpacked === undefined) {
+      response.destroy();
+      throw this.#foreign(
+        path,
+        `its answer has the coding ${printable(coding ?? '')}, which was not asked for`,
+      );
+    }
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
-      for await (const chunk of response.body ?? []) {
+      for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
         size += chunk.length;
         if (size > maxBytes) break;
         chunks.push(chunk);
       }
     } catch (error) {
-      throw this.#unreachable(error);
+      throw this.#unreachable(error, signal);
     }
     if (size > maxBytes) throw this.#foreign(path, `its answer is larger than ${maxBytes} bytes`);
     return Buffer.concat(chunks);
@@ -200,8 +237,8 @@ export class Transport {
     );
   }
 
-  #unreachable(error: unknown): KrmhubError {
-    const reason = networkReason(error, this.#timeout);
+  #unreachable(error: unknown, signal: AbortSignal): KrmhubError {
+    const reason = signal.aborted ? `no answer within ${this.#timeout / 1000} seconds` : networkReason(error);
     return new KrmhubError('unreachable', `cannot reach the registry at ${this.url}: ${reason}`, {
       cause: error,
       hint: 'Is the registry running? Start one with `krmhub serve`, or name another with --registry or KRMHUB_REGISTRY.',
@@ -242,6 +279,35 @@ function queryText(query: Call['query']): string {
   return text === '' ? '' : `?${text}`;
 }
 
+interface EncodedBody {
+  bytes: Uint8Array | string;
+  contentType: string;
+}
+
+async function encodeBody({ body, contentType }: Call): Promise<EncodedBody | undefined> {
+  if (body === undefined) return undefined;
+  if (!(typeof body === 'string' || body instanceof Uint8Array)) {
+    const form = new Response(body);
+    return {
+      bytes: new Uint8Array(await form.arrayBuffer()),
+      contentType: form.headers.get('content-type') ?? '',
+    };
+  }
+  return { bytes: body, contentType: contentType ?? 'application/octet-stream' };
+}
+
+/** Undefined for a coding that was not asked for. */
+async function unpack(response: IncomingMessage, coding: string | undefined): Promise<Readable | undefined> {
+  if (coding === undefined || coding === 'identity') return response;
+  if (coding !== 'gzip' && coding !== 'br') return undefined;
+  const [{ pipeline }, { createBrotliDecompress, createGunzip }] = await Promise.all([
+    import('node:stream'),
+    import('node:zlib'),
+  ]);
+  // Errors reach who reads the unpacked bytes.
+  return pipeline(response, coding === 'gzip' ? createGunzip() : createBrotliDecompress(), () => undefined);
+}
+
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -268,8 +334,8 @@ const REASONS: Record<string, string> = {
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'the connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-  UND_ERR_SOCKET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'a certificate of its chain is self-signed',
@@ -277,17 +343,11 @@ const REASONS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
-function networkReason(error: unknown, timeout: number): string {
-  if (error instanceof Error && error.name === 'TimeoutError')
-    return `no answer within ${timeout / 1000} seconds`;
-  for (
-    let cause: unknown = error, depth = 0;
-    cause instanceof Error && depth < 5;
-    cause = cause.cause, depth++
-  ) {
-    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-    if (REASONS[code] !== undefined) return REASONS[code];
-    if (cause.cause === undefined) return printable(cause.message === '' ? code : cause.message);
-  }
-  return printable(String(error));
+function networkReason(error: unknown): string {
+  if (!(error instanceof Error)) return printable(String(error));
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (REASONS[code] !== undefined) return REASONS[code];
+  if (code.startsWith('HPE_')) return 'its answer is not HTTP';
+  if (/^(Z_|ERR_BROTLI|ERR__ERROR_FORMAT)/.test(code)) return 'its answer is damaged';
+  return printable(error.message === '' ? code : error.message);
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sha256 } from '@krmhub/schema';
+import { readYaml, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
 
@@ -98,8 +98,8 @@ describe('one definition', () => {
   });
 
   it('takes JSON, and sends it as JSON', async () => {
-    const { parse } = await import('yaml');
-    const text = JSON.stringify(parse(await definition('json.example.com')));
+    const bytes = Buffer.from(await definition('json.example.com'));
+    const text = JSON.stringify(readYaml(bytes, { file: 'x' }).documents[0]!.value);
     const io = await run(['-'], { stdin: text });
     expect(io.exitCode, io.err()).toBe(0);
     const url = `${registry.url}/api/v1/functions/json.example.com/SetLabels/releases/2.0.0/definition.yaml`;
@@ -126,7 +126,10 @@ describe('one definition', () => {
     const file = await put('dry.yaml', await definition('dry.example.com'));
     const io = await run([file, '--dry-run', '-o', 'json']);
     expect(io.exitCode).toBe(0);
-    expect(JSON.parse(io.out())).toMatchObject({ dryRun: true, releases: [{ outcome: 'created', catalogs: [] }] });
+    expect(JSON.parse(io.out())).toMatchObject({
+      dryRun: true,
+      releases: [{ outcome: 'created', catalogs: [] }],
+    });
     expect(io.err()).toContain('nothing is stored');
     expect(await stored('dry.example.com', 'SetLabels')).toEqual([]);
   });
@@ -144,8 +147,13 @@ describe('several definitions', () => {
     expect(io.exitCode, io.err()).toBe(0);
     expect(io.err()).toContain('3 definitions');
     const { releases } = JSON.parse(io.out());
-    expect(releases.map(({ kind }: { kind: string }) => kind)).toEqual(['JavaApplication', 'Logger', 'SecretSidecar']);
-    for (const { catalogs } of releases) expect(catalogs.map((one: { catalog: string }) => one.catalog)).toEqual(['default']);
+    expect(releases.map(({ kind }: { kind: string }) => kind)).toEqual([
+      'JavaApplication',
+      'Logger',
+      'SecretSidecar',
+    ]);
+    for (const { catalogs } of releases)
+      expect(catalogs.map((one: { catalog: string }) => one.catalog)).toEqual(['default']);
   });
 
   it('splits a file of several documents, and the same file again changes nothing', async () => {
@@ -172,7 +180,10 @@ describe('several definitions', () => {
 
   it('publishes nothing where one file has an error', async () => {
     await put('faulty/good.yaml', await definition('good.example.com'));
-    await put('faulty/bad.yaml', await definition('bad.example.com', (text) => text.replace('type: boolean', 'type: bool')));
+    await put(
+      'faulty/bad.yaml',
+      await definition('bad.example.com', (text) => text.replace('type: boolean', 'type: bool')),
+    );
     const io = await run(['faulty']);
     expect(io.exitCode).toBe(1);
     expect(io.err()).toMatch(/faulty\/bad\.yaml:\d+:\d+/);
@@ -203,7 +214,10 @@ describe('several definitions', () => {
     const io = await run(['twice']);
     expect([io.exitCode, io.err().includes('twice/c.yaml')]).toEqual([2, true]);
     await put('case/a.yaml', await definition('case.example.com'));
-    await put('case/b.yaml', await definition('case.example.com', (one) => one.replace('kind: SetLabels', 'kind: Setlabels')));
+    await put(
+      'case/b.yaml',
+      await definition('case.example.com', (one) => one.replace('kind: SetLabels', 'kind: Setlabels')),
+    );
     const cased = await run(['case']);
     expect([cased.exitCode, cased.err().includes('only by case')]).toEqual([2, true]);
     expect(await stored('case.example.com', 'SetLabels')).toEqual([]);
@@ -259,7 +273,11 @@ describe('failures', () => {
       request.on('end', async () => {
         const headers = { ...(request.headers as Record<string, string>) };
         for (const name of ['host', 'connection', 'content-length']) delete headers[name];
-        const answer = await fetch(registry.url + request.url, { method: request.method!, headers, body: Buffer.concat(chunks) });
+        const answer = await fetch(registry.url + request.url, {
+          method: request.method!,
+          headers,
+          body: Buffer.concat(chunks),
+        });
         response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' });
         response.end(Buffer.from(await answer.arrayBuffer()));
       });

@@ -7,7 +7,10 @@ export function registerPublish(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('publish')))
     .description('Check definitions and catalogs, and publish each definition as a release.')
     .argument('<files...>', 'Definitions and catalogs: files, folders, or - for stdin.')
-    .option('--release <release>', "The release; else the version that image tags (or addresses of executables) share.")
+    .option(
+      '--release <release>',
+      'The release; else the version that image tags (or addresses of executables) share.',
+    )
     .option('--readme <file>', 'Markdown that is kept with the release of a single definition.')
     .option('--dry-run', 'Ask the registry what it would do, and store nothing.')
     .option('--no-wait', 'End before the catalogs hold the releases.')

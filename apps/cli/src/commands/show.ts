@@ -109,7 +109,11 @@ async function nothingCalled(
 const NEAREST = 5;
 
 /** Functions that share words with a kind, the likeliest spelling first. */
-async function nearest(client: RegistryClient, kind: string, group: string | undefined): Promise<SearchItem[]> {
+async function nearest(
+  client: RegistryClient,
+  kind: string,
+  group: string | undefined,
+): Promise<SearchItem[]> {
   const { suggest } = await import('@krmhub/schema/lint/suggest');
   const words = kebabCase(kind).split('-').slice(0, 4);
   const items = new Map<string, SearchItem>();

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@krmhub/schema';
 import {
   isSet,
   keyword,
+  PROTOTYPE_NAMES,
   propertiesOf,
   propertyOf,
   requiredOf,
@@ -148,7 +149,10 @@ export function configSkeleton(schema: JsonObject): JsonObject {
   };
   const requiredFields = (around: JsonObject, depth: number): JsonObject => {
     if (depth > MAX_DEPTH) return {};
-    const names = requiredOf(around).filter((name) => depth > 0 || !COMMON_FIELDS.has(name));
+    // The function's JSON Schema leaves out names that JavaScript confuses, and takes nothing that it does not name.
+    const names = requiredOf(around).filter(
+      (name) => !PROTOTYPE_NAMES.has(name) && (depth > 0 || !COMMON_FIELDS.has(name)),
+    );
     const entries: [string, JsonValue][] = [];
     for (const name of names) {
       if (stubs++ >= MAX_STUBS) break;

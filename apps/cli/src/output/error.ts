@@ -1,11 +1,10 @@
-import { styleText } from 'node:util';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
-import { hasColor, type Io, write } from '../io.js';
+import { type Io, paint, write } from '../io.js';
 import { visible } from './text.js';
 
 /** What went wrong, where it was the registry that said so, and the way out; on stderr. */
 export async function printError(io: Io, error: unknown): Promise<void> {
-  const label = hasColor(io, io.stderr) ? styleText(['bold', 'red'], 'error') : 'error';
+  const label = paint(io, io.stderr, ['bold', 'red'], 'error');
   if (!(error instanceof KrmhubError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     await write(io.stderr, `${label}: this is a fault of krmhub itself\n${text}\n`);

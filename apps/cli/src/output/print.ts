@@ -1,12 +1,16 @@
-import { styleText } from 'node:util';
-import { columnsOf, hasColor, type Io, write } from '../io.js';
+import { columnsOf, type Io, paint, write } from '../io.js';
 import { type Column, pipeTable, terminalTable } from './table.js';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /** Data on stdout, in the format asked for. */
-export async function printData(io: Io, format: OutputFormat, data: object, table: () => Promise<void>): Promise<void> {
+export async function printData(
+  io: Io,
+  format: OutputFormat,
+  data: object,
+  table: () => Promise<void>,
+): Promise<void> {
   if (format === 'table') return table();
   if (format === 'json') return write(io.stdout, jsonText(data));
   const { toYaml } = await import('@krmhub/catalog');
@@ -44,10 +48,9 @@ export async function say(io: Io, line: string): Promise<void> {
 
 /** A warning for the reader, on stderr. */
 export async function warn(io: Io, line: string): Promise<void> {
-  const label = hasColor(io, io.stderr) ? styleText(['bold', 'yellow'], 'warning') : 'warning';
-  await say(io, `${label}: ${line}`);
+  await say(io, `${paint(io, io.stderr, ['bold', 'yellow'], 'warning')}: ${line}`);
 }
 
 export function bold(io: Io, text: string): string {
-  return hasColor(io, io.stdout) ? styleText('bold', text) : text;
+  return paint(io, io.stdout, 'bold', text);
 }

@@ -24,9 +24,6 @@ describe('a table on a terminal', () => {
       'FUNCTION             RELEASE      DESCRIPTION                      TAGS',
       'SetLabels            1.2.0        Set labels on every resource.    mutator',
       'EnsureNameSubstring  0.10.0-rc.1  Ensure that the names of all r…  mutator,names',
-        '… m',
-        '…  m',
-      ),
     ]);
   });
 

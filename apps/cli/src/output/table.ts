@@ -9,7 +9,11 @@ export interface Column {
 const GAP = 2;
 
 /** Lines with upper-case headers that fit the columns; the widest narrowable column gives way first. */
-export function terminalTable(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
+export function terminalTable(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): string[] {
   const cells = rows.map((row) => row.map(oneLine));
   const widths = columns.map((column, index) =>
     Math.max(textWidth(column.header), ...cells.map((row) => textWidth(row[index] ?? ''))),
@@ -32,7 +36,8 @@ export function terminalTable(columns: readonly Column[], rows: readonly (readon
 function widestNarrowable(columns: readonly Column[], widths: readonly number[]): number | undefined {
   let widest: number | undefined;
   for (const [index, column] of columns.entries()) {
-    if (column.min === undefined || widths[index]! <= Math.max(column.min, textWidth(column.header))) continue;
+    if (column.min === undefined || widths[index]! <= Math.max(column.min, textWidth(column.header)))
+      continue;
     if (widest === undefined || widths[index]! > widths[widest]!) widest = index;
   }
   return widest;

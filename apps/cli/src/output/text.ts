@@ -2,7 +2,8 @@
 
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
 /** C1 controls, and characters that reorder or hide text (Unicode "Bidi_Control", zero width). */
-const HIDDEN = /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+const HIDDEN =
+  /[\u0080-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 /** One line in which every control character is visible: ESC as `␛`, others that hide as `�`. */
 export function visible(text: string): string {

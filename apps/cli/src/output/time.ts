@@ -10,7 +10,14 @@ export function relativeTime(time: string, now: Date): string {
   const distance = Math.abs(seconds);
   if (distance < 5) return 'now';
   if (distance >= 365 * DAY) return new Date(milliseconds).toISOString().slice(0, 10);
-  const [size, unit] = distance < MINUTE ? [1, 's'] : distance < HOUR ? [MINUTE, 'm'] : distance < DAY ? [HOUR, 'h'] : [DAY, 'd'];
+  const [size, unit] =
+    distance < MINUTE
+      ? [1, 's']
+      : distance < HOUR
+        ? [MINUTE, 'm']
+        : distance < DAY
+          ? [HOUR, 'h']
+          : [DAY, 'd'];
   const text = `${Math.floor(distance / size)}${unit}`;
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }

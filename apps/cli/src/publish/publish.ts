@@ -9,7 +9,7 @@ import { plural, visible } from '../output/text.js';
 import { readSource } from '../source-files.js';
 import { planAll } from './plan-all.js';
 import { nameReleases, readDefinitions, type Submission } from './read-submissions.js';
-import { printWarnings } from './warnings.js';
+import { printWarnings } from '../output/warnings.js';
 
 export interface PublishOptions {
   release?: string;

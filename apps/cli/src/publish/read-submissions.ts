@@ -10,6 +10,7 @@ import {
   releaseFromPath,
 } from '@krmhub/schema';
 import type { Io } from '../io.js';
+import { holdsSomethingElse } from '../lint-files.js';
 import { readSources, type SourceFile } from '../source-files.js';
 
 /** One release that is to be published. */
@@ -51,13 +52,6 @@ export async function readDefinitions(io: Io, names: readonly string[]): Promise
     if (!hasErrors(linted.diagnostics)) result.definitions.push(...definitionsOf(source, linted));
   }
   return result;
-}
-
-/** Whether every document of a file is of another kind, or there is none. */
-function holdsSomethingElse({ documents, diagnostics }: LintResult): boolean {
-  const foreign = new Set(['dialect/unknown-document', 'yaml/empty']);
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  return documents.length === 0 && errors.length > 0 && errors.every(({ code }) => foreign.has(code));
 }
 
 function definitionsOf(source: SourceFile, { documents }: LintResult): Definitions['definitions'] {

@@ -1,0 +1,42 @@
+import { type Command, Option } from 'commander';
+import type { ConvertFilesOptions } from '../convert-files.js';
+import type { Io } from '../io.js';
+
+export function registerConvert(program: Command, io: Io): void {
+  program
+    .command('convert')
+    .description('Make definitions of kpt function metadata, Krew plugins, and other spellings of the KEP.')
+    .argument('<file...>', 'Files, folders of YAML and JSON, or - for stdin.')
+    .addOption(
+      new Option('--from <source>', 'What the files are.')
+        .choices(['auto', 'kep', 'kpt-metadata', 'krew'])
+        .default('auto'),
+    )
+    .addOption(
+      new Option('--to <kind>', 'What to write.')
+        .choices(['definition', 'catalog', 'krmfunctioncatalog'])
+        .default('definition'),
+    )
+    .option('--out <folder>', 'Write one file for each definition, or catalog.yaml; else print.')
+    .option('--release <release>', 'Release, as the tag of the image is to be; else a folder like v0.3.')
+    .option('--group <group>', 'Group, instead of the one that the source suggests.')
+    .option('--name <name>', 'Name of the catalog.')
+    .option('--force', 'Replace files that are there with other content.')
+    .addHelpText(
+      'after',
+      `
+Definitions go to FOLDER/<kind>/<release>.yaml, or FOLDER/<kind>.yaml where no
+release is known. What a source does not say is written conservatively, and a
+warning tells.
+
+Examples:
+  krmhub convert metadata.yaml --release v0.3
+  krmhub convert functions/ --out definitions
+  krmhub convert plugin.yaml --group tools.example.com
+  krmhub convert definitions/ --to catalog --name example > catalog.yaml`,
+    )
+    .action(async (files: string[], options: ConvertFilesOptions) => {
+      const { convertFiles } = await import('../convert-files.js');
+      await convertFiles(io, files, options);
+    });
+}

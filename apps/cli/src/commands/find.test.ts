@@ -1,0 +1,197 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { textWidth } from '../output/text.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
+
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await testRegistry();
+  for (const [name, release] of [
+    ['set-labels', undefined],
+    ['render-chart', undefined],
+    ['require-limits', undefined],
+    ['rename-images', '0.2.0'],
+    ['set-namespace', undefined],
+  ] as const) {
+    const io = await run([
+      'publish',
+      path.join(fixtures, name),
+      ...(release === undefined ? [] : ['--release', release]),
+    ]);
+    expect(io.exitCode, io.err()).toBe(0);
+  }
+});
+afterAll(() => registry.close());
+
+const run = (args: readonly string[], options: TestIoOptions = {}) =>
+  runTest(args, { ...options, env: registry.env });
+
+describe('search', () => {
+  it('prints a table that fits 80 columns, and tabs to a pipe', async () => {
+    const terminal = await run(['search', '--tag', 'mutator'], { tty: true });
+    expect(terminal.out()).toMatch(/FUNCTION +GROUP +RELEASE +DESCRIPTION/);
+    for (const line of terminal
+      .out()
+      .replace(/\u001b\[\d+m/g, '')
+      .split('\n'))
+      expect(textWidth(line)).toBeLessThanOrEqual(80);
+    const piped = await run(['search', '--kind', 'SetLabels']);
+    expect(piped.out()).toBe(
+      'functions.example.com/SetLabels\t2.0.0\tSet labels on every resource, its selectors and its pod templates.\tmutator,labels\n',
+    );
+  });
+
+  it('joins words by blanks, and repeats filters', async () => {
+    expect((await run(['search', 'set', 'lab'])).out()).toMatch(/^functions\.example\.com\/SetLabels\t/);
+    const either = await run(['search', '--kind', 'SetLabels', '--kind', 'RenderChart', '-o', 'json']);
+    expect(JSON.parse(either.out())).toMatchObject({ total: 2 });
+  });
+
+  it('tells how many there are, and pages through all', async () => {
+    const two = await run(['search', '--limit', '2']);
+    expect(two.out().trim().split('\n')).toHaveLength(2);
+    expect(two.err()).toContain('2 of 5');
+    const all = await run(['search', '--all', '-o', 'json']);
+    expect(JSON.parse(all.out()).items).toHaveLength(5);
+    expect(all.err()).toBe('');
+  });
+
+  it('ends well where nothing is found, and shows what there is', async () => {
+    const io = await run(['search', 'zebra', '--tag', 'mutator']);
+    expect([io.exitCode, io.out()]).toEqual([0, '']);
+    expect(io.err()).toContain('"zebra"');
+    expect(io.err()).toMatch(/mutator \(\d\)/);
+    expect(JSON.parse((await run(['search', 'zebra', '-o', 'json'])).out())).toMatchObject({
+      total: 0,
+      items: [],
+    });
+  });
+
+  it.each([
+    [['--limit', '0']],
+    [['--limit', '101']],
+    [['--limit', 'many']],
+    [['--runtime', 'wasm']],
+    [['--all', '--limit', '3']],
+  ])('refuses %j', async (args) => {
+    expect((await run(['search', ...args])).exitCode).toBe(2);
+  });
+});
+
+describe('show', () => {
+  it('prints what is needed to use a function, in order', async () => {
+    const { out } = await run(['show', 'functions.example.com/SetLabels'], { tty: true });
+    const parts = [
+      'functions.example.com/SetLabels',
+      '2.0.0  (newest)',
+      'Set labels on every resource',
+      'kind: SetLabels',
+      'kustomize build --enable-alpha-plugins .',
+      'kpt fn eval . --image registry.example.com/functions/set-labels@sha256:55cfd2ae',
+      'no network',
+      'Apache-2.0',
+      'FIELD',
+      'platform@example.com',
+      'RELEASES',
+      '1.1.0',
+    ];
+    let at = -1;
+    for (const part of parts) {
+      const next = out().indexOf(part, at + 1);
+      expect([part, next > at]).toEqual([part, true]);
+      at = next;
+    }
+  });
+
+  it('asks for the network where the function needs it', async () => {
+    const text = (await run(['show', 'RenderChart'])).out();
+    expect(text).toContain('kustomize build --enable-alpha-plugins --network .');
+    expect(text).toMatch(/kpt fn eval .* --network$/m);
+    expect(text).toContain('network: true');
+    expect(text).toContain('generators:');
+  });
+
+  it('names the platforms of an executable', async () => {
+    const text = (await run(['show', 'RequireLimits'])).out();
+    expect(text).toContain('https://policy.example.org/releases/v0.9.0/require-limits_linux_arm64.tar.gz');
+    expect(text).toContain('sha256:4669af8f9a6ae811c509608644c147c96d6ce9ae0f3d32fa92e2d1c125172286');
+    expect((await run(['show', 'RenameImages'])).out()).toContain(
+      'oci://registry.example.com/scripts/rename-images@sha256:',
+    );
+  });
+
+  it("gives the registry's own answer as JSON", async () => {
+    const url = `${registry.url}/api/v1/functions/functions.example.com/SetLabels`;
+    const fn = JSON.parse((await run(['show', 'SetLabels', '-o', 'json'])).out());
+    expect(fn).toEqual(await (await fetch(url)).json());
+    const release = JSON.parse((await run(['show', 'SetLabels@v1.1', '-o', 'json'])).out());
+    expect(release).toEqual(await (await fetch(`${url}/releases/1.1.0`)).json());
+  });
+
+  it('names what comes near where there is no such function or release', async () => {
+    for (const name of [
+      'SetLables',
+      'setlabel',
+      'functions.example.com/SetLable',
+      'other.example.com/SetLabels',
+    ]) {
+      const io = await run(['show', name]);
+      expect([name, io.exitCode, io.out()]).toEqual([name, 3, '']);
+      expect(io.err()).toContain('functions.example.com/SetLabels');
+    }
+    const io = await run(['show', 'SetLabels@9']);
+    expect([io.exitCode, io.err().includes('2.0.0, 1.1.0')]).toEqual([3, true]);
+    expect((await run(['show', 'setlabels'])).exitCode).toBe(0);
+  });
+
+  it('lists the candidates where several groups have the kind', async () => {
+    const { readFile } = await import('node:fs/promises');
+    const text = await readFile(path.join(fixtures, 'set-namespace/1.4.2.yaml'), 'utf8');
+    const stdin = text.replace('group: functions.example.com', 'group: other.example.com');
+    expect((await run(['publish', '-'], { stdin })).exitCode).toBe(0);
+    const io = await run(['show', 'SetNamespace']);
+    expect(io.exitCode).toBe(3);
+    expect(io.err()).toContain('functions.example.com/SetNamespace, other.example.com/SetNamespace');
+  });
+});
+
+describe('yank, unyank and deprecate', () => {
+  const reference = 'functions.example.com/SetLabels@2.0.0';
+
+  it('says what was done, and what was done already', async () => {
+    const yanked = await run(['yank', reference, '--reason', 'drops labels', '-o', 'json']);
+    expect(yanked.exitCode).toBe(0);
+    expect(JSON.parse(yanked.out())).toMatchObject({ release: '2.0.0', yanked: { reason: 'drops labels' } });
+    const again = await run(['yank', reference, '--reason', 'drops labels']);
+    expect([again.exitCode, again.out(), again.err().includes('unchanged')]).toEqual([0, '', true]);
+
+    const page = (await run(['show', reference])).out();
+    expect(page).toMatch(/YANKED .* by .*: drops labels/);
+    expect(page).toContain('functions.example.com/SetLabels@1.1.0');
+    expect(page).not.toContain('kpt fn eval');
+    expect((await run(['show', 'SetLabels'])).out()).toContain('1.1.0  (newest)');
+
+    expect((await run(['unyank', reference])).err()).toContain('unyanked');
+    expect((await run(['unyank', reference])).err()).toContain('unchanged');
+  });
+
+  it('deprecates', async () => {
+    const old = 'functions.example.com/SetLabels@1.0.0';
+    expect((await run(['deprecate', old, '--reason', 'use 2.0.0'])).exitCode).toBe(0);
+    expect((await run(['show', old])).out()).toMatch(/DEPRECATED .*: use 2\.0\.0/);
+  });
+
+  it('refuses what it cannot do', async () => {
+    expect((await run(['yank', reference])).exitCode).toBe(2);
+    expect((await run(['yank', reference, '--reason', ' '])).exitCode).toBe(2);
+    expect((await run(['yank', 'functions.example.com/SetLabels', '--reason', 'x'])).exitCode).toBe(2);
+    expect((await run(['yank', 'functions.example.com/SetLabels@9', '--reason', 'x'])).exitCode).toBe(3);
+    const anonymous = await runTest(['yank', reference, '--reason', 'x'], {
+      env: { KRMHUB_REGISTRY: registry.url },
+    });
+    expect([anonymous.exitCode, anonymous.err().includes('krmhub login')]).toEqual([5, true]);
+  });
+});

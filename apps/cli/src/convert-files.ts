@@ -1,0 +1,219 @@
+import path from 'node:path';
+import { compareFunctionNames, renderCatalog, renderDefinition, renderEntry } from '@krmhub/catalog';
+import {
+  canonicalRelease,
+  type ConvertSource,
+  convertDocument,
+  type Diagnostic,
+  type FunctionDefinition,
+  hasErrors,
+  isGroup,
+  KrmhubError,
+  lint,
+  lintDefinition,
+  readYaml,
+} from '@krmhub/schema';
+import { FINDINGS } from './exit-code.js';
+import { kebabCase } from './function-reference.js';
+import { type Io, write } from './io.js';
+import { printDiagnostics } from './output/diagnostics.js';
+import { say } from './output/print.js';
+import { Progress } from './output/progress.js';
+import { plural, visible } from './output/text.js';
+import { printWarnings } from './output/warnings.js';
+import { readSources, type SourceFile } from './source-files.js';
+import { writeFileAtomically } from './write-file.js';
+
+export interface ConvertFilesOptions {
+  from: 'auto' | ConvertSource;
+  to: 'definition' | 'catalog' | 'krmfunctioncatalog';
+  out?: string;
+  release?: string;
+  group?: string;
+  name?: string;
+  force?: boolean;
+}
+
+interface Converted {
+  file: string;
+  definition: FunctionDefinition;
+  /** Canonical. */
+  release?: string;
+}
+
+interface Conversion {
+  converted: Converted[];
+  diagnostics: Diagnostic[];
+  sources: Map<string, Uint8Array>;
+  /** Names that catalogs among the files have. */
+  catalogNames: string[];
+  passedOver: number;
+}
+
+/** Converts what can be converted, says what cannot, and sets the exit code. */
+export async function convertFiles(io: Io, names: readonly string[], options: ConvertFilesOptions): Promise<void> {
+  checkOptions(options);
+  const conversion = await readAll(io, names, options);
+  const { converted, diagnostics, sources, passedOver } = conversion;
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  await printDiagnostics(io, io.stderr, errors, sources);
+  await printWarnings(io, diagnostics, sources, '`krmhub lint` shows those that stay');
+  if (passedOver > 0) await say(io, `${plural(passedOver, 'file')} of other kinds passed over`);
+  if (errors.length > 0) io.exitCode = FINDINGS;
+  if (converted.length === 0) {
+    if (errors.length > 0) return say(io, 'nothing converted');
+    throw new KrmhubError('not-found', `there is nothing to convert in ${names.join(', ')}`, {
+      hint: 'Convert reads definitions, catalogs, function metadata of kpt and Krew plugins.',
+    });
+  }
+  const files = options.to === 'definition' ? definitionFiles(converted) : [catalogFile(conversion, options)];
+  const failed = errors.length === 0 ? '' : `; ${plural(new Set(errors.map(({ file }) => file)).size, 'file')} not converted`;
+  const what = plural(converted.length, 'definition');
+  if (options.out === undefined) {
+    const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
+    for (const { text } of files) await write(io.stdout, separator + text);
+    if (failed !== '') await say(io, `${what} converted${failed}`);
+    return;
+  }
+  const written = await writeAll(io, options.out, files, options.force === true);
+  const same = written === files.length ? '' : `, ${files.length - written} unchanged`;
+  await say(io, visible(`${what} in ${plural(files.length, 'file')} in ${options.out}${same}${failed}`));
+}
+
+function checkOptions({ release, group, name, to }: ConvertFilesOptions): void {
+  if (release !== undefined && canonicalRelease(release) === undefined) {
+    throw new KrmhubError('usage', `--release ${release} is not a SemVer version without build metadata`, {
+      hint: 'Name the release like 1.2.3 or v0.3.',
+    });
+  }
+  if (group !== undefined && !isGroup(group)) {
+    throw new KrmhubError('usage', `--group ${group} is no group: a lower-case DNS name with a dot`);
+  }
+  if (name !== undefined && to === 'definition') {
+    throw new KrmhubError('usage', '--name is the name of a catalog, and goes with --to catalog');
+  }
+}
+
+async function readAll(io: Io, names: readonly string[], options: ConvertFilesOptions): Promise<Conversion> {
+  const conversion: Conversion = {
+    converted: [],
+    diagnostics: [],
+    sources: new Map(),
+    catalogNames: [],
+    passedOver: 0,
+  };
+  const progress = new Progress(io);
+  for await (const source of readSources(io, names)) {
+    if (conversion.sources.has(source.name)) continue;
+    await progress.show(`converting ${source.name}`);
+    convertSource(source, options, conversion);
+  }
+  await progress.clear();
+  return conversion;
+}
+
+function convertSource({ name: file, bytes, explicit }: SourceFile, options: ConvertFilesOptions, into: Conversion): void {
+  const { documents, diagnostics } = readYaml(bytes, { file });
+  const { from, release, group } = options;
+  const results = documents.map((document) =>
+    convertDocument(document, {
+      file,
+      from,
+      ...(release === undefined ? {} : { release }),
+      ...(group === undefined ? {} : { group }),
+    }),
+  );
+  const foreign =
+    !hasErrors(diagnostics.filter(({ code }) => code !== 'yaml/empty')) &&
+    results.every((result) => result.diagnostics.some(({ code }) => code === 'convert/unknown-document'));
+  if (foreign && !explicit) {
+    into.passedOver++;
+    return;
+  }
+  into.sources.set(file, bytes);
+  into.diagnostics.push(...diagnostics);
+  if (results.some(({ source }) => source === 'kep')) addLinted(file, bytes, release, into);
+  for (const result of results) {
+    if (result.source === 'kep') continue;
+    into.diagnostics.push(...result.diagnostics);
+    for (const definition of result.definitions) {
+      into.diagnostics.push(...lintDefinition(definition, { file }));
+      into.converted.push(named(file, definition, result.release));
+    }
+  }
+}
+
+/** Definitions and catalogs of the KEP: lint knows their places, and gives only what is complete. */
+function addLinted(file: string, bytes: Uint8Array, release: string | undefined, into: Conversion): void {
+  const { diagnostics, documents } = lint(bytes, { file });
+  // Other documents of the file are converted on their own.
+  into.diagnostics.push(...diagnostics.filter(({ code }) => code !== 'dialect/unknown-document' && !code.startsWith('yaml/')));
+  for (const document of documents) {
+    const isCatalog = document.kind !== 'KRMFunctionDefinition';
+    if (isCatalog) into.catalogNames.push(document.catalog.name);
+    const definitions = isCatalog ? document.catalog.functions : [document.definition];
+    into.converted.push(...definitions.map((definition) => named(file, definition, release)));
+  }
+}
+
+function named(file: string, definition: FunctionDefinition, release: string | undefined): Converted {
+  const canonical = release === undefined ? undefined : canonicalRelease(release);
+  return { file, definition, ...(canonical === undefined ? {} : { release: canonical }) };
+}
+
+interface OutputFile {
+  /** Relative to the folder that was named. */
+  name: string;
+  text: string;
+}
+
+function definitionFiles(converted: readonly Converted[]): OutputFile[] {
+  const byName = new Map<string, Converted & { text: string }>();
+  const clashes: string[] = [];
+  for (const one of converted) {
+    const kind = kebabCase(one.definition.names.kind);
+    const name = one.release === undefined ? `${kind}.yaml` : path.join(kind, `${one.release}.yaml`);
+    const text = renderDefinition(one.definition);
+    const first = byName.get(name);
+    if (first === undefined) byName.set(name, { ...one, text });
+    else if (first.text !== text) clashes.push(`${name} from ${first.file} and from ${one.file}`);
+  }
+  if (clashes.length > 0) {
+    throw new KrmhubError('usage', `two definitions would be written to one file: ${clashes.join('; ')}`, {
+      hint: 'Convert them one at a time into different folders, or name their releases.',
+    });
+  }
+  return [...byName].map(([name, { text }]) => ({ name, text }));
+}
+
+function catalogFile({ converted, catalogNames }: Conversion, { to, name }: ConvertFilesOptions): OutputFile {
+  const byFunction = new Map<string, Converted>();
+  const clashes: string[] = [];
+  for (const one of converted) {
+    const key = `${one.definition.group}/${one.definition.names.kind}`;
+    const first = byFunction.get(key);
+    if (first === undefined) byFunction.set(key, one);
+    else clashes.push(`${key} (${first.file}, ${one.file})`);
+  }
+  if (clashes.length > 0) {
+    throw new KrmhubError('usage', `a catalog has one entry for a function, and there are two of ${clashes.join('; ')}`, {
+      hint: 'Leave one out. To choose among releases, publish them and let a catalog recipe do it.',
+    });
+  }
+  const entries = [...byFunction.values()]
+    .map(({ definition }) => ({ group: definition.group, kind: definition.names.kind, definition }))
+    .sort(compareFunctionNames)
+    .map(({ definition }) => renderEntry(definition));
+  const form = to === 'catalog' ? 'catalog.yaml' : 'krmfunctioncatalog.yaml';
+  const title = name ?? (catalogNames.length === 1 ? catalogNames[0]! : 'converted');
+  return { name: 'catalog.yaml', text: [...renderCatalog(form, { name: title }, entries)].join('') };
+}
+
+async function writeAll(io: Io, folder: string, files: readonly OutputFile[], overwrite: boolean): Promise<number> {
+  let written = 0;
+  for (const { name, text } of files) {
+    const outcome = await writeFileAtomically(path.resolve(io.cwd, folder, name), text, { overwrite });
+    if (outcome === 'written') written++;
+  }
+  return written;
+}

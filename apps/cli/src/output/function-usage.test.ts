@@ -1,0 +1,182 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { toYaml } from '@krmhub/catalog';
+import { type FunctionDefinition, type JsonObject, readYaml } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { configFields, configSkeleton } from './config-fields.js';
+import { pinnedImage, type UsageSection, usageSections } from './function-usage.js';
+
+const execute = promisify(execFile);
+const sha256 = 'a'.repeat(64);
+const schema: JsonObject = {
+  type: 'object',
+  required: ['charts', 'mode', 'port', 'labels'],
+  properties: {
+    apiVersion: { type: 'string' },
+    charts: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        required: ['name'],
+        properties: { version: { type: 'string', default: 'newest' }, name: { type: 'string' } },
+      },
+    },
+    mode: { type: 'string', enum: ['fast', 'safe'] },
+    port: { type: 'integer', minimum: 0, exclusiveMinimum: true },
+    labels: {
+      type: 'object',
+      additionalProperties: { type: 'object', properties: { value: { type: 'string' } } },
+    },
+    extra: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  },
+};
+const definition: FunctionDefinition = {
+  group: 'example.com',
+  names: { kind: 'RenderChart' },
+  description: 'x',
+  publisher: 'x',
+  tags: ['generator'],
+  versions: [
+    {
+      name: 'v1',
+      schema: { openAPIV3Schema: schema },
+      idempotent: true,
+      runtime: { container: { image: 'registry.example.com:5000/charts:v1', sha256, requireNetwork: true } },
+      usage: 'https://example.com',
+      examples: [],
+      license: 'MIT',
+    },
+  ],
+};
+
+const sections = () =>
+  usageSections(definition, definition.versions[0]!, 'https://example.com/s.json', toYaml);
+const parse = (text: string) => readYaml(Buffer.from(text), { file: 'x' }).documents[0]!.value;
+const snippets = (all: UsageSection[], title: string) =>
+  all.find((section) => section.title.includes(title))!.parts.flatMap(({ snippet }) => snippet ?? []);
+
+describe('configFields', () => {
+  it('names nested fields, lists and maps, those that are required first', () => {
+    const { fields, complete } = configFields(schema);
+    expect(complete).toBe(true);
+    expect(fields.map(({ path, type, required }) => [path, type, required])).toEqual([
+      ['charts', '[]object', true],
+      ['charts[].name', 'string', true],
+      ['charts[].version', 'string', false],
+      ['mode', 'string', true],
+      ['port', 'integer', true],
+      ['labels', 'map of object', true],
+      ['labels.<key>.value', 'string', false],
+      ['extra', 'object', false],
+    ]);
+    expect(fields.find(({ path }) => path === 'mode')?.description).toContain('fast, safe');
+  });
+
+  it('ends on schemas that are deep, wide or nonsense', () => {
+    let deep: JsonObject = { type: 'string' };
+    for (let depth = 0; depth < 5_000; depth++) deep = { type: 'object', properties: { a: deep } };
+    expect(configFields(deep).complete).toBe(false);
+    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, { type: 'string' }]));
+    expect(configFields({ properties: wide }).fields).toHaveLength(100);
+    for (const nonsense of [
+      { properties: 3, required: {} },
+      { properties: { a: null, b: 'x' } },
+      { items: [] },
+    ]) {
+      expect(() => configFields(nonsense as unknown as JsonObject)).not.toThrow();
+      expect(() =>
+        configSkeleton({ ...nonsense, required: ['__proto__', 'a'] } as unknown as JsonObject),
+      ).not.toThrow();
+    }
+  });
+});
+
+describe('the skeleton of a functionConfig', () => {
+  it('has what is required: a default, a value of the enum, a number in bounds, a stub', () => {
+    const [config] = snippets(sections(), 'CONFIGURE');
+    const container = { image: `registry.example.com:5000/charts@sha256:${sha256}`, network: true };
+    expect(parse(config!)).toEqual({
+      apiVersion: 'example.com/v1',
+      kind: 'RenderChart',
+      metadata: {
+        name: 'render-chart',
+        annotations: { 'config.kubernetes.io/function': toYaml({ container }) },
+      },
+      charts: [{ name: '<name>' }],
+      mode: 'fast',
+      port: 1,
+      labels: { '<key>': {} },
+    });
+  });
+});
+
+describe('pinnedImage', () => {
+  it.each([
+    [{ image: 'example.com/a:v1', sha256 }, `example.com/a@sha256:${sha256}`],
+    [
+      { image: `example.com/a:v1@sha256:${'b'.repeat(64)}`, sha256 },
+      `example.com/a@sha256:${'b'.repeat(64)}`,
+    ],
+    [{ image: 'a/b:v1' }, 'a/b:v1'],
+    [{ image: 'a:v1', sha256: '; reboot' }, 'a:v1'],
+    [{ image: 'a; reboot' }, undefined],
+    [{ image: '$(reboot)' }, undefined],
+  ])('%j is %j', (container, image) => {
+    expect(pinnedImage(container)).toBe(image);
+  });
+});
+
+const has = (program: string, ...args: string[]) =>
+  spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+const kubectl = has('kubectl', 'version', '--client');
+const kpt = has('kpt', 'version');
+
+describe('the snippets, run by the real tools with a docker that hands its input through', () => {
+  let folder: string;
+  let env: NodeJS.ProcessEnv;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'krmhub-usage-'));
+    const docker = `#!/bin/sh\necho "$*" >> "${folder}/calls"\n[ "$1" = version ] && echo 27.0.0\n[ "$1" = run ] && exec cat\nexit 0\n`;
+    await writeFile(path.join(folder, 'docker'), docker, { mode: 0o755 });
+    env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, HOME: folder };
+    const [config] = snippets(sections(), 'CONFIGURE');
+    await writeFile(path.join(folder, 'render-chart.yaml'), config!);
+    await writeFile(
+      path.join(folder, 'config-map.yaml'),
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
+    );
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  const ran = async () => (await readFile(path.join(folder, 'calls'), 'utf8')).trim().split('\n').at(-1)!;
+  const image = `registry.example.com:5000/charts@sha256:${sha256}`;
+
+  it.skipIf(!kubectl)('kustomize as kubectl has it (skipped where there is no kubectl)', async () => {
+    const [field, command] = snippets(sections(), 'KUSTOMIZE');
+    await writeFile(path.join(folder, 'kustomization.yaml'), `resources: [config-map.yaml]\n${field}`);
+    const args = command!.trim().replace('kustomize build', 'kustomize').split(' ');
+    await execute('kubectl', args, { cwd: folder, env });
+    expect(await ran()).toMatch(/--network (?!none)/);
+    expect(await ran()).toContain(image);
+    await rm(path.join(folder, 'kustomization.yaml'));
+  });
+
+  it.skipIf(!kpt)('kpt eval and render (skipped where there is no kpt)', async () => {
+    const [evaluate, pipeline, render] = snippets(sections(), 'KPT');
+    const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n';
+    for (const [kptfile, command] of [
+      [head, evaluate],
+      [head + pipeline, render],
+    ]) {
+      await writeFile(path.join(folder, 'Kptfile'), kptfile!);
+      const [program, ...args] = command!.trim().split(' ');
+      await execute(program!, args, { cwd: folder, env });
+      expect(await ran()).toMatch(/--network (?!none)/);
+      expect(await ran()).toContain(image);
+    }
+  });
+});
