@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { compareFunctionNames, renderCatalog, renderDefinition, renderEntry } from '@krmhub/catalog';
 import {
-  canonicalRelease,
   type ConvertSource,
+  canonicalRelease,
   convertDocument,
   type Diagnostic,
   type FunctionDefinition,
@@ -51,7 +51,11 @@ interface Conversion {
 }
 
 /** Converts what can be converted, says what cannot, and sets the exit code. */
-export async function convertFiles(io: Io, names: readonly string[], options: ConvertFilesOptions): Promise<void> {
+export async function convertFiles(
+  io: Io,
+  names: readonly string[],
+  options: ConvertFilesOptions,
+): Promise<void> {
   checkOptions(options);
   const conversion = await readAll(io, names, options);
   const { converted, diagnostics, sources, passedOver } = conversion;
@@ -67,7 +71,10 @@ export async function convertFiles(io: Io, names: readonly string[], options: Co
     });
   }
   const files = options.to === 'definition' ? definitionFiles(converted) : [catalogFile(conversion, options)];
-  const failed = errors.length === 0 ? '' : `; ${plural(new Set(errors.map(({ file }) => file)).size, 'file')} not converted`;
+  const failed =
+    errors.length === 0
+      ? ''
+      : `; ${plural(new Set(errors.map(({ file }) => file)).size, 'file')} not converted`;
   const what = plural(converted.length, 'definition');
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
@@ -112,7 +119,11 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
   return conversion;
 }
 
-function convertSource({ name: file, bytes, explicit }: SourceFile, options: ConvertFilesOptions, into: Conversion): void {
+function convertSource(
+  { name: file, bytes, explicit }: SourceFile,
+  options: ConvertFilesOptions,
+  into: Conversion,
+): void {
   const { documents, diagnostics } = readYaml(bytes, { file });
   const { from, release, group } = options;
   const results = documents.map((document) =>
@@ -147,7 +158,9 @@ function convertSource({ name: file, bytes, explicit }: SourceFile, options: Con
 function addLinted(file: string, bytes: Uint8Array, release: string | undefined, into: Conversion): void {
   const { diagnostics, documents } = lint(bytes, { file });
   // Other documents of the file are converted on their own.
-  into.diagnostics.push(...diagnostics.filter(({ code }) => code !== 'dialect/unknown-document' && !code.startsWith('yaml/')));
+  into.diagnostics.push(
+    ...diagnostics.filter(({ code }) => code !== 'dialect/unknown-document' && !code.startsWith('yaml/')),
+  );
   for (const document of documents) {
     const isCatalog = document.kind !== 'KRMFunctionDefinition';
     if (isCatalog) into.catalogNames.push(document.catalog.name);
@@ -196,9 +209,13 @@ function catalogFile({ converted, catalogNames }: Conversion, { to, name }: Conv
     else clashes.push(`${key} (${first.file}, ${one.file})`);
   }
   if (clashes.length > 0) {
-    throw new KrmhubError('usage', `a catalog has one entry for a function, and there are two of ${clashes.join('; ')}`, {
-      hint: 'Leave one out. To choose among releases, publish them and let a catalog recipe do it.',
-    });
+    throw new KrmhubError(
+      'usage',
+      `a catalog has one entry for a function, and there are two of ${clashes.join('; ')}`,
+      {
+        hint: 'Leave one out. To choose among releases, publish them and let a catalog recipe do it.',
+      },
+    );
   }
   const entries = [...byFunction.values()]
     .map(({ definition }) => ({ group: definition.group, kind: definition.names.kind, definition }))
@@ -209,7 +226,12 @@ function catalogFile({ converted, catalogNames }: Conversion, { to, name }: Conv
   return { name: 'catalog.yaml', text: [...renderCatalog(form, { name: title }, entries)].join('') };
 }
 
-async function writeAll(io: Io, folder: string, files: readonly OutputFile[], overwrite: boolean): Promise<number> {
+async function writeAll(
+  io: Io,
+  folder: string,
+  files: readonly OutputFile[],
+  overwrite: boolean,
+): Promise<number> {
   let written = 0;
   for (const { name, text } of files) {
     const outcome = await writeFileAtomically(path.resolve(io.cwd, folder, name), text, { overwrite });

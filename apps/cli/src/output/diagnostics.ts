@@ -1,6 +1,6 @@
-import { styleText } from 'node:util';
+import type { styleText } from 'node:util';
 import type { Diagnostic, Severity } from '@krmhub/schema';
-import { columnsOf, hasColor, type Io, type Output, write } from '../io.js';
+import { columnsOf, type Io, type Output, paint, write } from '../io.js';
 import { plural, textWidth, visible } from './text.js';
 
 const COLORS = { error: 'red', warning: 'yellow', info: 'blue' } as const satisfies Record<Severity, string>;
@@ -20,13 +20,13 @@ export async function printDiagnostics(
   diagnostics: readonly Diagnostic[],
   sources: ReadonlyMap<string, Uint8Array>,
 ): Promise<void> {
-  const paint: Paint = hasColor(io, stream) ? (style, text) => styleText(style, text) : (_, text) => text;
+  const painted: Paint = (style, text) => paint(io, stream, style, text);
   const width = columnsOf(stream);
   const lines = new Map<string, readonly string[]>();
   for (const diagnostic of diagnostics) {
     const { file } = diagnostic;
     if (!lines.has(file)) lines.set(file, linesOf(sources.get(file)));
-    await write(stream, `${render(diagnostic, lines.get(file)!, width, paint)}\n\n`);
+    await write(stream, `${render(diagnostic, lines.get(file)!, width, painted)}\n\n`);
   }
 }
 
@@ -49,25 +49,25 @@ function linesOf(bytes: Uint8Array | undefined): readonly string[] {
   return new TextDecoder('utf-8').decode(bytes).split('\n');
 }
 
-function render(diagnostic: Diagnostic, lines: readonly string[], width: number, paint: Paint): string {
+function render(diagnostic: Diagnostic, lines: readonly string[], width: number, painted: Paint): string {
   const { code, severity, message, file, path, range, hint } = diagnostic;
-  const head = `${paint(['bold', COLORS[severity]], `${severity}[${code}]`)}: ${paint('bold', visible(message))}`;
+  const head = `${painted(['bold', COLORS[severity]], `${severity}[${code}]`)}: ${painted('bold', visible(message))}`;
   const place = range === undefined ? file : `${file}:${range.start.line}:${range.start.column}`;
   const source = range === undefined ? undefined : lines[range.start.line - 1];
   const gutter = ' '.repeat(range === undefined ? 1 : String(range.start.line).length);
-  const out = [head, `${gutter}${paint('blue', '-->')} ${visible(place)}`];
+  const out = [head, `${gutter}${painted('blue', '-->')} ${visible(place)}`];
   if (range !== undefined && source !== undefined) {
     const end = range.end.line === range.start.line ? range.end.column : source.length + 1;
     const { text, before, marked } = excerpt(source, range.start.column, end, width - gutter.length - 4);
-    const bar = paint('blue', '|');
+    const bar = painted('blue', '|');
     out.push(
       `${gutter} ${bar}`,
-      `${paint('blue', String(range.start.line))} ${bar} ${text}`,
-      `${gutter} ${bar} ${' '.repeat(before)}${paint(COLORS[severity], '^'.repeat(Math.max(marked, 1)))}`,
+      `${painted('blue', String(range.start.line))} ${bar} ${text}`,
+      `${gutter} ${bar} ${' '.repeat(before)}${painted(COLORS[severity], '^'.repeat(Math.max(marked, 1)))}`,
     );
   }
-  if (path !== '') out.push(`${gutter} ${paint('blue', '=')} at: ${visible(path)}`);
-  if (hint !== undefined) out.push(`${gutter} ${paint('blue', '=')} hint: ${visible(hint)}`);
+  if (path !== '') out.push(`${gutter} ${painted('blue', '=')} at: ${visible(path)}`);
+  if (hint !== undefined) out.push(`${gutter} ${painted('blue', '=')} hint: ${visible(hint)}`);
   return out.join('\n');
 }
 

@@ -6,10 +6,10 @@ import type { Io } from '../io.js';
 import { type OutputFormat, printData, printTable, say } from '../output/print.js';
 import { Progress } from '../output/progress.js';
 import { plural, visible } from '../output/text.js';
+import { printWarnings } from '../output/warnings.js';
 import { readSource } from '../source-files.js';
 import { planAll } from './plan-all.js';
 import { nameReleases, readDefinitions, type Submission } from './read-submissions.js';
-import { printWarnings } from '../output/warnings.js';
 
 export interface PublishOptions {
   release?: string;
