@@ -16,6 +16,8 @@ export const SERVER_LIMITS = {
   maxHeaderBytes: 16_384,
   /** Milliseconds that `wait=true` and a requested cut wait for the catalogs. */
   waitMilliseconds: 30_000,
+  /** Milliseconds that a start waits for catalogs that are behind before it says where it listens. */
+  startMilliseconds: 2_000,
   /** Milliseconds that a shutdown waits for requests in flight. */
   shutdownMilliseconds: 40_000,
   /** How often a change is planned anew when others change the same function or catalog. */

@@ -62,6 +62,8 @@ export async function startRegistry(options: {
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
+    // Who is told the address finds the catalogs there; only a long catching up goes on behind.
+    await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, server.address() as AddressInfo);
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;

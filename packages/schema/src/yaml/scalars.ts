@@ -8,7 +8,7 @@ const GO_BOOLEAN = /^(?:[yY]|[nN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/;
 /** Octal in Go, decimal here. */
 const LEADING_ZERO = /^[-+]?0[0-9_]+$/;
 /** Numbers in Go, text here: a sign or capital letter before another base, binary. */
-const GO_INTEGER = /^(?:[-+]0[xXoO]|0[XO]|[-+]?0[bB])[0-9a-fA-F_]+$/;
+const GO_INTEGER = /^(?:(?:[-+]0[xXoO]|0[XO])[0-9a-fA-F_]+|[-+]?0[bB][01_]+)$/;
 /** Go drops underscores from numbers, YAML 1.2 makes them text. */
 const UNDERSCORES =
   /^[-+]?(?:0[xo][0-9a-fA-F_]*_[0-9a-fA-F_]*|(?=[^_]*_)[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9_]+)?)$/;
