@@ -6,7 +6,7 @@ export const DEFAULT_REGISTRY = 'http://localhost:8080';
 
 /** The registry that a command is about: `--registry`, else KRMHUB_REGISTRY, else this machine's. */
 export function registryUrl(io: Io, option: string | undefined): string {
-  const configured = io.env['KRMHUB_REGISTRY'];
+  const configured = io.env.KRMHUB_REGISTRY;
   return option ?? (configured === undefined || configured === '' ? DEFAULT_REGISTRY : configured);
 }
 
@@ -35,7 +35,7 @@ export async function connect(
 
 async function tokenFor(io: Io, url: URL): Promise<string | undefined> {
   const { checkToken, savedToken } = await import('./credentials.js');
-  const given = io.env['KRMHUB_TOKEN'];
+  const given = io.env.KRMHUB_TOKEN;
   return given === undefined || given === '' ? savedToken(io, url) : checkToken(given);
 }
 

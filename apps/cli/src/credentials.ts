@@ -14,8 +14,8 @@ export const MAX_TOKEN_LENGTH = 4_096;
 
 /** `$XDG_CONFIG_HOME/krmhub/credentials.json` (XDG Base Directory). */
 export function credentialsFile(io: Io): string {
-  const configured = io.env['XDG_CONFIG_HOME'];
-  const home = io.env['HOME'] ?? homedir();
+  const configured = io.env.XDG_CONFIG_HOME;
+  const home = io.env.HOME ?? homedir();
   // The specification has relative paths ignored.
   const base =
     configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');

@@ -49,7 +49,7 @@ export function columnsOf(stream: Output): number {
 /** Whether colours are wanted on a stream (no-color.org). */
 export function hasColor(io: Io, stream: Output): boolean {
   if (io.noColor === true || stream.isTTY !== true) return false;
-  return (io.env['NO_COLOR'] ?? '') === '' && io.env['TERM'] !== 'dumb';
+  return (io.env.NO_COLOR ?? '') === '' && io.env.TERM !== 'dumb';
 }
 
 /** Text in a style where colours are wanted on the stream that it goes to. */

@@ -66,7 +66,7 @@ Exit codes: 0 done, 1 findings, 2 wrong use, 3 not found, 4 not trusted,
 5 registry, network or disk.`,
     );
   program.hook('preAction', (_, command) => {
-    if (command.optsWithGlobals()['color'] === false) io.noColor = true;
+    if (command.optsWithGlobals().color === false) io.noColor = true;
   });
   for (const [heading, registrations] of Object.entries(GROUPS)) {
     program.commandsGroup(heading);

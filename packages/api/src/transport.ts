@@ -104,7 +104,7 @@ export class Transport {
           hint: 'Check that the whole token was copied, on one line and without quotes.',
         });
       }
-      this.#headers['Authorization'] = `Bearer ${options.token}`;
+      this.#headers.Authorization = `Bearer ${options.token}`;
     }
   }
 

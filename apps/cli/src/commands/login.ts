@@ -33,7 +33,7 @@ Examples:
       const { visible } = await import('../output/text.js');
       await say(io, visible(`Logged in to ${client.url} as ${known.name}: ${describeToken(known)}.`));
       await say(io, `The token is saved in ${credentialsFile(io)}.`);
-      const set = io.env['KRMHUB_TOKEN'];
+      const set = io.env.KRMHUB_TOKEN;
       if (set !== undefined && set !== '' && set.trim() !== token) {
         await warn(io, 'KRMHUB_TOKEN holds another token, and is used as long as it is set');
       }
@@ -55,7 +55,7 @@ async function givenToken(io: Io, registry: URL): Promise<string> {
     const text = new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH));
     if (text.trim() !== '') return checkToken(text);
   }
-  const configured = io.env['KRMHUB_TOKEN'];
+  const configured = io.env.KRMHUB_TOKEN;
   if (configured !== undefined && configured !== '') return checkToken(configured);
   if (io.stdin.isTTY !== true) {
     throw new KrmhubError('usage', 'there is no token to log in with', {

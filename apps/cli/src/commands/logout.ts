@@ -27,6 +27,6 @@ Examples:
           ? `The token for ${registry.origin} is forgotten. To end it too: krmhub token revoke ID`
           : `No token was saved for ${registry.origin}.`,
       );
-      if ((io.env['KRMHUB_TOKEN'] ?? '') !== '') await warn(io, 'KRMHUB_TOKEN is still set, and is used');
+      if ((io.env.KRMHUB_TOKEN ?? '') !== '') await warn(io, 'KRMHUB_TOKEN is still set, and is used');
     });
 }

@@ -24,7 +24,7 @@ export async function printWarnings(
   const files = (group: readonly Diagnostic[]) => plural(new Set(group.map(({ file }) => file)).size, 'file');
   await warn(io, `${plural(warnings.length, 'warning')} in ${files(warnings)}; ${more}`);
   for (const [code, group] of [...byCode].sort(([, a], [, b]) => b.length - a.length)) {
-    const sample = `${group.length === 1 ? ': ' : , such as: '}${group[0]!.message}`;
+    const sample = `${group.length === 1 ? '' : ' such as'}: ${group[0]!.message}`;
     await say(io, visible(`  ${group.length} × ${code} in ${files(group)}${sample}`));
   }
 }
