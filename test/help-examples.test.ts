@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  cleanEnvironment,
+  fixtures,
+  krmhub,
+  type RunningRegistry,
+  root,
+  startRegistry,
+  temporaryFolder,
+} from './running.js';
+
+/**
+ * Runs every example of every `--help`, as docs/commands.md has them: each in a folder of its own in which the files
+ * that examples name are there, against one registry that holds what examples speak of.
+ */
+
+/** Examples that cannot be run as they stand, and why. */
+const notRun: Record<string, string> = {
+  'krmhub serve --host 0.0.0.0': 'would open a port of the machine that runs the tests to its network',
+};
+
+const examples = [
+  ...new Set(
+    [
+      ...readFileSync(path.join(root, 'docs/commands.md'), 'utf8').matchAll(/^Examples:\n((?: {2}.*\n)+)/gm),
+    ].flatMap(([, lines]) =>
+      lines!
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trim().replace(/ {2,}\S.*$/, '')),
+    ),
+  ),
+].filter((example) => !(example in notRun));
+
+const { folder, remove } = temporaryFolder();
+const files = path.join(folder, 'files');
+let registry: RunningRegistry;
+let tokenId: string;
+
+async function run(args: string[], cwd = files) {
+  const { code, stdout, stderr } = await krmhub(args, { cwd, env: registry.env });
+  if (code !== 0) throw new Error(`krmhub ${args.join(' ')}: ended with ${code}\n${stderr}`);
+  return stdout;
+}
+
+beforeAll(async () => {
+  registry = await startRegistry(path.join(folder, 'data'));
+  mkdirSync(files);
+  await run(['init', 'example.com/SetLabels', '--dir', '.']);
+  mkdirSync(path.join(files, 'functions'));
+  for (const name of ['set-namespace/1.4.2', 'require-limits/0.9.0']) {
+    const file = `${name.split('/')[0]}.yaml`;
+    cpSync(path.join(fixtures, 'functions', `${name}.yaml`), path.join(files, 'functions', file));
+  }
+  await run(['convert', 'functions', '--out', 'definitions']);
+  cpSync(path.join(fixtures, 'catalogs/example-co.yaml'), path.join(files, 'catalog.yaml'));
+  cpSync(path.join(fixtures, 'recipes/example-co.yaml'), path.join(files, 'recipe.yaml'));
+  cpSync(path.join(folder, 'data/admin.token'), path.join(files, 'data/admin.token'));
+  writeFileSync(path.join(files, 'metadata.yaml'), metadata);
+  mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
+  writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);
+  writeFileSync(path.join(files, 'plugin.yaml'), plugin);
+
+  await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
+  const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
+  for (const release of ['1.1.0', '1.2.0', '1.3.0', '1.4.0', '1.5.0', '2.0.0']) {
+    // Other bytes each time, so that each cuts a snapshot.
+    writeFileSync(
+      path.join(folder, 'later.yaml'),
+      text.replace('who owns a resource', `who owns it, ${release}`),
+    );
+    await run(['publish', path.join(folder, 'later.yaml'), '--release', release]);
+  }
+  await run(['token', 'create', 'old', '--scope', 'publish']);
+  const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
+    tokens: { id: string; name: string }[];
+  };
+  tokenId = tokens.find(({ name }) => name === 'old')!.id;
+}, 60_000);
+afterAll(async () => {
+  await registry.stop();
+  remove();
+});
+
+/** What stands in an example for something that is made anew in every run. */
+function forThisRun(example: string): string {
+  return example
+    .replaceAll('https://krm.example.com', registry.url)
+    .replace(/(token revoke )\S+/, `$1${tokenId}`)
+    .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');
+}
+
+describe('the examples of the help', () => {
+  it('are found', () => {
+    expect(examples.length).toBeGreaterThan(30);
+  });
+
+  it.each(examples)(
+    '%s',
+    async (example) => {
+      const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
+      cpSync(files, cwd, { recursive: true });
+      const env = cleanEnvironment(cwd, {
+        ...registry.env,
+        PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+      });
+      // An example logs in with what it gives, not with what this test has in its environment.
+      if (/krmhub log(in|out)/.test(example)) delete env.KRMHUB_TOKEN;
+      const script = /^krmhub login https/.test(example)
+        ? `${forThisRun(example)} < data/admin.token`
+        : forThisRun(example);
+      const child = spawn(
+        'bash',
+        ['-euo', 'pipefail', '-c', script.startsWith('krmhub serve') ? `exec ${script}` : script],
+        {
+          cwd,
+          env,
+          stdio: ['ignore', 'ignore', 'pipe'],
+        },
+      );
+      const closed = once(child, 'close');
+      let stderr = '';
+      child.stderr.setEncoding('utf8').on('data', (text) => {
+        stderr += text;
+        if (script.startsWith('krmhub serve') && stderr.includes('krmhub publish')) child.kill('SIGTERM');
+      });
+      const [code] = await closed;
+      expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+    },
+    30_000,
+  );
+});
+
+const metadata = `image: registry.example.com/kpt/set-annotations
+description: Add a list of annotations to all resources.
+tags: [mutator]
+sourceURL: https://git.example.com/functions/set-annotations
+examplePackageURLs: [https://git.example.com/examples/set-annotations]
+emails: [functions@example.com]
+license: Apache-2.0
+`;
+
+const plugin = `apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata:
+  name: check-limits
+spec:
+  version: v1.2.3
+  homepage: https://tools.example.com/check-limits
+  shortDescription: Refuse containers without limits
+  platforms:
+  - bin: check-limits
+    uri: https://tools.example.com/releases/v1.2.3/check-limits_linux_amd64.tar.gz
+    sha256: 3217c192703d1d62ef7c51a3d50979eaa8f3c73c9a2d5d0727d4fbe07d89857a
+    selector:
+      matchLabels: {os: linux, arch: amd64}
+`;
