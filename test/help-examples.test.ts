@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -35,6 +35,9 @@ const examples = [
     ),
   ),
 ].filter((example) => !(example in notRun));
+
+/** Other people's programs that examples pipe into. */
+const hasJq = spawnSync('jq', ['--version']).status === 0;
 
 const { folder, remove } = temporaryFolder();
 const files = path.join(folder, 'files');
@@ -99,9 +102,10 @@ describe('the examples of the help', () => {
     expect(examples.length).toBeGreaterThan(30);
   });
 
-  it.each(examples)(
+  it.for(examples)(
     '%s',
-    async (example) => {
+    async (example, { skip }) => {
+      skip(!hasJq && example.includes('| jq'), 'jq is not installed');
       const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
       cpSync(files, cwd, { recursive: true });
       const env = cleanEnvironment(cwd, {
