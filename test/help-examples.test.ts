@@ -102,41 +102,37 @@ describe('the examples of the help', () => {
     expect(examples.length).toBeGreaterThan(30);
   });
 
-  it.for(examples)(
-    '%s',
-    async (example, { skip }) => {
-      skip(!hasJq && example.includes('| jq'), 'jq is not installed');
-      const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
-      cpSync(files, cwd, { recursive: true });
-      const env = cleanEnvironment(cwd, {
-        ...registry.env,
-        PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
-      });
-      // An example logs in with what it gives, not with what this test has in its environment.
-      if (/krmhub log(in|out)/.test(example)) delete env.KRMHUB_TOKEN;
-      const script = /^krmhub login https/.test(example)
-        ? `${forThisRun(example)} < data/admin.token`
-        : forThisRun(example);
-      const child = spawn(
-        'bash',
-        ['-euo', 'pipefail', '-c', script.startsWith('krmhub serve') ? `exec ${script}` : script],
-        {
-          cwd,
-          env,
-          stdio: ['ignore', 'ignore', 'pipe'],
-        },
-      );
-      const closed = once(child, 'close');
-      let stderr = '';
-      child.stderr.setEncoding('utf8').on('data', (text) => {
-        stderr += text;
-        if (script.startsWith('krmhub serve') && stderr.includes('krmhub publish')) child.kill('SIGTERM');
-      });
-      const [code] = await closed;
-      expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-    },
-    30_000,
-  );
+  it.for(examples)('%s', async (example, { skip }) => {
+    skip(!hasJq && example.includes('| jq'), 'jq is not installed');
+    const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
+    cpSync(files, cwd, { recursive: true });
+    const env = cleanEnvironment(cwd, {
+      ...registry.env,
+      PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+    });
+    // An example logs in with what it gives, not with what this test has in its environment.
+    if (/krmhub log(in|out)/.test(example)) delete env.KRMHUB_TOKEN;
+    const script = /^krmhub login https/.test(example)
+      ? `${forThisRun(example)} < data/admin.token`
+      : forThisRun(example);
+    const child = spawn(
+      'bash',
+      ['-euo', 'pipefail', '-c', script.startsWith('krmhub serve') ? `exec ${script}` : script],
+      {
+        cwd,
+        env,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      },
+    );
+    const closed = once(child, 'close');
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      stderr += text;
+      if (script.startsWith('krmhub serve') && stderr.includes('krmhub publish')) child.kill('SIGTERM');
+    });
+    const [code] = await closed;
+    expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+  });
 });
 
 const metadata = `image: registry.example.com/kpt/set-annotations
