@@ -1,7 +1,8 @@
+import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 // Tests see the sources of the workspace packages; only the command line is run as it was built.
-const conditions = ['source', 'node', 'import', 'module', 'default'];
+const conditions = ['source', ...defaultServerConditions];
 const report = process.env.KRMHUB_TEST_REPORT;
 
 export default defineConfig({

@@ -59,7 +59,7 @@ describe('documents', () => {
   );
 
   it.each([
-    ['apiVersion: kpt.dev/v1\nkind: Kptfile\n', 'a Kptfile', undefined],
+    ['apiVersion: kpt.dev/v1\nkind: Kptfile\n', 'a Kptfile', 'Leave it out'],
     ['kind: Kustomization\nresources: []\n', 'a file of kustomize', undefined],
     [
       'apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n',
@@ -77,8 +77,13 @@ describe('documents', () => {
       'the recipe of a catalog',
       'krmhub catalog apply',
     ],
-    ['apiVersion: v1\nkind: ConfigMap\n', 'a ConfigMap of v1', undefined],
+    ['apiVersion: v1\nkind: ConfigMap\n', 'a ConfigMap of v1', 'Leave it out'],
     ['apiVersion: example.com/v1\nkind: Catalog\nspec: {}\n', 'a Catalog of example.com/v1', undefined],
+    [
+      'apiVersion: krm.example.com/v1\nkind: KRMFunctionDefiniton\n',
+      'a KRMFunctionDefiniton of krm.example.com/v1',
+      'Set apiVersion',
+    ],
     ['kind: Catalog\n', 'a Catalog without apiVersion', undefined],
     ['- a\n', 'a list', undefined],
     ['hello\n', 'a single value', undefined],

@@ -1,10 +1,15 @@
-import type { JsonValue } from '../definition.js';
+import { CATALOG_KINDS } from '../catalog.js';
+import { type JsonValue, KRM_API_VERSION } from '../definition.js';
 import { field, isObject, textField } from '../lint/json-access.js';
+import { suggest } from '../lint/suggest.js';
 import { shorten } from '../yaml/scalars.js';
 
 export const KREW_GROUP = 'krew.googlecontainertools.github.com';
 
 const CONVERT = 'Run `krmhub convert` on the file, which makes a definition of it.';
+
+const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
+const LEAVE_OUT = 'Leave it out: only definitions and catalogs of functions are read here.';
 
 /** Kinds that people take for definitions, and what to do with them. */
 const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: string; hint?: string }[] = [
@@ -57,13 +62,15 @@ export function recognise(value: JsonValue): { name: string; hint?: string } {
     (entry) =>
       kind !== undefined && entry.kinds.includes(kind) && entry.group.test(groupOf(apiVersion ?? '')),
   );
-  if (known !== undefined)
-    return known.hint === undefined ? { name: known.name } : { name: known.name, hint: known.hint };
+  if (known !== undefined) return { name: known.name, hint: known.hint ?? LEAVE_OUT };
   if (apiVersion === undefined && kind === undefined)
     return { name: 'a document without apiVersion and kind' };
   if (kind === undefined) return { name: `a document of ${shorten(apiVersion ?? '')} without kind` };
   if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion` };
-  return { name: `a ${shorten(kind)} of ${shorten(apiVersion)}` };
+  const name = `a ${shorten(kind)} of ${shorten(apiVersion)}`;
+  // A slip of the pen in one of our own kinds is mended; what belongs to another tool stays as it is.
+  const ours = OWN_KINDS.includes(kind) || suggest(kind, OWN_KINDS) !== undefined;
+  return ours || groupOf(apiVersion) === groupOf(KRM_API_VERSION) ? { name } : { name, hint: LEAVE_OUT };
 }
 
 function groupOf(apiVersion: string): string {

@@ -41,7 +41,7 @@ export function functionConfigSchema(definition: FunctionDefinition, versionName
       'not-found',
       `${definition.group}/${definition.names.kind} has no version ${versionName}`,
       {
-        hint: `it has ${definition.versions.map(({ name }) => name).join(', ')}`,
+        hint: `It has ${definition.versions.map(({ name }) => name).join(', ')}.`,
       },
     );
   }

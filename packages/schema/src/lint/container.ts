@@ -40,29 +40,29 @@ function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
   }
   if (reference.host === undefined) {
     report('image/no-host', at, `the image ${quote(image)} names no registry`, {
-      hint: `write the registry that it comes from, such as ${quote(`docker.io/${image}`)}`,
+      hint: `Write the registry that it comes from, such as ${quote(`docker.io/${image}`)}.`,
     });
   }
   const digest = reference.digest?.slice('sha256:'.length);
   if (digest !== undefined && sha256 !== undefined && SHA256_PATTERN.test(sha256) && sha256 !== digest) {
     const message = 'the digest is not the one in the image reference';
-    report('image/digest-mismatch', [...path, 'sha256'], message, { hint: `the reference says ${digest}` });
+    report('image/digest-mismatch', [...path, 'sha256'], message, { hint: `The reference says \`${digest}\`.` });
   }
   // A digest that is written but malformed has been told already.
   const pinned = digest !== undefined || (field(runtime, 'sha256') ?? null) !== null;
   if (!pinned) reportUnpinned(reference.tag, at, report);
 }
 
-const ADD_DIGEST = 'add `sha256: <64 hexadecimal digits>` beside `image`';
+const ADD_DIGEST = 'Add `sha256: <64 hexadecimal digits>` beside `image`.';
 
 function reportUnpinned(tag: string | undefined, path: Path, report: Report): void {
   if (tag === undefined) {
     report('image/no-tag', path, 'the image has neither tag nor digest, so it means `latest`', {
-      hint: `add the tag of the release, and ${ADD_DIGEST}`,
+      hint: `Add the tag of the release. ${ADD_DIGEST}`,
     });
   } else if (isFloatingTag(tag)) {
     report('image/floating-tag', path, `the tag ${quote(tag)} moves, and no digest pins the image`, {
-      hint: `use the tag of the release, and ${ADD_DIGEST}`,
+      hint: `Use the tag of the release. ${ADD_DIGEST}`,
     });
   } else if (RELEASE.test(tag)) {
     report('image/unpinned-release', path, `no digest pins the release ${quote(tag)}`, { hint: ADD_DIGEST });
@@ -84,7 +84,7 @@ export function checkDigest(
     .replace(/^sha256:/i, '')
     .toLowerCase();
   const hint = SHA256_PATTERN.test(mended)
-    ? `write ${mended}`
-    : `it has ${sha256.length} characters; a digest has 64, each 0-9 or a-f`;
+    ? `Write \`${mended}\`.`
+    : `It has ${sha256.length} characters; a digest has 64, each 0-9 or a-f.`;
   report(code, path, `${quote(sha256)} is no SHA-256 digest`, { hint });
 }

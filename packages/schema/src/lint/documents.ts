@@ -48,8 +48,8 @@ function checkLicense(license: string, path: Path, report: Report): void {
   report('license/unknown', path, `${quote(license)} is no SPDX licence expression`, {
     hint:
       suggestion === undefined
-        ? 'use an identifier of spdx.org/licenses, or `LicenseRef-…` for a licence of your own'
-        : `did you mean \`${suggestion}\`?`,
+        ? 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a licence of your own.'
+        : `Did you mean \`${suggestion}\`?`,
   });
 }
 

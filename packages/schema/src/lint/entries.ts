@@ -21,7 +21,7 @@ export function createEntryCheck(): EntryCheck {
     else if (earlier.kind !== kind) {
       const message = `${quote(kind)} and ${quote(earlier.kind)} of entry ${earlier.entry} differ only in upper and lower case`;
       report('catalog/kind-case', ['names', 'kind'], message, {
-        hint: 'where names are lower case, as in OCI registries, they are one',
+        hint: 'Where names are lower case, as in OCI registries, they are one.',
       });
     }
     for (const { version, path } of versionsOf(spec)) {

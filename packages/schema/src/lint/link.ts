@@ -29,7 +29,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
   if (scheme === undefined || !SCHEMES.has(scheme) || !AUTHORITY.test(url) || !URL.canParse(url)) {
     const bare = /^[\w-]+(?:\.[\w-]+)+(?:[:/]\S*)?$/.test(text);
     report('link/form', path, `${quote(text)} is no absolute URL`, {
-      hint: bare ? `write ${quote(`https://${text}`)}` : 'write a URL that begins with `https://`',
+      hint: bare ? `Write ${quote(`https://${text}`)}.` : 'Write a URL that begins with `https://`.',
     });
     return;
   }
@@ -37,7 +37,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
   const branch = MOVING.map((pattern) => pattern.exec(url)?.[0]).find((found) => found !== undefined);
   if (branch !== undefined) {
     report('link/moving-branch', path, `the link names a branch (${branch}), and a release does not move`, {
-      hint: 'name the tag or the commit of the release in place of the branch',
+      hint: 'Name the tag or the commit of the release in place of the branch.',
     });
   }
 }

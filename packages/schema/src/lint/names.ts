@@ -22,10 +22,10 @@ function checkGroup(group: string | undefined, report: Report): void {
   if (group === undefined || group.trim() === '' || isGroup(group)) return;
   const lower = group.toLowerCase();
   const hint = isGroup(lower)
-    ? `write ${quote(lower)}`
+    ? `Write ${quote(lower)}.`
     : !group.includes('.')
-      ? 'a group is a domain that its owner controls, such as `fn.example.com`'
-      : 'use lower-case letters, digits, dashes and dots; at most 253 characters';
+      ? 'A group is a domain that its owner controls, such as `fn.example.com`.'
+      : 'Use lower-case letters, digits, dashes and dots; at most 253 characters.';
   report('names/group', ['group'], `${quote(group)} is no DNS name with a dot`, { hint });
 }
 
@@ -33,7 +33,7 @@ function checkKind(kind: string | undefined, report: Report): void {
   if (kind === undefined || kind.trim() === '') return;
   const path = ['names', 'kind'];
   const pascal = pascalCase(kind);
-  const hint = isKind(pascal) ? { hint: `write \`${pascal}\`` } : {};
+  const hint = isKind(pascal) ? { hint: `Write \`${pascal}\`.` } : {};
   if (!isKind(kind)) report('names/kind', path, `${quote(kind)} is no kind`, hint);
   else if (!PASCAL_CASE.test(kind)) {
     report('names/kind-case', path, `${quote(kind)} is not in PascalCase`, hint);
@@ -70,8 +70,8 @@ function checkVersions(spec: JsonObject, report: Report): void {
     const index = Number(path[1]);
     if (!isApiVersionName(name)) {
       const hint = /^v?\d+(\.\d+)+/.test(name)
-        ? 'this is a release of the function; here stands the API version of its functionConfig, such as `v1`'
-        : 'use `v1`, `v1beta1` or `v1alpha1`';
+        ? 'This is a release of the function; here stands the API version of its functionConfig, such as `v1`.'
+        : 'Use `v1`, `v1beta1` or `v1alpha1`.';
       report('names/version', at, `${quote(name)} is no API version`, { hint });
     } else if (!KUBERNETES_VERSION_PATTERN.test(name)) {
       report('names/version-form', at, `${quote(name)} sorts after every version such as v1 or v1beta1`);
@@ -90,7 +90,7 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
   tags.forEach((tag, index) => {
     if (typeof tag !== 'string' || tag.trim() === '') return;
     if (tag !== tag.trim() || tag.includes(',')) {
-      const hint = tag.includes(',') ? 'write each tag as an item of its own' : `write ${quote(tag.trim())}`;
+      const hint = tag.includes(',') ? 'Write each tag as an item of its own.' : `Write ${quote(tag.trim())}.`;
       report('tags/form', ['tags', index], `the tag ${quote(tag)} has a comma or spaces at its ends`, {
         hint,
       });

@@ -77,7 +77,7 @@ function checkScript(script: string, path: Path, report: Report): void {
   checkCredentials(url, path, report);
   if (!PIN.test(url)) {
     report('starlark/unpinned', path, `nothing in ${quote(script)} says which script it is`, {
-      hint: 'name a commit, a digest or a release in the reference',
+      hint: 'Name a commit, a digest or a release in the reference.',
     });
   }
 }

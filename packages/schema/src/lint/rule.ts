@@ -8,7 +8,7 @@ import { LINT_RULES } from './codes.js';
 export const LINT_PROFILES = ['registry', 'kep'] as const;
 export type LintProfile = (typeof LINT_PROFILES)[number];
 
-/** Tells of one problem; `path` is relative to the draft's `spec`, in the normal form. */
+/** Tells of one problem; `path` is relative to the draft's `spec`, in the normal form. Without a hint, the rule's `mend` is given. */
 export type Report = (
   code: RuleCode,
   path: Path,
@@ -38,7 +38,7 @@ export function runRules(rules: readonly Rule[], draft: Draft, profile: LintProf
       file: draft.file,
       path: formatPath(location.path),
       ...(location.range === undefined ? {} : { range: location.range }),
-      ...(options.hint === undefined ? {} : { hint: printable(options.hint) }),
+      hint: printable(options.hint ?? LINT_RULES[code].mend),
     });
   };
   for (const rule of rules) rule(draft, report);

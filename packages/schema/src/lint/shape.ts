@@ -46,7 +46,7 @@ function checkText(value: string, schema: JsonObject, path: Path, report: Report
   const names = allowed.filter((name) => typeof name === 'string');
   const near = suggest(value, names);
   const message = `${labelOf(path)} is ${quote(value)}, and must be one of ${names.join(', ')}`;
-  report('shape/unknown-value', path, message, near === undefined ? {} : { hint: `did you mean ${near}?` });
+  report('shape/unknown-value', path, message, near === undefined ? {} : { hint: `Did you mean ${near}?` });
 }
 
 function checkFields(
@@ -76,7 +76,7 @@ function checkFields(
     const near = suggest(name, names);
     const where = path.length === 0 ? 'a function definition' : labelOf(path);
     report('shape/unknown-field', at, `${where} has no field ${quote(name)}`, {
-      hint: near === undefined ? `known fields: ${names.join(', ')}` : `did you mean ${near}?`,
+      hint: near === undefined ? `Known fields: ${names.join(', ')}.` : `Did you mean ${near}?`,
       target: 'key',
     });
   }

@@ -51,6 +51,8 @@ class StreamReader {
   readonly documents: YamlDocument[] = [];
   private syntaxErrors = 0;
   private lastErrorLine = 0;
+  /** The document, as `documentTokens` counts, that was told of a tab. */
+  private tabbedDocument = -1;
   private documentTokens = 0;
   private stopped = false;
   private readonly composer: Composer;
@@ -175,6 +177,9 @@ class StreamReader {
     const { line } = this.reporter.position(start);
     if (line === this.lastErrorLine) return;
     this.lastErrorLine = line;
+    // What stands beside a tab is indented wrongly only because of it.
+    if (code === 'BAD_INDENT' && this.tabbedDocument === this.documentTokens) return;
+    if (code === 'TAB_AS_INDENT') this.tabbedDocument = this.documentTokens;
     if (code === 'NON_STRING_KEY')
       this.reporter.report('yaml/non-string-key', 'the key is not a string', start, end);
     else this.reporter.report('yaml/syntax', describeSyntaxError(code, message), start, end);

@@ -1,13 +1,13 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import Database from 'better-sqlite3';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as schema from '../schema/sqlite.js';
 import { openSqliteStore } from '../sqlite.js';
 import { openConnection } from './connection.js';
+import { Database } from './driver.js';
 import { attempt } from './errors.js';
 
 let folder: string;

@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
-import Database from 'better-sqlite3';
+import type BetterSqlite3 from 'better-sqlite3';
 import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3';
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
+import { Database } from './driver.js';
 import { attempt, translateSqliteError } from './errors.js';
 
 /**
@@ -18,7 +19,7 @@ const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlit
 
 export interface Connection {
   /** For what drizzle cannot say: full-text search and statements over many rows. */
-  client: Database.Database;
+  client: BetterSqlite3.Database;
   db: BetterSQLite3Database;
   /** Runs `work` in one IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing. */
   write<Result>(work: () => Result): Promise<Result>;
@@ -32,7 +33,7 @@ export interface Connection {
 /** Opens and migrates a database file, or `:memory:`, and holds it against other registry processes. */
 export function openConnection(file: string): Connection {
   const lock = file === ':memory:' ? undefined : lockFile(file);
-  let client: Database.Database | undefined;
+  let client: BetterSqlite3.Database | undefined;
   try {
     client = new Database(file, { timeout: BUSY_TIMEOUT_MS });
     client.pragma('journal_mode = WAL');
@@ -52,9 +53,9 @@ export function openConnection(file: string): Connection {
 }
 
 function connection(
-  client: Database.Database,
+  client: BetterSqlite3.Database,
   db: BetterSQLite3Database,
-  lock: Database.Database | undefined,
+  lock: BetterSqlite3.Database | undefined,
 ): Connection {
   const identity = fileIdentity(client);
   return {
@@ -82,8 +83,8 @@ function connection(
  * A lock that dies with the process: SQLite's own, on an empty database beside the real one. The real one stays
  * open to other programs, such as the `sqlite3` shell and backups.
  */
-function lockFile(file: string): Database.Database {
-  let lock: Database.Database | undefined;
+function lockFile(file: string): BetterSqlite3.Database {
+  let lock: BetterSqlite3.Database | undefined;
   try {
     lock = new Database(`${file}.lock`, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
@@ -105,7 +106,7 @@ function lockFile(file: string): Database.Database {
 }
 
 /** A migration that this program does not have was made by a newer one, whose tables it could spoil. */
-function refuseUnknownMigrations(client: Database.Database, file: string): void {
+function refuseUnknownMigrations(client: BetterSqlite3.Database, file: string): void {
   const table = client
     .prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '__drizzle_migrations'`)
     .get();
@@ -121,7 +122,7 @@ function refuseUnknownMigrations(client: Database.Database, file: string): void 
   );
 }
 
-function fileIdentity(client: Database.Database): string | undefined {
+function fileIdentity(client: BetterSqlite3.Database): string | undefined {
   if (client.memory) return undefined;
   const stat = statSync(client.name, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? 'gone' : `${stat.dev}:${stat.ino}`;

@@ -16,7 +16,7 @@ export const junctors: SchemaCheck = (nodes, report) => {
       if (intOrString && name === 'type') continue;
       const message = `\`${name}\` has no place inside allOf, anyOf, oneOf or not`;
       report('schema/junctor-keyword', [...path, name], message, {
-        hint: 'move it to the field itself, outside',
+        hint: 'Move it to the field itself, outside.',
         target: 'key',
       });
     }
@@ -25,7 +25,7 @@ export const junctors: SchemaCheck = (nodes, report) => {
       if (propertyOf(declared, name) !== undefined) continue;
       const message = `the field ${quote(name)} is named only inside allOf, anyOf, oneOf or not`;
       report('schema/junctor-undeclared', [...path, 'properties', name], message, {
-        hint: 'declare it with its type in `properties` outside too',
+        hint: 'Declare it with its type in `properties` outside too.',
         target: 'key',
       });
     }

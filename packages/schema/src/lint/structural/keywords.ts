@@ -9,43 +9,43 @@ import { suggest } from '../suggest.js';
 import type { SchemaCheck } from './nodes.js';
 
 const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
-  $ref: 'write the schema here that it refers to',
-  $schema: 'remove it: every schema here is OpenAPI v3',
-  id: 'remove it: a schema inside a definition has no address of its own',
-  definitions: 'write each schema where it is used',
-  dependencies: 'say it in words, or with anyOf over `required`',
-  patternProperties: 'use `additionalProperties` for a map with any keys',
-  additionalItems: 'use `items` with one schema for all items',
+  $ref: 'Write the schema here that it refers to.',
+  $schema: 'Remove it: every schema here is OpenAPI v3.',
+  id: 'Remove it: a schema inside a definition has no address of its own.',
+  definitions: 'Write each schema where it is used.',
+  dependencies: 'Say it in words, or with anyOf over `required`.',
+  patternProperties: 'Use `additionalProperties` for a map with any keys.',
+  additionalItems: 'Use `items` with one schema for all items.',
 };
 
 /** What people write who know other schema languages. */
 const TYPE_HINTS: Record<string, string> = {
-  bool: 'write `boolean`',
-  int: 'write `integer`',
-  int32: 'write `type: integer` and `format: int32`',
-  int64: 'write `type: integer` and `format: int64`',
-  long: 'write `integer`',
-  float: 'write `number`',
-  double: 'write `number`',
-  str: 'write `string`',
-  text: 'write `string`',
-  date: 'write `type: string` and `format: date`',
-  map: 'write `object` with `additionalProperties`',
-  dict: 'write `object` with `additionalProperties`',
-  list: 'write `array` with `items`',
-  null: 'write the type of the value, and `nullable: true`',
-  any: 'leave the type out and add `x-kubernetes-preserve-unknown-fields: true`',
-  'int-or-string': 'leave the type out and add `x-kubernetes-int-or-string: true`',
+  bool: 'Write `boolean`.',
+  int: 'Write `integer`.',
+  int32: 'Write `type: integer` and `format: int32`.',
+  int64: 'Write `type: integer` and `format: int64`.',
+  long: 'Write `integer`.',
+  float: 'Write `number`.',
+  double: 'Write `number`.',
+  str: 'Write `string`.',
+  text: 'Write `string`.',
+  date: 'Write `type: string` and `format: date`.',
+  map: 'Write `object` with `additionalProperties`.',
+  dict: 'Write `object` with `additionalProperties`.',
+  list: 'Write `array` with `items`.',
+  null: 'Write the type of the value, and `nullable: true`.',
+  any: 'Leave the type out and add `x-kubernetes-preserve-unknown-fields: true`.',
+  'int-or-string': 'Leave the type out and add `x-kubernetes-int-or-string: true`.',
 };
 
 const KEYWORD_HINTS: Record<string, string> = {
-  const: 'write `enum` with one value',
-  examples: 'write `example` with one value',
+  const: 'Write `enum` with one value.',
+  examples: 'Write `example` with one value.',
   $defs: FORBIDDEN.definitions!,
   $id: FORBIDDEN.id!,
-  if: 'use anyOf or oneOf',
-  readOnly: 'say it in the description',
-  deprecated: 'say it in the description',
+  if: 'Use anyOf or oneOf.',
+  readOnly: 'Say it in the description.',
+  deprecated: 'Say it in the description.',
 };
 
 const VALUE_WORDS: Record<KeywordValue, string> = {
@@ -78,7 +78,7 @@ export const keywords: SchemaCheck = (nodes, report) => {
 function reportUnknown(name: string, path: Path, report: Report): void {
   const near = suggest(name, Object.keys(OPEN_API_KEYWORDS));
   const known = Object.hasOwn(KEYWORD_HINTS, name) ? KEYWORD_HINTS[name] : undefined;
-  const hint = known ?? (near === undefined ? undefined : `did you mean ${near}?`);
+  const hint = known ?? (near === undefined ? undefined : `Did you mean ${near}?`);
   report('schema/unknown-keyword', path, `schemas have no keyword ${quote(name)}, and readers ignore it`, {
     ...(hint === undefined ? {} : { hint }),
     target: 'key',
@@ -97,14 +97,14 @@ function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report
   if (name === 'items' && Array.isArray(value)) {
     const message = 'structural schemas forbid a list of schemas as `items`';
     report('schema/forbidden-keyword', path, message, {
-      hint: 'write one schema for all items',
+      hint: 'Write one schema for all items.',
       target: 'key',
     });
     return;
   }
   if (name === 'uniqueItems' && value === true) {
     report('schema/forbidden-keyword', path, 'structural schemas forbid `uniqueItems: true`', {
-      hint: 'write `x-kubernetes-list-type: set`',
+      hint: 'Write `x-kubernetes-list-type: set`.',
       target: 'key',
     });
     return;
@@ -124,7 +124,7 @@ function checkType(type: string, path: Path, report: Report): void {
   const known = Object.hasOwn(TYPE_HINTS, type.toLowerCase()) ? TYPE_HINTS[type.toLowerCase()]! : undefined;
   report('schema/unknown-type', path, `schemas have no type ${quote(type)}`, {
     hint:
-      known ?? (near === undefined ? `the types are ${OPEN_API_TYPES.join(', ')}` : `did you mean ${near}?`),
+      known ?? (near === undefined ? `The types are ${OPEN_API_TYPES.join(', ')}.` : `Did you mean ${near}?`),
   });
 }
 

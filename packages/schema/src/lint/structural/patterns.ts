@@ -18,7 +18,7 @@ export const patterns: SchemaCheck = (nodes, report, { patterns: set }) => {
         'schema/pattern',
         at,
         message,
-        perl ? { hint: 'RE2 has no look-around and no back-references' } : {},
+        perl ? { hint: 'RE2 has no look-around and no back-references.' } : {},
       );
     } else if (compiled.refused === 'length') {
       const message = `the pattern has ${pattern.length} characters; at most ${MAX_PATTERN_LENGTH}`;

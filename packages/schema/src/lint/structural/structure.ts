@@ -35,13 +35,13 @@ function checkRoot(schema: JsonObject, path: Path, report: Report): void {
   const type = typeOf(schema);
   if (type !== undefined && type !== 'object' && (OPEN_API_TYPES as readonly string[]).includes(type)) {
     const message = `the root is ${quote(type)}, and a functionConfig is an object`;
-    report('schema/root-type', [...path, 'type'], message, { hint: 'write `object`' });
+    report('schema/root-type', [...path, 'type'], message, { hint: 'Write `object`.' });
   }
   for (const name of ['additionalProperties', 'nullable'] as const) {
     const value = keyword(schema, name);
     if (value === undefined || (name === 'nullable' && value === false)) continue;
     report('schema/root-restriction', [...path, name], `\`${name}\` has no place at the root`, {
-      hint: 'remove it',
+      hint: 'Remove it.',
       target: 'key',
     });
   }
@@ -74,7 +74,7 @@ function checkOpen(schema: JsonObject, path: Path, report: Report): void {
   if (fields.length > 0 || !(preserves || declaresNothing)) return;
   if (keyword(schema, 'additionalProperties') !== undefined) return;
   report('schema/open', path, 'the schema declares no fields, so it accepts any functionConfig', {
-    hint: 'declare the fields of the functionConfig in `properties`',
+    hint: 'Declare the fields of the functionConfig in `properties`.',
     target: 'key',
   });
 }
@@ -91,21 +91,21 @@ function checkType({ schema, path, level, name }: SchemaNode, report: Report): v
           ? 'what the items are'
           : `the field ${quote(name ?? '')}`;
     report('schema/missing-type', [...path, 'type'], `${what} has no type`, {
-      hint: level === 'root' ? 'add `type: object`' : guessType(schema),
+      hint: level === 'root' ? 'Add `type: object`.' : guessType(schema),
       target: 'key',
     });
   }
   if (type === 'array' && !isPresent(schema, 'items')) {
     const message = 'the array does not say what its items are';
-    report('schema/array-without-items', path, message, { hint: 'add `items`', target: 'key' });
+    report('schema/array-without-items', path, message, { hint: 'Add `items`.', target: 'key' });
   }
 }
 
 function guessType(schema: JsonObject): string {
   if (isPresent(schema, 'properties') || isPresent(schema, 'additionalProperties'))
-    return 'add `type: object`';
-  if (isPresent(schema, 'items')) return 'add `type: array`';
-  return 'add `type`, or `x-kubernetes-preserve-unknown-fields: true` if any value is meant';
+    return 'Add `type: object`.';
+  if (isPresent(schema, 'items')) return 'Add `type: array`.';
+  return 'Add `type`, or `x-kubernetes-preserve-unknown-fields: true` if any value is meant.';
 }
 
 /** Written, whatever its value is: a value of the wrong type has been told already. */
@@ -123,7 +123,7 @@ function checkMap(schema: JsonObject, path: Path, report: Report): void {
       ? '`additionalProperties: false` has no place here: objects with `properties` are closed as they are'
       : '`additionalProperties` beside `properties`: an object is either a map or has named fields';
   report('schema/properties-and-map', [...path, 'additionalProperties'], message, {
-    hint: hasProperties ? 'remove `additionalProperties`' : 'declare the fields in `properties`',
+    hint: hasProperties ? 'Remove `additionalProperties`.' : 'Declare the fields in `properties`.',
     target: 'key',
   });
 }

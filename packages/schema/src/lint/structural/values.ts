@@ -31,14 +31,14 @@ export const values: SchemaCheck = (nodes, report) => {
     if (isSet(schema, 'nullable') && allowed !== undefined && !allowed.includes(null)) {
       const message = '`nullable: true` stands beside an `enum` without null, which readers take differently';
       report('schema/nullable-enum', [...path, 'nullable'], message, {
-        hint: 'add null to the enum, or remove `nullable`',
+        hint: 'Add null to the enum, or remove `nullable`.',
         target: 'key',
       });
     }
     const format = keyword(schema, 'format');
     if (typeOf(schema) === 'number' && (format === 'int32' || format === 'int64')) {
       const message = `a number with the format ${quote(format)} is an integer`;
-      report('schema/number-for-integer', [...path, 'type'], message, { hint: 'write `type: integer`' });
+      report('schema/number-for-integer', [...path, 'type'], message, { hint: 'Write `type: integer`.' });
     }
   }
 };
@@ -54,7 +54,7 @@ function checkRequired(node: SchemaNode, report: Report): void {
     } else if (keyword(property, 'default') !== undefined) {
       const message = `${quote(name)} is required and has a default, which some consumers do not apply`;
       report('schema/default-required', path, message, {
-        hint: 'remove it from `required`, or remove its default',
+        hint: 'Remove it from `required`, or remove its default.',
       });
     }
   }
