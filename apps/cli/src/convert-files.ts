@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { compareFunctionNames, renderCatalog, renderDefinition, renderEntry } from '@krmhub/catalog';
 import {
+  type ConvertResult,
   type ConvertSource,
   canonicalRelease,
   convertDocument,
@@ -20,8 +21,8 @@ import { printDiagnostics } from './output/diagnostics.js';
 import { say } from './output/print.js';
 import { Progress } from './output/progress.js';
 import { plural, visible } from './output/text.js';
-import { printWarnings } from './output/warnings.js';
-import { readSources, type SourceFile } from './source-files.js';
+import { printCorrections, printWarnings } from './output/warnings.js';
+import { readSource, readSources, type SourceFile } from './source-files.js';
 import { writeFileAtomically } from './write-file.js';
 
 export interface ConvertFilesOptions {
@@ -61,7 +62,9 @@ export async function convertFiles(
   const { converted, diagnostics, sources, passedOver } = conversion;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   await printDiagnostics(io, io.stderr, errors, sources);
-  await printWarnings(io, diagnostics, sources, '`krmhub lint` shows those that stay');
+  await printCorrections(io, diagnostics, sources);
+  const place = options.out === undefined ? '' : ` ${options.out}`;
+  await printWarnings(io, diagnostics, sources, visible(`\`krmhub lint${place}\` shows those that stay`));
   if (passedOver > 0) await say(io, `${plural(passedOver, 'file')} of other kinds passed over`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   if (converted.length === 0) {
@@ -71,10 +74,7 @@ export async function convertFiles(
     });
   }
   const files = options.to === 'definition' ? definitionFiles(converted) : [catalogFile(conversion, options)];
-  const failed =
-    errors.length === 0
-      ? ''
-      : `; ${plural(new Set(errors.map(({ file }) => file)).size, 'file')} not converted`;
+  const failed = failures(errors, converted);
   const what = plural(converted.length, 'definition');
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
@@ -83,8 +83,19 @@ export async function convertFiles(
     return;
   }
   const written = await writeAll(io, options.out, files, options.force === true);
-  const same = written === files.length ? '' : `, ${files.length - written} unchanged`;
-  await say(io, visible(`${what} in ${plural(files.length, 'file')} in ${options.out}${same}${failed}`));
+  const unchanged = files.length - written;
+  const same = unchanged === 0 ? '' : `, ${plural(unchanged, 'file')} unchanged`;
+  await say(io, visible(`${what} written to ${options.out}${same}${failed}`));
+}
+
+/** What came of the files with errors: some give no definition, some give one with faults. */
+function failures(errors: readonly Diagnostic[], converted: readonly Converted[]): string {
+  const faulty = new Set(errors.map(({ file }) => file));
+  const given = new Set(converted.map(({ file }) => file));
+  const without = [...faulty].filter((file) => !given.has(file)).length;
+  const within = faulty.size - without;
+  const nothing = without === 0 ? '' : `; ${plural(without, 'file')} not converted`;
+  return within === 0 ? nothing : `${nothing}; errors in ${plural(within, 'file')} that must be mended`;
 }
 
 function checkOptions({ release, group, name, to }: ConvertFilesOptions): void {
@@ -129,14 +140,15 @@ function convertSource(
   const results = documents.map((document) =>
     convertDocument(document, {
       file,
-      from,
+      // What was found in a folder is converted if it is what was asked for; what was named has to be that.
+      from: explicit ? from : 'auto',
       ...(release === undefined ? {} : { release }),
       ...(group === undefined ? {} : { group }),
     }),
   );
   const foreign =
     !hasErrors(diagnostics.filter(({ code }) => code !== 'yaml/empty')) &&
-    results.every((result) => result.diagnostics.some(({ code }) => code === 'convert/unknown-document'));
+    results.every((result) => isOther(result, from));
   if (foreign && !explicit) {
     into.passedOver++;
     return;
@@ -152,6 +164,12 @@ function convertSource(
       into.converted.push(named(file, definition, result.release));
     }
   }
+}
+
+/** Whether a document is of no kind that is converted, or of another one than was asked for. */
+function isOther({ source, diagnostics }: ConvertResult, from: ConvertFilesOptions['from']): boolean {
+  if (diagnostics.some(({ code }) => code === 'convert/unknown-document')) return true;
+  return from !== 'auto' && source !== undefined && source !== from;
 }
 
 /** Definitions and catalogs of the KEP: lint knows their places, and gives only what is complete. */
@@ -232,10 +250,31 @@ async function writeAll(
   files: readonly OutputFile[],
   overwrite: boolean,
 ): Promise<number> {
+  const present: string[] = [];
+  for (const { name, text } of overwrite ? [] : files) {
+    if (await differs(io, path.join(folder, name), text)) present.push(path.join(folder, name));
+  }
+  if (present.length > 0) {
+    const [are, first] = present.length === 1 ? ['is', present[0]!] : ['are', present.join(', ')];
+    throw new KrmhubError('conflict', `${first} ${are} there already, with other content`, {
+      hint: 'Nothing is written. Replace what is there with --force, or name another folder.',
+    });
+  }
   let written = 0;
   for (const { name, text } of files) {
     const outcome = await writeFileAtomically(path.resolve(io.cwd, folder, name), text, { overwrite });
     if (outcome === 'written') written++;
   }
   return written;
+}
+
+/** Whether a file is there with other content. */
+async function differs(io: Io, name: string, text: string): Promise<boolean> {
+  const wanted = Buffer.from(text);
+  try {
+    return !wanted.equals(await readSource(io, name, wanted.length));
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return false;
+    throw error;
+  }
 }

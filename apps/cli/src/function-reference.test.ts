@@ -21,6 +21,8 @@ describe('a reference to a function', () => {
     'Example.com/K',
     'a.b/../c',
     'example.com/K@',
+    'example.com/K@1.0.0+build',
+    'example.com/K@latest',
     '-K',
   ])('%j is none', (text) => {
     expect(() => parseFunctionReference(text)).toThrow(KrmhubError);

@@ -9,6 +9,9 @@ export interface FunctionReference {
   release?: string;
 }
 
+/** What may be a release; the registry judges the rest. */
+const RELEASE = /^v?\d+(\.\d+){0,2}(-[0-9A-Za-z.-]+)?$/;
+
 /** Throws `usage` for what is no reference. */
 export function parseFunctionReference(text: string): FunctionReference {
   const at = text.indexOf('@');
@@ -25,6 +28,11 @@ export function parseFunctionReference(text: string): FunctionReference {
   }
   if (!isKind(kind)) throw new KrmhubError('usage', `${JSON.stringify(kind)} is no kind`, { hint });
   if (release === '') throw new KrmhubError('usage', 'the release after "@" is missing', { hint });
+  if (release !== undefined && !RELEASE.test(release)) {
+    throw new KrmhubError('usage', `${JSON.stringify(release)} is no release`, {
+      hint: 'Releases are SemVer versions without build metadata, such as 1.2.0, v1.2 or 1.3.0-rc.1.',
+    });
+  }
   return { kind, ...(group === undefined ? {} : { group }), ...(release === undefined ? {} : { release }) };
 }
 

@@ -2,7 +2,7 @@ import { type Diagnostic, KrmhubError, type LintProfile, type LintResult, lint }
 import { FINDINGS } from './exit-code.js';
 import { type Io, write } from './io.js';
 import { printDiagnostics, summaryLine } from './output/diagnostics.js';
-import { jsonText, say } from './output/print.js';
+import { jsonText } from './output/print.js';
 import { Progress } from './output/progress.js';
 import { plural } from './output/text.js';
 import { readSources } from './source-files.js';
@@ -51,7 +51,7 @@ export async function lintFiles(
   if (options.format === 'json') return write(io.stdout, jsonText(report(files, diagnostics)));
   await printDiagnostics(io, io.stdout, diagnostics, sources);
   const others = passedOver === 0 ? '' : `; ${plural(passedOver, 'file')} of other kinds passed over`;
-  await say(io, `${summaryLine(files, diagnostics)}${others}`);
+  await write(io.stdout, `${summaryLine(files, diagnostics)}${others}\n`);
 }
 
 function report(files: number, diagnostics: readonly Diagnostic[]) {

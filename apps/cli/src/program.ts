@@ -62,8 +62,8 @@ Examples:
   krmhub show example.com/SetLabels
 
 Registry: --registry, else KRMHUB_REGISTRY, else http://localhost:8080.
-Exit codes: 0 done, 1 findings, 2 wrong use, 3 not found, 4 not trusted,
-5 registry, network or disk.`,
+Exit codes: 0 done, 1 findings or refused, 2 wrong use, 3 not found,
+4 not the bytes of the digest, 5 token, registry, network or disk.`,
     );
   program.hook('preAction', (_, command) => {
     if (command.optsWithGlobals().color === false) io.noColor = true;
@@ -78,7 +78,7 @@ Exit codes: 0 done, 1 findings, 2 wrong use, 3 not found, 4 not trusted,
 /** Runs the program and sets `io.exitCode`; rejects only for what is wrong with the program itself. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
-    await buildProgram(io).parseAsync([...args], { from: 'user' });
+    await buildProgram(io).parseAsync(helpArguments(args), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has printed what it wanted to say; help that was asked for is no error.
@@ -89,4 +89,10 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
     await printError(io, error);
     io.exitCode = error instanceof KrmhubError ? EXIT_CODE[error.code] : FAILED;
   }
+}
+
+/** `help catalog pull` as `catalog pull --help`: commander looks no deeper than the first name. */
+function helpArguments(args: readonly string[]): string[] {
+  const [first, ...names] = args;
+  return first === 'help' && names.length > 1 ? [...names, '--help'] : [...args];
 }

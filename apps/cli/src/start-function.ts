@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import { toYamlItem } from '@krmhub/catalog';
 import type { RuntimeKind } from '@krmhub/schema/definition';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase, parseFunctionReference } from './function-reference.js';
@@ -46,12 +47,20 @@ export async function startFunction(
   const file = shellWord(path.join(folder, 'definition.yaml'));
   await say(io, 'Change what is marked in definition.yaml, then:');
   await say(io, `  krmhub lint ${shellWord(folder)}`);
-  await say(io, `  krmhub publish ${file} --release 0.1.0`);
+  await say(
+    io,
+    `  krmhub publish ${file} --release 0.1.0 --readme ${shellWord(path.join(folder, 'README.md'))}`,
+  );
 }
 
 /** POSIX shell, "Quoting". */
 function shellWord(text: string): string {
   return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Text as YAML reads it back: a group such as 1.5 is no number, and a kind such as Null is something. */
+function yamlText(text: string): string {
+  return toYamlItem(text, 0).slice('- '.length).trimEnd();
 }
 
 /** The folder of a function in the places that its author has to put right. */
@@ -65,13 +74,13 @@ function definition(group: string, kind: string, runtime: RuntimeKind): string {
 apiVersion: config.kubernetes.io/v1alpha1
 kind: KRMFunctionDefinition
 spec:
-  group: ${group}
+  group: ${yamlText(group)}
   names:
-    kind: ${kind}
+    kind: ${yamlText(kind)}
   # CHANGE: one line that says what the function does to a package.
   description: Add an annotation that says who owns a resource.
-  # CHANGE: who publishes the function.
-  publisher: ${group}
+  # CHANGE: who publishes the function, and its page.
+  publisher: ${yamlText(group)}
   home: ${url}
   tags:
     # mutator, validator or generator, and what people would search for.
@@ -118,7 +127,7 @@ const RUNTIMES: Record<RuntimeKind, (kind: string, url: string) => string> = {
   exec: (kind, url) => `        exec:
           platforms:
             # CHANGE: one entry for each platform; sha256 is of the downloaded file.
-            - bin: ${kebabCase(kind)}
+            - bin: ${yamlText(kebabCase(kind))}
               os: linux
               arch: amd64
               uri: ${url}/v0.1.0/${kebabCase(kind)}_linux_amd64.tar.gz
@@ -131,9 +140,9 @@ const RUNTIMES: Record<RuntimeKind, (kind: string, url: string) => string> = {
 
 function example(group: string, kind: string): string {
   return `apiVersion: ${group}/v1alpha1
-kind: ${kind}
+kind: ${yamlText(kind)}
 metadata:
-  name: ${kebabCase(kind)}
+  name: ${yamlText(kebabCase(kind))}
 owner: platform
 `;
 }

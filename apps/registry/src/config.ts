@@ -57,7 +57,7 @@ export const SETTINGS = {
     name: 'KRMHUB_LOG_LEVEL',
     unit: LOG_LEVELS.join(', '),
     default: 'info',
-    why: 'The least severe log lines that are written; lines are JSON and go to stderr.',
+    why: 'The least severe log lines that are written; lines are JSON and go to stdout.',
   },
 } as const satisfies Record<string, Setting>;
 

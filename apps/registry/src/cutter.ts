@@ -170,7 +170,12 @@ export class Cutter {
       if (snapshot === undefined) return;
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
-        { catalog: name, serial: snapshot.serial, functions: snapshot.functions, seconds: seconds() },
+        {
+          catalog: name,
+          serial: snapshot.serial,
+          functions: snapshot.functions,
+          seconds: Number(seconds().toFixed(3)),
+        },
         'catalog cut',
       );
     } catch (error) {

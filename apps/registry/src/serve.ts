@@ -110,7 +110,10 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
     const { code, message } = cause as NodeJS.ErrnoException;
     const reason = code === 'EADDRINUSE' ? 'another program listens there' : message;
     throw new KrmhubError('usage', `Cannot listen on ${host}:${port}: ${reason}`, {
-      hint: 'Choose another port with --port or KRMHUB_PORT.',
+      hint:
+        code === 'EADDRINUSE' || code === 'EACCES'
+          ? 'Choose another port with --port or KRMHUB_PORT.'
+          : 'Choose an address of this machine with --host or KRMHUB_HOST.',
       cause,
     });
   }

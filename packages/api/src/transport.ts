@@ -335,6 +335,7 @@ const REASONS: Record<string, string> = {
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'the connection timed out',
   EPIPE: 'the connection was cut',
+  EPROTO: 'it does not speak TLS; perhaps its address begins with http://',
   ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',

@@ -22,6 +22,12 @@ function problems(text: string): string[] {
 }
 
 describe('a recipe', () => {
+  it('says of a document of another kind only that', () => {
+    expect(problems('apiVersion: apps/v1\nkind: Deployment\nstatus: {}\n')).toEqual([
+      'recipe/document kind 2:7',
+    ]);
+  });
+
   it('is read as it is written', () => {
     const text = `${HEAD}metadata:
   name: platform

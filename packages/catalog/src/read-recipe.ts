@@ -21,7 +21,7 @@ import {
   type Selector,
 } from './recipe.js';
 import { RECIPE_CODES, type RecipeCode } from './recipe-codes.js';
-import { FieldReader } from './recipe-fields.js';
+import { FieldReader, isMapping } from './recipe-fields.js';
 import { readReleaseRange } from './release-range.js';
 
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -60,6 +60,11 @@ function ofFile(code: RecipeCode, file: string, message: string): Diagnostic {
 
 /** Undefined only where an error is reported; with errors, what is given is not to be used. */
 function readDocument(value: JsonValue, fields: FieldReader): Recipe | undefined {
+  // What is something else altogether is not held to the fields of a recipe.
+  if (isMapping(value) && typeof value.kind === 'string' && value.kind !== RECIPE_KIND) {
+    expectText(value, 'kind', RECIPE_KIND, fields);
+    return undefined;
+  }
   const root = fields.mapping(value, [], { required: ['apiVersion', 'kind', 'metadata', 'spec'] });
   if (root === undefined) return undefined;
   expectText(root, 'apiVersion', RECIPE_API_VERSION, fields);

@@ -90,6 +90,11 @@ describe('refusals', () => {
     }
   });
 
+  it('tells of a tab once, and of what is wrong elsewhere', () => {
+    const { diagnostics } = read('s:\n  a: 1\n\tb: 2\n  c: 3\n  d: 4\n---\ne:\n  f: 1\n g: 2\n');
+    expect(diagnostics.map(at)).toEqual(['yaml/syntax 3:1', 'yaml/syntax 9:1']);
+  });
+
   it.each(cases)('refuses %j from machines', (text, expected) => {
     const { documents, diagnostics } = readMachine(text);
     const code = expected.split(' ')[0];

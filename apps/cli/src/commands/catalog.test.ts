@@ -69,7 +69,23 @@ it('names every problem of a recipe, and applies none of it', async () => {
   expect([io.exitCode, io.out()]).toEqual([1, '']);
   expect(io.err()).toContain('bad.yaml:1:');
   expect(io.err()).toContain('bad.yaml:7:');
+  expect(io.err()).toContain('function:');
+  expect(io.err()).toMatch(/error: \d+ errors in bad.yaml; nothing is applied/);
   await expect(client.catalog('broken')).rejects.toMatchObject({ code: 'not-found' });
+});
+
+it('names a command where a catalog or snapshot is not there', async () => {
+  for (const args of [
+    ['show', 'nope'],
+    ['history', 'nope'],
+    ['pull', 'nope'],
+    ['pull', 'default', '--snapshot', '999'],
+  ]) {
+    const io = await run(args);
+    expect(io.exitCode).toBe(3);
+    expect(io.err()).toContain('`krmhub catalog list`');
+    expect(io.err()).not.toContain('GET ');
+  }
 });
 
 it('says why it cannot apply', async () => {

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ConvertFilesOptions } from '../convert-files.js';
 import type { Io } from '../io.js';
+import { parseCatalogName } from './catalog/catalog-name.js';
 
 export function registerConvert(program: Command, io: Io): void {
   program
@@ -20,14 +21,14 @@ export function registerConvert(program: Command, io: Io): void {
     .option('--out <folder>', 'Write one file for each definition, or catalog.yaml; else print.')
     .option('--release <release>', 'Release, as the tag of the image is to be; else a folder like v0.3.')
     .option('--group <group>', 'Group, instead of the one that the source suggests.')
-    .option('--name <name>', 'Name of the catalog.')
+    .option('--name <name>', 'Name of the catalog.', parseCatalogName)
     .option('--force', 'Replace files that are there with other content.')
     .addHelpText(
       'after',
       `
 Definitions go to FOLDER/<kind>/<release>.yaml, or FOLDER/<kind>.yaml where no
 release is known. What a source does not say is written conservatively, and a
-warning tells.
+warning tells. In a folder, files of other kinds than --from are passed over.
 
 Examples:
   krmhub convert metadata.yaml --release v0.3

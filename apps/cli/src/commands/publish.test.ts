@@ -44,6 +44,19 @@ async function put(name: string, text: string | Uint8Array): Promise<string> {
   return name;
 }
 
+it('shows what the registry alone can refuse, and no warning twice', async () => {
+  const group = 'cased.example.com';
+  await put('case.yaml', await definition(group));
+  expect((await run(['case.yaml'])).exitCode).toBe(0);
+  const unpinned = (text: string) =>
+    text.replace('kind: SetLabels', 'kind: Setlabels').replace(/^ *sha256: .*\n/m, '');
+  await put('case.yaml', await definition(group, unpinned));
+  const io = await run(['case.yaml', '--release', '2.1.0']);
+  expect(io.exitCode).toBe(1);
+  expect(io.err()).toContain('publish/kind-case');
+  expect(io.err().match(/image\/unpinned-release/g)).toHaveLength(1);
+});
+
 describe('one definition', () => {
   it('stores the exact bytes under the version of its image, and says so', async () => {
     const io = await run([setLabels, '-o', 'json']);

@@ -33,7 +33,7 @@ export function registerSearch(program: Command, io: Io): void {
     )
     .option('--license <license>', 'Functions under this licence (SPDX).', collect)
     .option('--catalog <name>', 'Functions in this catalog.', collect)
-    .option('--limit <count>', 'How many to print.', count(PAGE), 20)
+    .option('--limit <count>', `How many to print, at most ${PAGE}.`, count(PAGE), 20)
     .addOption(new Option('--all', 'Print everything that is found.').conflicts('limit'))
     .addHelpText(
       'after',

@@ -10,6 +10,8 @@ import { collectList, withOutput, withRegistry } from './options.js';
 
 // The model itself loads a schema library.
 const SCOPES: readonly TokenScope[] = ['publish', 'yank', 'admin'];
+/** Fewer could be a slip of the finger, and what is revoked stays so. */
+const MIN_ID_LENGTH = 4;
 const MAX_DAYS = 3_650;
 const DEFAULT_DAYS = 90;
 
@@ -81,23 +83,33 @@ function registerList(parent: Command, io: Io): void {
 function registerRevoke(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('revoke')))
     .description('End a token now.')
-    .argument('<id>', 'ID as `token list` shows it; its beginning is enough.')
+    .argument('<id>', 'ID as `token list` shows it; its first 4 characters are enough.')
     .addHelpText('after', '\nExamples:\n  krmhub token revoke 3f2a91c0')
     .action(async (id: string, options: { registry?: string; output: OutputFormat }) => {
       const client = await connect(io, options.registry);
       const { tokens } = await client.tokens();
-      const revoked = await client.revokeToken(tokenMeant(tokens, id).id);
+      const meant = tokenMeant(tokens, id);
+      const revoked = await client.revokeToken(meant.id);
       await printData(io, options.output, revoked, async () => undefined);
-      await say(io, visible(`Revoked ${revoked.name} (${revoked.id}).`));
+      const name = `${revoked.name} (${revoked.id})`;
+      await say(
+        io,
+        visible(meant.revokedAt === undefined ? `Revoked ${name}.` : `${name} was revoked already.`),
+      );
     });
 }
 
 /** The one token whose ID begins so; a token that is revoked already stands back. */
-function tokenMeant(tokens: readonly Token[], id: string): Token {
+export function tokenMeant(tokens: readonly Token[], id: string): Token {
   const hint = 'See the IDs with `krmhub token list`.';
   const exact = tokens.find((token) => token.id === id);
   if (exact !== undefined) return exact;
-  const matching = id === '' ? [] : tokens.filter((token) => token.id.startsWith(id.toLowerCase()));
+  if (id.length < MIN_ID_LENGTH) {
+    throw new KrmhubError('usage', `${JSON.stringify(id)} is too short for the ID of a token`, {
+      hint: `Give at least ${MIN_ID_LENGTH} characters of it. ${hint}`,
+    });
+  }
+  const matching = tokens.filter((token) => token.id.startsWith(id.toLowerCase()));
   const usable = matching.filter((token) => token.revokedAt === undefined);
   const meant = usable.length > 0 ? usable : matching;
   if (meant.length === 1) return meant[0]!;

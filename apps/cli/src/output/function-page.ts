@@ -135,7 +135,8 @@ function releaseList(sheet: Sheet, { releases }: FunctionPage): void {
     ];
     return [release, sheet.time(publishedAt), digest.slice(0, 'sha256:'.length + 12), marks.join('; ')];
   });
-  sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', ''], rows);
+  const noted = rows.some((row) => row.at(-1) !== '');
+  sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', noted ? 'NOTE' : ''], rows);
   if (releases.length > MAX_RELEASES)
     sheet.prose(`and ${releases.length - MAX_RELEASES} older; -o json has them all`);
 }

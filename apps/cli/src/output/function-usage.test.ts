@@ -104,7 +104,10 @@ describe('the skeleton of a functionConfig', () => {
       kind: 'RenderChart',
       metadata: {
         name: 'render-chart',
-        annotations: { 'config.kubernetes.io/function': toYaml({ container }) },
+        annotations: {
+          'config.kubernetes.io/function': toYaml({ container }),
+          'config.kubernetes.io/local-config': 'true',
+        },
       },
       charts: [{ name: '<name>' }],
       mode: 'fast',

@@ -93,9 +93,11 @@ function configSection(
     kind: definition.names.kind,
     metadata: {
       name: configName(definition),
-      ...(container === undefined
-        ? {}
-        : { annotations: { 'config.kubernetes.io/function': toYaml(container) } }),
+      annotations: {
+        ...(container === undefined ? {} : { 'config.kubernetes.io/function': toYaml(container) }),
+        // In a kpt package it would be applied to the cluster, which does not know its kind.
+        'config.kubernetes.io/local-config': 'true',
+      },
     },
     ...configSkeleton(version.schema.openAPIV3Schema),
   };

@@ -67,7 +67,10 @@ async function plan(
 function refusal(refused: { submission: Submission; error: KrmhubError }[], total: number): KrmhubError {
   const [first] = refused;
   const diagnostics = refused.flatMap(({ submission, error }) =>
-    error.diagnostics.map((diagnostic) => inFile(diagnostic, submission)),
+    // Warnings were found here too, and told before.
+    error.diagnostics
+      .filter(({ severity }) => severity === 'error')
+      .map((diagnostic) => inFile(diagnostic, submission)),
   );
   const { message, hint } = first!.error;
   if (total === 1)
@@ -76,11 +79,14 @@ function refusal(refused: { submission: Submission; error: KrmhubError }[], tota
       ...(hint === undefined ? {} : { hint }),
     });
   const codes = new Set(refused.map(({ error }) => error.code));
-  const lines = refused.map(({ submission, error }) => `${nameOf(submission)}: ${error.message}`);
+  const lines = refused.map(({ submission, error }) => {
+    const name = nameOf(submission);
+    return error.message.startsWith(name) ? error.message : `${name}: ${error.message}`;
+  });
   const hints = [...new Set(refused.flatMap(({ error }) => (error.hint === undefined ? [] : [error.hint])))];
   return new KrmhubError(
     codes.size === 1 ? first!.error.code : 'invalid-document',
-    `the registry refuses ${plural(refused.length, 'release')} of ${total}, so nothing is published: ${lines.join('; ')}`,
+    `the registry refuses ${plural(refused.length, 'release')} of ${total}, so nothing is published:\n${lines.join('\n')}`,
     { diagnostics, ...(hints.length === 0 ? {} : { hint: hints.join(' ') }) },
   );
 }

@@ -144,7 +144,7 @@ function unique(submissions: readonly Submission[]): Submission[] {
     const first = byName.get(name);
     if (first === undefined) byName.set(name, submission);
     else if (Buffer.compare(first.bytes, bytes) !== 0) {
-      clashes.push(`${name} is defined in ${first.file} and otherwise in ${file}`);
+      clashes.push(`${name} is defined in ${first.file} and differently in ${file}`);
     }
   }
   if (clashes.length > 0) {

@@ -114,7 +114,7 @@ async function publish(
         `The submission has ${errors} ${errors === 1 ? 'error' : 'errors'}`,
         {
           diagnostics: plan.diagnostics,
-          hint: '`krmhub lint` finds the same before publishing.',
+          hint: 'Mend what is named, and publish again.',
         },
       );
     }

@@ -327,6 +327,9 @@ describe('lint rules', () => {
       const rule: { severity: string; kep?: string } = LINT_RULES[code];
       expect(told[0]?.severity).toBe(profile === 'kep' ? (rule.kep ?? rule.severity) : rule.severity);
 
+      // A sentence, whether the rule wrote it for the case or it is the rule's own.
+      expect(told[0]?.hint).toMatch(/^[^a-z].*[.?]$/s);
+
       const good = mended === undefined ? GOOD : GOOD.replace(find, () => mended);
       expect(found(good).map(({ code }) => code)).not.toContain(code);
     },

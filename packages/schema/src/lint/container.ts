@@ -46,7 +46,9 @@ function checkContainer(runtime: JsonObject, path: Path, report: Report): void {
   const digest = reference.digest?.slice('sha256:'.length);
   if (digest !== undefined && sha256 !== undefined && SHA256_PATTERN.test(sha256) && sha256 !== digest) {
     const message = 'the digest is not the one in the image reference';
-    report('image/digest-mismatch', [...path, 'sha256'], message, { hint: `The reference says \`${digest}\`.` });
+    report('image/digest-mismatch', [...path, 'sha256'], message, {
+      hint: `The reference says \`${digest}\`.`,
+    });
   }
   // A digest that is written but malformed has been told already.
   const pinned = digest !== undefined || (field(runtime, 'sha256') ?? null) !== null;

@@ -90,7 +90,9 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
   tags.forEach((tag, index) => {
     if (typeof tag !== 'string' || tag.trim() === '') return;
     if (tag !== tag.trim() || tag.includes(',')) {
-      const hint = tag.includes(',') ? 'Write each tag as an item of its own.' : `Write ${quote(tag.trim())}.`;
+      const hint = tag.includes(',')
+        ? 'Write each tag as an item of its own.'
+        : `Write ${quote(tag.trim())}.`;
       report('tags/form', ['tags', index], `the tag ${quote(tag)} has a comma or spaces at its ends`, {
         hint,
       });

@@ -177,8 +177,8 @@ class StreamReader {
     const { line } = this.reporter.position(start);
     if (line === this.lastErrorLine) return;
     this.lastErrorLine = line;
-    // What stands beside a tab is indented wrongly only because of it.
-    if (code === 'BAD_INDENT' && this.tabbedDocument === this.documentTokens) return;
+    // What follows a tab in its document is read wrongly because of it.
+    if (code !== 'TAB_AS_INDENT' && this.tabbedDocument === this.documentTokens) return;
     if (code === 'TAB_AS_INDENT') this.tabbedDocument = this.documentTokens;
     if (code === 'NON_STRING_KEY')
       this.reporter.report('yaml/non-string-key', 'the key is not a string', start, end);

@@ -1,8 +1,8 @@
 import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
+import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
 import { connect } from '../../connect.js';
-import { FINDINGS } from '../../exit-code.js';
 import type { Io } from '../../io.js';
 import { type OutputFormat, printData, printTable, say, warn } from '../../output/print.js';
 import { plural } from '../../output/text.js';
@@ -36,16 +36,14 @@ async function apply(
       ? await readStdin(io, RECIPE_LIMITS.maxBytes)
       : await readSource(io, file, RECIPE_LIMITS.maxBytes);
   const { recipe, diagnostics } = readRecipe(bytes, name);
-  await printDiagnostics(io, diagnostics);
+  await printDiagnostics(io, diagnostics, name, bytes);
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    await say(io, `${name} has ${plural(errors, 'error')}; nothing was applied.`);
-    io.exitCode = FINDINGS;
-    return;
+    throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
   }
   const client = await connect(io, options.registry);
   const applied = await client.applyCatalog(recipe.name, bytes);
-  await printDiagnostics(io, newTo(diagnostics, applied.diagnostics));
+  await printDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await say(
       io,
@@ -78,10 +76,17 @@ function cells({ outcome }: ApplyResult): (catalog: CatalogDetail) => string[] {
   ];
 }
 
-async function printDiagnostics(io: Io, diagnostics: readonly Diagnostic[]): Promise<void> {
+/** As `lint` shows them; the registry does not know the file's name. */
+async function printDiagnostics(
+  io: Io,
+  diagnostics: readonly Diagnostic[],
+  file: string,
+  bytes: Uint8Array,
+): Promise<void> {
   if (diagnostics.length === 0) return;
-  const { diagnosticLine } = await import('../../output/error.js');
-  for (const diagnostic of diagnostics) await say(io, diagnosticLine(diagnostic));
+  const output = await import('../../output/diagnostics.js');
+  const named = diagnostics.map((diagnostic) => ({ ...diagnostic, file }));
+  await output.printDiagnostics(io, io.stderr, named, new Map([[file, bytes]]));
 }
 
 /** What a registry of another version finds besides. */

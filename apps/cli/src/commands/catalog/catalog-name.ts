@@ -1,3 +1,4 @@
+import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 
@@ -5,8 +6,24 @@ const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** The argument `<name>`, held to what a catalog can be called. */
 export function withCatalogName(command: Command): Command {
-  return command.argument('<name>', 'Name of the catalog.', (name: string) => {
-    if (CATALOG_NAME.test(name)) return name;
-    throw new InvalidArgumentError('A catalog name has lower-case letters, digits and inner hyphens.');
-  });
+  return command.argument('<name>', 'Name of the catalog.', parseCatalogName);
+}
+
+/** For commander, as the parser of an argument or option. */
+export function parseCatalogName(name: string): string {
+  if (CATALOG_NAME.test(name)) return name;
+  throw new InvalidArgumentError('A catalog name has lower-case letters, digits and inner hyphens.');
+}
+
+/** What a registry answers about a catalog; where it is not there, the way out is a command and no address. */
+export async function ofCatalog<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || error.code !== 'not-found') throw error;
+    throw new KrmhubError(error.code, error.message, {
+      hint: '`krmhub catalog list` shows the catalogs, `krmhub catalog history NAME` the snapshots of one.',
+      cause: error,
+    });
+  }
 }

@@ -4,7 +4,7 @@ import type { Io } from '../../io.js';
 import { type OutputFormat, printData, printTable } from '../../output/print.js';
 import { relativeTime } from '../../output/time.js';
 import { count, withOutput, withRegistry } from '../options.js';
-import { withCatalogName } from './catalog-name.js';
+import { ofCatalog, withCatalogName } from './catalog-name.js';
 
 /** What the registry gives at most in one answer. */
 const MAX_SNAPSHOTS = 1_000;
@@ -18,7 +18,7 @@ export function registerCatalogHistory(parent: Command, io: Io): void {
       '\nExamples:\n  krmhub catalog history default\n  krmhub catalog history default --limit 5 -o json',
     )
     .action(async (name: string, options: { limit?: number; registry?: string; output: OutputFormat }) => {
-      const list = await (await connect(io, options.registry)).snapshots(name, options.limit);
+      const list = await ofCatalog((await connect(io, options.registry)).snapshots(name, options.limit));
       await printData(io, options.output, list, () => {
         const now = io.now();
         const columns = [

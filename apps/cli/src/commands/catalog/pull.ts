@@ -8,7 +8,7 @@ import { type Io, write } from '../../io.js';
 import { say } from '../../output/print.js';
 import { plural, visible } from '../../output/text.js';
 import { withRegistry } from '../options.js';
-import { withCatalogName } from './catalog-name.js';
+import { ofCatalog, withCatalogName } from './catalog-name.js';
 
 // As the schema package has them, which loads too much for a help text.
 const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
@@ -43,11 +43,9 @@ Examples:
 async function pull(io: Io, name: string, options: PullOptions): Promise<void> {
   const { snapshot, kind, format, out } = options;
   const client = await connect(io, options.registry);
-  const document = await client.catalogDocument(name, {
-    kind,
-    format,
-    ...(snapshot === undefined ? {} : { snapshot }),
-  });
+  const document = await ofCatalog(
+    client.catalogDocument(name, { kind, format, ...(snapshot === undefined ? {} : { snapshot }) }),
+  );
   // A digest names the catalog.yaml of the kind Catalog; other forms of it have their own.
   const pinned = snapshot?.startsWith('sha256:') && kind === 'Catalog' && format === 'yaml';
   const problem = await mismatch(document, pinned ? snapshot : document.digest);

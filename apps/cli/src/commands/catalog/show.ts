@@ -7,7 +7,7 @@ import { oneLine, plural, visible } from '../../output/text.js';
 import { relativeTime } from '../../output/time.js';
 import { withOutput, withRegistry } from '../options.js';
 import { type CatalogAddresses, catalogAddresses } from './addresses.js';
-import { withCatalogName } from './catalog-name.js';
+import { ofCatalog, withCatalogName } from './catalog-name.js';
 
 export function registerCatalogShow(parent: Command, io: Io): void {
   withOutput(withRegistry(withCatalogName(parent.command('show'))))
@@ -15,7 +15,7 @@ export function registerCatalogShow(parent: Command, io: Io): void {
     .addHelpText('after', '\nExamples:\n  krmhub catalog show default\n  krmhub catalog show default -o json')
     .action(async (name: string, options: { registry?: string; output: OutputFormat }) => {
       const client = await connect(io, options.registry);
-      const catalog = await client.catalog(name);
+      const catalog = await ofCatalog(client.catalog(name));
       const addresses = catalogAddresses(client.url, catalog);
       await printData(io, options.output, { ...catalog, addresses }, () => print(io, catalog, addresses));
     });

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { runTest } from './testing.js';
+
+it('helps with a command inside a command, in both ways to ask', async () => {
+  const asked = await runTest(['help', 'catalog', 'pull']);
+  expect(asked.exitCode).toBe(0);
+  expect(asked.out()).toMatch(/^Usage: krmhub catalog pull /);
+  expect(asked.out()).toBe((await runTest(['catalog', 'pull', '--help'])).out());
+  expect((await runTest(['help', 'catalog'])).out()).toMatch(/^Usage: krmhub catalog /);
+  expect((await runTest(['help', 'catalog', 'nothing'])).exitCode).toBe(0);
+});
