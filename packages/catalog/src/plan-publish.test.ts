@@ -191,6 +191,21 @@ describe('a release that stands', () => {
   });
 });
 
+describe('a release that stands in other bytes', () => {
+  const hint = (bytes: Uint8Array) => {
+    const result = plan({ standing: [publishedBytes], bytes });
+    if (result.outcome !== 'conflict') throw new Error(result.outcome);
+    return result.error.hint;
+  };
+
+  it('is said to say the same where only the layout differs', () => {
+    expect(hint(encode(`# A comment.\n${new TextDecoder().decode(BYTES)}`))).toContain('says the same');
+    const other = renderDefinition({ ...functionDefinition(), description: 'Something else.' });
+    expect(hint(encode(other))).not.toContain('says the same');
+    expect(hint(encode('not: a definition'))).not.toContain('says the same');
+  });
+});
+
 describe('what is refused', () => {
   it.each([
     '',

@@ -1,11 +1,14 @@
 import {
+  canonicalJson,
   canonicalRelease,
   compareApiVersions,
   compareReleases,
   type Diagnostic,
+  DOCUMENT_LIMITS,
   type FunctionDefinition,
   type FunctionName,
   KrmhubError,
+  lint,
   runtimeKinds,
   sha256,
 } from '@krmhub/schema';
@@ -88,7 +91,10 @@ function compareWithStanding(
   const digest = sha256(bytes);
   if (digest !== standing.digest) {
     const message = `${label} stands with the digest ${standing.digest}; these bytes have ${digest}`;
-    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
+    const same = saysTheSame(standing, bytes)
+      ? `The definition says the same in other bytes, so nothing is missing. ${hint}`
+      : hint;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint: same }) };
   }
   if (readme !== undefined && sha256(readme) !== standing.readme) {
     const stands =
@@ -97,6 +103,19 @@ function compareWithStanding(
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
   }
   return { outcome: 'unchanged', release: standing, diagnostics: [] };
+}
+
+/** Another order, layout or comment: as when a file is published alone and then as a part of a catalog. */
+function saysTheSame(standing: ReleaseRecord, bytes: Uint8Array): boolean {
+  if (bytes.byteLength > DOCUMENT_LIMITS.maxDefinitionBytes) return false;
+  const { documents } = lint(bytes, { file: 'definition.yaml' });
+  const [document] = documents;
+  if (documents.length !== 1 || document?.kind !== 'KRMFunctionDefinition') return false;
+  try {
+    return canonicalJson(document.definition) === canonicalJson(standing.definition);
+  } catch {
+    return false;
+  }
 }
 
 function releaseMessage(written: string, release: string | undefined): string {
