@@ -1,0 +1,264 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readYaml } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions } from '../testing.js';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const fixtures = path.join(root, 'test/fixtures/functions');
+const shared = path.join(root, '../shared/data');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-convert-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const run = (args: readonly string[], options: TestIoOptions = {}) =>
+  runTest(args, { cwd: folder, ...options });
+const convert = (...args: string[]) => run(['convert', ...args]);
+const read = (name: string) => readFile(path.join(folder, name), 'utf8');
+
+async function put(name: string, text: string): Promise<void> {
+  await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+  await writeFile(path.join(folder, name), text);
+}
+
+async function yamlFiles(name: string): Promise<string[]> {
+  const names = await readdir(path.join(folder, name), { recursive: true });
+  return names.filter((file) => file.endsWith('.yaml')).sort();
+}
+
+interface Parsed {
+  kind: string;
+  spec: { names: { kind: string }; versions: { runtime: { container: { image: string } } }[] };
+}
+
+function parseAll(text: string): Parsed[] {
+  const { documents, diagnostics } = readYaml(new TextEncoder().encode(text), { file: 'printed' });
+  expect(diagnostics).toEqual([]);
+  return documents.map(({ value }) => value as unknown as Parsed);
+}
+
+function parse(text: string): Parsed {
+  const documents = parseAll(text);
+  expect(documents).toHaveLength(1);
+  return documents[0]!;
+}
+
+const metadata = (name = 'set-labels') => `image: registry.example.com/fn/${name}
+description: Set labels on resources.
+tags: [mutator]
+sourceURL: https://git.example.com/functions/${name}
+examplePackageURLs: [https://git.example.com/examples/${name}]
+emails: [team@example.com]
+license: Apache-2.0
+`;
+const withoutImage = metadata().replace(/^image.*\n/, '');
+const plugin = `apiVersion: krew.googlecontainertools.github.com/v1alpha2
+kind: Plugin
+metadata: {name: view-secret}
+spec:
+  version: v1.2.3
+  homepage: https://github.com/example-org/tool
+  shortDescription: Shows a secret
+  platforms:
+  - selector: {matchLabels: {os: linux, arch: amd64}}
+    uri: https://example.com/a.tar.gz
+    sha256: ${'ab'.repeat(32)}
+    bin: tool
+`;
+const kustomization = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';
+
+describe('convert', () => {
+  it('names files after kind and release, and keeps how the tag is spelled', async () => {
+    await put('kpt/set-labels/v0.3/metadata.yaml', metadata());
+    await put('kpt/set-labels/v0.4/metadata.yaml', metadata());
+    await put('plugins/secret.yaml', plugin);
+    const io = await convert('kpt', 'plugins', '--out', 'out');
+    expect([io.exitCode, io.out()]).toEqual([0, '']);
+    expect(await yamlFiles('out')).toEqual([
+      'set-labels/0.3.0.yaml',
+      'set-labels/0.4.0.yaml',
+      'view-secret/1.2.3.yaml',
+    ]);
+    expect(io.err().trimEnd().split('\n').at(-1)).toBe('3 definitions written to out');
+    const { spec } = parse(await read('out/set-labels/0.3.0.yaml'));
+    expect(spec.versions[0]!.runtime.container.image).toBe('registry.example.com/fn/set-labels:v0.3');
+    const linted = await run(['lint', 'out', '--format', 'json']);
+    expect(JSON.parse(linted.out())).toMatchObject({ files: 3, errors: 0 });
+  });
+
+  it('prints one document, or several with separators', async () => {
+    await put('a.yaml', metadata());
+    await put('b.yaml', metadata('set-owner'));
+    const one = await convert('a.yaml', '--release', 'v1.0.0');
+    expect(one.out()).toMatch(/^apiVersion: /);
+    const two = await convert('a.yaml', 'b.yaml', '--release', 'v1.0.0');
+    const documents = parseAll(two.out());
+    expect(documents.map(({ spec }) => spec.names.kind)).toEqual(['SetLabels', 'SetOwner']);
+    const typed = await run(['convert', '-', '--release', 'v1.0.0'], { stdin: metadata() });
+    expect(typed.out()).toBe(one.out());
+  });
+
+  it('converts the others when one fails', async () => {
+    await put('in/a.yaml', metadata());
+    await put('in/b.yaml', withoutImage);
+    await put('in/kustomization.yaml', kustomization);
+    const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
+    expect(io.exitCode).toBe(1);
+    expect(await yamlFiles('out')).toEqual(['set-labels/1.0.0.yaml']);
+    expect(io.err().match(/^error\[.*$/gm)).toEqual(['error[convert/no-image]: the metadata names no image']);
+    expect(io.err()).toContain(' --> in/b.yaml\n');
+    expect(io.err()).toContain('1 file of other kinds passed over\n');
+    expect(io.err()).toMatch(/^1 definition written to out; 1 file not converted$/m);
+  });
+
+  it('says of a definition with errors that it is written and has to be mended', async () => {
+    await put('a.yaml', metadata().replace('license: Apache-2.0', 'license: Nobody 9'));
+    const io = await convert('a.yaml', '--release', 'v1.0.0', '--out', 'out');
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toMatch(/^error\[license\/unknown\]/m);
+    expect(io.err()).toMatch(/^1 definition written to out; errors in 1 file that must be mended$/m);
+    expect(await yamlFiles('out')).toEqual(['set-labels/1.0.0.yaml']);
+  });
+
+  it('counts what it warns of when there is much', async () => {
+    for (let index = 0; index < 10; index++) await put(`in/${index}.yaml`, metadata(`set-label${index}`));
+    const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
+    expect(io.exitCode).toBe(0);
+    expect(io.err()).toMatch(/^warning: \d+ warnings in 10 files; `krmhub lint out` shows those that stay$/m);
+    expect(io.err()).toMatch(/^ {2}10 × convert\/schema in 10 files such as: /m);
+    expect(io.err().split('\n').length).toBeLessThan(15);
+  });
+
+  it('replaces nothing, and names all that stands in the way, before it writes', async () => {
+    for (const name of ['set-a', 'set-b', 'set-c']) await put(`in/${name}.yaml`, metadata(name));
+    const again = (...more: string[]) => convert('in', '--release', 'v1.0.0', '--out', 'out', ...more);
+    await again();
+    const { mtimeMs } = await stat(path.join(folder, 'out/set-b/1.0.0.yaml'));
+    expect((await again()).err()).toMatch(/^3 definitions written to out, 3 files unchanged$/m);
+    expect((await stat(path.join(folder, 'out/set-b/1.0.0.yaml'))).mtimeMs).toBe(mtimeMs);
+
+    await rm(path.join(folder, 'out/set-a'), { recursive: true });
+    await put('out/set-b/1.0.0.yaml', 'mine');
+    await put('out/set-c/1.0.0.yaml', 'mine too');
+    const refused = await again();
+    expect(refused.exitCode).toBe(1);
+    expect(refused.err()).toContain(
+      'error: out/set-b/1.0.0.yaml, out/set-c/1.0.0.yaml are there already, with other content',
+    );
+    expect(refused.err()).toContain('--force');
+    expect(await yamlFiles('out')).toEqual(['set-b/1.0.0.yaml', 'set-c/1.0.0.yaml']);
+    expect(await read('out/set-b/1.0.0.yaml')).toBe('mine');
+    expect((await again('--force')).exitCode).toBe(0);
+    expect(parse(await read('out/set-b/1.0.0.yaml')).spec.names.kind).toBe('SetB');
+  });
+
+  it('refuses two definitions for one file, names both, and writes nothing', async () => {
+    await put('in/a.yaml', metadata());
+    await put('in/b.yaml', metadata().replace('Set labels', 'Put labels'));
+    const io = await convert('in', '--release', 'v1.0.0', '--out', 'out');
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toContain('set-labels/1.0.0.yaml from in/a.yaml and from in/b.yaml');
+    expect(existsSync(path.join(folder, 'out'))).toBe(false);
+  });
+
+  it('takes of a folder only what --from names, and refuses another file by name', async () => {
+    await put('in/metadata.yaml', metadata());
+    await put('in/plugin.yaml', plugin);
+    await put('in/kustomization.yaml', kustomization);
+    await put('in/definition.yaml', await readFile(path.join(fixtures, 'set-namespace/1.4.2.yaml'), 'utf8'));
+    const kinds = async (from: string) => {
+      const io = await convert('in', '--from', from, '--release', 'v1.0.0');
+      expect([from, io.exitCode]).toEqual([from, 0]);
+      return parseAll(io.out()).map(({ spec }) => spec.names.kind);
+    };
+    expect(await kinds('kpt-metadata')).toEqual(['SetLabels']);
+    expect(await kinds('krew')).toEqual(['ViewSecret']);
+    expect(await kinds('kep')).toEqual(['SetNamespace']);
+    expect(await kinds('auto')).toHaveLength(3);
+    for (const from of ['kep', 'krew']) {
+      const io = await convert('in/metadata.yaml', '--from', from);
+      expect([io.exitCode, io.out()]).toEqual([1, '']);
+      expect(io.err()).toContain('/unknown-document]: this is function metadata of kpt');
+    }
+  });
+
+  it('makes a catalog, in the spelling asked for, and tells what it corrected', async () => {
+    const io = await convert(fixtures, '--to', 'catalog', '--name', 'example');
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toContain('a catalog has one entry for a function');
+
+    const text = await readFile(path.join(fixtures, 'set-namespace/1.4.2.yaml'), 'utf8');
+    await put('a.yaml', text);
+    const catalog = await convert('a.yaml', '--to', 'catalog', '--name', 'example');
+    expect(parse(catalog.out())).toMatchObject({
+      kind: 'Catalog',
+      metadata: { name: 'example' },
+      spec: { krmFunctions: [{ names: { kind: 'SetNamespace' } }] },
+    });
+    await put('catalog.yaml', catalog.out());
+    const schema = await convert('catalog.yaml', '--to', 'krmfunctioncatalog', '--out', 'out');
+    expect(schema.exitCode).toBe(0);
+    expect(parse(await read('out/catalog.yaml'))).toEqual({
+      ...parse(catalog.out()),
+      kind: 'KRMFunctionCatalog',
+    });
+
+    await put('dialect.yaml', text.replace(/license: Apache-2.0/, 'license: apache 2.0'));
+    const corrected = await convert('dialect.yaml', '--out', 'normal');
+    expect(corrected.err()).toMatch(/^(info|warning)\[dialect\/license/m);
+    expect(await read('normal/set-namespace.yaml')).toContain('license: Apache-2.0');
+  });
+
+  it.each([
+    [['--release', 'newest'], '--release newest is not a SemVer version'],
+    [['--group', 'NoGroup'], '--group NoGroup is no group'],
+    [['--name', 'example'], '--name is the name of a catalog'],
+    [['--to', 'catalog', '--name', 'No Name'], 'A catalog name has lower-case letters'],
+    [['--from', 'helm'], 'Allowed choices are'],
+  ])('refuses %j', async (options, message) => {
+    await put('a.yaml', metadata());
+    const io = await convert('a.yaml', ...options);
+    expect([io.exitCode, io.out()]).toEqual([2, '']);
+    expect(io.err()).toContain(message);
+  });
+
+  it('says when there is nothing to convert, and what cannot be read', async () => {
+    await put('in/kustomization.yaml', kustomization);
+    const nothing = await convert('in');
+    expect(nothing.exitCode).toBe(3);
+    expect(nothing.err()).toContain('there is nothing to convert in in');
+    for (const stdin of ['', 'a: [', '\u0000', 'a: b']) {
+      const io = await run(['convert', '-'], { stdin });
+      expect([stdin, io.exitCode, io.out()]).toEqual([stdin, 1, '']);
+      expect(io.err()).toMatch(/^error\[/m);
+    }
+    expect((await convert('missing')).exitCode).toBe(3);
+    await put('a.yaml', metadata());
+    const unnamed = await convert('a.yaml');
+    expect(unnamed.exitCode).toBe(1);
+    expect(unnamed.err()).toContain('--release');
+    await put('out', 'a file');
+    expect((await convert('a.yaml', '--release', 'v1', '--out', 'out')).exitCode).toBe(5);
+  });
+});
+
+describe.skipIf(!existsSync(path.join(shared, 'krew')))(
+  `Krew plugins of others (from ${path.relative(root, shared)}; skipped where it is not there)`,
+  () => {
+    it('become definitions without errors', async () => {
+      const io = await convert(path.join(shared, 'krew'), '--out', 'out');
+      expect(io.exitCode, io.err()).toBe(0);
+      expect(await yamlFiles('out')).toHaveLength(21);
+      expect(JSON.parse((await run(['lint', 'out', '--format', 'json'])).out())).toMatchObject({
+        files: 21,
+        errors: 0,
+      });
+    });
+  },
+);

@@ -1,0 +1,120 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { functionConfigSchema, lint, readYaml } from '@krmhub/schema';
+import { Ajv } from 'ajv';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runTest } from '../testing.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-init-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const run = (...args: string[]) => runTest(args, { cwd: folder });
+const read = (name: string) => readFile(path.join(folder, name), 'utf8');
+
+async function started(directory: string) {
+  const bytes = await readFile(path.join(folder, directory, 'definition.yaml'));
+  const { documents, diagnostics } = lint(bytes, { file: 'definition.yaml' });
+  const [document] = documents;
+  if (document?.kind !== 'KRMFunctionDefinition') throw new Error(JSON.stringify(diagnostics));
+  return { definition: document.definition, diagnostics };
+}
+
+describe('init', () => {
+  it('writes a definition, a README and an example, and says what comes next', async () => {
+    const io = await run('init', 'example.com/SetLabels');
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(io.out()).toBe('');
+    expect((await readdir(path.join(folder, 'set-labels'))).sort()).toEqual([
+      'README.md',
+      'definition.yaml',
+      'example.yaml',
+    ]);
+    for (const said of [
+      'wrote set-labels/definition.yaml',
+      'krmhub lint set-labels',
+      'krmhub publish set-labels/definition.yaml',
+    ])
+      expect(io.err()).toContain(said);
+    const { definition } = await started('set-labels');
+    expect(definition).toMatchObject({ group: 'example.com', names: { kind: 'SetLabels' } });
+    expect(definition.versions[0]!.runtime.container?.image).toBe(
+      'registry.example.com/functions/set-labels:v0.1.0',
+    );
+    expect(await read('set-labels/README.md')).toContain('# SetLabels');
+    // What it says to do next does not fail.
+    expect((await run('lint', 'set-labels')).exitCode).toBe(0);
+  });
+
+  it.each([
+    ['container', 'example.com/SetLabels'],
+    ['exec', 'example.com/SetLabels'],
+    ['starlark', 'example.com/SetLabels'],
+    // Names that YAML would take for something else than text.
+    ['exec', 'example.com/Null'],
+    ['container', '1.5/True'],
+    ['starlark', '0.0/Yes'],
+    ['exec', `${'a'.repeat(60)}.example.com/${'K'.repeat(63)}`],
+  ])('starts a function with the runtime %s that is %s without errors', async (runtime, name) => {
+    const io = await run('init', name, '--runtime', runtime, '--dir', 'deep/folder');
+    expect(io.exitCode, io.err()).toBe(0);
+    const { definition, diagnostics } = await started('deep/folder');
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(`${definition.group}/${definition.names.kind}`).toBe(name);
+    expect(Object.keys(definition.versions[0]!.runtime)).toEqual([runtime]);
+
+    const bytes = await readFile(path.join(folder, 'deep/folder/example.yaml'));
+    const example = readYaml(bytes, { file: 'example.yaml' }).documents[0]?.value;
+    const ajv = new Ajv({ strict: false, allErrors: true });
+    const validate = ajv.compile(functionConfigSchema(definition, definition.versions[0]!.name));
+    expect(validate(example) ? [] : validate.errors).toEqual([]);
+    expect(example).toMatchObject({
+      apiVersion: `${definition.group}/v1alpha1`,
+      kind: definition.names.kind,
+    });
+    // The schema is not one that anything passes.
+    expect(validate({ ...(example as object), owner: '' })).toBe(false);
+  });
+
+  it('replaces nothing', async () => {
+    await run('init', 'example.com/SetLabels');
+    await rm(path.join(folder, 'set-labels/README.md'));
+    await rm(path.join(folder, 'set-labels/definition.yaml'));
+    await writeFile(path.join(folder, 'set-labels/example.yaml'), 'mine');
+    const io = await run('init', 'example.com/SetLabels');
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('set-labels/example.yaml: there already');
+    expect(await readdir(path.join(folder, 'set-labels'))).toEqual(['example.yaml']);
+    expect(await read('set-labels/example.yaml')).toBe('mine');
+  });
+
+  it.each([
+    'SetLabels',
+    'example/SetLabels',
+    'Example.com/SetLabels',
+    'example.com/',
+    'example.com/set labels',
+    'example.com/SetLabels@1.0.0',
+    '../up/SetLabels',
+  ])('refuses %s and writes nothing', async (name) => {
+    const io = await run('init', name);
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toMatch(/^error: /);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('quotes a folder that the shell would split', async () => {
+    const io = await run('init', 'example.com/SetLabels', '--dir', "it's here");
+    expect(io.err()).toContain("krmhub lint 'it'\\''s here'");
+  });
+
+  it('says that the folder is none', async () => {
+    await writeFile(path.join(folder, 'set-labels'), '');
+    const io = await run('init', 'example.com/SetLabels');
+    expect(io.exitCode).toBe(5);
+    expect(io.err()).toContain('a part of the path is no folder');
+  });
+});

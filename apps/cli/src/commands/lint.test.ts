@@ -1,0 +1,175 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions } from '../testing.js';
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions', import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-lint-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const lint = (args: readonly string[], options: TestIoOptions = {}) =>
+  runTest(['lint', ...args], { cwd: folder, ...options });
+
+async function put(name: string, text: string | Uint8Array): Promise<void> {
+  await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
+  await writeFile(path.join(folder, name), text);
+}
+
+const definition = (image = 'registry.example.com/fn:v1.0.0') => `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+  group: example.com
+  names:
+    kind: SetOwner
+  description: Set the owner.
+  publisher: example.com
+  versions:
+    - name: v1
+      idempotent: true
+      license: Apache-2.0
+      usage: https://example.com/v1.0.0/README.md
+      examples: [https://example.com/v1.0.0/example.yaml]
+      runtime:
+        container:
+          image: ${image}
+          sha256: ${'0f'.repeat(32)}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            owner: {type: string, description: Who owns it.}
+`;
+const broken = definition().replace('type: string', 'type: bool');
+const kustomization = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';
+
+describe('lint', () => {
+  it('says of good files that they are good', async () => {
+    await put('good.yaml', definition());
+    const io = await lint(['good.yaml']);
+    expect([io.exitCode, io.out(), io.err()]).toEqual([0, '1 file: nothing to mend\n', '']);
+  });
+
+  it('passes over files of other kinds in a folder, and takes none by name', async () => {
+    await put('all/definition.yaml', definition());
+    await put('all/kustomization.yaml', kustomization);
+    await put('all/example.yaml', 'apiVersion: example.com/v1\nkind: SetOwner\nowner: me\n');
+    await put('all/empty.yaml', '# nothing\n');
+    const io = await lint(['all']);
+    expect(io.exitCode).toBe(0);
+    expect(io.out()).toBe('1 file: nothing to mend; 3 files of other kinds passed over\n');
+    const named = await lint(['all/kustomization.yaml']);
+    expect(named.exitCode).toBe(1);
+    expect(named.out()).toContain('error[dialect/unknown-document]: this is a file of kustomize');
+    expect(named.out()).toContain(' --> all/kustomization.yaml:2:7\n');
+  });
+
+  it('does not pass over a definition that cannot be read', async () => {
+    await put('all/definition.yaml', definition());
+    await put('all/broken.yaml', definition().replace('kind: SetOwner', 'kind: [SetOwner'));
+    const io = await lint(['all']);
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toMatch(/^error\[yaml\/syntax\][^\n]*\n +--> all\/broken\.yaml:\d+:\d+$/m);
+    expect(io.out()).toMatch(/^2 files: /m);
+  });
+
+  it('ends with 1 for errors and with 0 for warnings', async () => {
+    await put('broken.yaml', broken);
+    const io = await lint(['broken.yaml']);
+    expect(io.exitCode).toBe(1);
+    const line = broken.split('\n').findIndex((text) => text.includes('type: bool')) + 1;
+    expect(io.out()).toContain(` --> broken.yaml:${line}:`);
+    expect(io.out()).toMatch(/^1 file: 1 error$/m);
+    await put('floating.yaml', definition('registry.example.com/fn:latest').replace(/^ *sha256.*\n/m, ''));
+    const warned = await lint(['floating.yaml']);
+    expect(warned.exitCode).toBe(0);
+    expect(warned.out()).toMatch(/^warning\[image\/floating-tag\]/m);
+    expect(warned.out()).toMatch(/^1 file: 1 warning$/m);
+  });
+
+  it('prints JSON for programs, the same at a terminal', async () => {
+    await put('broken.yaml', broken);
+    await put('good.yaml', definition());
+    const io = await lint(['broken.yaml', 'good.yaml', '--format', 'json']);
+    expect(io.exitCode).toBe(1);
+    const report = JSON.parse(io.out());
+    expect(Object.keys(report)).toEqual(['files', 'errors', 'warnings', 'diagnostics']);
+    expect(report).toMatchObject({ files: 2, errors: 1, warnings: 0 });
+    expect(report.diagnostics).toEqual([
+      {
+        code: expect.stringMatching(/^schema\//),
+        severity: 'error',
+        message: expect.any(String),
+        file: 'broken.yaml',
+        path: 'spec.versions[0].schema.openAPIV3Schema.properties.owner.type',
+        line: broken.split('\n').findIndex((text) => text.includes('type: bool')) + 1,
+        column:
+          broken
+            .split('\n')
+            .find((text) => text.includes('type: bool'))!
+            .indexOf('bool') + 1,
+        hint: expect.any(String),
+      },
+    ]);
+    const terminal = await lint(['broken.yaml', 'good.yaml', '--format', 'json'], { tty: true });
+    expect(terminal.out()).toBe(io.out());
+  });
+
+  it('reads stdin', async () => {
+    const io = await lint(['-'], { stdin: broken });
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toContain(' --> <stdin>:');
+  });
+
+  it('can hold a file to the letter of the KEP', async () => {
+    await put('good.yaml', definition());
+    const codes = async (profile: string) =>
+      JSON.parse((await lint(['good.yaml', '--format', 'json', '--profile', profile])).out()).diagnostics.map(
+        ({ code }: { code: string }) => code,
+      );
+    expect(await codes('registry')).toEqual([]);
+    expect(await codes('kep')).toEqual(['license/not-in-kep-enum']);
+  });
+
+  it('takes a file once, however often it is named', async () => {
+    await put('all/good.yaml', definition());
+    expect((await lint(['all', 'all/good.yaml', 'all'])).out()).toBe('1 file: nothing to mend\n');
+  });
+
+  it.each<[string, string | Uint8Array, string]>([
+    ['binary', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), 'yaml/'],
+    ['UTF-16', new Uint8Array([0xff, 0xfe, 0x61, 0]), 'yaml/encoding'],
+    ['too large', `a: ${'x'.repeat(20_000_000)}`, 'yaml/'],
+    ['too deep', '['.repeat(100_000), 'yaml/'],
+    ['empty', '', 'yaml/empty'],
+  ])('refuses what is %s', async (_, content, code) => {
+    await put('bad.yaml', content);
+    const io = await lint(['bad.yaml']);
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toContain(`error[${code}`);
+    expect(io.out().length).toBeLessThan(20_000);
+  });
+
+  it('says what is not there', async () => {
+    const missing = await lint(['missing.yaml']);
+    expect([missing.exitCode, missing.out()]).toEqual([3, '']);
+    expect(missing.err()).toContain('cannot read missing.yaml: there is no such file or folder');
+    await put('other/kustomization.yaml', kustomization);
+    const other = await lint(['other']);
+    expect(other.exitCode).toBe(3);
+    expect(other.err()).toContain('there is no definition or catalog in other');
+    expect((await lint([])).exitCode).toBe(2);
+    expect((await lint(['x', '--format', 'xml'])).exitCode).toBe(2);
+  });
+
+  it("finds no error in the project's own functions", async () => {
+    const io = await lint([fixtures, '--format', 'json']);
+    expect(io.exitCode).toBe(0);
+    expect(JSON.parse(io.out())).toMatchObject({ errors: 0 });
+  });
+});
