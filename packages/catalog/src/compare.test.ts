@@ -286,7 +286,7 @@ describe('the comparison', () => {
         rule: 'property-removed',
         effect: 'breaking',
         version: 'v1',
-        path: items,
+        path: `${items}.properties`,
         message: 'field[*].c is removed',
       },
       {

@@ -100,8 +100,10 @@ class Comparison {
     const now = propertiesOf(after);
     const needed = new Set(requiredOf(after));
     const wasNeeded = new Set(requiredOf(before));
+    const place = Object.keys(now).length > 0 ? [...at, 'properties'] : at;
     for (const name of Object.keys(old)) {
-      if (!Object.hasOwn(now, name)) this.report('property-removed', at, `${join(field, name)} is removed`);
+      if (Object.hasOwn(now, name)) continue;
+      this.report('property-removed', place, `${join(field, name)} is removed`);
     }
     for (const [name, value] of Object.entries(now)) {
       const child = [...at, 'properties', name];
