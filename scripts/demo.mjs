@@ -30,7 +30,15 @@ environment.KRMHUB_TOKEN = readFileSync(path.join(folder, 'data/admin.token'), '
 console.log(url);
 
 say('Definitions of a platform team, each under the version of its image');
-run('publish', ...definitions('set-labels', 'set-namespace', 'require-limits', 'render-chart'));
+const next = path.join(fixtures, 'functions/set-labels/2.0.0.yaml');
+run(
+  'publish',
+  ...definitions('set-labels', 'set-namespace', 'require-limits', 'render-chart').filter(
+    (file) => file !== next,
+  ),
+);
+say('The next release drops an API version: that is told, and done on purpose');
+run('publish', next, '--allow-breaking');
 say('A script that no version is tagged on, under a release that we name');
 run('publish', path.join(fixtures, 'functions/rename-images/0.2.0.yaml'), '--release', '0.2.0');
 say('A hand-written catalog: one function for each entry');

@@ -63,6 +63,8 @@ beforeAll(async () => {
   cpSync(path.join(fixtures, 'catalogs/example-co.yaml'), path.join(files, 'catalog.yaml'));
   cpSync(path.join(fixtures, 'recipes/example-co.yaml'), path.join(files, 'recipe.yaml'));
   cpSync(path.join(folder, 'data/admin.token'), path.join(files, 'data/admin.token'));
+  cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(files, 'old.yaml'));
+  cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);

@@ -29,11 +29,22 @@ async function json(...args: string[]) {
 
 describe('the first flow', () => {
   it('publishes definitions under the versions of their images', async () => {
-    const { code, stderr } = await run(
-      'publish',
-      ...functionFiles.filter((file) => !file.includes('rename-images')),
-    );
+    const files = functionFiles.filter((file) => !file.includes('rename-images'));
+    const refused = await run('publish', ...files);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('the API version v1beta1 is removed');
+    const { code, stderr } = await run('publish', ...files, '--allow-breaking');
     expect(code, stderr).toBe(0);
+  });
+
+  it('tells what changed from one release to the next', async () => {
+    const diff = (after: string) => run('diff', 'functions.example.com/SetLabels@1.0.0', after, '-o', 'json');
+    const broken = await diff('2.0.0');
+    expect(broken.code).toBe(1);
+    expect(JSON.parse(broken.stdout)).toMatchObject({ breaking: 1, changes: [{ rule: 'version-removed' }] });
+    const kept = await diff('v1.1');
+    expect(kept.code, kept.stderr).toBe(0);
+    expect(JSON.parse(kept.stdout)).toMatchObject({ breaking: 0, review: 0 });
   });
 
   it('asks for a release where no image names one', async () => {

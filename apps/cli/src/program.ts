@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { registerCatalog } from './commands/catalog.js';
 import { registerConvert } from './commands/convert.js';
 import { registerDeprecate } from './commands/deprecate.js';
+import { registerDiff } from './commands/diff.js';
 import { registerInit } from './commands/init.js';
 import { registerLint } from './commands/lint.js';
 import { registerLogin } from './commands/login.js';
@@ -22,7 +23,7 @@ import { VERSION } from './version.js';
 /** Commands in the groups of the help; each file of `commands/` registers one. */
 const GROUPS: Record<string, ((program: Command, io: Io) => void)[]> = {
   'Write functions:': [registerInit, registerLint, registerConvert, registerPublish],
-  'Find functions:': [registerSearch, registerShow],
+  'Find functions:': [registerSearch, registerShow, registerDiff],
   'Take back:': [registerYank, registerUnyank, registerDeprecate],
   'Catalogs:': [registerCatalog],
   'Registry and access:': [registerServe, registerLogin, registerLogout, registerWhoami, registerToken],

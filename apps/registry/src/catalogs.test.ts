@@ -177,7 +177,10 @@ describe('snapshots', () => {
 
   it('say what they hold, from where, and what came before', async () => {
     await registry.publish({ kind: 'SetLabels', release: '1.0.0', versions: ['v1beta1'] });
-    await registry.publish({ kind: 'SetLabels', release: '2.0.0', versions: ['v1'] });
+    await registry.publish(
+      { kind: 'SetLabels', release: '2.0.0', versions: ['v1'] },
+      '?wait=true&allowBreaking=true',
+    );
     const [newest, previous] = await history();
     const base = `/catalogs/default/snapshots/${newest?.serial}`;
     const snapshot = JSON.parse(await text(`${base}/snapshot.json`)) as Snapshot;
@@ -245,8 +248,8 @@ describe('snapshots', () => {
       })),
     );
     const other = await openTestRegistry();
-    for (const release of releases) await registry.publish(release);
-    await Promise.all(releases.toReversed().map((release) => other.publish(release, '')));
+    for (const release of releases) await registry.publish(release, '?wait=true&allowBreaking=true');
+    await Promise.all(releases.toReversed().map((release) => other.publish(release, '?allowBreaking=true')));
     await other.settle();
     for (const form of ['catalog.yaml', 'catalog.json', 'catalog.yaml?kind=KRMFunctionCatalog']) {
       const bytes = await (await other.request(`/catalogs/default/${form}`)).text();

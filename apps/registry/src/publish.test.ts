@@ -70,6 +70,27 @@ describe('publishing', () => {
     expect(await eventTypes()).toEqual(['release.published']);
   });
 
+  it('refuses what breaks files written for the release before, unless that is allowed', async () => {
+    await registry.publish({ ...set, release: '1.0.0', versions: ['v1', 'v1beta1'] });
+    await registry.publish({ ...set, release: '3.0.0', versions: ['v2'] }, '?allowBreaking=true');
+    const next = { ...set, release: '2.0.0', versions: ['v1'] };
+    for (const query of ['', '?dryRun=true', '?allowBreaking=false']) {
+      const response = await put(releasePath(next) + query, definitionText(next));
+      const problem = await problemOf(response);
+      expect([response.status, problem.code]).toEqual([422, 'invalid-document']);
+      expect(problem.hint).toContain('allowBreaking=true');
+      const errors = problem.diagnostics?.filter(({ severity }) => severity === 'error');
+      // Later releases are nothing to keep to: v2 is not missing.
+      expect(errors).toMatchObject([
+        { code: 'publish/breaking', path: 'spec.versions', message: expect.stringContaining('v1beta1') },
+      ]);
+      expect(errors?.[0]?.range?.start.line).toBeGreaterThan(1);
+    }
+    const { status, body } = await registry.publish(next, '?allowBreaking=true');
+    expect(status).toBe(201);
+    expect(body.diagnostics).toMatchObject([{ code: 'publish/breaking', severity: 'warning' }]);
+  });
+
   it('takes v1.2 for 1.2.0, in every place of a URL', async () => {
     const { body } = await registry.publish({ ...set, release: 'v1.2' });
     expect(body.release.release).toBe('1.2.0');

@@ -11,12 +11,15 @@ beforeAll(async () => {
     tags: ['mutator', 'labels'],
     versions: ['v1', 'v1beta1'],
   });
-  await registry.publish({
-    kind: 'SetLabels',
-    release: '2.0.0',
-    tags: ['mutator', 'labels'],
-    versions: ['v1'],
-  });
+  await registry.publish(
+    {
+      kind: 'SetLabels',
+      release: '2.0.0',
+      tags: ['mutator', 'labels'],
+      versions: ['v1'],
+    },
+    '?wait=true&allowBreaking=true',
+  );
   await registry.publish({
     kind: 'RequireLimits',
     release: '0.1.0',

@@ -42,6 +42,8 @@ export interface PublishRequest {
   readme?: Uint8Array;
   /** Plans and stores nothing. */
   dryRun?: boolean;
+  /** Publishes what breaks files that were written for the release before. */
+  allowBreaking?: boolean;
   /** Answers once every catalog that is to hold the release does. */
   wait?: boolean;
 }
@@ -106,8 +108,13 @@ export class RegistryClient {
   }
 
   publish(request: PublishRequest): Promise<PublishResult> {
-    const { group, kind, release, definition, mediaType, readme, dryRun, wait } = request;
-    const query = { dryRun: dryRun === true ? true : undefined, wait: wait === true ? true : undefined };
+    const { group, kind, release, definition, mediaType, readme } = request;
+    const flag = (value: boolean | undefined) => (value === true ? true : undefined);
+    const query = {
+      dryRun: flag(request.dryRun),
+      allowBreaking: flag(request.allowBreaking),
+      wait: flag(request.wait),
+    };
     const path = fillPath('release', { group, kind, release });
     if (readme === undefined) {
       return this.#json(path, shapes.PUBLISH_RESULT, {

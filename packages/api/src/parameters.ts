@@ -131,6 +131,9 @@ export const SnapshotParameters = z.object({
 
 export const PublishParameters = z.object({
   dryRun: Flag.openapi({ description: 'Plan and report, store nothing' }),
+  allowBreaking: Flag.openapi({
+    description: 'Publish what breaks files that were written for the release before',
+  }),
   wait: Flag.openapi({
     description: 'Answer when the catalogs have been cut, after 30 seconds at the latest',
   }),

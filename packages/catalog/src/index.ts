@@ -1,3 +1,5 @@
+export * from './check-compatibility.js';
+export * from './compare.js';
 export * from './cut.js';
 export * from './entry.js';
 export * from './newest.js';

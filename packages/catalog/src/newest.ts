@@ -1,5 +1,5 @@
-import { type FunctionName, newestRelease } from '@krmhub/schema';
-import type { ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
+import { canonicalRelease, compareReleases, type FunctionName, newestRelease } from '@krmhub/schema';
+import type { Mark, ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
 
 /** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
 export function newestOf<Release extends { release: string }>(
@@ -17,6 +17,22 @@ export function shownRelease(releases: readonly ReleaseSummary[]): ReleaseSummar
   const shown = newestOf(releases.filter(({ yanked }) => yanked === undefined)) ?? newestOf(releases);
   if (shown === undefined) throw new RangeError('a function without releases');
   return shown;
+}
+
+/**
+ * The release that a new one is compared with: the newest of those that come before it and are not yanked, a
+ * pre-release only where nothing else does. Later releases say nothing about it, so one that fills a gap is held
+ * against its own line. Undefined where there is none.
+ */
+export function predecessorOf(
+  current: { releases: readonly { release: string; yanked?: Mark | undefined }[] } | undefined,
+  release: string,
+): string | undefined {
+  const canonical = canonicalRelease(release);
+  if (current === undefined || canonical === undefined) return undefined;
+  return newestOf(
+    current.releases.filter((one) => one.yanked === undefined && compareReleases(one.release, canonical) < 0),
+  )?.release;
 }
 
 /** What search finds the function by; `shown` is the record of `shownRelease(releases)`. */

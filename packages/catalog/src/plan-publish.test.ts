@@ -1,6 +1,6 @@
 import { DOCUMENT_LIMITS, lint, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import { shownRelease } from './newest.js';
+import { predecessorOf, shownRelease } from './newest.js';
 import { type PublishInput, type PublishPlan, planPublish } from './plan-publish.js';
 import { PUBLISH_CODES, PUBLISH_LIMITS } from './publish-codes.js';
 import type { ReleaseRecord } from './records.js';
@@ -26,6 +26,7 @@ function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}
   const current = standing.length === 0 ? undefined : functionRecord(standing, 3);
   const newest =
     current && standing.find(({ release }) => release === shownRelease(current.releases).release);
+  const before = predecessorOf(current, rest.release ?? 'v1.0');
   return planPublish({
     name: NAME,
     release: 'v1.0',
@@ -34,6 +35,8 @@ function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}
     current,
     currentRelease: standing.find(({ release }) => release === '1.0.0'),
     newest,
+    predecessor: standing.find(({ release }) => release === before),
+    allowBreaking: false,
     now: NOW,
     by: 'alice',
     ...rest,
@@ -349,4 +352,104 @@ it('whatever bytes come, nothing is thrown, and what is taken renders to what li
     expect(renderEntry(again.definition)).toEqual(renderEntry(definition));
   }
   expect(outcomes).toEqual(new Set(['created', 'invalid']));
+});
+
+describe('the release before', () => {
+  const version = (name: string, ...fields: string[]) =>
+    functionVersion(name, {
+      schema: {
+        openAPIV3Schema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            fields.map((field) => [field, { type: 'string', description: 'Some text.' }]),
+          ),
+        },
+      },
+    });
+  const definitionOf = (...versions: ReturnType<typeof version>[]) => functionDefinition({ versions });
+  const bytesOf = (...versions: ReturnType<typeof version>[]) =>
+    encode(renderDefinition(definitionOf(...versions)));
+  const before = releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b')));
+  const next = { release: '2.0.0', currentRelease: undefined };
+
+  it('is broken by no release unless that is allowed, a new major one included', () => {
+    const bytes = bytesOf(version('v1', 'a', 'c'));
+    const place = 'spec.versions[0].schema.openAPIV3Schema.properties';
+    expect(errors({ ...next, standing: [before], bytes })).toEqual([`publish/breaking ${place}`]);
+    const allowed = created({ ...next, standing: [before], bytes, allowBreaking: true });
+    expect(allowed.diagnostics).toMatchObject([
+      {
+        code: 'publish/breaking',
+        severity: 'warning',
+        message: 'since 1.0.0 in v1: b is removed (property-removed)',
+      },
+    ]);
+    // At `properties`, which is still there.
+    expect(allowed.diagnostics[0]?.range?.start.line).toBeGreaterThan(5);
+  });
+
+  it('may be left by a new API version beside the old one, and grows', () => {
+    const bytes = bytesOf(version('v2', 'c'), version('v1', 'a', 'b', 'c'));
+    expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);
+  });
+
+  it('is told of new capabilities, another registry and another licence', () => {
+    const bytes = bytesOf({
+      ...version('v1', 'a', 'b'),
+      license: 'MIT',
+      runtime: {
+        container: {
+          image: 'other.example.com/functions/set-labels:v2.0.0',
+          sha256: 'a'.repeat(64),
+          requireNetwork: true,
+        },
+      },
+    });
+    const { diagnostics } = created({ ...next, standing: [before], bytes });
+    const told = diagnostics.filter(({ code }) => code === 'publish/review');
+    expect(told.map(({ severity, path }) => `${severity} ${path}`)).toEqual([
+      'warning spec.versions[0].runtime.container.requireNetwork',
+      'warning spec.versions[0].runtime.container.image',
+      'warning spec.versions[0].license',
+    ]);
+  });
+
+  it('tells at most as many changes as diagnostics are told, breaking ones first', () => {
+    const names = Array.from({ length: 500 }, (_, index) => `f${index}`);
+    const many = releaseRecord('1.0.0', definitionOf(version('v1', ...names)));
+    const bytes = bytesOf({ ...version('v1', 'f0'), license: 'MIT' });
+    expect(errors({ ...next, standing: [many], bytes })).toHaveLength(DOCUMENT_LIMITS.maxDiagnostics);
+  });
+
+  it('has to be handed in', () => {
+    expect(() => plan({ ...next, standing: [before], predecessor: undefined })).toThrow(RangeError);
+  });
+
+  it.each([
+    ['2.0.0', '1.5.0'],
+    ['1.5.0', '1.2.0'],
+    ['1.3.0', '1.2.0'],
+    ['1.2.0-rc.1', '1.0.0'],
+    ['1.0.0', '1.0.0-rc.2'],
+    ['1.0.0-rc.2', '1.0.0-rc.1'],
+    ['v0.9', undefined],
+    ['none', undefined],
+    ['9.0.0', '2.0.0'],
+  ])('of %s is %s', (release, expected) => {
+    const names = [
+      '1.0.0-rc.1',
+      '1.0.0-rc.2',
+      '1.0.0',
+      '1.1.0',
+      '1.2.0',
+      '1.5.0-rc.1',
+      '1.5.0',
+      '2.0.0',
+      '3.0.0',
+    ];
+    const releases = names.map((name) =>
+      standing(name, name === '3.0.0' || name === '1.1.0' ? { yanked: markOf('x') } : {}),
+    );
+    expect(predecessorOf(functionRecord(releases), release)).toBe(expected);
+  });
 });

@@ -7,13 +7,15 @@ import {
   DOCUMENT_LIMITS,
   type FunctionDefinition,
   type FunctionName,
+  hasErrors,
   KrmhubError,
   lint,
   runtimeKinds,
   sha256,
 } from '@krmhub/schema';
+import { checkCompatibility } from './check-compatibility.js';
 import { checkSubmission } from './check-submission.js';
-import { searchDocument, shownRelease } from './newest.js';
+import { predecessorOf, searchDocument, shownRelease } from './newest.js';
 import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
 import type {
   DefinitionMediaType,
@@ -39,6 +41,10 @@ export interface PublishInput {
   currentRelease: ReleaseRecord | undefined;
   /** The record of `shownRelease(current.releases)`. */
   newest: ReleaseRecord | undefined;
+  /** The record of `predecessorOf(current, release)`. */
+  predecessor: ReleaseRecord | undefined;
+  /** What breaks files written for the predecessor is a warning, and no error. */
+  allowBreaking: boolean;
   now: Time;
   by: string;
   /** What diagnostics call the definition. */
@@ -53,7 +59,7 @@ export type PublishPlan =
   | { outcome: 'conflict'; error: KrmhubError }
   | { outcome: 'invalid'; diagnostics: Diagnostic[] };
 
-/** Decides what publishing a release does. `current`, `currentRelease` and `newest` are of one revision. */
+/** Decides what publishing a release does. `current` and the records of its releases are of one revision. */
 export function planPublish(input: PublishInput): PublishPlan {
   const { bytes, current, currentRelease, readme } = input;
   const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
@@ -65,11 +71,11 @@ export function planPublish(input: PublishInput): PublishPlan {
   if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
     diagnostics.unshift(publishDiagnostic('publish/release', file, releaseMessage(input.release, release)));
   }
-  if (
-    definition === undefined ||
-    release === undefined ||
-    diagnostics.some(({ severity }) => severity === 'error')
-  ) {
+  if (definition !== undefined && release !== undefined && !hasErrors(diagnostics)) {
+    const before = predecessor(input, release);
+    if (before !== undefined) diagnostics.push(...checkCompatibility({ ...input, file, before, definition }));
+  }
+  if (definition === undefined || release === undefined || hasErrors(diagnostics)) {
     return { outcome: 'invalid', diagnostics };
   }
   const record = releaseRecord(input, release, definition);
@@ -79,6 +85,14 @@ export function planPublish(input: PublishInput): PublishPlan {
     diagnostics,
     blobs: readme === undefined ? [bytes] : [bytes, readme],
   };
+}
+
+function predecessor(input: PublishInput, release: string): ReleaseRecord | undefined {
+  const expected = predecessorOf(input.current, release);
+  if (input.predecessor?.release !== expected) {
+    throw new RangeError(`the predecessor is ${input.predecessor?.release} where ${expected} is needed`);
+  }
+  return input.predecessor;
 }
 
 function compareWithStanding(

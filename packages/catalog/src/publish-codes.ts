@@ -69,6 +69,17 @@ export const PUBLISH_CODES = {
     summary: 'The README is not UTF-8.',
     mend: 'Save the README as UTF-8 text.',
   },
+  'publish/breaking': {
+    severity: 'error',
+    summary:
+      'Files that were written for the release before do not pass or mean something else. A warning where that is allowed.',
+    mend: 'Make the change in a new API version and keep this one, or allow it with `--allow-breaking`.',
+  },
+  'publish/review': {
+    severity: 'warning',
+    summary: 'Since the release before, what the function may do or what files mean can have moved.',
+    mend: 'See that it is intended, and tell those who use the function.',
+  },
 } as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; mend: string }>;
 
 export type PublishCode = keyof typeof PUBLISH_CODES;
@@ -79,8 +90,9 @@ export function publishDiagnostic(
   message: string,
   path: Path = [],
   range?: Range,
+  severity: Severity = PUBLISH_CODES[code].severity,
 ): Diagnostic {
-  const { severity, mend } = PUBLISH_CODES[code];
+  const { mend } = PUBLISH_CODES[code];
   return {
     code,
     severity,

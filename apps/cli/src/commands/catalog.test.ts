@@ -21,7 +21,8 @@ beforeAll(async () => {
   for (const release of ['1.0.0', '2.0.0']) {
     const definition = await readFile(new URL(`${release}.yaml`, FIXTURES));
     const name = { group: GROUP, kind: 'SetLabels', release };
-    await client.publish({ ...name, definition, mediaType: 'application/yaml', wait: true });
+    const mediaType = 'application/yaml';
+    await client.publish({ ...name, definition, mediaType, allowBreaking: true, wait: true });
   }
 });
 afterAll(async () => {

@@ -19,6 +19,7 @@ beforeAll(async () => {
     const io = await run([
       'publish',
       path.join(fixtures, name),
+      '--allow-breaking',
       ...(release === undefined ? [] : ['--release', release]),
     ]);
     expect(io.exitCode, io.err()).toBe(0);

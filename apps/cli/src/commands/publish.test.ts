@@ -312,3 +312,54 @@ describe('failures', () => {
     expect(again.out().match(/created/g)).toHaveLength(2);
   });
 });
+
+describe('the release before', () => {
+  it('is not broken unless that is allowed, whether it stands or comes with the same command', async () => {
+    const first = await definition('before.example.com');
+    const renamed = (text: string) => text.replace('onlyKinds:', 'kinds:');
+    const image = (text: string, version: string) =>
+      text.replaceAll('set-labels:v2.0.0', `set-labels:v${version}`);
+    await put('before/10.yaml', image(renamed(first), '10.0.0'));
+    await put('before/2.yaml', first);
+    await put('before/3.yaml', image(first.replace('idempotent: true', 'idempotent: false'), '3.0.0'));
+    const together = await run(['before']);
+    expect(together.exitCode).toBe(1);
+    expect(together.err()).toMatch(
+      /error\[publish\/breaking\] before\/10\.yaml:\d+:\d+: .*since 3\.0\.0 in v1: onlyKinds is removed/,
+    );
+    expect(await stored('before.example.com', 'SetLabels')).toEqual([]);
+
+    const kept = await run(['before/2.yaml', 'before/3.yaml']);
+    expect(kept.exitCode, kept.err()).toBe(0);
+    expect(kept.err()).toContain(
+      'warning[publish/review]: since 2.0.0 in v1: the function is not idempotent',
+    );
+    const alone = await run(['before/10.yaml', '--dry-run']);
+    expect([alone.exitCode, alone.err()]).toEqual([1, expect.stringContaining('since 3.0.0 in v1')]);
+    const allowed = await run(['before', '--allow-breaking', '-o', 'json']);
+    expect(allowed.exitCode, allowed.err()).toBe(0);
+    expect(allowed.err()).toContain('warning[publish/breaking]');
+    const { releases } = JSON.parse(allowed.out()) as { releases: { release: string; outcome: string }[] };
+    expect(releases.map(({ release, outcome }) => `${release} ${outcome}`)).toEqual([
+      '2.0.0 unchanged',
+      '3.0.0 unchanged',
+      '10.0.0 created',
+    ]);
+    // Again, and now nothing is left to allow.
+    expect((await run(['before'])).exitCode).toBe(0);
+  });
+
+  it('may be one that fills a gap: it keeps to its own line', async () => {
+    const text = await definition('gap.example.com');
+    const put2 = (name: string, version: string, change: (text: string) => string = (same) => same) =>
+      put(name, change(text.replaceAll('set-labels:v2.0.0', `set-labels:v${version}`)));
+    await put2('gap/1.yaml', '1.0.0');
+    await put2('gap/3.yaml', '3.0.0', (one) => one.replace('onlyKinds:', 'kinds:'));
+    await put2('gap/2.yaml', '1.1.0', (one) => one.replace('Set labels on', 'Put labels on'));
+    expect((await run(['gap/1.yaml'])).exitCode).toBe(0);
+    expect((await run(['gap/3.yaml', '--allow-breaking'])).exitCode).toBe(0);
+    const filled = await run(['gap/2.yaml']);
+    expect(filled.exitCode, filled.err()).toBe(0);
+    expect(filled.err()).not.toContain('publish/breaking');
+  });
+});

@@ -12,17 +12,21 @@ export function registerPublish(program: Command, io: Io): void {
       'The release; else the version that image tags (or addresses of executables) share.',
     )
     .option('--readme <file>', 'Markdown that is kept with the release of a single definition.')
+    .option('--allow-breaking', 'Publish what breaks files that were written for the release before.')
     .option('--dry-run', 'Ask the registry what it would do, and store nothing.')
     .option('--no-wait', 'End before the catalogs hold the releases.')
     .addHelpText(
       'after',
       `
 A release is forever: the same bytes again change nothing, other bytes are
-refused. Everything is checked before anything is stored.
+refused. Everything is checked before anything is stored: what breaks files
+that were written for the release before is refused as well, unless
+--allow-breaking says so.
 
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md
   krmhub publish definition.yaml --release 1.0.0 --dry-run
+  krmhub publish definition.yaml --release 3.0.0 --allow-breaking
   krmhub publish functions/ catalog.yaml
   krmhub convert metadata/ --out converted && krmhub publish converted`,
     )

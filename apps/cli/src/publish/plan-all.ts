@@ -1,7 +1,10 @@
 import type { RegistryClient } from '@krmhub/api/client';
-import { type Diagnostic, type ErrorCode, KrmhubError } from '@krmhub/schema';
+import type { PublishResult } from '@krmhub/api/model';
+import { checkCompatibility } from '@krmhub/catalog';
+import { type Diagnostic, type ErrorCode, hasErrors, KrmhubError } from '@krmhub/schema';
 import type { Progress } from '../output/progress.js';
 import { plural } from '../output/text.js';
+import { predecessorsAmong } from './predecessors.js';
 import type { Published } from './publish.js';
 import type { Submission } from './read-submissions.js';
 
@@ -17,19 +20,30 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
 /** Plans that are asked for at the same time. */
 const CONCURRENCY = 6;
 
+/** What would be published, and what that changes for those who use the release before. */
+export interface Planned extends Published {
+  changes: Diagnostic[];
+}
+
 /** Has the registry plan every release, storing nothing. Rejects with every refusal of all of them. */
 export async function planAll(
   client: RegistryClient,
   submissions: readonly Submission[],
   readme: Uint8Array | undefined,
+  allowBreaking: boolean,
   progress: Progress,
-): Promise<Published[]> {
-  const plans: Published[] = [];
+): Promise<Planned[]> {
+  const predecessors = await predecessorsAmong(client, submissions);
+  const plans: Planned[] = [];
   const refused: { submission: Submission; error: KrmhubError }[] = [];
   for (let from = 0; from < submissions.length; from += CONCURRENCY) {
     await progress.show(`checking ${from + 1}/${submissions.length}`);
     const batch = submissions.slice(from, from + CONCURRENCY);
-    const answers = await Promise.allSettled(batch.map((submission) => plan(client, submission, readme)));
+    const answers = await Promise.allSettled(
+      batch.map((submission) =>
+        plan(client, submission, readme, allowBreaking, predecessors.get(submission)),
+      ),
+    );
     for (const [index, answer] of answers.entries()) {
       const submission = batch[index]!;
       if (answer.status === 'fulfilled') plans.push(answer.value);
@@ -50,7 +64,9 @@ async function plan(
   client: RegistryClient,
   submission: Submission,
   readme: Uint8Array | undefined,
-): Promise<Published> {
+  allowBreaking: boolean,
+  before: Submission | undefined,
+): Promise<Planned> {
   const { group, kind, release, bytes, mediaType } = submission;
   const result = await client.publish({
     group,
@@ -59,9 +75,31 @@ async function plan(
     definition: bytes,
     mediaType,
     dryRun: true,
+    // The registry does not know yet what is published before it by the same command; that is compared here.
+    allowBreaking: allowBreaking || before !== undefined,
     ...(readme === undefined ? {} : { readme }),
   });
-  return { submission, result };
+  const changes =
+    before === undefined || result.outcome === 'unchanged'
+      ? result.diagnostics.filter(({ code }) => isChange(code)).map(definite)
+      : checkCompatibility({ ...submission, before, allowBreaking });
+  if (before !== undefined && hasErrors(changes)) {
+    throw new KrmhubError('invalid-document', `it breaks what was written for ${before.release}`, {
+      diagnostics: changes,
+      hint: '`krmhub diff` tells all changes; `--allow-breaking` publishes them as they are.',
+    });
+  }
+  return { submission, result, changes: changes.map((change) => inFile(change, submission)) };
+}
+
+/** Whether a diagnostic is about the release before. */
+function isChange(code: string): boolean {
+  return code === 'publish/breaking' || code === 'publish/review';
+}
+
+/** Of an answer, where what is absent may be undefined. */
+function definite({ range, hint, ...rest }: PublishResult['diagnostics'][number]): Diagnostic {
+  return { ...rest, ...(range === undefined ? {} : { range }), ...(hint === undefined ? {} : { hint }) };
 }
 
 function refusal(refused: { submission: Submission; error: KrmhubError }[], total: number): KrmhubError {

@@ -8,13 +8,14 @@ import { Progress } from '../output/progress.js';
 import { plural, visible } from '../output/text.js';
 import { printWarnings } from '../output/warnings.js';
 import { readSource } from '../source-files.js';
-import { planAll } from './plan-all.js';
+import { type Planned, planAll } from './plan-all.js';
 import { nameReleases, readDefinitions, type Submission } from './read-submissions.js';
 
 export interface PublishOptions {
   release?: string;
   readme?: string;
   dryRun?: boolean;
+  allowBreaking?: boolean;
   wait: boolean;
   output: OutputFormat;
   registry?: string;
@@ -27,11 +28,13 @@ export interface Published {
 
 /** Checks everything here, has the registry plan everything, and only then stores one release after the other. */
 export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
-  const submissions = await readSubmissions(io, files, options);
+  const { submissions, sources } = await readSubmissions(io, files, options);
   const readme = await readReadme(io, options.readme, submissions);
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
-  const plans = await planAll(client, submissions, readme, progress);
+  const allowBreaking = options.allowBreaking === true;
+  const plans = await planAll(client, submissions, readme, allowBreaking, progress);
+  await sayChanges(io, plans, sources);
   const published =
     options.dryRun === true ? plans : await storeAll(client, submissions, readme, options, progress);
   await progress.clear();
@@ -42,7 +45,7 @@ async function readSubmissions(
   io: Io,
   files: readonly string[],
   options: PublishOptions,
-): Promise<Submission[]> {
+): Promise<{ submissions: Submission[]; sources: ReadonlyMap<string, Uint8Array> }> {
   const { diagnostics, sources, definitions, passedOver } = await readDefinitions(io, files);
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (hasErrors(diagnostics)) {
@@ -71,7 +74,17 @@ async function readSubmissions(
   await printWarnings(io, diagnostics, sources);
   if (passedOver > 0) await say(io, `${plural(passedOver, 'file')} of something else passed over`);
   await sayRewritten(io, submissions);
-  return submissions;
+  return { submissions, sources };
+}
+
+/** What concerns those who use the release before; lint has told the rest already. */
+async function sayChanges(
+  io: Io,
+  plans: readonly Planned[],
+  sources: ReadonlyMap<string, Uint8Array>,
+): Promise<void> {
+  const changes = plans.flatMap((plan) => plan.changes);
+  await printWarnings(io, changes, sources, '`krmhub diff` tells each');
 }
 
 async function sayRewritten(io: Io, submissions: readonly Submission[]): Promise<void> {
@@ -122,6 +135,7 @@ async function storeAll(
       definition: bytes,
       mediaType,
       ...(readme === undefined ? {} : { readme }),
+      allowBreaking: options.allowBreaking === true,
     };
     try {
       // Catalogs are cut for everything that was stored before, so waiting once at the end is enough.

@@ -1,6 +1,7 @@
 import { definitionsOfCatalog, sharedImageRelease } from '@krmhub/catalog';
 import {
   canonicalRelease,
+  compareReleases,
   type Diagnostic,
   type FunctionDefinition,
   hasErrors,
@@ -19,6 +20,7 @@ export interface Submission {
   kind: string;
   /** Canonical. */
   release: string;
+  definition: FunctionDefinition;
   bytes: Uint8Array;
   mediaType: 'application/yaml' | 'application/json';
   /** The file that it comes from, as messages call it. */
@@ -31,7 +33,7 @@ export interface Definitions {
   /** Of every file; with an error among them, nothing may be sent. */
   diagnostics: Diagnostic[];
   sources: Map<string, Uint8Array>;
-  definitions: (Omit<Submission, 'release' | 'group' | 'kind'> & { definition: FunctionDefinition })[];
+  definitions: Omit<Submission, 'release' | 'group' | 'kind'>[];
   /** Files of folders that hold something else. */
   passedOver: number;
 }
@@ -102,7 +104,7 @@ export function nameReleases(
   const submissions = definitions.flatMap(({ definition, ...rest }): Submission[] => {
     const { group, names } = definition;
     const named = release ?? sharedImageRelease(definition) ?? sharedDownloadRelease(definition);
-    if (named !== undefined) return [{ group, kind: names.kind, release: named, ...rest }];
+    if (named !== undefined) return [{ group, kind: names.kind, release: named, definition, ...rest }];
     without.push(`${group}/${names.kind} (${rest.file})`);
     return [];
   });
@@ -111,7 +113,7 @@ export function nameReleases(
       hint: 'Name it with --release: neither the tags of its images nor the addresses of its executables name one version.',
     });
   }
-  return unique(submissions);
+  return inOrder(unique(submissions));
 }
 
 /**
@@ -123,6 +125,18 @@ function sharedDownloadRelease({ versions }: FunctionDefinition): string | undef
   const platforms = versions.flatMap(({ runtime }) => runtime.exec?.platforms ?? []);
   const releases = new Set(platforms.map(({ uri }) => canonicalRelease(releaseFromPath(uri) ?? '')));
   return releases.size === 1 ? [...releases][0] : undefined;
+}
+
+/** The releases of one function one after the other, each after those that come before it. */
+function inOrder(submissions: readonly Submission[]): Submission[] {
+  const functions = new Map<string, Submission[]>();
+  for (const submission of submissions) {
+    const name = `${submission.group}/${submission.kind}`;
+    functions.set(name, [...(functions.get(name) ?? []), submission]);
+  }
+  return [...functions.values()].flatMap((releases) =>
+    releases.sort((a, b) => compareReleases(a.release, b.release)),
+  );
 }
 
 /** Without what was given twice with the same bytes. */

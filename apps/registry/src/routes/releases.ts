@@ -1,7 +1,13 @@
 import type { PublishResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { planPublish, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
-import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
+import {
+  planPublish,
+  predecessorOf,
+  type ReleaseRecord,
+  RevisionConflict,
+  shownRelease,
+} from '@krmhub/catalog';
+import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
 import { bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
@@ -29,7 +35,7 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
     const { name: by } = await authorise(c, parts, 'publish', params.group);
     const submission = await readSubmission(c);
     const result = await parts.turns.take(turnOf(params), () =>
-      publish(parts, params, submission, by, query.dryRun),
+      publish(parts, params, submission, by, query),
     );
     if (query.wait && !query.dryRun) {
       await parts.cutter.waitFor(await store.lastEvent());
@@ -77,7 +83,7 @@ async function publish(
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
   by: string,
-  dryRun: boolean,
+  { dryRun, allowBreaking }: { dryRun: boolean; allowBreaking: boolean },
 ): Promise<PublishResult> {
   const { store, blobs, clock, metrics, cutter } = parts;
   const answer = (
@@ -95,6 +101,7 @@ async function publish(
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
+    const predecessor = predecessorOf(current, release);
     const plan = planPublish({
       name: { group, kind },
       release,
@@ -102,22 +109,14 @@ async function publish(
       current,
       currentRelease: await named(release),
       newest: current && (await named(shownRelease(current.releases).release)),
+      predecessor: predecessor === undefined ? undefined : await named(predecessor),
+      allowBreaking,
       now: clock().toISOString(),
       by,
     });
     metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
     if (plan.outcome === 'conflict') throw plan.error;
-    if (plan.outcome === 'invalid') {
-      const errors = plan.diagnostics.filter(({ severity }) => severity === 'error').length;
-      throw new KrmhubError(
-        'invalid-document',
-        `The submission has ${errors} ${errors === 1 ? 'error' : 'errors'}`,
-        {
-          diagnostics: plan.diagnostics,
-          hint: 'Mend what is named, and publish again.',
-        },
-      );
-    }
+    if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
     if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
     // Durable before the transaction that names them.
@@ -132,6 +131,25 @@ async function publish(
     return answer('created', plan.change.release, plan.diagnostics);
   }
   throw busy(group, kind);
+}
+
+function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const count = (noun: string) => `${errors.length} ${noun}${errors.length === 1 ? '' : 's'}`;
+  if (errors.every(({ code }) => code === 'publish/breaking')) {
+    return new KrmhubError(
+      'invalid-document',
+      `The definition has ${count('breaking change')} since the release before`,
+      {
+        diagnostics,
+        hint: '`krmhub diff` tells all changes; `allowBreaking=true` (`--allow-breaking`) publishes them as they are.',
+      },
+    );
+  }
+  return new KrmhubError('invalid-document', `The submission has ${count('error')}`, {
+    diagnostics,
+    hint: '`krmhub lint` finds the same before publishing.',
+  });
 }
 
 /** The newest snapshots in which an API version of the function comes from the release. */

@@ -1,0 +1,110 @@
+import type { Change } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema/error';
+import { canonicalRelease } from '@krmhub/schema/release';
+import type { Command } from 'commander';
+import { FINDINGS } from '../exit-code.js';
+import { parseReleaseReference } from '../function-reference.js';
+import type { Io } from '../io.js';
+import { type OutputFormat, printData } from '../output/print.js';
+import { withOutput, withRegistry } from './options.js';
+
+interface DiffOptions {
+  output: OutputFormat;
+  registry?: string;
+}
+
+/** What is compared: a release of the registry, or a file. */
+interface Side {
+  group: string;
+  kind: string;
+  release?: string;
+  file?: string;
+}
+
+export function registerDiff(program: Command, io: Io): void {
+  withOutput(withRegistry(program.command('diff')))
+    .description('Tell what changed between two releases or files for those who use the function.')
+    .argument('<before>', 'GROUP/KIND@RELEASE, a file, or - for stdin.')
+    .argument('<after>', 'Another release of the same function, GROUP/KIND@RELEASE, a file, or -.')
+    .addHelpText(
+      'after',
+      `
+Changes are told by what they mean for files that were written before: breaking,
+to review, or compatible. Ends with 1 if one is breaking. A file whose path holds
+an @ is named with ./ before it.
+
+Examples:
+  krmhub diff example.com/SetLabels@1.0.0 1.1.0
+  krmhub diff example.com/SetLabels@1.1.0 example.com/SetLabels@2.0.0 -o json
+  krmhub diff example.com/SetLabels@2.0.0 definition.yaml
+  krmhub diff old.yaml new.yaml`,
+    )
+    .action((before: string, after: string, options: DiffOptions) => diff(io, before, after, options));
+}
+
+async function diff(io: Io, before: string, after: string, options: DiffOptions): Promise<void> {
+  if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
+  const release = isReference(before) ? canonicalRelease(after) : undefined;
+  const second = release === undefined ? after : `${before.slice(0, before.indexOf('@'))}@${release}`;
+  const old = await load(io, before, options);
+  const now = await load(io, second, options);
+  const { compareDefinitions, EFFECTS } = await import('@krmhub/catalog');
+  const changes = compareDefinitions(old.definition, now.definition);
+  const count = (effect: Change['effect']) => changes.filter((change) => change.effect === effect).length;
+  const counts = Object.fromEntries(EFFECTS.map((effect) => [effect, count(effect)]));
+  const data = {
+    before: old.side,
+    after: now.side,
+    ...counts,
+    changes: changes.map(({ at: _, ...change }) => change),
+  };
+  await printData(io, options.output, data, async () => {
+    const { printChanges } = await import('../output/changes.js');
+    await printChanges(io, `${nameOf(old.side)} → ${nameOf(now.side)}`, changes);
+  });
+  if (count('breaking') > 0) io.exitCode = FINDINGS;
+}
+
+/** Everything else is a file. */
+function isReference(text: string): boolean {
+  return text.includes('@') && !/^[./]/.test(text);
+}
+
+async function load(
+  io: Io,
+  text: string,
+  options: DiffOptions,
+): Promise<{ side: Side; definition: FunctionDefinition }> {
+  if (!isReference(text)) return loadFile(io, text);
+  const { group, kind, release } = parseReleaseReference(text);
+  const { connect } = await import('../connect.js');
+  const found = await (await connect(io, options.registry)).release(group, kind, release);
+  const side = { group: found.group, kind: found.kind, release: found.release };
+  return { side, definition: found.definition };
+}
+
+async function loadFile(io: Io, name: string): Promise<{ side: Side; definition: FunctionDefinition }> {
+  const { readDefinitions } = await import('../publish/read-submissions.js');
+  const { diagnostics, sources, definitions } = await readDefinitions(io, [name]);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) {
+    const { printDiagnostics } = await import('../output/diagnostics.js');
+    await printDiagnostics(io, io.stderr, errors, sources);
+    throw new KrmhubError('invalid-document', `${name} has errors, so it is not compared`, {
+      hint: 'Mend what is named above; `krmhub lint` shows warnings too.',
+    });
+  }
+  const [only] = definitions;
+  if (only === undefined || definitions.length > 1) {
+    throw new KrmhubError('usage', `${name} holds ${definitions.length} definitions, and one is compared`, {
+      hint: 'Make a file of each with `krmhub convert FILE --out FOLDER`.',
+    });
+  }
+  const { definition, file } = only;
+  return { side: { group: definition.group, kind: definition.names.kind, file }, definition };
+}
+
+function nameOf({ group, kind, release, file }: Side): string {
+  return file ?? `${group}/${kind}@${release}`;
+}

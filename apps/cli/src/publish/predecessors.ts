@@ -1,0 +1,41 @@
+import type { RegistryClient } from '@krmhub/api/client';
+import { predecessorOf } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type { Submission } from './read-submissions.js';
+
+/** Of submissions that come right after another one of the same command: that one. */
+export async function predecessorsAmong(
+  client: RegistryClient,
+  submissions: readonly Submission[],
+): Promise<Map<Submission, Submission>> {
+  const functions = new Map<string, Submission[]>();
+  for (const submission of submissions) {
+    const name = `${submission.group}/${submission.kind}`;
+    functions.set(name, [...(functions.get(name) ?? []), submission]);
+  }
+  const found = new Map<Submission, Submission>();
+  for (const siblings of functions.values()) {
+    if (siblings.length < 2) continue;
+    const standing = await standingReleases(client, siblings[0]!);
+    const known = new Set(standing.map(({ release }) => release));
+    const releases = [...standing, ...siblings.filter(({ release }) => !known.has(release))];
+    for (const submission of siblings) {
+      const release = predecessorOf({ releases }, submission.release);
+      const before = siblings.find((sibling) => sibling.release === release);
+      if (before !== undefined) found.set(submission, before);
+    }
+  }
+  return found;
+}
+
+async function standingReleases(
+  client: RegistryClient,
+  { group, kind }: Submission,
+): Promise<Awaited<ReturnType<RegistryClient['function']>>['releases']> {
+  try {
+    return (await client.function(group, kind)).releases;
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,26 @@
+import type { JsonValue } from '@krmhub/schema';
+
+/** One text for one content, whatever the order of fields; unlike canonical JSON it takes any string. */
+export function contentOf(value: JsonValue | undefined): string {
+  return (
+    JSON.stringify(value, (_, item: JsonValue) =>
+      typeof item === 'object' && item !== null && !Array.isArray(item)
+        ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : item,
+    ) ?? ''
+  );
+}
+
+const MAX_SHOWN = 60;
+
+/** A value in a message. */
+export function shown(value: JsonValue | undefined): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
+}
+
+/** What of `a` is not in `b`, by content. */
+export function without(a: readonly JsonValue[], b: readonly JsonValue[]): JsonValue[] {
+  const known = new Set(b.map(contentOf));
+  return a.filter((value) => !known.has(contentOf(value)));
+}

@@ -1,0 +1,200 @@
+import type { JsonObject, JsonValue } from '@krmhub/schema';
+import { isSet, keyword, type OpenApiKeyword } from '@krmhub/schema/json-schema/open-api';
+import { contentOf, shown, without } from './content.js';
+import type { CompatibilityRule } from './rules.js';
+
+/** Takes a change of the schema that is compared; `keyword` is what of it changed. */
+export type NodeReport = (rule: CompatibilityRule, keyword: string | undefined, message: string) => void;
+/** The older schema, the newer one, and what messages call the field. */
+export type KeywordComparison = (
+  before: JsonObject,
+  after: JsonObject,
+  field: string,
+  report: NodeReport,
+) => void;
+
+/** Formats that Kubernetes validates (apiextensions-apiserver, supportedVersionedFormats) or converts numbers by. */
+const KNOWN_FORMATS = new Set(
+  (
+    'bsonobjectid uri email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 isbn isbn10 isbn13 creditcard ssn ' +
+    'hexcolor rgbcolor byte password date duration date-time datetime int32 int64 float double ' +
+    'k8s-short-name k8s-long-name'
+  ).split(' '),
+);
+
+const COUNTS = ['Length', 'Items', 'Properties'] as const;
+
+/** Enum, pattern, format, bounds, null and default of one schema. */
+export const compareValues: KeywordComparison = (before, after, field, report) => {
+  compareEnum(before, after, field, report);
+  comparePattern(before, after, field, report);
+  compareFormat(before, after, field, report);
+  compareRange(before, after, field, report, 'minimum', 'exclusiveMinimum', -1);
+  compareRange(before, after, field, report, 'maximum', 'exclusiveMaximum', 1);
+  for (const count of COUNTS) compareCounts(before, after, field, report, count);
+  compareStep(before, after, field, report);
+  compareFlag(before, after, 'nullable', {
+    added: () => report('nullable-added', 'nullable', `${field} may be null`),
+    removed: () => report('nullable-removed', undefined, `${field} may not be null any more`),
+  });
+  compareDefault(before, after, field, report);
+};
+
+/** Tells a flag that was set or is not set any more. */
+export function compareFlag(
+  before: JsonObject,
+  after: JsonObject,
+  name: OpenApiKeyword,
+  tell: { added: () => void; removed: () => void },
+): void {
+  if (isSet(before, name) === isSet(after, name)) return;
+  if (isSet(after, name)) tell.added();
+  else tell.removed();
+}
+
+const compareEnum: KeywordComparison = (before, after, field, report) => {
+  const [old, now] = listsOf(before, after, 'enum');
+  if (old === undefined && now === undefined) return;
+  if (old === undefined) return report('enum-narrowed', 'enum', `${field} takes only ${list(now!)}`);
+  if (now === undefined) return report('enum-widened', undefined, `${field} takes any value, not only some`);
+  const removed = without(old, now);
+  const added = without(now, old);
+  if (removed.length > 0) report('enum-narrowed', 'enum', `${field} does not take ${list(removed)} any more`);
+  if (added.length > 0) report('enum-widened', 'enum', `${field} takes ${list(added)} as well`);
+};
+
+const comparePattern: KeywordComparison = (before, after, field, report) => {
+  const [old, now] = valuesOf(before, after, 'pattern');
+  if (old === now) return;
+  if (now === undefined)
+    report('pattern-dropped', undefined, `${field} need not match ${shown(old)} any more`);
+  else report('pattern-changed', 'pattern', `${field} has to match ${shown(now)}${instead(old)}`);
+};
+
+const compareFormat: KeywordComparison = (before, after, field, report) => {
+  const [old, now] = valuesOf(before, after, 'format');
+  if (old === now) return;
+  if (now === undefined) {
+    report('other-difference', undefined, `${field} had the format ${shown(old)}, and has none`);
+  } else {
+    const known = KNOWN_FORMATS.has(String(now));
+    const lost = old !== undefined && KNOWN_FORMATS.has(String(old));
+    const rule = known ? 'format-added' : lost ? 'other-difference' : 'unknown-format-added';
+    report(rule, 'format', `${field} has the format ${shown(now)}${instead(old)}`);
+  }
+};
+
+/** `direction` is 1 for a maximum, which is tightened by a smaller number. */
+function compareRange(
+  before: JsonObject,
+  after: JsonObject,
+  field: string,
+  report: NodeReport,
+  bound: 'minimum' | 'maximum',
+  exclusive: 'exclusiveMinimum' | 'exclusiveMaximum',
+  direction: 1 | -1,
+): void {
+  const [old, now] = valuesOf(before, after, bound) as [number?, number?];
+  // Exclusive says nothing where there is no bound.
+  const wasExclusive = old !== undefined && isSet(before, exclusive);
+  const isExclusive = now !== undefined && isSet(after, exclusive);
+  if (old === now && wasExclusive === isExclusive) return;
+  const shownBound = `${bound} ${now}${isExclusive ? ', which is excluded' : ''}`;
+  if (now === undefined) {
+    report('bound-loosened', undefined, `${field} has no ${bound} any more`);
+    return;
+  }
+  const tighter =
+    old === undefined || (old - now) * direction > 0 || (old === now && isExclusive && !wasExclusive);
+  const was = old === undefined ? '' : `; it was ${old}${wasExclusive ? ', excluded' : ''}`;
+  report(tighter ? 'bound-tightened' : 'bound-loosened', bound, `${field} has the ${shownBound}${was}`);
+}
+
+function compareCounts(
+  before: JsonObject,
+  after: JsonObject,
+  field: string,
+  report: NodeReport,
+  count: (typeof COUNTS)[number],
+): void {
+  for (const [name, direction] of [
+    [`min${count}`, -1],
+    [`max${count}`, 1],
+  ] as const) {
+    const [old, now] = valuesOf(before, after, name) as [number?, number?];
+    if (old === now) continue;
+    if (now === undefined) {
+      report('bound-loosened', undefined, `${field} has no ${name} any more`);
+      continue;
+    }
+    // A minimum of nothing is none.
+    const floor = direction === -1 ? (old ?? 0) : old;
+    const tighter = floor === undefined || (floor - now) * direction > 0;
+    const was = old === undefined ? '' : `; it was ${old}`;
+    report(tighter ? 'bound-tightened' : 'bound-loosened', name, `${field} has the ${name} ${now}${was}`);
+  }
+}
+
+const compareStep: KeywordComparison = (before, after, field, report) => {
+  const [old, now] = valuesOf(before, after, 'multipleOf') as [number?, number?];
+  if (old === now) return;
+  if (now === undefined) {
+    return report('bound-loosened', undefined, `${field} need not be a multiple of ${old} any more`);
+  }
+  const looser = old !== undefined && isMultiple(old, now);
+  report(
+    looser ? 'bound-loosened' : 'bound-tightened',
+    'multipleOf',
+    `${field} has to be a multiple of ${now}${instead(old)}`,
+  );
+};
+
+/** Whether every multiple of `value` is one of `step`; decimal fractions are not exact. */
+function isMultiple(value: number, step: number): boolean {
+  const ratio = value / step;
+  return Number.isFinite(ratio) && Math.abs(ratio - Math.round(ratio)) < 1e-9 && Math.round(ratio) !== 0;
+}
+
+const compareDefault: KeywordComparison = (before, after, field, report) => {
+  const [old, now] = valuesOf(before, after, 'default');
+  if (contentOf(old) === contentOf(now)) return;
+  if (old === undefined) {
+    report('default-added', 'default', `${field} is ${shown(now)} where it is left out`);
+  } else if (now === undefined) {
+    report(
+      'default-changed',
+      undefined,
+      `${field} was ${shown(old)} where it is left out, and has no default`,
+    );
+  } else {
+    report('default-changed', 'default', `${field} is ${shown(now)} where it is left out${instead(old)}`);
+  }
+};
+
+/** Undefined for a keyword that is absent or of a wrong kind. */
+function valuesOf(
+  before: JsonObject,
+  after: JsonObject,
+  name: OpenApiKeyword,
+): [JsonValue | undefined, JsonValue | undefined] {
+  return [keyword(before, name), keyword(after, name)];
+}
+
+export function listsOf(
+  before: JsonObject,
+  after: JsonObject,
+  name: OpenApiKeyword,
+): [JsonValue[] | undefined, JsonValue[] | undefined] {
+  return valuesOf(before, after, name) as [JsonValue[] | undefined, JsonValue[] | undefined];
+}
+
+function instead(old: JsonValue | undefined): string {
+  return old === undefined ? '' : `, not ${shown(old)}`;
+}
+
+const MAX_LISTED = 5;
+
+function list(values: readonly JsonValue[]): string {
+  const names = values.slice(0, MAX_LISTED).map(shown).join(', ');
+  return values.length > MAX_LISTED ? `${names} and ${values.length - MAX_LISTED} more` : names;
+}

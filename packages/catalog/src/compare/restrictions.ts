@@ -1,0 +1,120 @@
+import type { JsonObject, JsonValue } from '@krmhub/schema';
+import { isSet, keyword } from '@krmhub/schema/json-schema/open-api';
+import { contentOf, shown, without } from './content.js';
+import { compareFlag, type KeywordComparison, listsOf } from './keywords.js';
+
+/** Junctors, CEL rules and the topology of lists and maps of one schema. */
+export const compareRestrictions: KeywordComparison = (before, after, field, report) => {
+  compareAllOf(before, after, field, report);
+  compareNot(before, after, field, report);
+  compareBranches(before, after, field, report, 'anyOf');
+  compareBranches(before, after, field, report, 'oneOf');
+  compareCel(before, after, field, report);
+  compareListType(before, after, field, report);
+  compareMapType(before, after, field, report);
+  compareFlag(before, after, 'x-kubernetes-embedded-resource', {
+    added: () =>
+      report('embedded-resource-added', 'x-kubernetes-embedded-resource', `${field} has to be a resource`),
+    removed: () => report('other-difference', undefined, `${field} need not be a resource any more`),
+  });
+};
+
+const compareAllOf: KeywordComparison = (before, after, field, report) => {
+  const [old = [], now = []] = listsOf(before, after, 'allOf');
+  if (without(now, old).length > 0) {
+    report('restriction-added', 'allOf', `${field} has another branch of allOf to satisfy`);
+  }
+  if (without(old, now).length > 0) {
+    report('restriction-dropped', undefined, `${field} has one branch of allOf less to satisfy`);
+  }
+};
+
+const compareNot: KeywordComparison = (before, after, field, report) => {
+  const old = keyword(before, 'not');
+  const now = keyword(after, 'not');
+  if (contentOf(old) === contentOf(now)) return;
+  if (now === undefined) report('restriction-dropped', undefined, `${field} has no "not" any more`);
+  else report('restriction-added', 'not', `${field} has ${old === undefined ? 'a' : 'another'} "not"`);
+};
+
+function compareBranches(
+  before: JsonObject,
+  after: JsonObject,
+  field: string,
+  report: Parameters<KeywordComparison>[3],
+  name: 'anyOf' | 'oneOf',
+): void {
+  const old = branchesOf(before, name);
+  const now = branchesOf(after, name);
+  if (old.length === 0 && now.length === 0) return;
+  if (old.length === 0) {
+    report('restriction-added', name, `${field} has to match ${oneOrAny(name)} of ${name}`);
+    return;
+  }
+  if (now.length === 0) {
+    report('restriction-dropped', undefined, `${field} has no ${name} any more`);
+    return;
+  }
+  if (without(old, now).length > 0) {
+    report('branch-removed', name, `${field} has a branch of ${name} that is gone or another one`);
+  }
+  // The same branch twice in oneOf is never matched once.
+  if (without(now, old).length > 0 || (name === 'oneOf' && now.length > old.length)) {
+    const rule = name === 'anyOf' ? 'any-of-branch-added' : 'one-of-branch-added';
+    report(rule, name, `${field} has another branch of ${name}`);
+  }
+}
+
+function oneOrAny(name: 'anyOf' | 'oneOf'): string {
+  return name === 'anyOf' ? 'a branch' : 'exactly one branch';
+}
+
+const INT_OR_STRING = contentOf([{ type: 'integer' }, { type: 'string' }]);
+
+/** The anyOf beside int-or-string only says the same once more. */
+function branchesOf(schema: JsonObject, name: 'anyOf' | 'oneOf'): JsonValue[] {
+  const branches = (keyword(schema, name) as JsonValue[] | undefined) ?? [];
+  const says = name === 'anyOf' && isSet(schema, 'x-kubernetes-int-or-string');
+  return says && contentOf(branches) === INT_OR_STRING ? [] : branches;
+}
+
+const compareCel: KeywordComparison = (before, after, field, report) => {
+  const [old, now] = listsOf(before, after, 'x-kubernetes-validations').map((rules) =>
+    (rules ?? []).map(celRule),
+  );
+  const [added] = without(now!, old!);
+  const [removed] = without(old!, now!);
+  if (added !== undefined) {
+    report('cel-rule-changed', 'x-kubernetes-validations', `${field} has to satisfy ${shown(added)}`);
+  } else if (removed !== undefined) {
+    report('restriction-dropped', undefined, `${field} need not satisfy ${shown(removed)} any more`);
+  }
+};
+
+/** The rule without what it says when it fails. */
+function celRule(rule: JsonValue): JsonValue {
+  if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) return rule;
+  const { message: _, messageExpression: __, reason: ___, fieldPath: ____, ...rest } = rule;
+  return rest;
+}
+
+const compareListType: KeywordComparison = (before, after, field, report) => {
+  const name = 'x-kubernetes-list-type';
+  const old = keyword(before, name) ?? 'atomic';
+  const now = keyword(after, name) ?? 'atomic';
+  const [oldKeys, keys] = listsOf(before, after, 'x-kubernetes-list-map-keys');
+  if (old !== now && now === 'atomic') {
+    report('list-made-atomic', undefined, `${field} was a list of the type ${old}, and is atomic`);
+  } else if (old !== now) {
+    report('list-type-changed', name, `${field} is a list of the type ${now}, not ${old}`);
+  } else if (contentOf(oldKeys ?? []) !== contentOf(keys ?? [])) {
+    report('list-type-changed', 'x-kubernetes-list-map-keys', `${field} has the map keys ${shown(keys)}`);
+  }
+};
+
+const compareMapType: KeywordComparison = (before, after, field, report) => {
+  const name = 'x-kubernetes-map-type';
+  const old = keyword(before, name) ?? 'granular';
+  const now = keyword(after, name) ?? 'granular';
+  if (old !== now) report('map-type-changed', name, `${field} is a map of the type ${now}, not ${old}`);
+};

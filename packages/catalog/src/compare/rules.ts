@@ -1,0 +1,165 @@
+import type { Path } from '@krmhub/schema';
+
+/**
+ * What a change does to the files that authors of functionConfigs have: `breaking` files are refused or mean something
+ * else for certain; after a `review` they are taken and their meaning or what the function may do can have moved.
+ */
+export type Effect = 'breaking' | 'review' | 'compatible';
+
+/** Every kind of change: docs/compatibility.md is made from this table. */
+export const COMPATIBILITY_RULES = {
+  'function-renamed': { effect: 'breaking', summary: 'The group or the kind is another one.' },
+  'version-removed': { effect: 'breaking', summary: 'An API version is removed.' },
+  'alpha-version-removed': { effect: 'review', summary: 'An alpha API version is removed.' },
+  'version-added': { effect: 'compatible', summary: 'An API version is added.' },
+
+  'property-removed': { effect: 'breaking', summary: 'A field is removed.' },
+  'property-added': {
+    effect: 'compatible',
+    summary: 'An optional field is added, whatever it requires of its own fields.',
+  },
+  'property-added-to-open': {
+    effect: 'breaking',
+    summary: 'A field is added where any field was taken: files may have it with another content.',
+  },
+  'property-added-with-default': {
+    effect: 'review',
+    summary: 'An optional field with a default is added: files that leave it out now say something.',
+  },
+  'required-property-added': {
+    effect: 'breaking',
+    summary: 'A required field is added, with or without a default: not every validator fills defaults in.',
+  },
+  'property-required': { effect: 'breaking', summary: 'A field that was optional is required.' },
+  'property-optional': { effect: 'compatible', summary: 'A field that was required is optional.' },
+
+  'type-changed': { effect: 'breaking', summary: 'The type is another one.' },
+  'integer-to-number': { effect: 'compatible', summary: 'The type was integer and is number.' },
+  'int-or-string-allowed': {
+    effect: 'compatible',
+    summary: 'The type was integer or string, and both are taken.',
+  },
+  'any-type-allowed': {
+    effect: 'review',
+    summary: 'The type is dropped and anything is taken (`x-kubernetes-preserve-unknown-fields`).',
+  },
+
+  'enum-narrowed': { effect: 'breaking', summary: 'An enum is added, or loses a value.' },
+  'enum-widened': { effect: 'compatible', summary: 'An enum gains a value, or is dropped.' },
+  'pattern-changed': { effect: 'breaking', summary: 'A pattern is added or another one.' },
+  'pattern-dropped': { effect: 'compatible', summary: 'A pattern is dropped.' },
+  'bound-tightened': {
+    effect: 'breaking',
+    summary:
+      'A bound on numbers, lengths or counts is added or tightened, made exclusive, or `multipleOf` is tightened.',
+  },
+  'bound-loosened': {
+    effect: 'compatible',
+    summary: 'A bound is loosened or dropped, or a minimum of 0 items, characters or fields is added.',
+  },
+  'format-added': { effect: 'breaking', summary: 'A format that Kubernetes knows is added.' },
+  'unknown-format-added': {
+    effect: 'compatible',
+    summary: 'A format that Kubernetes does not know, and so ignores, is added.',
+  },
+  'nullable-removed': { effect: 'breaking', summary: 'Null is not taken any more.' },
+  'nullable-added': { effect: 'compatible', summary: 'Null is taken.' },
+  'default-added': { effect: 'review', summary: 'A field that had no default has one.' },
+  'default-changed': { effect: 'breaking', summary: 'A default is changed or removed.' },
+
+  closed: {
+    effect: 'breaking',
+    summary: 'An object or map that took any field takes only those that are declared, or of one schema.',
+  },
+  opened: {
+    effect: 'compatible',
+    summary: 'An object takes fields that are not declared, or a map takes values of any schema.',
+  },
+  'preserve-unknown-removed': {
+    effect: 'breaking',
+    summary: '`x-kubernetes-preserve-unknown-fields` is removed.',
+  },
+  'list-type-changed': {
+    effect: 'breaking',
+    summary: 'A list becomes a set or a map, or its map keys are others.',
+  },
+  'list-made-atomic': { effect: 'review', summary: 'A set or map list becomes atomic.' },
+  'map-type-changed': { effect: 'review', summary: '`x-kubernetes-map-type` is another one.' },
+  'embedded-resource-added': {
+    effect: 'breaking',
+    summary: 'An object has to be a whole resource (`x-kubernetes-embedded-resource`).',
+  },
+  'cel-rule-changed': { effect: 'breaking', summary: 'A CEL rule is added or another one.' },
+  'restriction-added': {
+    effect: 'breaking',
+    summary: 'A branch of allOf, a `not`, or a first anyOf or oneOf is added.',
+  },
+  'restriction-dropped': {
+    effect: 'compatible',
+    summary: 'A branch of allOf, a `not`, a CEL rule, or a whole anyOf or oneOf is dropped.',
+  },
+  'any-of-branch-added': { effect: 'compatible', summary: 'A branch of anyOf is added.' },
+  'one-of-branch-added': {
+    effect: 'breaking',
+    summary: 'A branch of oneOf is added: what matched one may now match two.',
+  },
+  'branch-removed': { effect: 'breaking', summary: 'A branch of anyOf or oneOf is removed or another one.' },
+  'documentation-changed': {
+    effect: 'compatible',
+    summary: 'Descriptions, titles, examples, tags, maintainers or addresses of documents differ.',
+  },
+  'other-difference': { effect: 'breaking', summary: 'Any other difference between two schemas.' },
+  'not-compared': {
+    effect: 'breaking',
+    summary: 'A schema is too large or too deep to be compared, so nothing is known of the rest of it.',
+  },
+
+  'network-required': { effect: 'review', summary: 'The container asks for the network.' },
+  'storage-required': { effect: 'review', summary: 'The container asks for storage to be mounted.' },
+  'capability-dropped': {
+    effect: 'compatible',
+    summary: 'The container no longer asks for the network or for storage.',
+  },
+  'registry-changed': {
+    effect: 'review',
+    summary: 'The image, executable or script comes from another host.',
+  },
+  'repository-changed': { effect: 'review', summary: 'The image is in another repository of its registry.' },
+  'image-changed': { effect: 'compatible', summary: 'The image has another tag or digest.' },
+  'download-changed': {
+    effect: 'compatible',
+    summary: 'An executable or script has another address on its host, or another digest.',
+  },
+  'runtime-changed': {
+    effect: 'review',
+    summary: 'A way to run the function (container, exec, starlark) is added or removed.',
+  },
+  'platform-added': { effect: 'compatible', summary: 'An executable for one more platform is added.' },
+  'platform-removed': { effect: 'review', summary: 'The executable for a platform is removed.' },
+  'idempotent-removed': {
+    effect: 'review',
+    summary: 'The function says that it is not idempotent any more.',
+  },
+  'idempotent-added': { effect: 'compatible', summary: 'The function says that it is idempotent.' },
+  'config-map-removed': { effect: 'breaking', summary: 'A ConfigMap is no longer taken as functionConfig.' },
+  'config-map-added': { effect: 'compatible', summary: 'A ConfigMap is taken as functionConfig too.' },
+  'license-changed': { effect: 'review', summary: 'The licence is another one.' },
+  'publisher-changed': { effect: 'review', summary: 'The publisher is another one.' },
+} as const satisfies Record<string, { effect: Effect; summary: string }>;
+
+export type CompatibilityRule = keyof typeof COMPATIBILITY_RULES;
+
+export interface Change {
+  rule: CompatibilityRule;
+  effect: Effect;
+  /** The API version that it concerns; absent for the function as a whole. */
+  version?: string;
+  /** In the newer definition, such as `spec.versions[0].license`; of what is gone, the nearest that is still there. */
+  path: string;
+  /** The same path in segments, for finding its place in a file. */
+  at: Path;
+  message: string;
+}
+
+/** Takes one change after the other. */
+export type Report = (rule: CompatibilityRule, at: Path, message: string) => void;

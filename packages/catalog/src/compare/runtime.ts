@@ -1,0 +1,144 @@
+import {
+  type ContainerRuntime,
+  type ExecPlatform,
+  type FunctionVersion,
+  type Path,
+  parseImageReference,
+  RUNTIME_KINDS,
+} from '@krmhub/schema';
+import { shown } from './content.js';
+import type { Report } from './rules.js';
+
+/** Tells what differs between two API versions besides their schemas; `at` is the newer one's place. */
+export function compareRuntimes(
+  before: FunctionVersion,
+  after: FunctionVersion,
+  at: Path,
+  report: Report,
+): void {
+  const runtime = [...at, 'runtime'];
+  for (const kind of RUNTIME_KINDS) {
+    const [was, is] = [before.runtime[kind] !== undefined, after.runtime[kind] !== undefined];
+    if (was === is) continue;
+    report('runtime-changed', is ? [...runtime, kind] : runtime, `${kind} is ${is ? 'added' : 'removed'}`);
+  }
+  compareContainers(before.runtime.container, after.runtime.container, [...runtime, 'container'], report);
+  comparePlatforms(
+    before.runtime.exec?.platforms ?? [],
+    after.runtime.exec?.platforms ?? [],
+    [...runtime, 'exec'],
+    report,
+  );
+  if (before.runtime.starlark !== undefined && after.runtime.starlark !== undefined) {
+    compareAddresses(
+      'the script',
+      before.runtime.starlark,
+      after.runtime.starlark,
+      [...runtime, 'starlark'],
+      report,
+    );
+  }
+  if (before.license !== after.license) {
+    const message = `the licence is ${shown(after.license)}, not ${shown(before.license)}`;
+    report('license-changed', [...at, 'license'], message);
+  }
+  if (before.idempotent !== after.idempotent) {
+    report(
+      after.idempotent ? 'idempotent-added' : 'idempotent-removed',
+      [...at, 'idempotent'],
+      `the function is ${after.idempotent ? '' : 'not '}idempotent`,
+    );
+  }
+  const [took, takes] = [before.configMap === true, after.configMap === true];
+  if (took !== takes) {
+    report(
+      takes ? 'config-map-added' : 'config-map-removed',
+      takes ? [...at, 'configMap'] : at,
+      `a ConfigMap is ${takes ? 'taken' : 'no longer taken'} as functionConfig`,
+    );
+  }
+}
+
+function compareContainers(
+  before: ContainerRuntime | undefined,
+  after: ContainerRuntime | undefined,
+  at: Path,
+  report: Report,
+): void {
+  if (after === undefined) return;
+  const capabilities = [
+    ['requireNetwork', 'network-required', 'the network'],
+    ['requireStorageMount', 'storage-required', 'storage to be mounted'],
+  ] as const;
+  for (const [name, rule, what] of capabilities) {
+    const [asked, asks] = [before?.[name] === true, after[name] === true];
+    if (asks && !asked) report(rule, [...at, name], `the container asks for ${what}`);
+    if (asked && !asks) report('capability-dropped', at, `the container does not ask for ${what} any more`);
+  }
+  if (before !== undefined) compareImages(before, after, at, report);
+}
+
+function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Path, report: Report): void {
+  const place = [...at, 'image'];
+  const [was, is] = [parseImageReference(before.image), parseImageReference(after.image)];
+  if (!was.ok || !is.ok) {
+    if (before.image === after.image) return;
+    report('registry-changed', place, `the image is ${shown(after.image)}, not ${shown(before.image)}`);
+    return;
+  }
+  if (was.host !== is.host) {
+    const message = `the image comes from ${is.host ?? 'no registry that is named'}, not ${was.host ?? 'one that is not named'}`;
+    report('registry-changed', place, message);
+  }
+  if (was.repository !== is.repository) {
+    report('repository-changed', place, `the image is ${is.repository}, not ${was.repository}`);
+  } else if (was.tag !== is.tag) {
+    report(
+      'image-changed',
+      place,
+      `the image has the tag ${is.tag ?? 'that is left out'}${was.tag === undefined ? '' : `, not ${was.tag}`}`,
+    );
+  } else if (was.digest !== is.digest || before.sha256 !== after.sha256) {
+    report('image-changed', place, 'the image has the same tag and another digest');
+  }
+}
+
+function comparePlatforms(
+  before: readonly ExecPlatform[],
+  after: readonly ExecPlatform[],
+  at: Path,
+  report: Report,
+): void {
+  // Where there is no executable at all, that is what is told.
+  if (before.length === 0 || after.length === 0) return;
+  const nameOf = ({ os, arch }: ExecPlatform) => `${os}/${arch}`;
+  const old = new Map(before.map((platform) => [nameOf(platform), platform]));
+  const now = new Map(after.map((platform, index) => [nameOf(platform), { platform, index }]));
+  for (const name of old.keys()) {
+    if (!now.has(name))
+      report('platform-removed', [...at, 'platforms'], `there is no executable for ${name} any more`);
+  }
+  for (const [name, { platform, index }] of now) {
+    const place = [...at, 'platforms', index];
+    const was = old.get(name);
+    if (was === undefined) report('platform-added', place, `there is an executable for ${name}`);
+    else if (was.uri !== platform.uri) {
+      compareAddresses(`the executable for ${name}`, was.uri, platform.uri, [...place, 'uri'], report);
+    } else if (was.sha256 !== platform.sha256 || was.bin !== platform.bin) {
+      const message = `the executable for ${name} has the same address and another digest or path`;
+      report('download-changed', place, message);
+    }
+  }
+}
+
+function compareAddresses(what: string, before: string, after: string, at: Path, report: Report): void {
+  if (before === after) return;
+  const [was, is] = [hostOf(before), hostOf(after)];
+  if (was === is) report('download-changed', at, `${what} has another address at ${is}`);
+  else report('registry-changed', at, `${what} comes from ${is}, not ${was}`);
+}
+
+/** What stands between the scheme and the first slash of an address. */
+function hostOf(address: string): string {
+  return /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)/i.exec(address)?.[1]?.toLowerCase() ?? address;
+}

@@ -1,0 +1,234 @@
+import { DOCUMENT_LIMITS, type JsonObject, type JsonValue, type Path } from '@krmhub/schema';
+import {
+  isKeywordValue,
+  isSet,
+  keyword,
+  OPEN_API_KEYWORDS,
+  type OpenApiKeyword,
+  propertiesOf,
+  requiredOf,
+  subschema,
+  typeOf,
+} from '@krmhub/schema/json-schema/open-api';
+import { contentOf } from './content.js';
+import { compareValues, type NodeReport } from './keywords.js';
+import { compareRestrictions } from './restrictions.js';
+import { impliedRoot } from './root.js';
+import type { Report } from './rules.js';
+
+/** Schemas inside a schema that are compared; a larger one is told as not compared. */
+const MAX_NODES = 20_000;
+
+const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
+const DOCUMENTATION: readonly string[] = ['description', 'title', 'example', 'externalDocs'];
+/** Keywords whose meaning is compared; any other is equal or a difference. */
+const UNDERSTOOD = new Set<string>([
+  ...DOCUMENTATION,
+  ...'type format pattern default maximum minimum multipleOf exclusiveMaximum exclusiveMinimum'.split(' '),
+  ...'maxLength minLength maxItems minItems maxProperties minProperties nullable enum required'.split(' '),
+  ...'items not allOf anyOf oneOf properties additionalProperties'.split(' '),
+  ...Object.keys(OPEN_API_KEYWORDS).filter((name) => name.startsWith('x-kubernetes-')),
+]);
+
+/** Tells every change between two schemas of a functionConfig. `at` is the newer one's place. */
+export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, report: Report): void {
+  if (contentOf(before) === contentOf(after)) return;
+  new Comparison(report).compare(impliedRoot(before), impliedRoot(after), at, '', 0);
+}
+
+class Comparison {
+  private nodes = 0;
+
+  constructor(private readonly report: Report) {}
+
+  compare(before: JsonObject, after: JsonObject, at: Path, field: string, depth: number): void {
+    if (this.nodes >= MAX_NODES) return;
+    if (++this.nodes === MAX_NODES || depth > DOCUMENT_LIMITS.maxDepth) {
+      this.report('not-compared', at, `${nameOf(field)} and what follows is too much to compare`);
+      return;
+    }
+    const tell: NodeReport = (rule, name, message) =>
+      this.report(rule, name === undefined ? at : [...at, name], message);
+    if (DOCUMENTATION.some((name) => contentOf(before[name]) !== contentOf(after[name]))) {
+      tell('documentation-changed', undefined, `${nameOf(field)} is described in other words`);
+    }
+    if (!compareTypes(before, after, nameOf(field), tell)) return;
+    compareValues(before, after, nameOf(field), tell);
+    compareRestrictions(before, after, nameOf(field), tell);
+    compareTheRest(before, after, nameOf(field), tell);
+    this.compareFields(before, after, at, field, depth, tell);
+    this.compareItems(before, after, at, field, depth, tell);
+  }
+
+  private compareFields(
+    before: JsonObject,
+    after: JsonObject,
+    at: Path,
+    field: string,
+    depth: number,
+    tell: NodeReport,
+  ): void {
+    const was = openness(before);
+    const is = openness(after);
+    if (was !== is) {
+      const named = nameOf(field);
+      if (isSet(before, PRESERVE) && !isSet(after, PRESERVE)) {
+        tell('preserve-unknown-removed', undefined, `${named} does not keep unknown fields any more`);
+      } else if (OPENNESS.indexOf(is) < OPENNESS.indexOf(was)) {
+        const now = is === 'map' ? 'values of one schema' : 'declared fields';
+        tell('closed', undefined, `${named} takes only ${now}, and took any field`);
+      } else tell('opened', undefined, `${named} takes fields that are not declared`);
+    }
+    const values = subschema(after, 'additionalProperties');
+    const oldValues = subschema(before, 'additionalProperties');
+    if (values !== undefined && oldValues !== undefined) {
+      this.compare(oldValues, values, [...at, 'additionalProperties'], join(field, '*'), depth + 1);
+    }
+    // Where the whole object is closed, its declared fields are no addition.
+    this.compareProperties(before, after, at, field, depth, was !== 'closed' && is !== 'closed');
+  }
+
+  private compareProperties(
+    before: JsonObject,
+    after: JsonObject,
+    at: Path,
+    field: string,
+    depth: number,
+    open: boolean,
+  ): void {
+    const old = propertiesOf(before);
+    const now = propertiesOf(after);
+    const needed = new Set(requiredOf(after));
+    const wasNeeded = new Set(requiredOf(before));
+    const place = Object.keys(now).length > 0 ? [...at, 'properties'] : at;
+    for (const name of Object.keys(old)) {
+      if (Object.hasOwn(now, name)) continue;
+      this.report('property-removed', place, `${join(field, name)} is removed`);
+    }
+    for (const [name, value] of Object.entries(now)) {
+      const child = [...at, 'properties', name];
+      const named = join(field, name);
+      const schema = schemaOf(value);
+      if (Object.hasOwn(old, name)) {
+        this.compare(schemaOf(old[name]), schema, child, named, depth + 1);
+      } else if (!needed.has(name)) {
+        if (open) {
+          const message = `${named} is declared, where any field was taken before`;
+          this.report('property-added-to-open', child, message);
+        } else if (keyword(schema, 'default') !== undefined) {
+          this.report('property-added-with-default', child, `${named} is added, with a default`);
+        } else this.report('property-added', child, `${named} is added`);
+      }
+    }
+    for (const name of needed) {
+      if (wasNeeded.has(name)) continue;
+      const named = join(field, name);
+      const isNew = Object.hasOwn(now, name) && !Object.hasOwn(old, name);
+      if (isNew) {
+        this.report('required-property-added', [...at, 'properties', name], `${named} is added and required`);
+      } else this.report('property-required', [...at, 'required'], `${named} was optional, and is required`);
+    }
+    for (const name of wasNeeded) {
+      if (needed.has(name) || !Object.hasOwn(now, name)) continue;
+      this.report('property-optional', [...at, 'properties', name], `${join(field, name)} is optional`);
+    }
+  }
+
+  private compareItems(
+    before: JsonObject,
+    after: JsonObject,
+    at: Path,
+    field: string,
+    depth: number,
+    tell: NodeReport,
+  ): void {
+    const old = subschema(before, 'items');
+    const now = subschema(after, 'items');
+    if (old !== undefined && now !== undefined) {
+      this.compare(old, now, [...at, 'items'], `${field}[*]`, depth + 1);
+    } else if (old !== undefined || now !== undefined) {
+      tell(
+        'other-difference',
+        now && 'items',
+        `the items of ${nameOf(field)} ${now ? 'get' : 'lose'} a schema`,
+      );
+    }
+  }
+}
+
+/** False where nothing more can be said, since the types differ. */
+function compareTypes(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): boolean {
+  const was = kindOf(before);
+  const is = kindOf(after);
+  if (was === is) return true;
+  if (is === 'int-or-string' && (was === 'integer' || was === 'string')) {
+    tell('int-or-string-allowed', undefined, `${field} was ${was}, and is integer or string`);
+    return true;
+  }
+  if (was === 'integer' && is === 'number') {
+    tell('integer-to-number', 'type', `${field} was integer, and is number`);
+    return true;
+  }
+  if (was === 'any' && isSet(before, PRESERVE)) {
+    tell('preserve-unknown-removed', 'type', `${field} was of any type, and is ${is}`);
+  } else if (is === 'any' && isSet(after, PRESERVE) && Object.keys(after).every(isFree)) {
+    tell('any-type-allowed', PRESERVE, `${field} was ${was}, and is of any type`);
+  } else tell('type-changed', 'type', `${field} was ${was}, and is ${is}`);
+  return false;
+}
+
+/** Keywords that restrict nothing. */
+function isFree(name: string): boolean {
+  return name === PRESERVE || name === 'nullable' || DOCUMENTATION.includes(name);
+}
+
+function kindOf(schema: JsonObject): string {
+  return isSet(schema, 'x-kubernetes-int-or-string') ? 'int-or-string' : (typeOf(schema) ?? 'any');
+}
+
+/** Keywords that the other comparisons know nothing of, and values of a wrong kind. */
+function compareTheRest(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): void {
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (contentOf(restOf(before, name)) === contentOf(restOf(after, name))) continue;
+    const place = Object.hasOwn(after, name) ? name : undefined;
+    tell('other-difference', place, `${field} differs in ${JSON.stringify(name)}`);
+  }
+}
+
+function restOf(schema: JsonObject, name: string): JsonValue | undefined {
+  const value = Object.hasOwn(schema, name) ? schema[name] : undefined;
+  // Kubernetes reads null and a flag that is false as absent.
+  if (value === null || (value === false && OPEN_API_KEYWORDS[name as OpenApiKeyword] === 'flag'))
+    return undefined;
+  const understood = UNDERSTOOD.has(name);
+  if (understood && value !== undefined && isKeywordValue(value, OPEN_API_KEYWORDS[name as OpenApiKeyword])) {
+    return undefined;
+  }
+  return value;
+}
+
+/** From the strictest to the most lenient. */
+const OPENNESS = ['closed', 'map', 'open'] as const;
+
+/** Which fields an object takes besides those that it declares; a validator of functionConfigs reads it so as well. */
+function openness(schema: JsonObject): (typeof OPENNESS)[number] {
+  if (isSet(schema, PRESERVE) || isSet(schema, 'x-kubernetes-embedded-resource')) return 'open';
+  const values = keyword(schema, 'additionalProperties');
+  if (values === undefined) return Object.keys(propertiesOf(schema)).length > 0 ? 'closed' : 'open';
+  return values === true ? 'open' : values === false ? 'closed' : 'map';
+}
+
+function schemaOf(value: JsonValue | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}
+
+function nameOf(field: string): string {
+  return field === '' ? 'the functionConfig' : field;
+}
+
+const PLAIN_NAME = /^[\w$*-]+$/;
+
+function join(field: string, name: string): string {
+  if (!PLAIN_NAME.test(name)) return `${field}[${JSON.stringify(name)}]`;
+  return field === '' ? name : `${field}.${name}`;
+}
