@@ -148,7 +148,7 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
   }
   return new KrmhubError('invalid-document', `The submission has ${count('error')}`, {
     diagnostics,
-    hint: '`krmhub lint` finds the same before publishing.',
+    hint: 'Mend what is named, and publish again.',
   });
 }
 
