@@ -28,8 +28,10 @@ const rooms: Record<string, Room> = {
   },
 };
 
-/** The one edge between apps: `krmhub serve` runs the registry. */
-const registryImporters = ['apps/cli/src/commands/serve.ts'];
+/** The one edge between apps: `krmhub serve` runs the registry, operators' commands look after its folder. */
+const registryImporters = ['backup', 'fsck', 'restore', 'serve'].map(
+  (name) => `apps/cli/src/commands/${name}.ts`,
+);
 /** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */
 const testSupport = ['apps/cli/src/testing.ts'];
 /** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */
@@ -135,7 +137,7 @@ describe('architecture', () => {
       ({ room, imports }) =>
         room === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'),
     );
-    expect(importers.map(({ file }) => file)).toEqual(registryImporters);
+    expect(importers.map(({ file }) => file).sort()).toEqual(registryImporters);
   });
 
   it('keeps test support out of what is run', () => {

@@ -1,14 +1,17 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
+import { registerBackup } from './commands/backup.js';
 import { registerCatalog } from './commands/catalog.js';
 import { registerConvert } from './commands/convert.js';
 import { registerDeprecate } from './commands/deprecate.js';
 import { registerDiff } from './commands/diff.js';
+import { registerFsck } from './commands/fsck.js';
 import { registerInit } from './commands/init.js';
 import { registerLint } from './commands/lint.js';
 import { registerLogin } from './commands/login.js';
 import { registerLogout } from './commands/logout.js';
 import { registerPublish } from './commands/publish.js';
+import { registerRestore } from './commands/restore.js';
 import { registerSearch } from './commands/search.js';
 import { registerServe } from './commands/serve.js';
 import { registerShow } from './commands/show.js';
@@ -27,6 +30,7 @@ const GROUPS: Record<string, ((program: Command, io: Io) => void)[]> = {
   'Take back:': [registerYank, registerUnyank, registerDeprecate],
   'Catalogs:': [registerCatalog],
   'Registry and access:': [registerServe, registerLogin, registerLogout, registerWhoami, registerToken],
+  'Look after a registry:': [registerFsck, registerBackup, registerRestore],
 };
 
 /** The whole program; nothing runs before it is parsed. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
@@ -57,21 +57,6 @@ export async function openBlobFolder(folder: string): Promise<BlobStore> {
     return digest;
   };
 
-  const getBytes = async (digest: Digest): Promise<Uint8Array | undefined> => {
-    if (!isDigest(digest)) return undefined;
-    const bytes = await readIfThere(paths.blob(folder, digest));
-    if (bytes !== undefined && sha256(bytes) !== digest) {
-      throw new KrmhubError(
-        'internal',
-        `The stored bytes of ${digest} are damaged: they no longer match their digest.`,
-        {
-          hint: `Put them back from a backup: ${paths.blob(folder, digest)}`,
-        },
-      );
-    }
-    return bytes;
-  };
-
   const deleteBytes = async (digest: Digest): Promise<void> => {
     if (!isDigest(digest)) return;
     await rm(paths.blob(folder, digest), { force: true });
@@ -83,10 +68,74 @@ export async function openBlobFolder(folder: string): Promise<BlobStore> {
 
   return {
     put: (bytes) => translated(folder, () => putBytes(bytes)),
-    get: (digest) => translated(folder, () => getBytes(digest)),
+    get: (digest) => translated(folder, () => getBytes(folder, digest)),
     delete: (digest) => translated(folder, () => deleteBytes(digest)),
     check: () => translated(folder, checkWritable),
   };
+}
+
+/** A blob folder that another process may be writing to, for reading alone. */
+export interface BlobReader extends Pick<BlobStore, 'get'> {
+  /** Every blob, by its digest. */
+  blobs(): AsyncIterable<StoredFile & { digest: Digest }>;
+  /** Files that are no blobs: what is being written, and what a process that was killed left. */
+  unfinished(): AsyncIterable<StoredFile>;
+}
+
+export interface StoredFile {
+  file: string;
+  size: number;
+  /** When it was last written. */
+  written: Date;
+}
+
+/** A folder that is not there reads as one that is empty. */
+export function readBlobFolder(folder: string): BlobReader {
+  return {
+    get: (digest) => translated(folder, () => getBytes(folder, digest)),
+    async *blobs() {
+      for (const shard of await namesIn(paths.blobs(folder))) {
+        for await (const stored of filesIn(path.join(paths.blobs(folder), shard))) {
+          const digest = `sha256:${path.basename(stored.file)}`;
+          if (isDigest(digest)) yield { ...stored, digest };
+        }
+      }
+    },
+    unfinished: () => filesIn(paths.unfinished(folder)),
+  };
+}
+
+async function* filesIn(folder: string): AsyncGenerator<StoredFile> {
+  for (const name of await namesIn(folder)) {
+    const file = path.join(folder, name);
+    // What was listed may be gone by now.
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isFile()) yield { file, size: found.size, written: found.mtime };
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw translateFileError(folder, error);
+  }
+}
+
+async function getBytes(folder: string, digest: Digest): Promise<Uint8Array | undefined> {
+  if (!isDigest(digest)) return undefined;
+  const bytes = await readIfThere(paths.blob(folder, digest));
+  if (bytes !== undefined && sha256(bytes) !== digest) {
+    throw new KrmhubError(
+      'internal',
+      `The stored bytes of ${digest} are damaged: they no longer match their digest.`,
+      {
+        hint: `Put them back from a backup: ${paths.blob(folder, digest)}`,
+      },
+    );
+  }
+  return bytes;
 }
 
 /** Makes every folder at once, so that a put has one folder to sync and not its parents too. */
@@ -101,7 +150,7 @@ async function prepareFolder(folder: string): Promise<void> {
     await syncFolder(made);
 }
 
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();

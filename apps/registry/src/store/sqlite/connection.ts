@@ -12,10 +12,10 @@ import { attempt, translateSqliteError } from './errors.js';
  * Milliseconds for which a statement waits for another process's lock. The driver is synchronous, so the
  * whole server waits with it.
  */
-const BUSY_TIMEOUT_MS = 1_000;
+export const BUSY_TIMEOUT_MS = 1_000;
 
 /** At the root of the repository, which is as far away from dist as from src. */
-const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
+export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
 
 export interface Connection {
   /** For what drizzle cannot say: full-text search and statements over many rows. */
@@ -106,7 +106,7 @@ function lockFile(file: string): BetterSqlite3.Database {
 }
 
 /** A migration that this program does not have was made by a newer one, whose tables it could spoil. */
-function refuseUnknownMigrations(client: BetterSqlite3.Database, file: string): void {
+export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: string): void {
   const table = client
     .prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '__drizzle_migrations'`)
     .get();

@@ -22,7 +22,7 @@ export function searchRowWriter({ client }: Connection) {
   );
 
   return (id: number, document: SearchDocument, isNew: boolean): void => {
-    const { group, kind, tags, runtimes, licenses, description, publisher } = document;
+    const { group, kind, tags, runtimes, licenses } = document;
     if (!isNew) {
       forgetFacets.run(id);
       forgetText.run(id);
@@ -31,8 +31,16 @@ export function searchRowWriter({ client }: Connection) {
     for (const value of runtimes) addFacet.run('runtime', value, id);
     for (const value of licenses) addFacet.run('license', value, id);
     if (isNew) addCatalogs.run({ id, group, kind });
-    addText.run(id, kindText(kind), tags.join(' '), description, group, publisher);
+    addText.run(id, ...textOf(document));
   };
+}
+
+/** What the columns of function_text hold for a function, in their order. */
+export function textOf(
+  document: Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>,
+): [string, string, string, string, string] {
+  const { group, kind, tags, description, publisher } = document;
+  return [kindText(kind), tags.join(' '), description, group, publisher];
 }
 
 /** SQL that is true of a `place` in catalog_function which the catalog's newest snapshot has. */

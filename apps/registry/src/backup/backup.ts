@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import { checkRegistry } from '../check/check.js';
+import { type DataPaths, dataPaths } from '../data-folder.js';
+import { openBlobFolder, readBlobFolder, syncFolder } from '../store/blob-fs.js';
+import { Database } from '../store/sqlite/driver.js';
+import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
+import { openDatabaseState } from '../store/sqlite-state.js';
+import { digestOf, fileErrors, readWhole, writeFile } from './files.js';
+import { type Manifest, manifestFile } from './manifest.js';
+
+export interface BackupInput {
+  dataFolder: string;
+  /** Folder that is made; it holds the backup only once that is whole. */
+  out: string;
+  now: Date;
+  progress?: (line: string) => Promise<void>;
+}
+
+/**
+ * Copies a registry, which may be serving, and proves the copy. The database is copied first, as it is at one moment:
+ * blobs are durable before the rows that name them, so each row of the copy finds its blob. Rejects with `usage`
+ * where `out` is there, `conflict` where the copy is not whole, `storage-full` and `unavailable`.
+ */
+export async function backupRegistry(input: BackupInput): Promise<Manifest> {
+  const { out } = input;
+  if ((await fileErrors(out, () => namesIn(out))).length > 0) {
+    throw new KrmhubError('usage', `${out} is there already, and a backup never replaces anything`, {
+      hint: 'Name a folder that is not there yet with --out.',
+    });
+  }
+  const unfinished = `${out}.unfinished-${randomUUID()}`;
+  await fileErrors(out, () => mkdir(unfinished, { recursive: true, mode: 0o700 }));
+  try {
+    const manifest = await fillBackup(input, unfinished);
+    await fileErrors(out, async () => {
+      await syncFolder(unfinished);
+      await rename(unfinished, out);
+      await syncFolder(path.dirname(path.resolve(out)));
+    });
+    return manifest;
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function fillBackup(input: BackupInput, folder: string): Promise<Manifest> {
+  const progress = input.progress ?? (async () => undefined);
+  const from = dataPaths(input.dataFolder);
+  const to = dataPaths(folder);
+  await progress('Copying the database');
+  const digests = await copyDatabase(from, to);
+  await copyBlobs(from, to, digests, progress);
+  const adminToken = await readWhole(from.adminToken);
+  if (adminToken !== undefined) await writeFile(to.adminToken, adminToken, 0o600);
+  const { whole, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
+  if (!whole) {
+    const damaged = findings.filter(({ severity }) => severity === 'damage');
+    throw new KrmhubError(
+      'conflict',
+      [
+        `No backup was made: the copy is not whole, in ${damaged.length} ways. The first:`,
+        ...damaged.slice(0, 3).map(({ subject, message }) => `${subject}: ${message}`),
+      ].join('\n'),
+      { hint: '`krmhub fsck` tells all that is damaged; where it finds nothing, make the backup again.' },
+    );
+  }
+  const database = await digestOf(to.database);
+  const manifest: Manifest = { format: 1, madeAt: input.now.toISOString(), database, counts };
+  await writeFile(manifestFile(folder), `${JSON.stringify(manifest, undefined, 2)}\n`, 0o600);
+  return manifest;
+}
+
+/** Gives the digests that the copy's rows name. Forms are made again where they are asked for: they stay behind. */
+async function copyDatabase(from: DataPaths, to: DataPaths): Promise<Digest[]> {
+  const state = openDatabaseState(from.database);
+  try {
+    // In the read transaction, so that what is published meanwhile does not make it begin again.
+    await state.client.backup(to.database).catch((error: unknown) => {
+      throw translateSqliteError(error);
+    });
+  } finally {
+    state.close();
+  }
+  return attempt(() => {
+    const copy = new Database(to.database);
+    try {
+      // One file, that can be read where nothing can be written.
+      copy.pragma('journal_mode = DELETE');
+      copy.exec('DELETE FROM form');
+      return copy
+        .prepare<[], Digest>(
+          'SELECT digest FROM release UNION SELECT readme FROM release WHERE readme IS NOT NULL',
+        )
+        .pluck()
+        .all();
+    } finally {
+      copy.close();
+    }
+  });
+}
+
+/** What is missing or damaged at its source is missed by the check of the copy, which tells all of it. */
+async function copyBlobs(
+  from: DataPaths,
+  to: DataPaths,
+  digests: readonly Digest[],
+  progress: (line: string) => Promise<void>,
+): Promise<void> {
+  const source = readBlobFolder(from.blobs);
+  const target = await openBlobFolder(to.blobs);
+  for (const [index, digest] of digests.entries()) {
+    const bytes = await source.get(digest).catch((error: unknown) => {
+      if (error instanceof KrmhubError && error.code === 'internal') return undefined;
+      throw error;
+    });
+    if (bytes !== undefined) await target.put(bytes);
+    if (index % 100 === 0) await progress(`${index} of ${digests.length} files copied`);
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

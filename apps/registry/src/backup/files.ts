@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, open, readFile } from 'node:fs/promises';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+
+/** Runs work on files below a folder and rejects with the errors that operations have. */
+export async function fileErrors<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (error instanceof KrmhubError || syscall === undefined) throw error;
+    const full = code === 'ENOSPC' || code === 'EDQUOT';
+    throw new KrmhubError(
+      full ? 'storage-full' : 'unavailable',
+      full ? `The disk that holds ${folder} is full.` : `${folder} cannot be used (${code} from ${syscall}).`,
+      {
+        hint: full
+          ? 'Free space on it; what was begun there is removed.'
+          : 'Look whether it is a folder, belongs to this user, and its disk is sound.',
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Writes a new file; it is durable once its folder is synced too. */
+export async function writeFile(file: string, content: Uint8Array | string, mode: number): Promise<void> {
+  await fileErrors(file, async () => {
+    const handle = await open(file, 'wx', mode);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** Undefined where the file is not there. */
+export async function readWhole(file: string): Promise<Uint8Array | undefined> {
+  return fileErrors(file, () =>
+    readFile(file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    }),
+  );
+}
+
+/** Copies a file of any size; the copy is durable once its folder is synced too. */
+export async function copyWhole(from: string, to: string): Promise<void> {
+  await fileErrors(to, async () => {
+    await copyFile(from, to);
+    const handle = await open(to, 'r+');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  });
+}
+
+/** Digest of a file of any size. */
+export async function digestOf(file: string): Promise<Digest> {
+  return fileErrors(file, async () => {
+    const hash = createHash('sha256');
+    for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+    return `sha256:${hash.digest('hex')}` as const;
+  });
+}

@@ -1,0 +1,37 @@
+import path from 'node:path';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import type { CheckResult } from '../check/check.js';
+import { readWhole } from './files.js';
+
+/** `backup.json`: written last, so a folder that has it holds a backup that was proved. */
+export interface Manifest {
+  format: 1;
+  /** UTC. */
+  madeAt: string;
+  /** Digest of registry.db. */
+  database: Digest;
+  counts: CheckResult['counts'];
+}
+
+export function manifestFile(folder: string): string {
+  return path.join(folder, 'backup.json');
+}
+
+/** Rejects with `usage` where the folder holds no backup, and `unavailable` where a newer program made it. */
+export async function readManifest(folder: string): Promise<Manifest> {
+  const text = await readWhole(manifestFile(folder));
+  const hint = 'Name a folder that `krmhub backup` made.';
+  if (text === undefined) {
+    throw new KrmhubError('usage', `${folder} is no backup: it has no backup.json`, { hint });
+  }
+  let manifest: Partial<Manifest> | null;
+  try {
+    manifest = JSON.parse(Buffer.from(text).toString('utf8'));
+  } catch (cause) {
+    throw new KrmhubError('usage', `${folder} is no backup: its backup.json is not JSON`, { hint, cause });
+  }
+  if (manifest?.format === 1 && typeof manifest.database === 'string') return manifest as Manifest;
+  throw new KrmhubError('unavailable', `${folder} is not a backup that this program understands`, {
+    hint: 'Restore it with the version of krmhub that made it, or a later one.',
+  });
+}

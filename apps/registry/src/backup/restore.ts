@@ -1,0 +1,103 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema';
+import { checkRegistry } from '../check/check.js';
+import { type DataPaths, dataPaths, prepareDataFolder } from '../data-folder.js';
+import { openBlobFolder, readBlobFolder, syncFolder } from '../store/blob-fs.js';
+import { openConnection } from '../store/sqlite/connection.js';
+import { copyWhole, digestOf, fileErrors, readWhole, writeFile } from './files.js';
+import { type Manifest, readManifest } from './manifest.js';
+
+export interface RestoreInput {
+  backup: string;
+  /** Folder in which no registry is. */
+  dataFolder: string;
+  now: Date;
+  progress?: (line: string) => Promise<void>;
+}
+
+/**
+ * Makes a data folder from a backup. Everything is copied beside its place, proved there, and then moved; the database
+ * comes last, so that before it there is no registry. Rejects with `usage` where there is one already or no backup,
+ * `conflict` where the backup is damaged, `storage-full` and `unavailable`.
+ */
+export async function restoreRegistry(input: RestoreInput): Promise<Manifest> {
+  const { backup, dataFolder } = input;
+  const manifest = await readManifest(backup);
+  await refuseRegistry(dataFolder);
+  const target = await prepareDataFolder(dataFolder);
+  // One name, so that what a restore that was killed left is replaced by the next.
+  const staging = path.join(dataFolder, 'restore.unfinished');
+  try {
+    await fileErrors(dataFolder, async () => {
+      await rm(staging, { recursive: true, force: true });
+      await mkdir(staging, { mode: 0o700 });
+    });
+    const staged = await stage(input, manifest, staging);
+    await fileErrors(dataFolder, async () => {
+      for (const part of ['blobs', 'adminToken', 'database'] as const) {
+        await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
+          if (part !== 'adminToken' || error.code !== 'ENOENT') throw error;
+        });
+        await syncFolder(dataFolder);
+      }
+    });
+    return manifest;
+  } finally {
+    await rm(staging, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+async function stage(input: RestoreInput, manifest: Manifest, folder: string): Promise<DataPaths> {
+  const { backup, now, progress = async () => undefined } = input;
+  const from = dataPaths(backup);
+  const to = dataPaths(folder);
+  if ((await digestOf(from.database)) !== manifest.database) {
+    throw damaged(backup, 'registry.db is not what it was');
+  }
+  await copyWhole(from.database, to.database);
+  // A backup of an older version is brought up to date; one file is left, as in the backup.
+  const connection = openConnection(to.database);
+  connection.client.pragma('journal_mode = DELETE');
+  connection.close();
+  const blobs = await openBlobFolder(to.blobs);
+  const source = readBlobFolder(from.blobs);
+  let copied = 0;
+  for await (const { digest } of source.blobs()) {
+    const bytes = await source.get(digest).catch((error: unknown) => {
+      // The check below tells of it, and of everything else.
+      if (error instanceof KrmhubError && error.code === 'internal') return undefined;
+      throw error;
+    });
+    if (bytes !== undefined) await blobs.put(bytes);
+    if (++copied % 100 === 0) await progress(`${copied} files copied`);
+  }
+  const adminToken = await readWhole(from.adminToken);
+  if (adminToken !== undefined) await writeFile(to.adminToken, adminToken, 0o600);
+  const { whole, findings } = await checkRegistry(folder, { began: now, progress });
+  if (whole) return to;
+  const first = findings.filter(({ severity }) => severity === 'damage').slice(0, 3);
+  throw damaged(backup, ...first.map(({ subject, message }) => `${subject}: ${message}`));
+}
+
+function damaged(backup: string, ...problems: string[]): KrmhubError {
+  return new KrmhubError('conflict', [`The backup ${backup} is damaged:`, ...problems].join('\n'), {
+    hint: `Nothing was restored. \`krmhub fsck --data ${backup}\` tells all of it; take another backup.`,
+  });
+}
+
+/** A folder may hold other things, such as `lost+found`; what a registry keeps must not be there. */
+async function refuseRegistry(dataFolder: string): Promise<void> {
+  const parts = Object.values(dataPaths(dataFolder)).map((part) => path.basename(part));
+  const names = await fileErrors(dataFolder, () =>
+    readdir(dataFolder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [] as string[];
+      throw error;
+    }),
+  );
+  const there = names.filter((name) => parts.some((part) => name === part || name.startsWith(`${part}-`)));
+  if (there.length === 0) return;
+  throw new KrmhubError('usage', `${dataFolder} holds a registry: ${there.join(', ')}`, {
+    hint: 'Restore into a folder without one, and move it in its place once you have looked at it.',
+  });
+}

@@ -1,0 +1,293 @@
+import { cp, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dataPaths } from '../data-folder.js';
+import { Database } from '../store/sqlite/driver.js';
+import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import { checkRegistry } from './check.js';
+import type { Finding } from './finding.js';
+
+let whole: string;
+let folder: string;
+
+beforeAll(async () => {
+  const registry = await openTestRegistry();
+  whole = await mkdtemp(path.join(tmpdir(), 'krmhub-whole-'));
+  await fill(registry);
+  await registry.parts.cutter.stop();
+  await registry.parts.store.close();
+  await cp(registry.folder, whole, { recursive: true });
+  await registry.close().catch(() => undefined);
+});
+afterAll(() => rm(whole, { recursive: true, force: true }));
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-check-'));
+  await cp(whole, folder, { recursive: true });
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function fill(registry: TestRegistry): Promise<void> {
+  for (const kind of ['SetLabels', 'SetNamespace', 'RenderChart']) {
+    for (const release of ['1.0.0', '1.1.0']) {
+      const { status } = await registry.publish({ kind, release });
+      expect(status).toBe(201);
+    }
+  }
+}
+
+const check = (at = folder) => checkRegistry(at, { began: new Date() });
+
+function sql(statement: string): void {
+  const database = new Database(dataPaths(folder).database);
+  database.pragma('foreign_keys = OFF');
+  database.exec(statement);
+  database.close();
+}
+
+/** Puts the page where one table or index begins, or zeros, in the place of another's. */
+function overwritePages(target: string, source?: string): void {
+  const file = dataPaths(folder).database;
+  const database = new Database(file);
+  const pageSize = database.pragma('page_size', { simple: true }) as number;
+  const begins = database
+    .prepare<[string], number>('SELECT rootpage FROM sqlite_schema WHERE name = ?')
+    .pluck();
+  const at = (name: string) => (begins.get(name)! - 1) * pageSize;
+  const [to, from] = [at(target), source === undefined ? undefined : at(source)];
+  database.close();
+  const bytes = readFileSync(file);
+  if (from === undefined) bytes.fill(0, to, to + pageSize);
+  else bytes.copy(bytes, to, from, from + pageSize);
+  writeFileSync(file, bytes);
+}
+
+async function blobFiles(below: 'blobs' | 'forms'): Promise<string[]> {
+  const names = await readdir(path.join(folder, below, 'sha256'), { recursive: true });
+  return names.filter((name) => name.length > 3).map((name) => path.join(folder, below, 'sha256', name));
+}
+
+/** Damage, in words: the check that finds it, and what it says. */
+const spell = ({ check: name, subject, message }: Finding) => `${name}: ${subject}: ${message}`;
+
+it('finds a registry whole', async () => {
+  const result = await check();
+  expect(result.findings).toEqual([]);
+  expect(result).toMatchObject({
+    whole: true,
+    counts: { functions: 3, releases: 6, catalogs: 1, snapshots: 7 },
+  });
+});
+
+it('finds a registry whole while it serves and publishes', async () => {
+  const registry = await openTestRegistry();
+  try {
+    await fill(registry);
+    let publishing = true;
+    const publisher = (async () => {
+      for (let minor = 0; publishing; minor++) {
+        await registry.publish({ kind: 'Busy', release: `1.${minor}.0` }, '');
+      }
+    })();
+    for (let round = 0; round < 5; round++) expect((await check(registry.folder)).findings).toEqual([]);
+    publishing = false;
+    await publisher;
+  } finally {
+    await registry.close();
+  }
+});
+
+describe('finds damage', () => {
+  const cases: [what: string, spoil: () => void | Promise<void>, found: RegExp][] = [
+    [
+      'a lost definition',
+      async () => rm((await blobFiles('blobs'))[0]!),
+      /^releases: \S+@1\.\d\.0: its definition sha256:\w+ is missing$/,
+    ],
+    [
+      'changed bytes',
+      async () => writeFile((await blobFiles('blobs'))[0]!, 'other'),
+      /^releases: \S+: its definition no longer has the digest/,
+    ],
+    ['another length', () => sql('UPDATE release SET size = 1 WHERE id = 1'), /^releases: .* row says 1$/],
+    [
+      'a lost README',
+      () => sql(`UPDATE release SET readme = 'sha256:${'0'.repeat(64)}' WHERE id = 2`),
+      /^releases: .*@1\.1\.0: its README sha256:0+ is missing/,
+    ],
+    [
+      'a gap in the events',
+      () => sql('DELETE FROM event WHERE sequence = 3'),
+      /^events: event 4: the event before it is missing/,
+    ],
+    ['lost first events', () => sql('DELETE FROM event WHERE sequence < 3'), /^events: event 3: /],
+    [
+      'a release that no event tells of',
+      () => sql(`UPDATE event SET release = '9.0.0' WHERE type = 'release.published' AND sequence = 2`),
+      /^events: \S+@1\.0\.0: no event tells/,
+    ],
+    [
+      'an event of a release that is not there',
+      () => sql(`UPDATE release SET digest = 'sha256:x' WHERE id = 1`),
+      /^events: \S+@1\.0\.0: an event tells of it/,
+    ],
+    [
+      'a changed entry',
+      () => sql(`UPDATE entry SET yaml = yaml || ' ' WHERE rowid = 1`),
+      /^entries: entry sha256:\w+: its text has another digest/,
+    ],
+    [
+      'an entry whose JSON says something else',
+      () => sql(`UPDATE entry SET json = replace(json, 'container', 'contained')`),
+      /^snapshots: snapshot default 2: catalog\.json put together again/,
+    ],
+    ['a lost entry', () => sql('DELETE FROM entry WHERE rowid = 1'), /^snapshots: .*cannot be read/],
+    [
+      'a lost snapshot',
+      () => sql('DELETE FROM snapshot WHERE serial = 3'),
+      /^snapshots: snapshot default 4: it follows snapshot 2/,
+    ],
+    [
+      'a half snapshot',
+      () => sql(`DELETE FROM catalog_function WHERE to_serial IS NULL AND kind = 'SetLabels'`),
+      /^snapshots: snapshot default 7: it holds 2 functions where its row says 3/,
+    ],
+    [
+      'a chain that is broken',
+      () => sql(`UPDATE snapshot SET previous = 'sha256:x' WHERE serial = 2`),
+      /^snapshots: snapshot default 2: the digest of the snapshot before/,
+    ],
+    [
+      'a snapshot of the future',
+      () => sql('UPDATE catalog SET through_event = 1000'),
+      /^events: catalog default: it was cut through an event that is not there/,
+    ],
+    [
+      'a form with other bytes',
+      async () => writeFile((await blobFiles('forms'))[0]!, 'other'),
+      /^forms: form sha256:\w+ \(\w+\): its stored bytes/,
+    ],
+    [
+      'a search row of another release',
+      () => sql(`UPDATE function SET release = '1.0.0', description = 'x' WHERE kind = 'SetLabels'`),
+      /^search: \S+SetLabels: search shows another description, release/,
+    ],
+    [
+      'a function without releases',
+      () => sql('DELETE FROM release WHERE function_id = 1'),
+      /^search: \S+: it has no release/,
+    ],
+    [
+      'text that is not found',
+      () => sql('DELETE FROM function_text WHERE rowid = 2'),
+      /^text: \S+SetNamespace: the full-text index holds other words/,
+    ],
+    [
+      'text of nothing',
+      () => sql(`INSERT INTO function_text (rowid, kind) VALUES (99, 'Ghost')`),
+      /^text: function row 99: /,
+    ],
+    [
+      'a lost facet',
+      () => sql(`DELETE FROM function_facet WHERE facet = 'catalog' AND function_id = 1`),
+      /^facets: \S+SetLabels: search does not find it by catalog "default"/,
+    ],
+    [
+      'a facet of nothing',
+      () => sql(`INSERT INTO function_facet VALUES ('tag', 'ghost', 1)`),
+      /^facets: \S+SetLabels: search finds it by tag "ghost"/,
+    ],
+    [
+      'a row that names nothing',
+      () => sql(`INSERT INTO function_facet VALUES ('tag', 'ghost', 99)`),
+      /^database: row \S+ of function_facet: names a row of function/,
+    ],
+    [
+      'a page of another index',
+      () => overwritePages('release_digest', 'release_readme'),
+      /^database: registry\.db: .*release_digest/,
+    ],
+    ['a page of zeros', () => overwritePages('release'), /^database: registry\.db: /],
+  ];
+  it.each(cases)('%s', async (_, spoil, found) => {
+    await spoil();
+    const result = await check();
+    expect(result.whole).toBe(false);
+    const damage = result.findings.filter(({ severity }) => severity === 'damage');
+    expect(
+      damage.map(spell).some((line) => found.test(line)),
+      damage.map(spell).join('\n'),
+    ).toBe(true);
+    for (const { hint } of damage) expect(hint).toBeTruthy();
+  });
+
+  it('all at once', async () => {
+    for (const file of await blobFiles('blobs')) await rm(file);
+    sql(`UPDATE entry SET yaml = ''; DELETE FROM function_facet; DELETE FROM event WHERE sequence = 3`);
+    const { findings } = await check();
+    expect(new Set(findings.map((one) => one.check))).toEqual(
+      new Set(['releases', 'events', 'entries', 'snapshots', 'facets']),
+    );
+    expect(findings.filter((one) => one.check === 'releases')).toHaveLength(6);
+  });
+});
+
+describe('what only takes room', () => {
+  const old = new Date(Date.now() - 3_600_000);
+
+  it('is information', async () => {
+    const blob = path.join(folder, 'blobs/sha256/ab', 'ab'.repeat(32));
+    const form = path.join(folder, 'forms/sha256/cd', 'cd'.repeat(32));
+    const unfinished = path.join(folder, 'blobs/unfinished/x');
+    for (const file of [blob, form, unfinished]) {
+      await writeFile(file, '12345');
+      await utimes(file, old, old);
+    }
+    sql(`INSERT INTO form VALUES ('sha256:${'e'.repeat(64)}', 'br', 'sha256:${'f'.repeat(64)}')`);
+    const { whole: isWhole, findings } = await check();
+    expect(isWhole).toBe(true);
+    expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
+      'information: 1 stored forms of snapshots are missing; they are made again when asked for',
+      'information: 1 published files that no release names: 5 bytes',
+      'information: 1 forms that no row names: 5 bytes',
+      'information: 1 unfinished files, which the next start removes: 5 bytes',
+      'information: 1 rows name forms of no snapshot',
+    ]);
+  });
+
+  it('may belong to a publish in flight while it is new', async () => {
+    await writeFile(path.join(folder, 'blobs/sha256/ab', 'ab'.repeat(32)), '12345');
+    await writeFile(path.join(folder, 'blobs/unfinished/x'), '12345');
+    expect((await check()).findings).toEqual([]);
+  });
+});
+
+describe('what cannot be read', () => {
+  it.each([
+    ['no folder', async () => rm(folder, { recursive: true }), /no registry/],
+    [
+      'no database',
+      async () => writeFile(dataPaths(folder).database, 'x'.repeat(10_000)),
+      /cannot be read as a database/,
+    ],
+    [
+      'another database',
+      async () => {
+        await rm(dataPaths(folder).database);
+        sql('CREATE TABLE other (x)');
+      },
+      /up to date/,
+    ],
+    [
+      'a newer database',
+      async () => sql(`INSERT INTO __drizzle_migrations (hash, created_at) VALUES ('new', 0)`),
+      /newer than this program/,
+    ],
+  ])('%s', async (_, spoil, message) => {
+    await spoil();
+    await expect(check()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(message),
+    });
+  });
+});

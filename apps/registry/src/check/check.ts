@@ -1,0 +1,95 @@
+import { KrmhubError } from '@krmhub/schema';
+import { dataPaths } from '../data-folder.js';
+import { readBlobFolder } from '../store/blob-fs.js';
+import { translateSqliteError } from '../store/sqlite/errors.js';
+import { openDatabaseState } from '../store/sqlite-state.js';
+import { checkDatabase } from './database.js';
+import { checkEvents } from './events.js';
+import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from './finding.js';
+import { checkForms } from './forms.js';
+import { checkLeftovers } from './leftovers.js';
+import { checkReleases } from './releases.js';
+import { checkFacets, checkFullText, checkSearchRows } from './search.js';
+import { checkEntries, checkSnapshots } from './snapshots.js';
+
+/** What holds for a registry that is whole, one check for each kind of thing. */
+const CHECKS: Record<string, Check> = {
+  database: checkDatabase,
+  releases: checkReleases,
+  events: checkEvents,
+  entries: checkEntries,
+  snapshots: checkSnapshots,
+  forms: checkForms,
+  search: checkSearchRows,
+  text: checkFullText,
+  facets: checkFacets,
+  leftovers: checkLeftovers,
+};
+
+export interface CheckResult {
+  /** Nothing is damaged. */
+  whole: boolean;
+  counts: { functions: number; releases: number; catalogs: number; snapshots: number; events: number };
+  findings: Finding[];
+}
+
+/**
+ * Checks everything in a data folder, beside the registry that may be serving it; nothing is changed. Every problem
+ * is told. Rejects with `unavailable` where the database cannot be read at all.
+ */
+export async function checkRegistry(
+  dataFolder: string,
+  options: { began: Date; progress?: (line: string) => Promise<void> },
+): Promise<CheckResult> {
+  const paths = dataPaths(dataFolder);
+  const state = openDatabaseState(paths.database);
+  try {
+    const input: CheckInput = {
+      ...state,
+      blobs: readBlobFolder(paths.blobs),
+      forms: readBlobFolder(paths.forms),
+      began: options.began,
+      progress: options.progress ?? (async () => undefined),
+    };
+    const findings: Finding[] = [];
+    for (const [name, check] of Object.entries(CHECKS)) {
+      for await (const finding of finished(check, input)) findings.push({ check: name, ...finding });
+    }
+    const whole = findings.every(({ severity }) => severity !== 'damage');
+    return { whole, counts: countsOf(input), findings };
+  } finally {
+    state.close();
+  }
+}
+
+/** A check that cannot go on has found damage too, and does not keep the others from being done. */
+async function* finished(
+  check: Check,
+  input: CheckInput,
+): ReturnType<Check> extends AsyncIterable<infer One> ? AsyncGenerator<One> : never {
+  try {
+    yield* check(input);
+  } catch (failure) {
+    const error = translateSqliteError(failure);
+    if (error instanceof KrmhubError && error.code !== 'internal') throw error;
+    yield damage('registry.db', `the check ended early: ${(error as Error).message}`, FROM_BACKUP);
+  }
+}
+
+/** Zero of what cannot even be counted. */
+function countsOf({ client }: CheckInput): CheckResult['counts'] {
+  const count = (table: string): number => {
+    try {
+      return client.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0;
+    } catch {
+      return 0;
+    }
+  };
+  return {
+    functions: count('function'),
+    releases: count('release'),
+    catalogs: count('catalog'),
+    snapshots: count('snapshot'),
+    events: count('event'),
+  };
+}

@@ -1,0 +1,16 @@
+import { type Check, damage, FROM_BACKUP } from './finding.js';
+
+/** Problems of the file that SQLite names, at most. */
+const MAX_PROBLEMS = 100;
+
+/** What SQLite itself knows of its file: pages, indexes, constraints, references between rows. */
+export const checkDatabase: Check = async function* ({ client }) {
+  const problems = client.pragma(`integrity_check(${MAX_PROBLEMS})`) as { integrity_check: string }[];
+  for (const { integrity_check: problem } of problems) {
+    if (problem !== 'ok') yield damage('registry.db', problem, FROM_BACKUP);
+  }
+  const references = client.pragma('foreign_key_check') as { table: string; rowid: number; parent: string }[];
+  for (const { table, rowid, parent } of references) {
+    yield damage(`row ${rowid} of ${table}`, `names a row of ${parent} that is not there`, FROM_BACKUP);
+  }
+};

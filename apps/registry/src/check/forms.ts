@@ -1,0 +1,54 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip } from 'node:zlib';
+import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import type { Coding } from '../content-coding.js';
+import { type Check, type CheckInput, damage, information } from './finding.js';
+
+const decode: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
+  identity: async (bytes) => bytes,
+  gzip: promisify(gunzip),
+  br: promisify(brotliDecompress),
+};
+
+interface FormRow {
+  digest: Digest;
+  coding: Coding;
+  blob: Digest;
+}
+
+/** The stored forms of snapshots are what they are served as; one that is missing is made again when asked for. */
+export const checkForms: Check = async function* (input) {
+  const rows = input.client.prepare<[], FormRow>('SELECT digest, coding, blob FROM form').all();
+  let missing = 0;
+  for (const row of rows) {
+    const state = await stateOf(input, row);
+    if (state === 'missing') missing += 1;
+    if (state === 'damaged') {
+      yield damage(
+        `form ${row.digest} (${row.coding})`,
+        `its stored bytes ${row.blob} are not what they were`,
+        `Remove the file that is named by this digest below forms/: it is made again when somebody asks for it.`,
+      );
+    }
+  }
+  if (missing > 0) {
+    yield information(
+      'forms',
+      `${missing} stored forms of snapshots are missing; they are made again when asked for`,
+    );
+  }
+};
+
+async function stateOf(
+  { forms }: CheckInput,
+  { digest, coding, blob }: FormRow,
+): Promise<'missing' | 'damaged' | 'whole'> {
+  try {
+    const bytes = await forms.get(blob);
+    if (bytes === undefined) return 'missing';
+    return sha256(await decode[coding](bytes)) === digest ? 'whole' : 'damaged';
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code !== 'internal') throw error;
+    return 'damaged';
+  }
+}

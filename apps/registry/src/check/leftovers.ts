@@ -1,0 +1,50 @@
+import type { BlobReader, StoredFile } from '../store/blob-fs.js';
+import { type Check, type CheckInput, information } from './finding.js';
+
+/** Milliseconds for which a file that nothing names may belong to a publish or cut in flight. */
+const IN_FLIGHT_MILLISECONDS = 60_000;
+
+/** What a process that was killed left behind: it takes room, and is never served. */
+export const checkLeftovers: Check = async function* (input) {
+  const { client, blobs, forms } = input;
+  const named = (sql: string) => {
+    const isNamed = client.prepare<{ digest: string }, 0 | 1>(`SELECT EXISTS (${sql})`).pluck();
+    return ({ digest }: { digest: string }) => isNamed.get({ digest }) === 1;
+  };
+  const ofRelease = named(
+    'SELECT 1 FROM release WHERE digest = :digest UNION ALL SELECT 1 FROM release WHERE readme = :digest',
+  );
+  const ofForm = named('SELECT 1 FROM form WHERE blob = :digest');
+  yield* reclaimable(input, 'blobs', 'published files that no release names', unnamed(blobs, ofRelease));
+  yield* reclaimable(input, 'forms', 'forms that no row names', unnamed(forms, ofForm));
+  yield* reclaimable(input, 'blobs', 'unfinished files, which the next start removes', blobs.unfinished());
+  yield* reclaimable(input, 'forms', 'unfinished files, which the next start removes', forms.unfinished());
+  const rows = client
+    .prepare<[], number>(
+      `SELECT count(*) FROM form WHERE NOT EXISTS (
+         SELECT 1 FROM snapshot, json_each(snapshot.digests) WHERE json_each.value = form.digest)`,
+    )
+    .pluck()
+    .get();
+  if (rows) yield information('forms', `${rows} rows name forms of no snapshot`);
+};
+
+async function* unnamed(reader: BlobReader, isNamed: (blob: { digest: string }) => boolean) {
+  for await (const blob of reader.blobs()) if (!isNamed(blob)) yield blob;
+}
+
+async function* reclaimable(
+  { began }: CheckInput,
+  subject: string,
+  what: string,
+  files: AsyncIterable<StoredFile>,
+) {
+  let count = 0;
+  let bytes = 0;
+  for await (const { size, written } of files) {
+    if (written.getTime() > began.getTime() - IN_FLIGHT_MILLISECONDS) continue;
+    count += 1;
+    bytes += size;
+  }
+  if (count > 0) yield information(subject, `${count} ${what}: ${bytes} bytes`);
+}

@@ -1,0 +1,53 @@
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
+
+interface ReleaseRow {
+  id: number;
+  name: string;
+  digest: Digest;
+  size: number;
+  readme: Digest | null;
+}
+
+/** Releases read at once. */
+const PAGE = 500;
+
+/** Every release has its definition and its README, with the bytes that their digests name. */
+export const checkReleases: Check = async function* (input) {
+  const page = input.client.prepare<[number, number], ReleaseRow>(
+    `SELECT release.id, group_name || '/' || kind || '@' || release.release AS name, digest, size, readme
+     FROM release JOIN function ON function.id = function_id WHERE release.id > ? ORDER BY release.id LIMIT ?`,
+  );
+  // Many releases share a README.
+  const readmes = new Map<Digest, string | undefined>();
+  let checked = 0;
+  for (let rows = page.all(0, PAGE); rows.length > 0; rows = page.all(rows.at(-1)!.id, PAGE)) {
+    for (const { name, digest, size, readme } of rows) {
+      const definition = await problemOf(input, digest, size);
+      if (definition !== undefined) yield damage(name, `its definition ${definition}`, FROM_BACKUP);
+      if (readme === null) continue;
+      if (!readmes.has(readme)) readmes.set(readme, await problemOf(input, readme));
+      const problem = readmes.get(readme);
+      if (problem !== undefined) yield damage(name, `its README ${problem}`, FROM_BACKUP);
+    }
+    checked += rows.length;
+    await input.progress(`${checked} releases checked`);
+  }
+};
+
+async function problemOf({ blobs }: CheckInput, digest: Digest, size?: number): Promise<string | undefined> {
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = await blobs.get(digest);
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    return error.code === 'internal'
+      ? `no longer has the digest ${digest}`
+      : `cannot be read: ${error.message}`;
+  }
+  if (bytes === undefined) return `${digest} is missing`;
+  if (size !== undefined && bytes.byteLength !== size) {
+    return `has ${bytes.byteLength} bytes where its row says ${size}`;
+  }
+  return undefined;
+}

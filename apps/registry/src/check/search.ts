@@ -1,0 +1,114 @@
+import { type SearchDocument, searchDocument, shownRelease } from '@krmhub/catalog';
+import type BetterSqlite3 from 'better-sqlite3';
+import { IN_NEWEST_SNAPSHOT, textOf } from '../store/sqlite/search-rows.js';
+import { type Check, damage, FROM_BACKUP } from './finding.js';
+
+/** What search shows of a function is what its releases give. */
+export const checkSearchRows: Check = async function* ({ store, client, progress }) {
+  const rowOf = client.prepare<[string, string], Record<string, string | number>>(
+    `SELECT description, publisher, release, versions, tags, runtimes, licenses, yanked, deprecated
+     FROM function WHERE group_name = ? AND kind = ?`,
+  );
+  let checked = 0;
+  for await (const fn of store.allFunctions()) {
+    const subject = `${fn.group}/${fn.kind}`;
+    if (fn.releases.length === 0) {
+      yield damage(subject, 'it has no release', FROM_BACKUP);
+      continue;
+    }
+    const shown = await store.release(fn.group, fn.kind, shownRelease(fn.releases).release);
+    const row = rowOf.get(fn.group, fn.kind);
+    if (shown === undefined || row === undefined) continue;
+    const expected = columnsOf(searchDocument(fn, fn.releases, shown));
+    const differing = Object.keys(expected).filter((column) => row[column] !== expected[column]);
+    if (differing.length > 0) {
+      yield damage(
+        subject,
+        `search shows another ${differing.join(', ')} than its releases have`,
+        FROM_BACKUP,
+      );
+    }
+    if (++checked % 1_000 === 0) await progress(`${checked} search rows checked`);
+  }
+};
+
+function columnsOf({ group: _, kind: __, ...document }: SearchDocument): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(document).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? JSON.stringify(value) : typeof value === 'boolean' ? Number(value) : value,
+    ]),
+  );
+}
+
+/** The full-text index holds the words of every function, and no others: it is compared with one made anew. */
+export const checkFullText: Check = async function* ({ client, progress }) {
+  await progress('The full-text index is made anew to compare it');
+  makeExpectedText(client);
+  const differing = client
+    .prepare<[], string>(
+      `SELECT DISTINCT coalesce((SELECT group_name || '/' || kind FROM function WHERE id = doc), 'function row ' || doc)
+       FROM (SELECT * FROM (SELECT term, doc, col, offset FROM temp.expected_words EXCEPT SELECT term, doc, col, offset FROM temp.indexed_words)
+         UNION ALL
+         SELECT * FROM (SELECT term, doc, col, offset FROM temp.indexed_words EXCEPT SELECT term, doc, col, offset FROM temp.expected_words))`,
+    )
+    .pluck()
+    .all();
+  client.exec('DROP TABLE temp.expected_words; DROP TABLE temp.indexed_words; DROP TABLE temp.expected_text');
+  for (const name of differing) {
+    yield damage(name, 'the full-text index holds other words than its row', FROM_BACKUP);
+  }
+};
+
+/** `expected_words` and `indexed_words`: every word with its place, as it should be and as it is. */
+function makeExpectedText(client: BetterSqlite3.Database): void {
+  const made = client
+    .prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'function_text'`)
+    .pluck()
+    .get();
+  if (made === undefined) throw new Error('there is no full-text index');
+  client.exec(
+    made.replace(/^CREATE VIRTUAL TABLE\s+"?function_text"?/i, 'CREATE VIRTUAL TABLE temp.expected_text'),
+  );
+  client.exec(`CREATE VIRTUAL TABLE temp.expected_words USING fts5vocab(temp, expected_text, instance);
+    CREATE VIRTUAL TABLE temp.indexed_words USING fts5vocab(main, function_text, instance)`);
+  const add = client.prepare(
+    'INSERT INTO temp.expected_text (rowid, kind, tags, description, group_name, publisher) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  type Row = Pick<SearchDocument, 'group' | 'kind' | 'description' | 'publisher'> & {
+    id: number;
+    tags: string;
+  };
+  const page = client.prepare<[number], Row>(
+    `SELECT id, group_name AS "group", kind, tags, description, publisher FROM function WHERE id > ? ORDER BY id LIMIT 500`,
+  );
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
+    for (const row of rows) add.run(row.id, ...textOf({ ...row, tags: JSON.parse(row.tags) as string[] }));
+  }
+}
+
+/** The facets are those of the rows and of the newest snapshots. */
+export const checkFacets: Check = async function* ({ client }) {
+  const listed = (facet: string, column: string) =>
+    `SELECT '${facet}', value, function.id FROM function, json_each(function.${column})`;
+  const expected = `SELECT * FROM (${listed('tag', 'tags')} UNION ${listed('runtime', 'runtimes')}
+    UNION ${listed('license', 'licenses')}
+    UNION SELECT 'catalog', catalog, function.id FROM catalog_function AS place
+      JOIN function ON function.group_name = place.group_name AND function.kind = place.kind
+      WHERE entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT})`;
+  const stored = 'SELECT facet, value, function_id FROM function_facet';
+  const named = (rows: string) =>
+    client
+      .prepare<[], { name: string; facet: string; value: string }>(
+        `WITH differing (facet, value, id) AS (${rows}) SELECT facet, value,
+           coalesce((SELECT group_name || '/' || kind FROM function WHERE function.id = differing.id), 'function row ' || id) AS name
+         FROM differing`,
+      )
+      .all();
+  for (const { name, facet, value } of named(`${expected} EXCEPT ${stored}`)) {
+    yield damage(name, `search does not find it by ${facet} "${value}"`, FROM_BACKUP);
+  }
+  for (const { name, facet, value } of named(`${stored} EXCEPT ${expected}`)) {
+    yield damage(name, `search finds it by ${facet} "${value}", which it does not have`, FROM_BACKUP);
+  }
+};

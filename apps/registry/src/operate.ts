@@ -1,0 +1,7 @@
+/** What operators' commands do with a data folder, without serving it. */
+export { type BackupInput, backupRegistry } from './backup/backup.js';
+export type { Manifest } from './backup/manifest.js';
+export { type RestoreInput, restoreRegistry } from './backup/restore.js';
+export { type CheckResult, checkRegistry } from './check/check.js';
+export type { Finding } from './check/finding.js';
+export { readConfig } from './config.js';
