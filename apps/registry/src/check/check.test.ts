@@ -1,4 +1,5 @@
-import { cp, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cp, mkdtemp, readdir, rm, truncate, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -268,6 +269,11 @@ describe('what cannot be read', () => {
     [
       'no database',
       async () => writeFile(dataPaths(folder).database, 'x'.repeat(10_000)),
+      /cannot be read as a database/,
+    ],
+    [
+      'a file that ends early',
+      async () => truncate(dataPaths(folder).database, 60_000),
       /cannot be read as a database/,
     ],
     [
