@@ -1,9 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
 import type { CatalogStore, Time, TokenRecord } from '@krmhub/catalog';
+import { syncFolder } from './store/blob-fs.js';
 
 /**
  * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal: a leaked token is found by its
@@ -111,26 +112,19 @@ export async function ensureAdminToken(
   return { outcome: 'created' };
 }
 
-/** Durable when it resolves; false where the file is there already. */
+/** Whole and durable when it is there; false where the file is there already. The database's lock keeps others away. */
 async function writeOnce(file: string, text: string): Promise<boolean> {
-  let handle: Awaited<ReturnType<typeof open>>;
-  try {
-    handle = await open(file, 'wx', 0o600);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
+  if ((await stat(file).catch(() => undefined)) !== undefined) return false;
+  const unfinished = `${file}.unfinished`;
+  await rm(unfinished, { force: true });
+  const handle = await open(unfinished, 'wx', 0o600);
   try {
     await handle.writeFile(text);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  const folder = await open(path.dirname(file), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await rename(unfinished, file);
+  await syncFolder(path.dirname(file));
   return true;
 }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -6,13 +7,12 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Database } from './driver.js';
-import { attempt, translateSqliteError } from './errors.js';
+import { attempt, isBusy, translateSqliteError } from './errors.js';
 
-/**
- * Milliseconds for which a statement waits for another process's lock. The driver is synchronous, so the
- * whole server waits with it.
- */
+/** Milliseconds for which a start and a write wait for another process's lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
+/** Milliseconds for which one statement waits of these. The driver is synchronous: the whole server waits with it. */
+const STATEMENT_BUSY_TIMEOUT_MS = 20;
 
 /** At the root of the repository, which is as far away from dist as from src. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
@@ -44,6 +44,7 @@ export function openConnection(file: string): Connection {
     const db = drizzle(client);
     refuseUnknownMigrations(client, file);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
+    client.pragma(`busy_timeout = ${STATEMENT_BUSY_TIMEOUT_MS}`);
     return connection(client, db, lock);
   } catch (error) {
     client?.close();
@@ -61,10 +62,10 @@ function connection(
   return {
     client,
     db,
-    write: (work) => attempt(() => client.transaction(work).immediate()),
+    write: (work) => whenUnlocked(() => client.transaction(work).immediate()),
     read: (work) => attempt(() => client.transaction(work).deferred()),
     check: () =>
-      attempt(() => {
+      whenUnlocked(() => {
         if (fileIdentity(client) !== identity) {
           throw new KrmhubError('unavailable', `The database file ${client.name} is gone or was replaced.`, {
             hint: 'Put it back and start the registry again.',
@@ -77,6 +78,19 @@ function connection(
       lock?.close();
     },
   };
+}
+
+/** Tries again while another process holds the database; in between, others are answered. */
+async function whenUnlocked<Result>(work: () => Result): Promise<Result> {
+  const deadline = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await attempt(work);
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+      await setTimeout(STATEMENT_BUSY_TIMEOUT_MS);
+    }
+  }
 }
 
 /**

@@ -21,6 +21,11 @@ export function translateSqliteError(error: unknown): unknown {
   return error;
 }
 
+/** Whether another process holds what was wanted, as `translateSqliteError` gives it. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
+}
+
 /** Runs synchronous database work and rejects with the contract's errors. */
 export async function attempt<Result>(work: () => Result): Promise<Result> {
   try {

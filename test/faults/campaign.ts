@@ -1,0 +1,81 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { canMount, fillDisk } from './disk.js';
+import { ERRORS, Saboteur } from './fail.js';
+import { Killer, type Outcome } from './kill.js';
+import { allPoints, FAILING, type Point, spread } from './points.js';
+import { canTrace } from './strace.js';
+
+/** Milliseconds after which a server is killed where strace is missing, at most. */
+const MAX_DELAY_MILLISECONDS = 400;
+
+export interface Campaign {
+  /** Faults to inject, about: as many again are tried as a run did not reach. */
+  count: number;
+  /** Folder for everything that is made; it is left as it is where something was lost. */
+  scratch: string;
+  /** Servers that are tormented at once. */
+  workers: number;
+  report(outcome: Outcome): void;
+}
+
+/** Four of ten faults are kills, of which a sixth comes while a server starts on an empty folder; the others are errors. */
+export async function injectFaults({ count, scratch, workers, report }: Campaign): Promise<void> {
+  mkdirSync(scratch, { recursive: true });
+  const tasks = canTrace() ? await tracedTasks(scratch, count) : timedTasks(count);
+  const queue = interleaved(tasks);
+  const results = await Promise.allSettled(
+    Array.from({ length: workers }, async (_, worker) => {
+      const killer = new Killer(path.join(scratch, `kill-${worker}`));
+      const saboteur = new Saboteur(path.join(scratch, `fail-${worker}`));
+      for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+        report(await task({ killer, saboteur }));
+      }
+      report({ fault: 'kill of a server whose disk had failed', injected: 1, losses: await saboteur.end() });
+    }),
+  );
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  if (!canMount(scratch)) return;
+  // Every size at which a publish or a cut can find the disk full, in steps of a page.
+  const sizes = Array.from({ length: Math.max(3, Math.round(count / 30)) }, (_, at) => at * 4_096);
+  for (const outcome of await fillDisk(scratch, sizes)) report(outcome);
+}
+
+type Task = (tools: { killer: Killer; saboteur: Saboteur }) => Promise<Outcome>;
+
+async function tracedTasks(scratch: string, count: number): Promise<Task[]> {
+  const points = await allPoints(path.join(scratch, 'points'));
+  const starting = points.filter(({ phase }) => phase === 'start');
+  const working = points.filter(({ phase }) => phase !== 'start');
+  const failing = working.filter(({ phase, call }) => phase !== 'start' && FAILING[phase].includes(call));
+  const kill =
+    (point: Point): Task =>
+    ({ killer }) =>
+      killer.kill(point);
+  return [
+    ...spread(starting, count / 15).map(kill),
+    ...spread(working, count / 3).map(kill),
+    ...ERRORS.flatMap((error) =>
+      spread(failing, count * 0.3).map(
+        (point): Task =>
+          ({ saboteur }) =>
+            saboteur.fail(point, error),
+      ),
+    ),
+  ];
+}
+
+function timedTasks(count: number): Task[] {
+  return Array.from(
+    { length: count },
+    (_, at) =>
+      ({ killer }) =>
+        killer.killAfter((at * MAX_DELAY_MILLISECONDS) / count),
+  );
+}
+
+/** So that every worker has kills and errors, and whoever ends a run early has seen both. */
+function interleaved(tasks: readonly Task[]): Task[] {
+  const step = 7;
+  return Array.from({ length: step }, (_, first) => tasks.filter((__, at) => at % step === first)).flat();
+}

@@ -1,0 +1,79 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type BetterSqlite3 from 'better-sqlite3';
+import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
+import { root } from '../running.js';
+import type { ServerUnderFault } from './server.js';
+import { definition, type Ledger, releasePath, work } from './workload.js';
+
+/** Another program holds the database: writes are answered with 503, reads go on, and afterwards so do writes. */
+export async function lockedDatabase(
+  server: ServerUnderFault,
+  data: string,
+  ledger: Ledger,
+): Promise<string[]> {
+  const require = createRequire(path.join(root, 'apps/registry/package.json'));
+  const Database = require(driverFor(process.versions.node)) as typeof BetterSqlite3;
+  const other = new Database(path.join(data, 'registry.db'));
+  const losses: string[] = [];
+  try {
+    other.exec('BEGIN EXCLUSIVE');
+    const writing = Promise.all([work(server, ledger, 100), work(server, ledger, 101)]);
+    let done = false;
+    void writing.finally(() => {
+      done = true;
+    });
+    let reads = 0;
+    let slowest = 0;
+    while (!done) {
+      const began = performance.now();
+      const answer = await fetch(`${server.url}/catalogs/default/catalog.yaml`);
+      await answer.arrayBuffer();
+      if (answer.status !== 200) losses.push(`a read while the database is locked gives ${answer.status}`);
+      slowest = Math.max(slowest, performance.now() - began);
+      reads += 1;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const statuses = (await writing).flat();
+    if (statuses.some((status) => status !== 503))
+      losses.push(`a locked database is answered with ${statuses}`);
+    if (reads < 10)
+      losses.push(`only ${reads} reads were answered while writes waited, the slowest in ${slowest} ms`);
+  } finally {
+    other.close();
+  }
+  const after = await work(server, ledger, 102);
+  if (after.some((status) => status !== 200 && status !== 201)) {
+    losses.push(`after the lock, publishing gives ${after}`);
+  }
+  return [...losses, ...ledger.wrongAnswers.splice(0)];
+}
+
+/** Many publish one release at once, with bytes of their own: one wins, and all others are told so. */
+export async function race(server: ServerUnderFault, racers: number, round: number): Promise<string[]> {
+  const path = releasePath({ kind: `Raced${round}`, release: '1.0.0' });
+  // Of the bodies each is sent by two: those that send the winner's bytes are told that it is there.
+  const bodies = Array.from({ length: racers }, (_, at) =>
+    definition(`Raced${round}`, '1.0.0', `Racer ${Math.floor(at / 2)}.`),
+  );
+  const statuses = await Promise.all(
+    bodies.map(async (body) => {
+      const answer = await fetch(`${server.url}${path}`, {
+        method: 'PUT',
+        body,
+        headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/yaml' },
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    }),
+  );
+  const count = (status: number) => statuses.filter((one) => one === status).length;
+  if (count(201) !== 1 || count(200) !== 1 || count(409) !== racers - 2) {
+    return [
+      `${path}: of ${racers} racers ${count(201)} won, ${count(200)} were told the same, ${count(409)} lost`,
+    ];
+  }
+  const winner = bodies[statuses.indexOf(201)];
+  const stored = await (await fetch(`${server.url}${path}/definition.yaml`)).text();
+  return stored === winner ? [] : [`${path}: other bytes are stored than the winner's`];
+}

@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Outcome } from './kill.js';
+import { startServer } from './server.js';
+import { damageIn, lossesAfterKill, lossesOverHttp } from './verify.js';
+import { newLedger, work } from './workload.js';
+
+/** Bytes of the disk: room for an empty registry, some publishes, and what SQLite keeps beside its file. */
+const DISK_BYTES = 12 * 1024 * 1024;
+/** What a disk is filled with, so that its end can be set anywhere. */
+const BALLAST = 'ballast';
+
+/** Whether a disk of a size of its own can be made here: Linux, and the right to mount. */
+export function canMount(scratch: string): boolean {
+  const folder = path.join(scratch, 'mount-probe');
+  mkdirSync(folder, { recursive: true });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
+  if (mounted.status !== 0) return false;
+  spawnSync('umount', [folder]);
+  return true;
+}
+
+/**
+ * Lets the disk of a running server end after so many free bytes, one after the other: what does not fit is answered
+ * with 507, reads go on, and with room again so do publishes.
+ */
+export async function fillDisk(scratch: string, freeBytes: readonly number[]): Promise<Outcome[]> {
+  const disk = path.join(scratch, 'disk');
+  mkdirSync(disk, { recursive: true });
+  const options = ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk];
+  if (spawnSync('mount', options).status !== 0) throw new Error(`${disk} cannot be mounted`);
+  try {
+    return await withDisk(disk, freeBytes);
+  } finally {
+    spawnSync('umount', [disk]);
+  }
+}
+
+async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Outcome[]> {
+  const data = path.join(disk, 'data');
+  const ballast = path.join(disk, BALLAST);
+  const server = await startServer(data);
+  if (server === undefined) throw new Error('the server does not start on the disk');
+  const ledger = newLedger();
+  const outcomes: Outcome[] = [];
+  try {
+    await work(server, ledger, 0);
+    for (const [at, free] of freeBytes.entries()) {
+      const { bavail, bsize } = statfsSync(disk);
+      writeFileSync(ballast, Buffer.alloc(Math.max(bavail * bsize - free, 0), 1));
+      const statuses: number[] = [];
+      // Until it is really full.
+      for (let round = 0; round < 6 && !statuses.includes(507); round++) {
+        statuses.push(...(await work(server, ledger, 1 + at * 10 + round)));
+      }
+      const losses = statuses.includes(507) ? [] : [`a full disk is answered with ${statuses}`];
+      for (const route of ['/healthz', '/catalogs/default/catalog.yaml', '/api/v1/functions?q=fn']) {
+        const answer = await fetch(`${server.url}${route}`);
+        await answer.arrayBuffer();
+        if (answer.status !== 200)
+          losses.push(`${route} is answered with ${answer.status} while the disk is full`);
+      }
+      rmSync(ballast);
+      losses.push(
+        ...(await lossesOverHttp(server, ledger)),
+        ...(await damageIn(data, 'on a disk that was full')),
+      );
+      const after = await work(server, ledger, 9 + at * 10);
+      if (after.some((status) => status !== 200 && status !== 201)) {
+        losses.push(`with room again, publishing gives ${after}`);
+      }
+      outcomes.push({ fault: `disk full after ${free} bytes`, injected: 1, losses });
+    }
+    await server.stop('SIGKILL');
+    const last = await lossesAfterKill(data, ledger);
+    outcomes.push({ fault: 'kill on a disk that was full', injected: 1, losses: last });
+    return outcomes;
+  } finally {
+    await server.stop('SIGKILL');
+  }
+}

@@ -1,0 +1,187 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../running.js';
+import { lockedDatabase, race } from './contend.js';
+import { canMount, fillDisk } from './disk.js';
+import { ERRORS, Saboteur } from './fail.js';
+import { Killer } from './kill.js';
+import { breaches, orderOfPublishes } from './order.js';
+import { allPoints, FAILING, type Point, spread } from './points.js';
+import { type ServerUnderFault, startServer } from './server.js';
+import { type Call, canTrace } from './strace.js';
+import { lossesOverHttp } from './verify.js';
+import { definition, newLedger, type Sent } from './workload.js';
+
+/** A sample of what `npm run faults` does, evenly over all phases: see docs/reliability.md. */
+
+const { folder, remove } = temporaryFolder();
+afterAll(remove);
+const traces = canTrace();
+const without = 'strace is not installed, or may not trace';
+
+describe.skipIf(!traces)('one fault at a time', () => {
+  let points: Point[];
+  beforeAll(async () => {
+    points = await allPoints(path.join(folder, 'points'));
+  }, 120_000);
+
+  it('is possible at hundreds of places', () => {
+    const places = (phase: Point['phase'], call: string) =>
+      points.filter((point) => point.phase === phase && point.call === call).length;
+    // A round publishes two releases and cuts a catalog of four forms in three codings.
+    expect(places('main', 'pwrite64')).toBeGreaterThan(50);
+    expect(places('main', 'fsync')).toBeGreaterThanOrEqual(3);
+    expect(places('pool', 'rename')).toBeGreaterThanOrEqual(15);
+    expect(places('pool', 'fsync')).toBeGreaterThanOrEqual(30);
+    expect(places('start', 'mkdir')).toBeGreaterThan(100);
+  });
+
+  it('a kill loses nothing that was acknowledged', async () => {
+    const killer = new Killer(path.join(folder, 'kill'));
+    const outcomes = [];
+    for (const point of spread(
+      points.filter(({ phase }) => phase !== 'start'),
+      16,
+    )) {
+      outcomes.push(await killer.kill(point));
+    }
+    expect(outcomes.flatMap(({ fault, losses }) => losses.map((loss) => `${fault}: ${loss}`))).toEqual([]);
+    // A place that a run does not come to is no fault: most are.
+    expect(outcomes.filter(({ injected }) => injected > 0).length).toBeGreaterThan(8);
+  }, 180_000);
+
+  it('a kill of the first start leaves one that a second start completes', async () => {
+    const killer = new Killer(path.join(folder, 'start'));
+    for (const point of spread(
+      points.filter(({ phase }) => phase === 'start'),
+      7,
+    )) {
+      const { fault, losses } = await killer.kill(point);
+      expect([fault, losses]).toEqual([fault, []]);
+    }
+  }, 180_000);
+
+  it.each(ERRORS)(
+    '%s is answered, loses nothing, and is over when it is over',
+    async (error) => {
+      const saboteur = new Saboteur(path.join(folder, error));
+      const failing = points.filter(({ phase, call }) => phase !== 'start' && FAILING[phase].includes(call));
+      let injected = 0;
+      for (const point of spread(failing, 10)) {
+        const { fault, injected: number, losses } = await saboteur.fail(point, error);
+        expect([fault, losses]).toEqual([fault, []]);
+        injected += number;
+      }
+      expect(injected).toBeGreaterThan(5);
+      expect(await saboteur.end()).toEqual([]);
+    },
+    180_000,
+  );
+});
+
+it.skipIf(traces)(
+  'a kill at any time loses nothing that was acknowledged',
+  async () => {
+    const killer = new Killer(path.join(folder, 'timed'));
+    for (let delay = 0; delay < 240; delay += 20) {
+      const { fault, losses } = await killer.killAfter(delay);
+      expect([fault, losses]).toEqual([fault, []]);
+    }
+  },
+  180_000,
+);
+
+describe('the order in which a publish becomes durable', () => {
+  const sent: Sent = {
+    kind: 'A',
+    release: '1.0.0',
+    body: definition('A', '1.0.0'),
+    acknowledged: true,
+    yanked: false,
+  };
+
+  it.skipIf(!traces)(
+    `bytes, name, row, answer${traces ? '' : `: ${without}`}`,
+    async () => {
+      const scratch = path.join(folder, 'order');
+      mkdirSync(scratch);
+      expect(await orderOfPublishes(scratch, 6)).toEqual([]);
+    },
+    60_000,
+  );
+
+  it('is read from a trace, which shows where it is broken', async () => {
+    const { sha256 } = await import('@krmhub/schema');
+    const digest = sha256(sent.body).slice(7);
+    const step = {
+      write: ['write', `9</data/blobs/unfinished/x>, "…", 9) = 9`],
+      sync: ['fsync', '9</data/blobs/unfinished/x>) = 0'],
+      rename: [
+        'rename',
+        `"/data/blobs/unfinished/x", "/data/blobs/sha256/${digest.slice(0, 2)}/${digest}") = 0`,
+      ],
+      folder: ['fsync', `9</data/blobs/sha256/${digest.slice(0, 2)}>) = 0`],
+      row: ['pwrite64', `7</data/registry.db-wal>, "${digest}", 4096, 0) = 4096`],
+      commit: ['fsync', '7</data/registry.db-wal>) = 0'],
+      answer: ['writev', `8<socket:[1]>, "${digest}") = 99`],
+    } as const;
+    const trace = (...names: (keyof typeof step)[]): Call[] =>
+      names.map((name, at) => ({
+        thread: '1',
+        name: step[name][0],
+        args: step[name][1],
+        began: at,
+        ended: at,
+        failed: false,
+      }));
+    const inOrder = ['write', 'sync', 'rename', 'folder', 'row', 'commit', 'answer'] as const;
+    expect(breaches(trace(...inOrder), sent)).toEqual([]);
+    const without = (left: keyof typeof step) => trace(...inOrder.filter((name) => name !== left));
+    expect(breaches(without('sync'), sent)).toEqual([expect.stringContaining('before it is synced')]);
+    expect(breaches(without('folder'), sent)).toEqual([
+      expect.stringContaining('before its folder is synced'),
+    ]);
+    expect(breaches(without('commit'), sent)).toEqual([expect.stringContaining('before its row is synced')]);
+    expect(breaches(without('rename'), sent)).toEqual([expect.stringContaining('is not renamed')]);
+    expect(breaches(trace('write', 'rename', 'sync', 'folder', 'row', 'commit', 'answer'), sent)).toEqual([
+      expect.stringContaining('gets its name before it is synced'),
+    ]);
+    expect(breaches(trace('write', 'sync', 'rename', 'row', 'folder', 'commit', 'answer'), sent)).toEqual([
+      expect.stringContaining('before its folder is synced'),
+    ]);
+    expect(breaches(trace('write', 'sync', 'rename', 'folder', 'row', 'answer', 'commit'), sent)).toEqual([
+      expect.stringContaining('acknowledged before its row'),
+    ]);
+  });
+});
+
+const mounts = canMount(folder);
+it.skipIf(!mounts)(
+  `a full disk is answered with 507, and reads go on${mounts ? '' : ': a disk of its own cannot be mounted here'}`,
+  async () => {
+    const outcomes = await fillDisk(folder, [0, 4_096, 20_480, 65_536, 131_072]);
+    expect(outcomes.flatMap(({ fault, losses }) => losses.map((loss) => `${fault}: ${loss}`))).toEqual([]);
+    expect(outcomes).toHaveLength(6);
+  },
+  120_000,
+);
+
+describe('others at the same time', () => {
+  const data = path.join(folder, 'contention');
+  let server: ServerUnderFault;
+  beforeAll(async () => {
+    server = (await startServer(data))!;
+  });
+  afterAll(() => server.stop('SIGTERM'));
+
+  it('a locked database is answered with 503 and Retry-After, and reads go on', async () => {
+    const ledger = newLedger();
+    expect(await lockedDatabase(server, data, ledger)).toEqual([]);
+    expect(await lossesOverHttp(server, ledger)).toEqual([]);
+  }, 60_000);
+
+  it('of 50 who publish one release, one wins, 20 times', async () => {
+    for (let round = 0; round < 20; round++) expect(await race(server, 50, round)).toEqual([]);
+  }, 120_000);
+});

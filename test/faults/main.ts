@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { injectFaults } from './campaign.js';
+import { lockedDatabase, race } from './contend.js';
+import type { Outcome } from './kill.js';
+import { orderOfPublishes } from './order.js';
+import { startServer } from './server.js';
+import { canTrace } from './strace.js';
+import { lossesOverHttp } from './verify.js';
+import { newLedger } from './workload.js';
+
+/** `npm run faults -- --count 1000`: injects so many faults and ends with 1 where any of them cost anything. */
+const { values } = parseArgs({
+  args: process.argv.slice(3),
+  options: {
+    count: { type: 'string', default: '1000' },
+    workers: { type: 'string', default: String(Math.min(availableParallelism(), 4)) },
+    scratch: { type: 'string', default: tmpdir() },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+if (values.help) {
+  console.log(`Injects faults into a registry that publishes, and looks after each what is lost.
+
+  --count N      faults to inject, 1000 unless told otherwise
+  --workers N    servers at once, as many as there are processors, at most 4
+  --scratch DIR  where folders for data are made, the system's temporary folder
+
+Example:
+  npm run faults -- --count 200`);
+  process.exit(0);
+}
+const count = positive('--count', values.count);
+const workers = positive('--workers', values.workers);
+const scratch = mkdtempSync(path.join(values.scratch, 'krmhub-faults-'));
+const kinds = new Map<string, number>();
+const losses: string[] = [];
+let total = 0;
+const began = performance.now();
+
+await injectFaults({ count, workers, scratch, report });
+await section('order of writes and syncs in a trace', async () =>
+  canTrace() ? orderOfPublishes(path.join(scratch, 'order'), 20) : [],
+);
+await section('a locked database, and 20 times 50 racers', contention);
+
+console.log(`\n${total} faults in ${((performance.now() - began) / 60_000).toFixed(1)} minutes`);
+for (const [kind, number] of [...kinds].sort()) console.log(`  ${String(number).padStart(5)}  ${kind}`);
+console.log(`${losses.length} losses`);
+if (losses.length === 0 && total >= count) rmSync(scratch, { recursive: true, force: true });
+else if (losses.length > 0) console.log(`What is left of them is in ${scratch}`);
+if (total < count) console.log(`Fewer faults than the ${count} that were asked for were reached.`);
+process.exitCode = losses.length === 0 && total >= count ? 0 : 1;
+
+function report({ fault, injected, losses: lost }: Outcome): void {
+  total += injected;
+  const kind = fault.replace(/ \d+( ms| bytes)?(?= |$)/, '');
+  if (injected > 0) kinds.set(kind, (kinds.get(kind) ?? 0) + injected);
+  for (const loss of lost) {
+    losses.push(loss);
+    console.log(`LOSS: ${fault}: ${loss}`);
+  }
+  if (total % 50 === 0 && injected > 0) console.log(`${total} faults, ${losses.length} losses`);
+}
+
+async function section(name: string, work: () => Promise<string[]>): Promise<void> {
+  const found = await work();
+  console.log(`${name}: ${found.length === 0 ? 'as promised' : `${found.length} problems`}`);
+  for (const loss of found) {
+    losses.push(loss);
+    console.log(`LOSS: ${name}: ${loss}`);
+  }
+}
+
+async function contention(): Promise<string[]> {
+  const data = path.join(scratch, 'contention');
+  const server = await startServer(data);
+  if (server === undefined) return ['the server does not start'];
+  try {
+    const ledger = newLedger();
+    const found = await lockedDatabase(server, data, ledger);
+    for (let round = 0; round < 20; round++) found.push(...(await race(server, 50, round)));
+    return [...found, ...(await lossesOverHttp(server, ledger))];
+  } finally {
+    await server.stop('SIGTERM');
+  }
+}
+
+function positive(name: string, text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number > 0) return number;
+  console.error(`${name}: "${text}" is not a whole number above 0`);
+  process.exit(2);
+}

@@ -1,0 +1,106 @@
+import path from 'node:path';
+import { sha256 } from '@krmhub/schema';
+import { startServer } from './server.js';
+import { attach, type Call, calls } from './strace.js';
+import { definition, newLedger, publish, releasePath, type Sent } from './workload.js';
+
+/**
+ * What a kill cannot show: the kernel keeps what a killed process wrote, a power cut does not. So the trace of a
+ * publish is read: its bytes are synced before they get their name, the name before the row is written, and the
+ * row before the answer is sent.
+ */
+export async function orderOfPublishes(scratch: string, publishes: number): Promise<string[]> {
+  const server = await startServer(path.join(scratch, 'data'));
+  if (server === undefined) throw new Error('the server does not start');
+  const ledger = newLedger();
+  const trace = path.join(scratch, 'order.trace');
+  const sent: Sent[] = [];
+  try {
+    const attached = await attach(server.pid, trace, [
+      '-f',
+      '-y',
+      // Enough to find a digest in a page of the database.
+      ...['-s', '5000'],
+      ...['-e', 'trace=write,writev,sendto,pwrite64,fsync,fdatasync,rename,renameat,renameat2'],
+    ]);
+    for (let at = 0; at < publishes; at++) {
+      const one: Sent = {
+        kind: `Ordered${at}`,
+        release: '1.0.0',
+        body: definition(`Ordered${at}`, '1.0.0'),
+        ...(at % 2 === 0 ? { readme: `# Ordered ${at}\n` } : {}),
+        acknowledged: false,
+        yanked: false,
+      };
+      await publish(server, ledger, one, '');
+      sent.push(one);
+    }
+    await attached.detach();
+  } finally {
+    await server.stop('SIGTERM');
+  }
+  const made = calls(trace).filter(({ failed }) => !failed);
+  return [
+    ...ledger.wrongAnswers,
+    ...sent
+      .filter(({ acknowledged }) => !acknowledged)
+      .map((one) => `${releasePath(one)} was not acknowledged`),
+    ...sent.flatMap((one) => breaches(made, one)),
+  ];
+}
+
+/** Where the calls of a publish do not come one after the other. Exported so that it can be seen to find them. */
+export function breaches(made: readonly Call[], { kind, release, body, readme }: Sent): string[] {
+  const name = `${kind}@${release}`;
+  const digest = sha256(body).slice(7);
+  const row = made.find(
+    ({ name: call, args }) => call === 'pwrite64' && /-wal>/.test(args) && args.includes(digest),
+  );
+  if (row === undefined) return [`${name}: its row is not in the trace`];
+  const problems: string[] = [];
+  for (const blob of [digest, ...(readme === undefined ? [] : [sha256(readme).slice(7)])]) {
+    problems.push(...blobBreaches(made, blob, row).map((problem) => `${name}: ${problem}`));
+  }
+  const synced = made.find(
+    ({ name: call, args, began }) => isSync(call) && /-wal>/.test(args) && began > row.ended,
+  );
+  const answer = made.find(
+    ({ name: call, args, began }) =>
+      ['write', 'writev', 'sendto'].includes(call) &&
+      /socket/.test(args) &&
+      args.includes(digest) &&
+      began > row.ended,
+  );
+  if (answer === undefined) problems.push(`${name}: its answer is not in the trace`);
+  else if (synced === undefined || synced.ended > answer.began) {
+    problems.push(`${name}: it is acknowledged before its row is synced`);
+  }
+  return problems;
+}
+
+function blobBreaches(made: readonly Call[], blob: string, row: Call): string[] {
+  const shard = `/${blob.slice(0, 2)}>`;
+  const named = made.find(({ name, args }) => name.startsWith('rename') && args.includes(`/${blob}"`));
+  if (named === undefined) return [`${blob} is not renamed`];
+  const unfinished = /unfinished\/([\w-]+)/.exec(named.args)?.[1] ?? 'no file';
+  const written = made.findLast(
+    ({ name, args }) => /^p?write/.test(name) && args.includes(`/${unfinished}>`),
+  );
+  const synced = made.find(({ name, args }) => isSync(name) && args.includes(`/${unfinished}>`));
+  const listed = made.find(
+    ({ name, args, began }) => isSync(name) && args.includes(`sha256${shard}`) && began > named.ended,
+  );
+  const problems: string[] = [];
+  if (written === undefined) problems.push(`${blob} is not written`);
+  if (synced === undefined || synced.ended > named.began || (written && written.ended > synced.began)) {
+    problems.push(`${blob} gets its name before it is synced`);
+  }
+  if (listed === undefined || listed.ended > row.began) {
+    problems.push(`${blob}: the row that names it is written before its folder is synced`);
+  }
+  return problems;
+}
+
+function isSync(call: string): boolean {
+  return call === 'fsync' || call === 'fdatasync';
+}

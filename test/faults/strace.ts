@@ -1,0 +1,87 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+
+/** Whether strace is there and may trace. */
+export function canTrace(): boolean {
+  return spawnSync('strace', ['-o', '/dev/null', 'true'], { stdio: 'ignore' }).status === 0;
+}
+
+export interface Attached {
+  /** Leaves the process alone again; resolves once it is. */
+  detach(): Promise<void>;
+}
+
+/** Attaches strace to one thread, or to all of the process where `args` say `-f`; it is traced when this resolves. */
+export async function attach(thread: number, output: string, args: readonly string[]): Promise<Attached> {
+  const child = spawn('strace', ['-p', String(thread), '-o', output, ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  const exited = once(child, 'close');
+  const attached = new Promise<void>((resolve) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.includes('attached')) resolve();
+    });
+  });
+  await Promise.race([
+    attached,
+    exited.then(() => {
+      throw new Error(`strace could not attach: ${said}`);
+    }),
+  ]);
+  return {
+    detach: async () => {
+      child.kill('SIGINT');
+      await exited;
+    },
+  };
+}
+
+/** How many of the calls in a trace were tampered with. */
+export function injected(output: string): number {
+  return readTrace(output).match(/\(INJECTED\)/g)?.length ?? 0;
+}
+
+export interface Call {
+  thread: string;
+  name: string;
+  /** Arguments as strace prints them. */
+  args: string;
+  /** The line on which it began and the one on which it ended: what ended before another began came first. */
+  began: number;
+  ended: number;
+  failed: boolean;
+}
+
+/** The calls of a trace of several threads (`-f`), in the order in which they ended. */
+export function calls(output: string): Call[] {
+  const open = new Map<string, { name: string; args: string; began: number }>();
+  const found: Call[] = [];
+  for (const [at, line] of readTrace(output).split('\n').entries()) {
+    const [, thread, rest] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    if (thread === undefined || rest === undefined) continue;
+    const resumed = /^<\.\.\. (\w+) resumed>(.*)$/.exec(rest);
+    const began = /^(\w+)\((.*)$/.exec(rest);
+    if (resumed !== null) {
+      const start = open.get(thread);
+      if (start === undefined) continue;
+      found.push({ thread, ...start, args: start.args + resumed[2], ended: at, failed: / = -1 /.test(rest) });
+      open.delete(thread);
+    } else if (began !== null) {
+      const [, name = '', args = ''] = began;
+      if (args.endsWith('<unfinished ...>')) open.set(thread, { name, args: args.slice(0, -16), began: at });
+      else found.push({ thread, name, args, began: at, ended: at, failed: / = -1 /.test(rest) });
+    }
+  }
+  return found;
+}
+
+function readTrace(output: string): string {
+  try {
+    return readFileSync(output, 'latin1');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { createLog, readConfig, startRegistry } from '@krmhub/registry';
+import { checkRegistry } from '@krmhub/registry/operate';
+import { sha256 } from '@krmhub/schema';
+import { GROUP, type Ledger, releasePath } from './workload.js';
+
+/** What a fault has cost, in words; empty where nothing is lost. */
+export async function lossesAfterKill(data: string, ledger: Ledger): Promise<string[]> {
+  const before = await damageIn(data, 'before the restart');
+  const registry = await startRegistry({
+    config: readConfig({}, { host: '127.0.0.1', port: '0', data }),
+    log: createLog('silent', { write: () => undefined }),
+  });
+  try {
+    const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
+    const losses = [...before, ...(await lossesOverHttp({ url: registry.url, token }, ledger))];
+    return [...losses, ...(await damageIn(data, 'after the restart'))];
+  } finally {
+    await registry.close();
+  }
+}
+
+/** `krmhub fsck`; the registry may be running. */
+export async function damageIn(data: string, when: string): Promise<string[]> {
+  const { findings } = await checkRegistry(data, { began: new Date() });
+  return findings
+    .filter(({ severity }) => severity === 'damage')
+    .map(({ check, subject, message }) => `fsck ${when}: ${check}: ${subject}: ${message}`);
+}
+
+/** Everything acknowledged is served as it was sent, nothing is served by halves, and the catalog is up to date. */
+export async function lossesOverHttp(
+  { url, token }: { url: string; token: string },
+  ledger: Ledger,
+): Promise<string[]> {
+  const losses = ledger.wrongAnswers.splice(0);
+  const get = async (path: string) => {
+    const response = await fetch(`${url}${path}`);
+    return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };
+  };
+  const stored = new Set<string>();
+  for (const [path, sent] of ledger.sent) {
+    const { status, text } = await get(`${path}/definition.yaml`);
+    if (status === 200) stored.add(sent.kind);
+    if (sent.acknowledged ? status !== 200 : status !== 200 && status !== 404) {
+      losses.push(
+        `${path} was ${sent.acknowledged ? '' : 'not '}acknowledged, and is answered with ${status}`,
+      );
+      continue;
+    }
+    if (status === 404) continue;
+    if (text !== sent.body) losses.push(`${path} has other bytes than were sent`);
+    if (sent.readme !== undefined) {
+      const readme = await get(`${path}/readme.md`);
+      if (readme.status !== 200 || readme.text !== sent.readme) losses.push(`${path} lost its README`);
+    }
+    if (sent.yanked) {
+      const { yanked } = JSON.parse((await get(path)).text) as { yanked?: unknown };
+      if (yanked == null) losses.push(`${path} was yanked, and no longer is`);
+    }
+  }
+  const cut = await fetch(`${url}/api/v1/catalogs/default/cut`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  });
+  if (cut.status !== 200) losses.push(`the catalog is not cut: ${cut.status} ${await cut.text()}`);
+  else await cut.arrayBuffer();
+  const catalog = await get('/catalogs/default/catalog.yaml');
+  if (catalog.status !== 200) losses.push(`the catalog is answered with ${catalog.status}`);
+  if (!catalog.etag?.includes(sha256(catalog.text).slice(7)))
+    losses.push('the catalog has another digest than its ETag');
+  for (const kind of stored) {
+    const { releases } = JSON.parse((await get(`/api/v1/functions/${GROUP}/${kind}`)).text) as {
+      releases: { release: string; yanked?: unknown }[];
+    };
+    const newest =
+      releases.find(({ release, yanked }) => yanked == null && !release.includes('-')) ??
+      releases.find(({ yanked }) => yanked == null);
+    if (newest !== undefined && !catalog.text.includes(`registry.example.com/faults:v${newest.release}`)) {
+      losses.push(`the catalog lacks ${kind}@${newest.release}`);
+    }
+    const { total } = JSON.parse(
+      (await get(`/api/v1/functions?tag=${kind.toLowerCase()}&catalog=default`)).text,
+    ) as {
+      total: number;
+    };
+    if (newest !== undefined && total !== 1)
+      losses.push(`search finds ${kind} ${total} times by its tag and catalog`);
+  }
+  return losses;
+}
+
+export const forgetUnknown = (ledger: Ledger): void => {
+  for (const [path, { acknowledged }] of ledger.sent) if (!acknowledged) ledger.sent.delete(path);
+};
+
+export { releasePath };

@@ -1,0 +1,147 @@
+import { sha256 } from '@krmhub/schema';
+
+/** What a registry was asked to keep, and what it promised. */
+export interface Ledger {
+  /** By release path: everything that was sent. */
+  sent: Map<string, Sent>;
+  /** Answers that no fault may cause. */
+  wrongAnswers: string[];
+}
+
+export interface Sent {
+  kind: string;
+  release: string;
+  body: string;
+  readme?: string;
+  /** The publish was answered with 200 or 201. */
+  acknowledged: boolean;
+  /** The yank was. */
+  yanked: boolean;
+}
+
+export const newLedger = (): Ledger => ({ sent: new Map(), wrongAnswers: [] });
+
+export const GROUP = 'faults.example.com';
+export const releasePath = ({ kind, release }: Pick<Sent, 'kind' | 'release'>) =>
+  `/api/v1/functions/${GROUP}/${kind}/releases/${release}`;
+
+/** About 4 KB, as published definitions are. */
+export function definition(kind: string, release: string, remark = ''): string {
+  const properties = Array.from(
+    { length: 24 },
+    (_, at) => `
+          field${at}: {type: string, description: "What ${kind} ${release} does with field ${at}, in the words of its author. ${remark}"}`,
+  ).join('');
+  return `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+  group: ${GROUP}
+  names: {kind: ${kind}}
+  description: Published while somebody pulls the plug, release ${release}.
+  publisher: Example Co
+  tags: [mutator, ${kind.toLowerCase()}]
+  versions:
+  - name: v1
+    idempotent: true
+    license: Apache-2.0
+    usage: https://example.com/${kind}/README.md
+    examples: [https://example.com/${kind}/example.md]
+    runtime: {container: {image: 'registry.example.com/faults:v${release}', sha256: ${sha256(release).slice(7)}}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: How ${kind} is configured.
+        properties:${properties}
+`;
+}
+
+interface Target {
+  url: string;
+  token: string;
+}
+
+/** Statuses that a registry may answer a write with while its disk or database fails. */
+const ALLOWED = new Set([200, 201, 503, 507]);
+
+/**
+ * A round of what publishers do: new releases with and without a README, the same one again, a yank. Everything that
+ * is sent is written into the ledger before it is sent. Gives the statuses; 0 is a broken connection.
+ */
+export async function work(target: Target, ledger: Ledger, round: number): Promise<number[]> {
+  const first: Sent = {
+    kind: `Fn${round % 5}`,
+    release: `1.${round}.0`,
+    body: definition(`Fn${round % 5}`, `1.${round}.0`),
+    readme: `# README of round ${round}\n`,
+    acknowledged: false,
+    yanked: false,
+  };
+  const second: Sent = {
+    kind: `Fn${(round + 1) % 5}`,
+    release: `2.${round}.0-rc.1`,
+    body: definition(`Fn${(round + 1) % 5}`, `2.${round}.0-rc.1`),
+    acknowledged: false,
+    yanked: false,
+  };
+  const statuses = [
+    await publish(target, ledger, first, ''),
+    await publish(target, ledger, second, '?wait=true'),
+    await publish(target, ledger, first, ''),
+  ];
+  if (round % 3 === 0 && first.acknowledged) statuses.push(await yank(target, ledger, first));
+  return statuses;
+}
+
+export async function publish(target: Target, ledger: Ledger, sent: Sent, query: string): Promise<number> {
+  ledger.sent.set(releasePath(sent), sent);
+  const status = await send(target, ledger, `${releasePath(sent)}${query}`, () => ({
+    method: 'PUT',
+    ...submission(sent),
+  }));
+  if (status === 200 || status === 201) sent.acknowledged = true;
+  return status;
+}
+
+function submission({ body, readme }: Sent): { body: BodyInit; headers: Record<string, string> } {
+  if (readme === undefined) return { body, headers: { 'content-type': 'application/yaml' } };
+  const form = new FormData();
+  form.append('definition', new Blob([body], { type: 'application/yaml' }), 'definition.yaml');
+  form.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  return { body: form, headers: {} };
+}
+
+async function yank(target: Target, ledger: Ledger, sent: Sent): Promise<number> {
+  const status = await send(target, ledger, `${releasePath(sent)}/yank`, () => ({
+    method: 'POST',
+    body: JSON.stringify({ reason: 'a mistake' }),
+    headers: { 'content-type': 'application/json' },
+  }));
+  if (status === 200) sent.yanked = true;
+  return status;
+}
+
+async function send(
+  { url, token }: Target,
+  { wrongAnswers }: Ledger,
+  path: string,
+  request: () => { method: string; body: BodyInit; headers: Record<string, string> },
+): Promise<number> {
+  const { headers, ...rest } = request();
+  try {
+    const response = await fetch(`${url}${path}`, {
+      ...rest,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(60_000),
+    });
+    const text = await response.text();
+    if (!ALLOWED.has(response.status)) wrongAnswers.push(`${response.status} to ${path}: ${text}`);
+    if (response.status === 503 && response.headers.get('retry-after') === null) {
+      wrongAnswers.push(`503 without Retry-After to ${path}`);
+    }
+    return response.status;
+  } catch (error) {
+    // The server is gone, or the answer did not come through.
+    if (error instanceof TypeError) return 0;
+    throw error;
+  }
+}
