@@ -102,7 +102,7 @@ export async function publish(target: Target, ledger: Ledger, sent: Sent, query:
   return status;
 }
 
-function submission({ body, readme }: Sent): { body: BodyInit; headers: Record<string, string> } {
+function submission({ body, readme }: Sent): { body: string | FormData; headers: Record<string, string> } {
   if (readme === undefined) return { body, headers: { 'content-type': 'application/yaml' } };
   const form = new FormData();
   form.append('definition', new Blob([body], { type: 'application/yaml' }), 'definition.yaml');
@@ -124,7 +124,7 @@ async function send(
   { url, token }: Target,
   { wrongAnswers }: Ledger,
   path: string,
-  request: () => { method: string; body: BodyInit; headers: Record<string, string> },
+  request: () => { method: string; body: string | FormData; headers: Record<string, string> },
 ): Promise<number> {
   const { headers, ...rest } = request();
   try {

@@ -12,7 +12,9 @@ import { attempt, isBusy, translateSqliteError } from './errors.js';
 /** Milliseconds for which a start and a write wait for another process's lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
 /** Milliseconds for which one statement waits of these. The driver is synchronous: the whole server waits with it. */
-const STATEMENT_BUSY_TIMEOUT_MS = 20;
+const STATEMENT_BUSY_TIMEOUT_MS = 2;
+/** Milliseconds between two tries of a write. */
+const BUSY_RETRY_MS = 20;
 
 /** At the root of the repository, which is as far away from dist as from src. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
@@ -88,7 +90,7 @@ async function whenUnlocked<Result>(work: () => Result): Promise<Result> {
       return await attempt(work);
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw error;
-      await setTimeout(STATEMENT_BUSY_TIMEOUT_MS);
+      await setTimeout(BUSY_RETRY_MS);
     }
   }
 }
