@@ -22,6 +22,7 @@ const runElsewhere: Record<string, string> = {
   'npm start': 'test/start.test.ts runs it',
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
+  'npm run faults -- --count 1000': 'takes half an hour; test/faults/faults.test.ts runs a sample of it',
 };
 
 const documentedAddress = 'http://localhost:8080';

@@ -62,7 +62,6 @@ beforeAll(async () => {
   await run(['convert', 'functions', '--out', 'definitions']);
   cpSync(path.join(fixtures, 'catalogs/example-co.yaml'), path.join(files, 'catalog.yaml'));
   cpSync(path.join(fixtures, 'recipes/example-co.yaml'), path.join(files, 'recipe.yaml'));
-  cpSync(path.join(folder, 'data/admin.token'), path.join(files, 'data/admin.token'));
   cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(files, 'old.yaml'));
   cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);
@@ -81,6 +80,8 @@ beforeAll(async () => {
     await run(['publish', path.join(folder, 'later.yaml'), '--release', release]);
   }
   await run(['token', 'create', 'old', '--scope', 'publish']);
+  await run(['backup', '--data', registry.data, '--out', 'backups/sunday']);
+  await run(['restore', 'backups/sunday', '--data', 'data']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };
@@ -96,6 +97,7 @@ function forThisRun(example: string): string {
   return example
     .replaceAll('https://krm.example.com', registry.url)
     .replace(/(token revoke )\S+/, `$1${tokenId}`)
+    .replace(/(krmhub (?:fsck|backup) .*)\/var\/lib\/krmhub/, '$1data')
     .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');
 }
 

@@ -75,6 +75,7 @@ export function keepingContract(harness: () => CatalogStoreHarness): void {
         { digest: two, coding: 'identity', blob: two },
         { digest: two, coding: 'br', blob: change.release.digest },
       ]);
+      expect((await store().formDigests()).sort()).toEqual([one, two, gzip].sort());
       expect(await store().forgetForms([one, two])).toEqual([one]);
       expect(await store().storedForm(one, 'identity')).toBeUndefined();
       expect(await store().forgetForms([one])).toEqual([]);

@@ -69,7 +69,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
       if (after.some((status) => status !== 200 && status !== 201)) {
         losses.push(`with room again, publishing gives ${after}`);
       }
-      outcomes.push({ fault: `disk full after ${free} bytes`, injected: 1, losses });
+      outcomes.push({ fault: `disk full but for ${free} bytes`, injected: 1, losses });
     }
     await server.stop('SIGKILL');
     const last = await lossesAfterKill(data, ledger);

@@ -56,7 +56,7 @@ process.exitCode = losses.length === 0 && total >= count ? 0 : 1;
 
 function report({ fault, injected, losses: lost }: Outcome): void {
   total += injected;
-  const kind = fault.replace(/ \d+( ms| bytes)?(?= |$)/, '');
+  const kind = fault.replace(/ (but for |after )?\d+( ms| bytes)?(?= |$)/, '');
   if (injected > 0) kinds.set(kind, (kinds.get(kind) ?? 0) + injected);
   for (const loss of lost) {
     losses.push(loss);

@@ -56,6 +56,9 @@ export async function startRegistry(options: {
     const countFunctions = async () => (await store.search({ limit: 1 })).total;
     const metrics = createMetrics({ countFunctions, process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+    await forms.forgetLeftovers().catch((error: unknown) => {
+      log.warn({ err: error }, 'forms of no newer snapshot not forgotten');
+    });
     const cutter = new Cutter({ store, forms, clock, log, metrics });
     const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
     const server = createServer(app.fetch);

@@ -73,8 +73,27 @@ export class SnapshotForms {
     const digests = old
       .flatMap((snapshot) => Object.values(snapshot.digests))
       .filter((one) => !needed.has(one));
+    await this.#forget([...new Set(digests)]);
+  }
+
+  /**
+   * Forgets what no newer snapshot has: forms of old ones, and what a cut left that was killed before its commit.
+   * To be called before anything is cut.
+   */
+  async forgetLeftovers(): Promise<void> {
+    const { keptSnapshots, forgottenSnapshots } = SERVER_LIMITS;
+    const needed = new Set<Digest>();
+    for (const { name } of await this.#store.catalogs()) {
+      for (const snapshot of await this.#store.snapshots(name, keptSnapshots + forgottenSnapshots)) {
+        for (const digest of Object.values(snapshot.digests)) needed.add(digest);
+      }
+    }
+    await this.#forget((await this.#store.formDigests()).filter((digest) => !needed.has(digest)));
+  }
+
+  async #forget(digests: readonly Digest[]): Promise<void> {
     if (digests.length === 0) return;
-    for (const blob of await this.#store.forgetForms([...new Set(digests)])) await this.#blobs.delete(blob);
+    for (const blob of await this.#store.forgetForms(digests)) await this.#blobs.delete(blob);
   }
 
   async #readOrMake(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<Uint8Array> {

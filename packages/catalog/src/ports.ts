@@ -90,6 +90,8 @@ export interface CatalogStore {
   rememberForms(
     forms: readonly { digest: Digest; coding: 'identity' | 'gzip' | 'br'; blob: Digest }[],
   ): Promise<void>;
+  /** Identity digests of all forms that are kept. */
+  formDigests(): Promise<Digest[]>;
   /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
   forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
 

@@ -4,7 +4,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import { forms } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 
-export type FormRows = Pick<CatalogStore, 'storedForm' | 'rememberForms' | 'forgetForms'>;
+export type FormRows = Pick<CatalogStore, 'storedForm' | 'rememberForms' | 'formDigests' | 'forgetForms'>;
 
 export function formRows({ client, db, read, write }: Connection): FormRows {
   const stored = db
@@ -13,6 +13,7 @@ export function formRows({ client, db, read, write }: Connection): FormRows {
     .where(and(eq(forms.digest, sql.placeholder('digest')), eq(forms.coding, sql.placeholder('coding'))))
     .prepare();
   const blobsOf = client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck();
+  const all = client.prepare<[], Digest>('SELECT DISTINCT digest FROM form').pluck();
   const forget = client.prepare<[string]>('DELETE FROM form WHERE digest = ?');
   // Anybody can publish the bytes of a catalog as a README: what a release names is never given up.
   const isNamed = client
@@ -33,6 +34,7 @@ export function formRows({ client, db, read, write }: Connection): FormRows {
             .run();
         }
       }),
+    formDigests: () => read(() => all.all()),
     forgetForms: (digests) =>
       write(() => {
         const blobs = new Set(digests.flatMap((digest) => blobsOf.all(digest)));

@@ -1,0 +1,196 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createLog, readConfig, startRegistry } from '@krmhub/registry';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions } from '../testing.js';
+
+let folder: string;
+let cwd: string;
+let number = 0;
+
+/** A folder with one published release, made once. */
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-backup-'));
+  const data = path.join(folder, 'whole');
+  const registry = await startRegistry({
+    config: readConfig({}, { host: '127.0.0.1', port: '0', data }),
+    log: createLog('silent', { write: () => undefined }),
+  });
+  const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
+  const started = await runTest(['init', 'example.com/SetLabels', '--dir', folder]);
+  expect(started.exitCode).toBe(0);
+  const published = await runTest(
+    [
+      'publish',
+      path.join(folder, 'definition.yaml'),
+      '--release',
+      '1.0.0',
+      '--readme',
+      path.join(folder, 'README.md'),
+    ],
+    { env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token } },
+  );
+  expect([published.exitCode, published.err()]).toEqual([0, expect.any(String)]);
+  await registry.close();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  cwd = path.join(folder, `run-${number++}`);
+  await cp(path.join(folder, 'whole'), path.join(cwd, 'data'), { recursive: true });
+});
+
+const run = (args: string[], options: TestIoOptions = {}) => runTest(args, { cwd, ...options });
+const blobs = async (below: string) => {
+  const at = path.join(cwd, below, 'blobs/sha256');
+  return (await readdir(at, { recursive: true }))
+    .filter((name) => name.length > 3)
+    .map((name) => path.join(at, name));
+};
+
+describe('fsck', () => {
+  it('says what was checked, and that it is whole', async () => {
+    const io = await run(['fsck']);
+    expect([io.exitCode, io.out()]).toEqual([0, '']);
+    expect(io.err()).toBe(
+      `${path.join(cwd, 'data')}: 1 function, 1 release, 2 snapshots, 4 events: whole.\n`,
+    );
+  });
+
+  it('names every problem, and ends with 1', async () => {
+    for (const blob of await blobs('data')) await writeFile(blob, 'other');
+    const io = await run(['fsck', '--data', 'data']);
+    expect(io.exitCode).toBe(1);
+    const lines = io.out().trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    for (const line of lines)
+      expect(line).toMatch(/^damage\treleases\texample\.com\/SetLabels@1\.0\.0\tits (definition|README) /);
+    expect(io.err()).toContain('2 problems');
+    expect(io.err()).toContain('hint: Restore');
+    const table = await run(['fsck'], { tty: true, columns: 100 });
+    expect(table.out()).toContain('SEVERITY');
+  });
+
+  it('gives JSON', async () => {
+    const [blob] = await blobs('data');
+    await rm(blob!);
+    const io = await run(['fsck', '-o', 'json']);
+    expect([io.exitCode, JSON.parse(io.out())]).toEqual([
+      1,
+      {
+        whole: false,
+        counts: { functions: 1, releases: 1, catalogs: 1, snapshots: 2, events: 4 },
+        findings: [
+          expect.objectContaining({ check: 'releases', severity: 'damage', hint: expect.any(String) }),
+        ],
+      },
+    ]);
+  });
+
+  it('ends with 5 where there is nothing to read', async () => {
+    const io = await run(['fsck', '--data', 'elsewhere']);
+    expect(io.exitCode).toBe(5);
+    expect(io.err()).toContain(path.join(cwd, 'elsewhere', 'registry.db'));
+    expect(io.err()).toContain('--data');
+    expect(await readdir(cwd)).toEqual(['data']);
+  });
+});
+
+describe('backup and restore', () => {
+  it('give the same registry', async () => {
+    const made = await run(['backup', '--out', 'backups/monday', '-o', 'json']);
+    expect([made.exitCode, JSON.parse(made.out())]).toEqual([
+      0,
+      expect.objectContaining({ format: 1, counts: expect.objectContaining({ releases: 1 }) }),
+    ]);
+    const backup = path.join(cwd, 'backups/monday');
+    expect((await readdir(backup)).sort()).toEqual(['admin.token', 'backup.json', 'blobs', 'registry.db']);
+    // It holds secrets.
+    expect((await stat(backup)).mode & 0o077).toBe(0);
+    expect((await stat(path.join(backup, 'admin.token'))).mode & 0o077).toBe(0);
+    expect((await run(['fsck', '--data', backup])).exitCode).toBe(0);
+
+    const restored = await run(['restore', 'backups/monday'], { env: { KRMHUB_DATA: 'restored' } });
+    expect([restored.exitCode, restored.err()]).toEqual([0, expect.stringContaining('1 release')]);
+    expect((await readdir(path.join(cwd, 'restored'))).sort()).toEqual([
+      'admin.token',
+      'blobs',
+      'registry.db',
+    ]);
+    expect((await run(['fsck', '--data', 'restored'])).exitCode).toBe(0);
+    expect(await readFile(path.join(cwd, 'restored/admin.token'))).toEqual(
+      await readFile(path.join(cwd, 'data/admin.token')),
+    );
+  });
+
+  it('replace nothing', async () => {
+    await mkdir(path.join(cwd, 'there'));
+    await writeFile(path.join(cwd, 'there/precious'), '');
+    const io = await run(['backup', '--out', 'there']);
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('--out')]);
+    expect(await readdir(path.join(cwd, 'there'))).toEqual(['precious']);
+
+    expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
+    const refused = await run(['restore', 'made']);
+    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('holds a registry')]);
+    expect((await run(['fsck'])).exitCode).toBe(0);
+  });
+
+  it('take a folder that holds other things, such as the root of a disk', async () => {
+    expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
+    await mkdir(path.join(cwd, 'disk/lost+found'), { recursive: true });
+    // What a restore that was killed left.
+    await mkdir(path.join(cwd, 'disk/restore.unfinished/blobs'), { recursive: true });
+    expect((await run(['restore', 'made', '--data', 'disk'])).exitCode).toBe(0);
+    expect((await readdir(path.join(cwd, 'disk'))).sort()).toEqual([
+      'admin.token',
+      'blobs',
+      'lost+found',
+      'registry.db',
+    ]);
+  });
+
+  it('make no backup of a registry that is damaged', async () => {
+    for (const blob of await blobs('data')) await rm(blob);
+    const io = await run(['backup', '--out', 'made']);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('in 2 ways');
+    expect(io.err()).toContain('SetLabels@1.0.0: its definition');
+    expect(io.err()).toContain('krmhub fsck');
+    expect(await readdir(cwd)).toEqual(['data']);
+  });
+
+  it('restore no backup that is damaged, or is none', async () => {
+    expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
+    const [blob] = await blobs('made');
+    await writeFile(blob!, 'other');
+    const damaged = await run(['restore', 'made', '--data', 'restored']);
+    expect([damaged.exitCode, damaged.err()]).toEqual([1, expect.stringContaining('SetLabels@1.0.0')]);
+    expect(await readdir(path.join(cwd, 'restored'))).toEqual([]);
+
+    const database = path.join(cwd, 'made/registry.db');
+    await writeFile(database, Buffer.concat([await readFile(database), Buffer.alloc(4096)]));
+    const changed = await run(['restore', 'made', '--data', 'restored']);
+    expect([changed.exitCode, changed.err()]).toEqual([
+      1,
+      expect.stringContaining('registry.db is not what it was'),
+    ]);
+
+    const none = await run(['restore', 'data', '--data', 'restored']);
+    expect([none.exitCode, none.err()]).toEqual([2, expect.stringContaining('backup.json')]);
+    await writeFile(path.join(cwd, 'made/backup.json'), '{"format": 2}');
+    const newer = await run(['restore', 'made', '--data', 'restored']);
+    expect([newer.exitCode, newer.err()]).toEqual([5, expect.stringContaining('later one')]);
+    await writeFile(path.join(cwd, 'made/backup.json'), '{');
+    expect((await run(['restore', 'made', '--data', 'restored'])).exitCode).toBe(2);
+  });
+
+  it('need a registry, and a place', async () => {
+    expect((await run(['backup'])).exitCode).toBe(2);
+    const io = await run(['backup', '--data', 'elsewhere', '--out', 'made']);
+    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('no registry')]);
+    expect(await readdir(cwd)).toEqual(['data']);
+    await writeFile(path.join(cwd, 'file'), '');
+    expect((await run(['backup', '--out', 'file/made'])).exitCode).toBe(5);
+  });
+});
