@@ -10,7 +10,7 @@ import { type Ledger, newLedger, work } from './workload.js';
 export const ERRORS = ['EIO', 'ENOSPC'] as const;
 
 /** Faults before a server is killed and its folder given up for a new one. */
-const ROUNDS_PER_SERVER = 10;
+const FAULTS_PER_SERVER = 10;
 
 /** Lets system calls of a running server fail; it goes on, and loses nothing. */
 export class Saboteur {
@@ -19,6 +19,7 @@ export class Saboteur {
   #server: ServerUnderFault | undefined;
   #ledger: Ledger = newLedger();
   #round = 0;
+  #folders = 0;
 
   constructor(scratch: string) {
     this.#scratch = scratch;
@@ -27,9 +28,9 @@ export class Saboteur {
 
   async fail(point: Point, error: (typeof ERRORS)[number]): Promise<Outcome> {
     const server = await this.#running();
-    const { call, nth, phase } = point;
+    const { call, nth, thread } = point;
     const trace = path.join(this.#scratch, 'fail.trace');
-    const attached = await attach(threadsOf(server.pid)[phase === 'main' ? 'main' : 'pool'], trace, [
+    const attached = await attach(threadsOf(server.pid)[thread]!, trace, [
       '-e',
       `trace=${call}`,
       '-e',
@@ -37,14 +38,19 @@ export class Saboteur {
     ]);
     await work(server, this.#ledger, this.#round++);
     await attached.detach();
-    const fault = `${error} at ${placeName(point)}`;
+    const losses = await this.#losses(server);
+    // A loss is told once, and its folder stays as it is.
+    if (losses.length > 0) await this.#leave();
+    else if (this.#round >= 2 * FAULTS_PER_SERVER) losses.push(...(await this.end()));
+    return { fault: `${error} at ${placeName(point)}`, injected: injected(trace), losses };
+  }
+
+  async #losses(server: ServerUnderFault): Promise<string[]> {
     if (server.ended() !== undefined) {
-      const losses = [
+      return [
         `the server ended with ${server.ended()}`,
         ...(await lossesAfterKill(this.#data, this.#ledger)),
       ];
-      this.#server = undefined;
-      return { fault, injected: injected(trace), losses };
     }
     const losses = await lossesOverHttp(server, this.#ledger);
     // With a disk that works again, so does the registry, without a restart.
@@ -52,33 +58,33 @@ export class Saboteur {
     if (statuses.some((status) => status !== 200 && status !== 201)) {
       losses.push(`publishing after the fault gives ${statuses}`);
     }
-    return {
-      fault,
-      injected: injected(trace),
-      losses: [...losses, ...(await damageIn(this.#data, 'while it serves'))],
-    };
+    return [...losses, ...(await damageIn(this.#data, 'while it serves'))];
   }
 
   /** Ends the server by a kill: what it acknowledged between faults has to be on the disk too. */
   async end(): Promise<string[]> {
     if (this.#server === undefined) return [];
     await this.#server.stop('SIGKILL');
+    const losses = await lossesAfterKill(this.#data, this.#ledger);
+    if (losses.length === 0) rmSync(this.#data, { recursive: true, force: true });
+    await this.#leave();
+    return losses.map((loss) => `after failures and a kill: ${loss}`);
+  }
+
+  async #leave(): Promise<void> {
+    await this.#server?.stop('SIGKILL');
     this.#server = undefined;
-    return lossesAfterKill(this.#data, this.#ledger);
   }
 
   async #running(): Promise<ServerUnderFault> {
-    if (this.#server !== undefined && this.#round % (2 * ROUNDS_PER_SERVER) !== 0) return this.#server;
-    const losses = await this.end();
-    if (losses.length > 0) throw new Error(`lost after failures and a kill: ${losses.join('; ')}`);
-    if (this.#data !== '') rmSync(this.#data, { recursive: true, force: true });
-    this.#data = path.join(this.#scratch, `data-${this.#round}`);
+    if (this.#server !== undefined) return this.#server;
+    this.#data = path.join(this.#scratch, `data-${this.#folders++}`);
     this.#ledger = newLedger();
+    this.#round = 0;
     this.#server = await startServer(this.#data);
     if (this.#server === undefined) throw new Error('the server does not start');
     // The first publish makes what later ones find: it is not what is looked at.
     await work(this.#server, this.#ledger, this.#round++);
-    this.#round += 1;
     return this.#server;
   }
 }

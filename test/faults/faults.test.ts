@@ -84,7 +84,7 @@ it.skipIf(traces)(
   'a kill at any time loses nothing that was acknowledged',
   async () => {
     const killer = new Killer(path.join(folder, 'timed'));
-    for (let delay = 0; delay < 240; delay += 20) {
+    for (let delay = 0; delay < 200; delay += 40) {
       const { fault, losses } = await killer.killAfter(delay);
       expect([fault, losses]).toEqual([fault, []]);
     }

@@ -46,7 +46,7 @@ export class Killer {
 
   async #killWork(point: Point): Promise<Outcome> {
     const server = await this.#server();
-    const thread = threadsOf(server.pid)[point.phase === 'main' ? 'main' : 'pool'];
+    const thread = threadsOf(server.pid)[point.thread]!;
     const trace = path.join(this.#scratch, 'kill.trace');
     const attached = await attach(thread, trace, [
       '-e',
@@ -100,7 +100,13 @@ export class Killer {
   }
 
   async #outcome(fault: string, reached: boolean): Promise<Outcome> {
-    return { fault, injected: reached ? 1 : 0, losses: await lossesAfterKill(this.#data, this.#ledger) };
+    const losses = await lossesAfterKill(this.#data, this.#ledger);
+    if (losses.length > 0) {
+      // A loss is told once, and its folder stays as it is.
+      this.#data = '';
+      this.#round = 0;
+    }
+    return { fault, injected: reached ? 1 : 0, losses };
   }
 }
 

@@ -8,11 +8,13 @@ import { newLedger, work } from './workload.js';
 export interface Point {
   /** `start` is every thread of a server on an empty folder, from its first instruction on. */
   phase: 'start' | 'main' | 'pool';
+  /** Which of the server's threads it is, in the order in which they were started. */
+  thread: number;
   call: string;
   nth: number;
 }
 
-/** The calls by which data reaches a disk, by the thread that makes them. */
+/** The calls by which data reaches a disk, by phase. `main` and `pool` are the threads that make them. */
 const CALLS = {
   /** SQLite, sockets and the log. */
   main: ['pwrite64', 'fsync', 'write', 'writev'],
@@ -49,38 +51,32 @@ export async function allPoints(scratch: string): Promise<Point[]> {
     await work(server, ledger, 6);
     await attached.detach();
     const trace = calls(worked);
-    if (!trace.some(({ thread, name }) => thread === String(threads.pool) && name === 'rename')) {
-      throw new Error('the thread that was taken for the one of files renames none');
-    }
-    const of = (phase: 'main' | 'pool') => trace.filter(({ thread }) => thread === String(threads[phase]));
+    // SQLite alone writes at an offset, and blobs alone are renamed.
+    const main = busiest(trace, 'pwrite64');
+    const pool = busiest(trace, 'rename');
+    const ofThread = (made: readonly Call[]) => threads.indexOf(Number(made[0]?.thread));
+    const of = (made: readonly Call[]) => trace.filter(({ thread }) => thread === made[0]?.thread);
     return [
-      ...points('start', busiest(calls(started))),
-      ...points('main', of('main')),
-      ...points('pool', of('pool')),
+      ...CALLS.start.flatMap((call) => points('start', call, busiest(calls(started), call), 0)),
+      ...CALLS.main.flatMap((call) => points('main', call, of(main), ofThread(main))),
+      ...CALLS.pool.flatMap((call) => points('pool', call, of(pool), ofThread(pool))),
     ];
   } finally {
     await server.stop();
   }
 }
 
-function points(phase: Point['phase'], made: readonly Call[]): Point[] {
-  return CALLS[phase].flatMap((call) =>
-    Array.from({ length: made.filter(({ name }) => name === call).length }, (_, at) => ({
-      phase,
-      call,
-      nth: at + 1,
-    })),
-  );
+function points(phase: Point['phase'], call: string, made: readonly Call[], thread: number): Point[] {
+  return made.filter(({ name }) => name === call).map((_, at) => ({ phase, thread, call, nth: at + 1 }));
 }
 
-/** strace counts calls for each thread: per name, those of the thread that makes most of them. */
-function busiest(trace: readonly Call[]): Call[] {
-  return CALLS.start.flatMap((call) => {
-    const made = trace.filter(({ name }) => name === call);
-    const threads = [...new Set(made.map(({ thread }) => thread))];
-    const byThread = threads.map((one) => made.filter(({ thread }) => thread === one));
-    return byThread.sort((a, b) => b.length - a.length)[0] ?? [];
-  });
+/** The calls of that name by the thread that makes most of them: strace counts for each thread. */
+function busiest(trace: readonly Call[], call: string): Call[] {
+  const made = trace.filter(({ name }) => name === call);
+  const byThread = [...new Set(made.map(({ thread }) => thread))].map((one) =>
+    made.filter(({ thread }) => thread === one),
+  );
+  return byThread.sort((a, b) => b.length - a.length)[0] ?? [];
 }
 
 /** About so many points: every call of every phase has the same share, spread evenly over all of its places. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cleanEnvironment, root } from '../running.js';
 
@@ -74,12 +74,9 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
-/** The thread of JavaScript and SQLite, and the one that works on files: it is started last, by the first file. */
-export function threadsOf(pid: number): { main: number; pool: number } {
-  const threads = readdirSync(`/proc/${pid}/task`).map(Number);
-  return { main: pid, pool: Math.max(...threads) };
-}
-
-export function isRunning(pid: number): boolean {
-  return existsSync(`/proc/${pid}`);
+/** The threads of a process in the order in which they were started, which is the same in every run. */
+export function threadsOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .map(Number)
+    .sort((a, b) => a - b);
 }
