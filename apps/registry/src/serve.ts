@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import type { CatalogStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
@@ -15,6 +16,7 @@ import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -40,7 +42,16 @@ export async function startRegistry(options: {
 }): Promise<RunningRegistry> {
   const { config, log, clock = () => new Date() } = options;
   const paths = await prepareDataFolder(config.dataFolder);
-  const store = await openSqliteStore(paths.database);
+  const database = await openSqliteStore(paths.database);
+  const searchThreads = startSearchThreads(paths.database, log);
+  const store: CatalogStore = {
+    ...database,
+    search: searchThreads.search,
+    close: async () => {
+      await searchThreads.close();
+      await database.close();
+    },
+  };
   try {
     const blobs = await openBlobFolder(paths.blobs);
     const admin = await ensureAdminToken(store, paths.adminToken, clock());

@@ -59,7 +59,7 @@ const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, 
  * the state of the database, to be called in the transaction of the search: the event log and the catalogs'
  * serials say which functions changed since the last call, whoever changed them.
  */
-export function searchColumns({ client }: Connection): () => SearchColumns {
+export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
   const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
   const newestSerials = client.prepare<[], { catalog: string; serial: number }>(
     `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial

@@ -24,7 +24,9 @@ export interface TextHits {
 }
 
 /** Finds functions by text in the full-text index; to be called in the transaction of the search. */
-export function textHits({ client }: Connection): (text: TextQuery, weighed?: boolean) => TextHits {
+export function textHits({
+  client,
+}: Pick<Connection, 'client'>): (text: TextQuery, weighed?: boolean) => TextHits {
   // One value for all ids: a row for each would cost more than finding it.
   const matching = client
     .prepare<[string], Buffer | null>(

@@ -30,7 +30,7 @@ interface ItemRow {
 }
 
 /** Searches by full text in SQLite; filters, counts and orders in memory. */
-export function searchRows(connection: Connection): Pick<CatalogStore, 'search'> {
+export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<CatalogStore, 'search'> {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
