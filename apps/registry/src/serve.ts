@@ -1,8 +1,14 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
-import type { CatalogStore } from '@krmhub/catalog';
+import { getRequestListener } from '@hono/node-server';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
@@ -12,10 +18,12 @@ import { prepareDraining } from './drain-server.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { NewestSnapshots } from './newest-snapshots.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { storedAnswers } from './stored-answers.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
@@ -67,9 +75,11 @@ export async function startRegistry(options: {
     const countFunctions = async () => (await store.search({ limit: 1 })).total;
     const metrics = createMetrics({ countFunctions, process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
-    const cutter = new Cutter({ store, forms, clock, log, metrics });
-    const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
-    const server = createServer(app.fetch);
+    const newest = new NewestSnapshots(store);
+    const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+    const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
+    const parts = { store, blobs, forms, newest, cutter, turns: new Turns(), clock, log, metrics, config };
+    const server = createServer(createApp(parts).fetch, storedAnswers(parts));
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
@@ -100,17 +110,22 @@ export async function startRegistry(options: {
   }
 }
 
-function createServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): Server {
-  return createAdaptorServer({
-    fetch,
-    serverOptions: {
-      maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
-      headersTimeout: SERVER_LIMITS.headersMilliseconds,
-      requestTimeout: SERVER_LIMITS.requestMilliseconds,
-      keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
-      connectionsCheckingInterval: 5_000,
-    },
-  }) as Server;
+/** `answer` says whether it answered; else the routes do. */
+function createServer(
+  fetch: Parameters<typeof getRequestListener>[0],
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean,
+): Server {
+  const routes = getRequestListener(fetch);
+  const options: ServerOptions = {
+    maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
+    headersTimeout: SERVER_LIMITS.headersMilliseconds,
+    requestTimeout: SERVER_LIMITS.requestMilliseconds,
+    keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
+    connectionsCheckingInterval: 5_000,
+  };
+  return createHttpServer(options, (request, response) => {
+    if (!answer(request, response)) routes(request, response);
+  });
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

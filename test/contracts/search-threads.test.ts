@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { changeOf } from '../../../../test/contracts/sample-records.js';
-import { openSqliteStore } from '../store/sqlite.js';
-import { type SearchThreads, startSearchThreads } from './search-threads.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { type SearchThreads, startSearchThreads } from '../../apps/registry/src/threads/search-threads.js';
+import { changeOf } from './sample-records.js';
 
 let folder: string;
 let threads: SearchThreads | undefined;
