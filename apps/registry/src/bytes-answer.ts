@@ -60,6 +60,7 @@ export function codedTags(digest: Digest, coding: Coding): string[] {
 /** The tag of ours that If-None-Match names, by weak comparison; the first one for `*`. */
 export function matchingTag(ifNoneMatch: string | undefined, tags: readonly string[]): string | undefined {
   if (ifNoneMatch === undefined) return undefined;
+  if (tags.includes(ifNoneMatch)) return ifNoneMatch;
   if (ifNoneMatch.trim() === '*') return tags[0];
   const named = new Set(ifNoneMatch.match(/"[^"]*"/g));
   return tags.find((tag) => named.has(tag));

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,
-  type IncomingMessage,
+  type RequestListener,
   type Server,
   type ServerOptions,
-  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -79,7 +78,7 @@ export async function startRegistry(options: {
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
     const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
     const parts = { store, blobs, forms, newest, cutter, turns: new Turns(), clock, log, metrics, config };
-    const server = createServer(createApp(parts).fetch, storedAnswers(parts));
+    const server = createServer(storedAnswers(parts, getRequestListener(createApp(parts).fetch)));
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
@@ -110,12 +109,7 @@ export async function startRegistry(options: {
   }
 }
 
-/** `answer` says whether it answered; else the routes do. */
-function createServer(
-  fetch: Parameters<typeof getRequestListener>[0],
-  answer: (request: IncomingMessage, response: ServerResponse) => boolean,
-): Server {
-  const routes = getRequestListener(fetch);
+function createServer(listener: RequestListener): Server {
   const options: ServerOptions = {
     maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
     headersTimeout: SERVER_LIMITS.headersMilliseconds,
@@ -123,9 +117,7 @@ function createServer(
     keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
     connectionsCheckingInterval: 5_000,
   };
-  return createHttpServer(options, (request, response) => {
-    if (!answer(request, response)) routes(request, response);
-  });
+  return createHttpServer(options, listener);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {
