@@ -1,5 +1,6 @@
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
@@ -26,13 +27,15 @@ export interface CutterParts extends CutParts {
   metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
   /** Called with each new snapshot before anybody is told that it is there. */
   onSnapshot(snapshot: SnapshotRecord): void;
+  /** Called after each look at every catalog, with the event that all have taken. */
+  onPass?(reached: number, status: CutterStatus): void;
 }
 
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
-export class Cutter {
+export class Cutter implements CatalogCutter {
   readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
   readonly #compressing = new AbortController();
@@ -57,13 +60,11 @@ export class Cutter {
     this.#running ??= this.#run();
   }
 
-  /** To be called after every event that a catalog can depend on. */
   wake(): void {
     this.#woken = true;
     this.#wakeLoop();
   }
 
-  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
     if (this.#reached >= event) return true;
     if (this.#stopping) return false;
@@ -82,7 +83,6 @@ export class Cutter {
     });
   }
 
-  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
@@ -105,7 +105,6 @@ export class Cutter {
     };
   }
 
-  /** Resolves when the cut that is going on is done. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#compressing.abort();
@@ -126,6 +125,7 @@ export class Cutter {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#parts.onPass?.(this.#reached, this.status());
       }
     }
   }
@@ -173,6 +173,7 @@ export class Cutter {
     }
     this.#reached = Math.max(this.#reached, through);
     for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
+    this.#parts.onPass?.(this.#reached, this.status());
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
