@@ -67,7 +67,9 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     entries: [...entries.values()],
   };
   const previous = catalog.newest;
-  const whole = catalog.throughEvent === 0 || previous === undefined;
+  // What was taken down is out of its place already, so that nothing else may have changed.
+  const withdrawn = previous?.withdrawn !== undefined;
+  const whole = catalog.throughEvent === 0 || previous === undefined || withdrawn;
   if (!whole && entries.size === 0 && !changed.some(({ entry }) => entry === undefined)) {
     await store.commitCut(cut);
     return undefined;
@@ -76,7 +78,11 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   const digests = Object.fromEntries(
     SNAPSHOT_FORMS.map((form) => [form, assembled.forms[form].digest]),
   ) as Record<SnapshotForm, Digest>;
-  if (previous !== undefined && SNAPSHOT_FORMS.every((form) => previous.digests[form] === digests[form])) {
+  if (
+    !withdrawn &&
+    previous !== undefined &&
+    SNAPSHOT_FORMS.every((form) => previous.digests[form] === digests[form])
+  ) {
     await store.commitCut(cut);
     return undefined;
   }

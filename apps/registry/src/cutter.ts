@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
+import type { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
@@ -25,7 +26,7 @@ interface Failure {
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
 export class Cutter {
-  readonly #parts: CutParts & { log: Log; metrics: Metrics };
+  readonly #parts: CutParts & { gate: Gate; log: Log; metrics: Metrics };
   readonly #failures = new Map<string, Failure>();
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
@@ -36,7 +37,7 @@ export class Cutter {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: CutParts & { log: Log; metrics: Metrics }) {
+  constructor(parts: CutParts & { gate: Gate; log: Log; metrics: Metrics }) {
     this.#parts = parts;
   }
 
@@ -160,11 +161,11 @@ export class Cutter {
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
-    const { log, metrics, store, forms } = this.#parts;
+    const { gate, log, metrics, store, forms } = this.#parts;
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await cutCatalog(this.#parts, name);
+      const snapshot = await gate.shared(() => cutCatalog(this.#parts, name));
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;

@@ -77,6 +77,14 @@ export class SnapshotForms {
     for (const blob of await this.#store.forgetForms([...new Set(digests)])) await this.#blobs.delete(blob);
   }
 
+  /** Deletes every form that no standing snapshot has; to be called while nobody cuts. */
+  async deleteWithdrawn(): Promise<void> {
+    await Promise.allSettled(this.#building.values());
+    this.#cache.clear();
+    const named = await this.#store.keepStandingForms();
+    for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
+  }
+
   async #readOrMake(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<Uint8Array> {
     const digest = snapshot.digests[form];
     const blob = await this.#store.storedForm(digest, coding);

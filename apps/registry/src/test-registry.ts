@@ -8,12 +8,15 @@ import { createApp } from './app.js';
 import { Cutter } from './cutter.js';
 import { dataPaths } from './data-folder.js';
 import type { RegistryApp, RegistryParts } from './environment.js';
+import { Gate } from './gate.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { keepTakedowns } from './takedown.js';
+import { openTakedownRecord } from './takedown-record.js';
 import { createToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -57,13 +60,18 @@ export async function openTestRegistry(
     process: false,
   });
   const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
-  const cutter = new Cutter({ store, forms, clock, log, metrics });
+  const gate = new Gate();
+  const takedownRecord = openTakedownRecord(paths.takedowns);
+  await keepTakedowns({ store, blobs, forms, gate, takedownRecord, log });
+  const cutter = new Cutter({ store, forms, gate, clock, log, metrics });
   const parts: RegistryParts = {
     store,
     blobs,
     forms,
     cutter,
     turns: new Turns(),
+    gate,
+    takedownRecord,
     clock,
     log,
     metrics,

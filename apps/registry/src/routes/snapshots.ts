@@ -7,7 +7,7 @@ import { readEntries } from '../assemble-form.js';
 import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { foundCatalog } from '../lookup.js';
+import { foundCatalog, gone } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
@@ -32,7 +32,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     [ROUTES.snapshotCatalogJson, 'json'],
   ] as const) {
     serveRoute(app, route, async (c, { params, query: { kind } }) => {
-      const snapshot = await namedSnapshot(params);
+      const snapshot = await standingSnapshot(params);
       const headers = { Link: newestLink(snapshot) };
       return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_FOREVER, headers });
     });
@@ -108,10 +108,22 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
     const { newest } = await foundCatalog(store, name);
+    if (newest?.withdrawn !== undefined) {
+      throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
+        hint: 'Ask again in a moment.',
+      });
+    }
     if (newest !== undefined) return newest;
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
+  }
+
+  /** One whose bytes are there; its names and digests are never withdrawn. */
+  async function standingSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord> {
+    const snapshot = await namedSnapshot(params);
+    if (snapshot.withdrawn === undefined) return snapshot;
+    throw gone([snapshot.withdrawn]);
   }
 
   async function namedSnapshot({

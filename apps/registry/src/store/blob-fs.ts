@@ -78,6 +78,13 @@ export async function openBlobFolder(folder: string): Promise<BlobStore> {
     await syncFolder(paths.shard(folder, digest));
   };
 
+  async function* listBlobs(): AsyncIterable<Digest> {
+    for (const shard of await translated(folder, () => readdir(paths.blobs(folder)))) {
+      const names = await translated(folder, () => readdir(path.join(paths.blobs(folder), shard)));
+      for (const digest of names.map((name) => `sha256:${name}`)) if (isDigest(digest)) yield digest;
+    }
+  }
+
   const checkWritable = async (): Promise<void> =>
     rm(await writeUnfinished(Buffer.from('check')), { force: true });
 
@@ -85,6 +92,7 @@ export async function openBlobFolder(folder: string): Promise<BlobStore> {
     put: (bytes) => translated(folder, () => putBytes(bytes)),
     get: (digest) => translated(folder, () => getBytes(digest)),
     delete: (digest) => translated(folder, () => deleteBytes(digest)),
+    list: listBlobs,
     check: () => translated(folder, checkWritable),
   };
 }
