@@ -59,7 +59,7 @@ export function takedownRows(connection: Connection): TakedownRows {
  * it leaves copies where rows were moved between pages. A connection of its own lets the temporary copy be a file.
  */
 function erase({ client }: Connection): void {
-  const eraser = client.memory ? client : new Database(client.name, { timeout: 5_000 });
+  const eraser = client.memory ? client : new Database(client.name, { timeout: 2_000 });
   try {
     // Words of deleted documents stay in the full-text index until its segments are merged.
     eraser.exec(`INSERT INTO function_text (function_text) VALUES ('optimize')`);
