@@ -23,6 +23,8 @@ export interface Connection {
   db: BetterSQLite3Database;
   /** Runs `work` in one IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing. */
   write<Result>(work: () => Result): Promise<Result>;
+  /** Lets writes wait until `work` of another connection is done; reads go on. */
+  pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
   read<Result>(work: () => Result): Promise<Result>;
   /** Writes the database's header. */
@@ -58,10 +60,24 @@ function connection(
   lock: BetterSqlite3.Database | undefined,
 ): Connection {
   const identity = fileIdentity(client);
+  let pause: Promise<unknown> | undefined;
   return {
     client,
     db,
-    write: (work) => attempt(() => client.transaction(work).immediate()),
+    async write(work) {
+      while (pause !== undefined) await pause;
+      return attempt(() => client.transaction(work).immediate());
+    },
+    async pauseWrites(work) {
+      while (pause !== undefined) await pause;
+      const running = work();
+      pause = running
+        .catch(() => undefined)
+        .finally(() => {
+          pause = undefined;
+        });
+      return running;
+    },
     read: (work) => attempt(() => client.transaction(work).deferred()),
     check: () =>
       attempt(() => {
@@ -70,7 +86,8 @@ function connection(
             hint: 'Put it back and start the registry again.',
           });
         }
-        client.pragma('user_version = 0');
+        // While writes wait, another connection of this process is writing.
+        if (pause === undefined) client.pragma('user_version = 0');
       }),
     close: () => {
       client.close();
