@@ -54,6 +54,13 @@ describe('the record of takedowns', () => {
     expect(parse(`${JSON.stringify(yank)}\n\n${JSON.stringify(event)}\n`)).toEqual([takedown('1.0.0')]);
   });
 
+  it('may be a page of that feed', () => {
+    const event = { sequence: 7, type: 'release.taken-down', ...takedown('1.0.0') };
+    expect(parse(JSON.stringify({ revocations: [event], next: 7 }))).toEqual([takedown('1.0.0')]);
+    expect(() => parse(JSON.stringify({ revocations: [{ type: 'release.taken-down' }] }))).toThrow('lines 1');
+    expect(() => parse('{}')).toThrow('lines 1');
+  });
+
   it('that is damaged is refused, with every line', () => {
     const good = { type: 'release.taken-down', ...takedown('1.0.0') };
     const lines = [

@@ -49,7 +49,7 @@ export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   }
   const takedowns: Takedown[] = [];
   const wrong: number[] = [];
-  for (const [index, line] of new TextDecoder().decode(bytes).split('\n').entries()) {
+  for (const [index, line] of linesOf(new TextDecoder().decode(bytes)).entries()) {
     if (line.trim() === '') continue;
     const found = parseLine(line);
     if (found === 'wrong') wrong.push(index + 1);
@@ -62,7 +62,18 @@ export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   });
 }
 
-export function takedownName({ group, kind, release }: Takedown): string {
+/** A page of the feed that was saved whole is its revocations, one a line. */
+function linesOf(text: string): string[] {
+  try {
+    const { revocations } = JSON.parse(text) as { revocations?: unknown };
+    if (Array.isArray(revocations)) return revocations.map((one) => JSON.stringify(one));
+  } catch {
+    // Lines are no JSON document together.
+  }
+  return text.split('\n');
+}
+
+function takedownName({ group, kind, release }: Takedown): string {
   return `${group}/${kind.toLowerCase()}@${release}`;
 }
 
