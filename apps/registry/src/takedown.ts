@@ -26,13 +26,12 @@ export interface TakenDown {
   /** The releases that went. */
   takedowns: Takedown[];
   reach: TakedownReach;
-  /** Nothing is left on the disk. */
-  erased: boolean;
 }
 
 /**
- * Takes a release down: first out of every answer, in one transaction, then off the disk. Where the latter fails, it
- * is tried again with the next takedown and at the next start. `rehearse` tells what would go and changes nothing.
+ * Takes a release down: first out of every answer, in one transaction, then its files off the disk. The catalogs are
+ * to be cut next, since their newest snapshots may be withdrawn, and `finishTakedowns` comes last, for it takes longest.
+ * `rehearse` tells what would go and changes nothing.
  */
 export async function takeDown(
   parts: TakedownParts,
@@ -40,15 +39,19 @@ export async function takeDown(
   options: { rehearse?: boolean; token?: string } = {},
 ): Promise<TakenDown> {
   const { gate, log } = parts;
-  if (options.rehearse === true) return { ...(await commit(parts, takedown, options)), erased: false };
+  if (options.rehearse === true) return commit(parts, takedown, options);
   return gate.alone(async () => {
     const committed = await commit(parts, takedown, options);
     log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
-    return { ...committed, erased: await erase(parts) };
+    await attempt(parts, () => deleteFiles(parts));
+    return committed;
   });
 }
 
-/** Erases what earlier takedowns have left on the disk; true where nothing is left. */
+/**
+ * Erases what takedowns have left on the disk; true where nothing is left. Where it fails, it is tried again with the
+ * next takedown and at the next start.
+ */
 export function finishTakedowns(parts: TakedownParts): Promise<boolean> {
   return parts.gate.alone(() => erase(parts));
 }
@@ -106,7 +109,7 @@ async function commit(
   { store }: TakedownParts,
   takedown: Takedown,
   { rehearse = false, token }: { rehearse?: boolean; token?: string },
-): Promise<Pick<TakenDown, 'takedowns' | 'reach'>> {
+): Promise<TakenDown> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(takedown.group, takedown.kind);
     const name = shownAfterTakedown(current, takedown.digest);
@@ -130,15 +133,27 @@ async function commit(
   );
 }
 
-/** The record is durable before anything that a restore could need is gone. To be called with the gate alone. */
-async function erase({ store, blobs, forms, takedownRecord, log }: TakedownParts): Promise<boolean> {
+/** To be called with the gate alone. */
+function erase(parts: TakedownParts): Promise<boolean> {
+  return attempt(parts, async () => {
+    if (await deleteFiles(parts)) await parts.store.finishTakedowns();
+  });
+}
+
+/** The record is durable before anything is gone that a restore could bring back. False where nothing was left. */
+async function deleteFiles({ store, blobs, forms, takedownRecord }: TakedownParts): Promise<boolean> {
+  const left = await store.unfinishedTakedowns();
+  if (left === undefined) return false;
+  await takedownRecord.add(left.takedowns);
+  for (const blob of left.blobs) await blobs.delete(blob);
+  await forms.deleteWithdrawn();
+  return true;
+}
+
+/** The takedown is done already for everybody who asks; what fails here is made good later. */
+async function attempt({ log }: TakedownParts, work: () => Promise<unknown>): Promise<boolean> {
   try {
-    const left = await store.unfinishedTakedowns();
-    if (left === undefined) return true;
-    await takedownRecord.add(left.takedowns);
-    for (const blob of left.blobs) await blobs.delete(blob);
-    await forms.deleteWithdrawn();
-    await store.finishTakedowns();
+    await work();
     return true;
   } catch (error) {
     log.error({ err: error }, 'bytes of takedowns are left on the disk');

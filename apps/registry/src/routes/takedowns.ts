@@ -20,14 +20,15 @@ export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
         ({ release }) => release === params.release,
       );
       if (earlier === undefined) return apply(parts, params, mark, { rehearse: dryRun, token: token.id });
-      const erased = dryRun ? false : await finishTakedowns(parts);
-      return { outcome: 'unchanged' as const, takedowns: [earlier], blobs: [], withdrawn: [], erased };
+      return { outcome: 'unchanged' as const, takedowns: [earlier], blobs: [], withdrawn: [] };
     });
-    const answer: TakedownResult = { ...result, dryRun, catalogs: [] };
-    if (!dryRun && result.withdrawn.length > 0) {
+    const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
+    if (dryRun) return c.json(answer);
+    if (result.withdrawn.length > 0) {
       await parts.cutter.waitFor(await parts.store.lastEvent());
       answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
     }
+    answer.erased = await finishTakedowns(parts);
     return c.json(answer);
   });
 }
@@ -37,7 +38,7 @@ async function apply(
   name: FunctionName & { release: string },
   mark: { at: string; by: string; reason: string },
   options: { rehearse: boolean; token: string },
-): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs'>> {
+): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
   const { release } = await foundRelease(parts.store, name);
   const takedown = {
     group: release.group,
@@ -46,15 +47,9 @@ async function apply(
     digest: release.digest,
     ...mark,
   };
-  const { takedowns, reach, erased } = await takeDown(parts, takedown, options);
+  const { takedowns, reach } = await takeDown(parts, takedown, options);
   if (!options.rehearse) parts.cutter.wake();
-  return {
-    outcome: 'taken-down',
-    takedowns,
-    blobs: reach.blobs,
-    withdrawn: reach.withdrawn,
-    erased,
-  };
+  return { outcome: 'taken-down', takedowns, blobs: reach.blobs, withdrawn: reach.withdrawn };
 }
 
 async function newestSnapshots(
