@@ -127,6 +127,19 @@ export function takedownContract(harness: () => CatalogStoreHarness): void {
       expect((await store().search({ text: 'wicked', limit: 9 })).total).toBe(0);
     });
 
+    it('and publishes after them are found, whatever was searched before', async () => {
+      await store().commitFunction(changeOf({ kind: 'Good' }));
+      await store().commitFunction(one);
+      expect((await store().search({ limit: 9 })).total).toBe(2);
+      await store().commitTakedown(planned(one, 1));
+      await store().commitFunction(changeOf({ kind: 'Best', tags: ['new'] }));
+      const page = await store().search({ limit: 9 });
+      expect([page.total, page.items.map(({ kind }) => kind)]).toEqual([2, ['Best', 'Good']]);
+      expect(page.facets.tag).toEqual([{ value: 'new', count: 1 }]);
+      expect((await store().search({ tag: ['new'], limit: 9 })).total).toBe(1);
+      expect((await store().search({ text: 'wicked', limit: 9 })).total).toBe(0);
+    });
+
     it('burn the name and the bytes for ever, and nothing else', async () => {
       await store().commitFunction(one);
       await store().commitTakedown(planned(one, 1));

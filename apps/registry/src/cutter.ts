@@ -1,3 +1,4 @@
+import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
 import type { Gate } from './gate.js';
@@ -21,12 +22,20 @@ interface Failure {
   retryAt: number;
 }
 
+export interface CutterParts extends CutParts {
+  gate: Gate;
+  log: Log;
+  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  /** Called with each new snapshot before anybody is told that it is there. */
+  onSnapshot(snapshot: SnapshotRecord): void;
+}
+
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
 export class Cutter {
-  readonly #parts: CutParts & { gate: Gate; log: Log; metrics: Metrics };
+  readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
@@ -37,7 +46,7 @@ export class Cutter {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: CutParts & { gate: Gate; log: Log; metrics: Metrics }) {
+  constructor(parts: CutterParts) {
     this.#parts = parts;
   }
 
@@ -165,7 +174,12 @@ export class Cutter {
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await gate.shared(() => cutCatalog(this.#parts, name));
+      const snapshot = await gate.shared(async () => {
+        const cut = await cutCatalog(this.#parts, name);
+        // Before anybody can withdraw it.
+        if (cut !== undefined) this.#parts.onSnapshot(cut);
+        return cut;
+      });
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;

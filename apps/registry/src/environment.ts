@@ -5,6 +5,7 @@ import type { Cutter } from './cutter.js';
 import type { Gate } from './gate.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { TakedownRecord } from './takedown-record.js';
 import type { Turns } from './turns.js';
@@ -14,6 +15,7 @@ export interface RegistryParts {
   store: CatalogStore;
   blobs: BlobStore;
   forms: SnapshotForms;
+  newest: NewestSnapshots;
   cutter: Cutter;
   /** One change of a function after the other. */
   turns: Turns;

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
@@ -12,12 +18,15 @@ import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { NewestSnapshots } from './newest-snapshots.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { storedAnswers } from './stored-answers.js';
 import { keepTakedowns } from './takedown.js';
 import { openTakedownRecord } from './takedown-record.js';
+import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -45,7 +54,16 @@ export async function startRegistry(options: {
 }): Promise<RunningRegistry> {
   const { config, log, clock = () => new Date() } = options;
   const paths = await prepareDataFolder(config.dataFolder);
-  const store = await openSqliteStore(paths.database);
+  const database = await openSqliteStore(paths.database);
+  const searchThreads = startSearchThreads(paths.database, log);
+  const store: CatalogStore = {
+    ...database,
+    search: searchThreads.search,
+    close: async () => {
+      await searchThreads.close();
+      await database.close();
+    },
+  };
   try {
     const blobs = await openBlobFolder(paths.blobs);
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -61,14 +79,15 @@ export async function startRegistry(options: {
     const countFunctions = async () => (await store.search({ limit: 1 })).total;
     const metrics = createMetrics({ countFunctions, process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+    const newest = new NewestSnapshots(store);
+    const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
     const gate = new Gate();
     const takedownRecord = openTakedownRecord(paths.takedowns);
-    await keepTakedowns({ store, blobs, forms, gate, takedownRecord, log });
-    const cutter = new Cutter({ store, forms, gate, clock, log, metrics });
-    const turns = new Turns();
-    const parts = { store, blobs, forms, cutter, turns, gate, takedownRecord, clock, log, metrics, config };
-    const app = createApp(parts);
-    const server = createServer(app.fetch);
+    const takedownParts = { store, blobs, forms, newest, gate, takedownRecord, log };
+    await keepTakedowns(takedownParts);
+    const cutter = new Cutter({ store, forms, gate, clock, log, metrics, onSnapshot });
+    const parts = { ...takedownParts, cutter, turns: new Turns(), clock, metrics, config };
+    const server = createServer(storedAnswers(parts, getRequestListener(createApp(parts).fetch)));
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
@@ -99,17 +118,15 @@ export async function startRegistry(options: {
   }
 }
 
-function createServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): Server {
-  return createAdaptorServer({
-    fetch,
-    serverOptions: {
-      maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
-      headersTimeout: SERVER_LIMITS.headersMilliseconds,
-      requestTimeout: SERVER_LIMITS.requestMilliseconds,
-      keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
-      connectionsCheckingInterval: 5_000,
-    },
-  }) as Server;
+function createServer(listener: RequestListener): Server {
+  const options: ServerOptions = {
+    maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
+    headersTimeout: SERVER_LIMITS.headersMilliseconds,
+    requestTimeout: SERVER_LIMITS.requestMilliseconds,
+    keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
+    connectionsCheckingInterval: 5_000,
+  };
+  return createHttpServer(options, listener);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

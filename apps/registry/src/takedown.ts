@@ -10,6 +10,7 @@ import { KrmhubError, type Takedown } from '@krmhub/schema';
 import type { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { TakedownRecord } from './takedown-record.js';
 
@@ -17,6 +18,7 @@ export interface TakedownParts {
   store: CatalogStore;
   blobs: BlobStore;
   forms: SnapshotForms;
+  newest: NewestSnapshots;
   gate: Gate;
   takedownRecord: TakedownRecord;
   log: Log;
@@ -106,7 +108,7 @@ export async function keepTakedowns(parts: TakedownParts): Promise<void> {
 }
 
 async function commit(
-  { store }: TakedownParts,
+  { store, newest }: TakedownParts,
   takedown: Takedown,
   { rehearse = false, token }: { rehearse?: boolean; token?: string },
 ): Promise<TakenDown> {
@@ -121,6 +123,7 @@ async function commit(
     });
     try {
       const reach = await store.commitTakedown(plan, { rehearse });
+      newest.forgetAll();
       return { takedowns: plan.takedowns, reach };
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
-import type { CatalogStore } from '@krmhub/catalog';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createApp } from './app.js';
 import { Cutter } from './cutter.js';
@@ -11,6 +11,7 @@ import type { RegistryApp, RegistryParts } from './environment.js';
 import { Gate } from './gate.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { NewestSnapshots } from './newest-snapshots.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -60,14 +61,17 @@ export async function openTestRegistry(
     process: false,
   });
   const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+  const newest = new NewestSnapshots(store);
+  const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const gate = new Gate();
   const takedownRecord = openTakedownRecord(paths.takedowns);
-  await keepTakedowns({ store, blobs, forms, gate, takedownRecord, log });
-  const cutter = new Cutter({ store, forms, gate, clock, log, metrics });
+  await keepTakedowns({ store, blobs, forms, newest, gate, takedownRecord, log });
+  const cutter = new Cutter({ store, forms, gate, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,
     forms,
+    newest,
     cutter,
     turns: new Turns(),
     gate,

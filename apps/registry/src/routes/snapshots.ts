@@ -11,10 +11,10 @@ import { foundCatalog, gone } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
-const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
+export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms } = parts;
+  const { store, forms, newest } = parts;
 
   for (const [route, syntax] of [
     [ROUTES.catalogYaml, 'yaml'],
@@ -107,13 +107,14 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   }
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
-    const { newest } = await foundCatalog(store, name);
-    if (newest?.withdrawn !== undefined) {
+    const snapshot = await newest.get(name);
+    if (snapshot?.withdrawn !== undefined) {
       throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
         hint: 'Ask again in a moment.',
       });
     }
-    if (newest !== undefined) return newest;
+    if (snapshot !== undefined) return snapshot;
+    await foundCatalog(store, name);
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
@@ -161,7 +162,7 @@ function textAnswer(
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
-function ownLink(
+export function ownLink(
   { catalog, serial }: SnapshotRecord,
   syntax: 'yaml' | 'json',
   kind: 'Catalog' | 'KRMFunctionCatalog',

@@ -24,10 +24,9 @@ export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
     });
     const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
     if (dryRun) return c.json(answer);
-    if (result.withdrawn.length > 0) {
-      await parts.cutter.waitFor(await parts.store.lastEvent());
-      answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
-    }
+    // A cut that was planned before is refused by then, so that what it left is erased as well.
+    await parts.cutter.waitFor(await parts.store.lastEvent());
+    answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
     answer.erased = await finishTakedowns(parts);
     return c.json(answer);
   });

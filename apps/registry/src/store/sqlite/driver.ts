@@ -9,8 +9,6 @@ export function driverFor(nodeVersion: string): 'better-sqlite3' | 'better-sqlit
   return Number(nodeVersion.split('.')[0]) < 22 ? 'better-sqlite3' : 'better-sqlite3-13';
 }
 
-const require = createRequire(import.meta.url);
-/** For threads, which load it themselves. */
-export const driverFile = require.resolve(driverFor(process.versions.node));
-
-export const Database: typeof BetterSqlite3 = require(driverFile);
+export const Database: typeof BetterSqlite3 = createRequire(import.meta.url)(
+  driverFor(process.versions.node),
+);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
 import type { Connection } from './connection.js';
-import { driverFile } from './driver.js';
 import { translateSqliteError } from './errors.js';
 
 /** Milliseconds for which a reader of another program is waited for. */
@@ -14,20 +14,18 @@ const STATEMENTS = [
   'VACUUM',
 ];
 
-/** As text, because a thread is not started from TypeScript where the tests run the sources. */
-const THREAD = `
-const { parentPort, workerData } = require('node:worker_threads');
-const { driver, file, timeout, statements } = workerData;
-const client = new (require(driver))(file, { timeout });
-try {
-  for (const statement of statements) client.exec(statement);
-  const [{ busy }] = client.pragma('wal_checkpoint(TRUNCATE)');
-  parentPort.postMessage({ busy: busy !== 0 });
-} catch ({ code, message }) {
-  parentPort.postMessage({ code, message });
-} finally {
-  client.close();
-}`;
+export interface EraseInput {
+  file: string;
+  /** Milliseconds for which a lock is waited for. */
+  timeout: number;
+  statements: readonly string[];
+}
+
+export interface Erased {
+  /** Somebody reads what is to be erased. */
+  busy: boolean;
+  failure?: { code: string | undefined; message: string };
+}
 
 /**
  * Rewrites the database file, so that nothing deleted is left in it or beside it. SQLite's secure_delete would not do:
@@ -39,18 +37,11 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
     for (const statement of STATEMENTS) client.exec(statement);
     return;
   }
-  const { busy, code, message } = await pauseWrites(async () => {
-    const workerData = {
-      driver: driverFile,
-      file: client.name,
-      timeout: READER_TIMEOUT_MS,
-      statements: STATEMENTS,
-    };
-    const [answer] = await once(new Worker(THREAD, { eval: true, workerData }), 'message');
-    return answer as { busy?: boolean; code?: string; message?: string };
-  });
-  if (message !== undefined) throw translateSqliteError(Object.assign(new Error(message), { code }));
-  if (busy === true) {
+  const { busy, failure } = await pauseWrites(() => runThread(client.name));
+  if (failure !== undefined) {
+    throw translateSqliteError(Object.assign(new Error(failure.message), { code: failure.code }));
+  }
+  if (busy) {
     throw new KrmhubError(
       'unavailable',
       'Another program reads the database, so its log cannot be emptied.',
@@ -59,4 +50,13 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
       },
     );
   }
+}
+
+async function runThread(file: string): Promise<Erased> {
+  const input: EraseInput = { file, timeout: READER_TIMEOUT_MS, statements: STATEMENTS };
+  // A thread is always run as it was built; options of the process, such as a test runner's, are not for it.
+  const thread = createRequire(import.meta.url).resolve('@krmhub/registry/erase-thread');
+  const worker = new Worker(thread, { workerData: input, name: 'erase-thread', execArgv: [] });
+  const [erased] = (await once(worker, 'message')) as [Erased];
+  return erased;
 }
