@@ -37,6 +37,10 @@ export interface CutterParts extends CutParts {
 export class Cutter {
   readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
+  readonly #compressing = new AbortController();
+  /** Newest snapshots whose forms are to be compressed, by catalog. */
+  readonly #toCompress = new Map<string, SnapshotRecord>();
+  #compression: Promise<void> | undefined;
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
@@ -106,8 +110,10 @@ export class Cutter {
   /** Resolves when the cut that is going on is done. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#compressing.abort();
     this.#wakeLoop();
     await this.#running;
+    await this.#compression;
     for (const { done } of this.#waiting) done();
   }
 
@@ -155,6 +161,8 @@ export class Cutter {
     for (const catalog of catalogs) {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
+        // An earlier process may have ended before it came to it.
+        if (this.#reached < 0) this.#compressSoon(catalog.newest);
         this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
@@ -183,6 +191,7 @@ export class Cutter {
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
+      this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {
@@ -212,6 +221,27 @@ export class Cutter {
       // Old forms take room and nothing else; the next cut forgets them.
       log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
     }
+  }
+
+  /** Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. */
+  #compressSoon(snapshot: SnapshotRecord): void {
+    this.#toCompress.set(snapshot.catalog, snapshot);
+    this.#compression ??= this.#compressAll();
+  }
+
+  async #compressAll(): Promise<void> {
+    const { forms, log } = this.#parts;
+    for (const [catalog, snapshot] of this.#toCompress) {
+      this.#toCompress.delete(catalog);
+      if (this.#stopping) continue;
+      try {
+        await forms.compress(snapshot, this.#compressing.signal);
+      } catch (error) {
+        // The catalog is there without it, and its next snapshot or the next start tries again.
+        if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+      }
+    }
+    this.#compression = undefined;
   }
 
   #nextFailure(earlier: Failure | undefined, error: unknown): Failure {

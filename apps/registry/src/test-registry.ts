@@ -45,7 +45,13 @@ export interface TestRegistry {
 }
 
 export async function openTestRegistry(
-  options: { wrapStore?: (store: CatalogStore) => CatalogStore; start?: boolean; folder?: string } = {},
+  options: {
+    wrapStore?: (store: CatalogStore) => CatalogStore;
+    start?: boolean;
+    folder?: string;
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
+  } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
   const paths = dataPaths(folder);
@@ -60,7 +66,7 @@ export async function openTestRegistry(
     countFunctions: async () => (await store.search({ limit: 1 })).total,
     process: false,
   });
-  const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+  const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const gate = new Gate();

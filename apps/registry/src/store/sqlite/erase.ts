@@ -9,6 +9,8 @@ import { translateSqliteError } from './errors.js';
 const READER_TIMEOUT_MS = 2_000;
 
 const STATEMENTS = [
+  // A cut that was refused or broke off has stored entries that nothing names.
+  'DELETE FROM entry WHERE digest NOT IN (SELECT entry FROM catalog_function WHERE entry IS NOT NULL)',
   // Words of deleted documents stay in the full-text index until its segments are merged.
   `INSERT INTO function_text (function_text) VALUES ('optimize')`,
   'VACUUM',
