@@ -207,7 +207,11 @@ export function takedownContract(harness: () => CatalogStoreHarness): void {
         takedowns: [takedownOf(one.release)],
         blobs: [one.release.digest],
       });
+      // A cut that broke off had rendered it, and none names it.
+      const orphan = { digest: sha256('orphan'), yaml: 'orphan', json: 'orphan' };
+      await store().storeEntries([orphan]);
       await store().finishTakedowns();
+      await expect(store().entries([orphan.digest])).rejects.toMatchObject({ code: 'internal' });
       expect(await store().unfinishedTakedowns()).toBeUndefined();
       expect(await store().allTakedowns()).toHaveLength(1);
     });

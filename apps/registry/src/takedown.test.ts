@@ -371,6 +371,25 @@ describe('the revocation feed', () => {
   });
 });
 
+describe('a big catalog', () => {
+  it('that is being compressed leaves nothing of what is taken down meanwhile', async () => {
+    await registry.close();
+    registry = await openTestRegistry({ maxCacheBytes: 100, maxCompressedFirstBytes: 10 });
+    admin = (await registry.token({})).secret;
+    const { parts } = registry;
+    await registry.publish(BAD);
+    const snapshot = (await parts.store.catalog('default'))!.newest!;
+    // As the cutter does after it has shown a big catalog.
+    const compressing = Array.from({ length: 5 }, () =>
+      parts.forms.compress(snapshot, new AbortController().signal),
+    );
+    expect((await takedown(BAD)).body.erased).toBe(true);
+    await Promise.all(compressing);
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
+  });
+});
+
 describe('what interrupts a takedown', () => {
   it('between the rows and the bytes is made good at the next start', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
