@@ -1,7 +1,8 @@
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
-import type { Gate } from './gate.js';
+import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
@@ -23,21 +24,25 @@ interface Failure {
 }
 
 export interface CutterParts extends CutParts {
-  gate: Gate;
   log: Log;
   metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
   /** Called with each new snapshot before anybody is told that it is there. */
   onSnapshot(snapshot: SnapshotRecord): void;
+  /** Called after each look at every catalog, with the event that all have taken. */
+  onPass?(reached: number, status: CutterStatus): void;
 }
 
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
-export class Cutter {
+export class Cutter implements CatalogCutter {
   readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
-  readonly #compressing = new AbortController();
+  /** Shared by what puts bytes into the store, taken alone by a pause. */
+  readonly #gate = new Gate();
+  #resume: () => void = () => undefined;
+  #compressing = new AbortController();
   /** Newest snapshots whose forms are to be compressed, by catalog. */
   readonly #toCompress = new Map<string, SnapshotRecord>();
   #compression: Promise<void> | undefined;
@@ -59,13 +64,11 @@ export class Cutter {
     this.#running ??= this.#run();
   }
 
-  /** To be called after every event that a catalog can depend on. */
   wake(): void {
     this.#woken = true;
     this.#wakeLoop();
   }
 
-  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
     if (this.#reached >= event) return true;
     if (this.#stopping) return false;
@@ -84,7 +87,6 @@ export class Cutter {
     });
   }
 
-  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
@@ -107,7 +109,24 @@ export class Cutter {
     };
   }
 
-  /** Resolves when the cut that is going on is done. */
+  async pause(): Promise<void> {
+    this.#compressing.abort();
+    this.#compressing = new AbortController();
+    await new Promise<void>((paused) => {
+      void this.#gate.alone(
+        () =>
+          new Promise<void>((resume) => {
+            this.#resume = resume;
+            paused();
+          }),
+      );
+    });
+  }
+
+  resume(): void {
+    this.#resume();
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#compressing.abort();
@@ -128,6 +147,7 @@ export class Cutter {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#parts.onPass?.(this.#reached, this.status());
       }
     }
   }
@@ -175,14 +195,15 @@ export class Cutter {
     }
     this.#reached = Math.max(this.#reached, through);
     for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
+    this.#parts.onPass?.(this.#reached, this.status());
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
-    const { gate, log, metrics, store, forms } = this.#parts;
+    const { log, metrics, store, forms } = this.#parts;
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await gate.shared(async () => {
+      const snapshot = await this.#gate.shared(async () => {
         const cut = await cutCatalog(this.#parts, name);
         // Before anybody can withdraw it.
         if (cut !== undefined) this.#parts.onSnapshot(cut);
@@ -235,8 +256,13 @@ export class Cutter {
       this.#toCompress.delete(catalog);
       if (this.#stopping) continue;
       try {
-        await forms.compress(snapshot, this.#compressing.signal);
+        await this.#gate.shared(() => forms.compress(snapshot, this.#compressing.signal));
       } catch (error) {
+        // A pause broke it off; a newer snapshot goes before.
+        if (!this.#stopping && (error as Error).name === 'AbortError') {
+          if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, snapshot);
+          continue;
+        }
         // The catalog is there without it, and its next snapshot or the next start tries again.
         if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
       }

@@ -21,9 +21,6 @@ export class SnapshotForms {
   readonly #maxBytesInMemory: number;
   readonly #maxBytesCompressedFirst: number;
   readonly #making = new Map<Digest, Promise<void>>();
-  readonly #compressing = new Set<Promise<void>>();
-  #stopCompressing = new AbortController();
-  #sweeping: Promise<void> | undefined;
 
   constructor(parts: {
     store: CatalogStore;
@@ -62,20 +59,7 @@ export class SnapshotForms {
 
   /** Compresses the forms of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`. */
   async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#sweeping?.catch(() => undefined);
-      const stop = this.#stopCompressing.signal;
-      const work = this.#compressAll(snapshot, AbortSignal.any([signal, stop]));
-      this.#compressing.add(work);
-      try {
-        return await work;
-      } catch (error) {
-        // What is withdrawn may be among it; what is not is compressed once that is gone.
-        if (!stop.aborted || signal.aborted) throw error;
-      } finally {
-        this.#compressing.delete(work);
-      }
-    }
+    for (const form of SNAPSHOT_FORMS) await this.#compress(snapshot.digests[form], signal);
   }
 
   /**
@@ -105,24 +89,12 @@ export class SnapshotForms {
     for (const blob of await this.#store.forgetForms([...new Set(digests)])) await this.#blobs.delete(blob);
   }
 
-  /** Deletes every form that no standing snapshot has; to be called while nobody cuts. */
+  /** Deletes every form that no standing snapshot has; to be called while nobody cuts or compresses. */
   async deleteWithdrawn(): Promise<void> {
-    const stopped = this.#stopCompressing;
-    this.#stopCompressing = new AbortController();
-    this.#sweeping = this.#sweep();
-    stopped.abort();
-    await this.#sweeping;
-  }
-
-  async #sweep(): Promise<void> {
-    await Promise.allSettled([...this.#making.values(), ...this.#compressing]);
+    await Promise.allSettled(this.#making.values());
     this.#cache.clear();
     const named = await this.#store.keepStandingForms();
     for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
-  }
-
-  async #compressAll(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
-    for (const form of SNAPSHOT_FORMS) await this.#compress(snapshot.digests[form], signal);
   }
 
   async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {

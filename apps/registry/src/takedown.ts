@@ -7,6 +7,7 @@ import {
   type TakedownReach,
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import type { CatalogCutter } from './catalog-cutter.js';
 import type { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
@@ -20,6 +21,8 @@ export interface TakedownParts {
   forms: SnapshotForms;
   newest: NewestSnapshots;
   gate: Gate;
+  /** Absent where none has started yet. */
+  cutter?: Pick<CatalogCutter, 'pause' | 'resume'>;
   takedownRecord: TakedownRecord;
   log: Log;
 }
@@ -40,9 +43,9 @@ export async function takeDown(
   takedown: Takedown,
   options: { rehearse?: boolean; token?: string } = {},
 ): Promise<TakenDown> {
-  const { gate, log } = parts;
+  const { log } = parts;
   if (options.rehearse === true) return commit(parts, takedown, options);
-  return gate.alone(async () => {
+  return alone(parts, async () => {
     const committed = await commit(parts, takedown, options);
     log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
     await attempt(parts, () => deleteFiles(parts));
@@ -55,7 +58,7 @@ export async function takeDown(
  * next takedown and at the next start.
  */
 export function finishTakedowns(parts: TakedownParts): Promise<boolean> {
-  return parts.gate.alone(() => erase(parts));
+  return alone(parts, () => erase(parts));
 }
 
 export interface AppliedTakedowns {
@@ -74,9 +77,9 @@ export async function applyTakedowns(
   parts: TakedownParts,
   takedowns: readonly Takedown[],
 ): Promise<AppliedTakedowns> {
-  const { store, gate, log } = parts;
+  const { store, log } = parts;
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
-  await gate.alone(async () => {
+  await alone(parts, async () => {
     for (const takedown of takedowns) {
       const burnt = await store.takedowns(takedown.group, takedown.kind);
       if (burnt.some(({ release }) => release === takedown.release)) {
@@ -105,6 +108,18 @@ export async function keepTakedowns(parts: TakedownParts): Promise<void> {
   const { store, takedownRecord } = parts;
   await applyTakedowns(parts, await takedownRecord.read());
   await takedownRecord.add(await store.allTakedowns());
+}
+
+/** While nobody stores bytes that nothing names yet, neither of releases nor of catalogs. */
+function alone<T>({ gate, cutter }: TakedownParts, work: () => Promise<T>): Promise<T> {
+  return gate.alone(async () => {
+    await cutter?.pause();
+    try {
+      return await work();
+    } finally {
+      cutter?.resume();
+    }
+  });
 }
 
 async function commit(
@@ -136,7 +151,7 @@ async function commit(
   );
 }
 
-/** To be called with the gate alone. */
+/** To be called alone. */
 function erase(parts: TakedownParts): Promise<boolean> {
   return attempt(parts, async () => {
     if (await deleteFiles(parts)) await parts.store.finishTakedowns();

@@ -72,7 +72,7 @@ export async function openTestRegistry(
   const gate = new Gate();
   const takedownRecord = openTakedownRecord(paths.takedowns);
   await keepTakedowns({ store, blobs, forms, newest, gate, takedownRecord, log });
-  const cutter = new Cutter({ store, forms, gate, clock, log, metrics, onSnapshot });
+  const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,

@@ -24,7 +24,11 @@ const paths = {
  */
 export async function openBlobFolder(folder: string): Promise<BlobStore> {
   await translated(folder, () => prepareFolder(folder));
+  return blobsIn(folder);
+}
 
+/** Blobs in a folder that another thread of this process has opened. */
+export function blobsIn(folder: string): BlobStore {
   /** A file that no reader looks for. */
   const openUnfinished = async (): Promise<{ file: string; handle: FileHandle }> => {
     const file = path.join(paths.unfinished(folder), randomUUID());
