@@ -30,6 +30,10 @@ export const SERVER_LIMITS = {
   maxFormCacheBytes: 67_108_864,
   /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
   maxFormCompressedFirstBytes: 1_048_576,
+  /** Milliseconds for which a catalog is left alone before its big forms are compressed. */
+  compressAfterMilliseconds: 2_000,
+  /** Milliseconds within which they are, although the catalog changes all the time. */
+  compressWithinMilliseconds: 30_000,
   /** Characters of a form that are put together before they are written. */
   formPieceCharacters: 262_144,
   /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */

@@ -68,7 +68,8 @@ async function filesWith(folder: string, text: string): Promise<string[]> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = path.join(entry.parentPath, entry.name);
-    const bytes = await readFile(file);
+    // The cutter compresses what stands meanwhile, and files of unfinished work go again.
+    const bytes = await readFile(file).catch(() => Buffer.alloc(0));
     const readings = [() => bytes, () => gunzipSync(bytes), () => brotliDecompressSync(bytes)];
     const holds = readings.some((read) => {
       try {
@@ -372,13 +373,12 @@ describe('the revocation feed', () => {
 });
 
 describe('a big catalog', () => {
-  it('that is being compressed leaves nothing of what is taken down meanwhile', async () => {
+  it('that waits to be compressed is compressed without what is taken down meanwhile', async () => {
     await registry.close();
     registry = await openTestRegistry({ maxCacheBytes: 100, maxCompressedFirstBytes: 10 });
     admin = (await registry.token({})).secret;
     const { parts } = registry;
     await registry.publish(BAD);
-    // The cutter compresses now.
     expect((await takedown(BAD)).body.erased).toBe(true);
     await parts.cutter.pause();
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
