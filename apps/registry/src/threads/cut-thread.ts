@@ -31,6 +31,8 @@ const cutter = new Cutter({
 answerCalls({
   wake: async () => cutter.wake(),
   cutNow: (name: string) => cutter.cutNow(name),
+  pause: () => cutter.pause(),
+  resume: async () => cutter.resume(),
   stop: async () => {
     await cutter.stop();
     await store.close();
