@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
+import { answerBrokenRequests } from './broken-requests.js';
 import type { Config } from './config.js';
 import { Cutter } from './cutter.js';
 import { prepareDataFolder } from './data-folder.js';
@@ -59,6 +60,7 @@ export async function startRegistry(options: {
     const cutter = new Cutter({ store, forms, clock, log, metrics });
     const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
     const server = createServer(app.fetch);
+    answerBrokenRequests(server);
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();

@@ -1,0 +1,67 @@
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Problem } from '@krmhub/api/model';
+import { PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
+import { SERVER_LIMITS } from './limits.js';
+
+interface Refusal {
+  status: number;
+  code: Problem['code'];
+  detail: string;
+}
+
+/** By the codes of Node's HTTP parser; every other of them is a request that is no HTTP. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    code: 'too-large',
+    detail: `The URL and the headers have more than ${SERVER_LIMITS.maxHeaderBytes} bytes together`,
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    code: 'too-large',
+    detail: 'The extensions of a chunk are too long',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'invalid-request',
+    detail: `The headers were not complete within ${SERVER_LIMITS.headersMilliseconds / 1_000} seconds, or the request not within ${SERVER_LIMITS.requestMilliseconds / 1_000}`,
+  },
+};
+
+/** Answers what cannot be read as a request with a problem too, and ends its connection: what follows is not to be trusted. */
+export function answerBrokenRequests(server: Server): void {
+  const responses = new WeakMap<Socket, ServerResponse>();
+  server.on('request', ({ socket }, response) => responses.set(socket, response));
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
+    // An answer that has begun cannot become another one, nor can a socket that is gone get any.
+    const begun = responses.get(socket);
+    const answering = begun?.headersSent && !begun.writableFinished;
+    if (!socket.writable || error.code === 'ECONNRESET' || answering) {
+      socket.destroy();
+      return;
+    }
+    socket.write(answerOf(error.code));
+    socket.destroySoon();
+  });
+}
+
+function answerOf(errorCode: string | undefined): string {
+  const { status, code, detail } = (errorCode === undefined ? undefined : REFUSALS[errorCode]) ?? {
+    status: 400,
+    code: 'invalid-request',
+    detail: 'This is no HTTP request that can be read',
+  };
+  const title = STATUS_CODES[status] ?? 'Error';
+  const problem: Problem = { type: 'about:blank', title, status, code, detail };
+  const body = JSON.stringify(problem);
+  const headers = [
+    `HTTP/1.1 ${status} ${title}`,
+    `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  return `${headers.join('\r\n')}\r\n\r\n${body}`;
+}
