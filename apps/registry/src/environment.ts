@@ -4,6 +4,7 @@ import type { Config } from './config.js';
 import type { Cutter } from './cutter.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import type { Planner } from './planner.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { Turns } from './turns.js';
 
@@ -13,6 +14,7 @@ export interface RegistryParts {
   blobs: BlobStore;
   forms: SnapshotForms;
   cutter: Cutter;
+  planner: Planner;
   /** One change of a function after the other. */
   turns: Turns;
   clock: () => Date;

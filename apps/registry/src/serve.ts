@@ -12,6 +12,7 @@ import { prepareDraining } from './drain-server.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { Planner } from './planner.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -58,7 +59,9 @@ export async function startRegistry(options: {
     const metrics = createMetrics({ countFunctions, process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const cutter = new Cutter({ store, forms, clock, log, metrics });
-    const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
+    const planner = new Planner();
+    const turns = new Turns();
+    const app = createApp({ store, blobs, forms, cutter, planner, turns, clock, log, metrics, config });
     const server = createServer(app.fetch);
     answerBrokenRequests(server);
     const drain = prepareDraining(server);
@@ -73,6 +76,7 @@ export async function startRegistry(options: {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
       await cutter.stop();
+      await planner.close();
       await store.close();
       log.info('registry stopped');
     };

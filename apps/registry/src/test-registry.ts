@@ -10,6 +10,7 @@ import { dataPaths } from './data-folder.js';
 import type { RegistryApp, RegistryParts } from './environment.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { Planner } from './planner.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -63,6 +64,7 @@ export async function openTestRegistry(
     blobs,
     forms,
     cutter,
+    planner: new Planner(),
     turns: new Turns(),
     clock,
     log,
