@@ -1,4 +1,4 @@
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Problem } from '@krmhub/api/model';
 import { PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
@@ -31,20 +31,33 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Answers what cannot be read as a request with a problem too, and ends its connection: what follows is not to be trusted. */
 export function answerBrokenRequests(server: Server): void {
-  const responses = new WeakMap<Socket, ServerResponse>();
-  server.on('request', ({ socket }, response) => responses.set(socket, response));
+  const latest = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
+  server.on('request', (request, response) => {
+    latest.set(request.socket, { request, response });
+    response.once('finish', () => endUnread(request));
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
-    // An answer that has begun cannot become another one, nor can a socket that is gone get any.
-    const begun = responses.get(socket);
-    const answering = begun?.headersSent && !begun.writableFinished;
-    if (!socket.writable || error.code === 'ECONNRESET' || answering) {
-      socket.destroy();
-      return;
-    }
-    socket.write(answerOf(error.code));
-    socket.destroySoon();
+    const refuse = () => {
+      if (socket.writable) socket.write(answerOf(error.code));
+      socket.destroySoon();
+    };
+    const { request, response } = latest.get(socket) ?? {};
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    else if (request === undefined || response === undefined || response.writableFinished) refuse();
+    // The request was whole and what follows it is not: it gets its own answer first.
+    else if (request.complete) response.once('finish', refuse);
+    // An answer that has begun cannot become another one.
+    else if (response.headersSent) socket.destroy();
+    else refuse();
   });
+}
+
+/** A body that goes on after its answer has been sent is read by nobody, so it has to end soon. */
+function endUnread(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => request.socket.destroy(), SERVER_LIMITS.discardMilliseconds);
+  request.once('close', () => clearTimeout(timer));
 }
 
 function answerOf(errorCode: string | undefined): string {

@@ -2,10 +2,14 @@
 export const SERVER_LIMITS = {
   /** Bytes of a multipart body beyond its parts: boundaries and part headers. */
   maxMultipartOverheadBytes: 16_384,
+  /** UTF-16 code units of what a refusal says, beside its diagnostics. */
+  maxDetailLength: 8_192,
   /** Bytes of a JSON body: a reason or a token request. */
   maxJsonBytes: 65_536,
   /** Bytes of a body that is too large which are still read, so that its sender comes to read the answer. */
   maxDiscardedBytes: 4_194_304,
+  /** Milliseconds for which that goes on. */
+  discardMilliseconds: 1_000,
   /** Milliseconds in which a whole body must arrive: one mebibyte at 40 KB/s. */
   bodyMilliseconds: 30_000,
   /** Milliseconds in which the headers of a request must arrive. */

@@ -28,7 +28,7 @@ export async function readBody(
   const reader = body.getReader();
   const deadline = startDeadline(milliseconds);
   const refuse = async () => {
-    await discard(reader, deadline.passed);
+    await discard(reader);
     return tooLarge();
   };
   // One buffer that doubles: a list of many tiny chunks would take far more memory than their bytes.
@@ -63,13 +63,19 @@ export async function readBody(
  * Reads on for a while and keeps nothing: a client that is still sending when the connection is closed sees a
  * broken connection, and not the answer.
  */
-async function discard(reader: BodyReader, passed: Promise<never>): Promise<void> {
+async function discard(reader: BodyReader): Promise<void> {
+  const { maxDiscardedBytes, discardMilliseconds } = SERVER_LIMITS;
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<{ done: true; value: undefined }>((resolve) => {
+    timer = setTimeout(() => resolve({ done: true, value: undefined }), discardMilliseconds);
+  });
   let discarded = 0;
-  while (discarded < SERVER_LIMITS.maxDiscardedBytes) {
+  while (discarded < maxDiscardedBytes) {
     const { done, value } = await Promise.race([reader.read(), passed]);
-    if (done) return;
+    if (done) break;
     discarded += value.byteLength;
   }
+  clearTimeout(timer);
 }
 
 function startDeadline(milliseconds: number): { passed: Promise<never>; clear: () => void } {
