@@ -1,8 +1,9 @@
 import { DEFINITION_CASES } from './definition-cases.js';
 import type { HostileCase } from './hostile-case.js';
 import { SYNTAX_CASES } from './syntax-cases.js';
+import { TEXT_CASES } from './text-cases.js';
 
-export const CORPUS: readonly HostileCase[] = [...SYNTAX_CASES, ...DEFINITION_CASES];
+export const CORPUS: readonly HostileCase[] = [...SYNTAX_CASES, ...TEXT_CASES, ...DEFINITION_CASES];
 
 /** Characters that act on a terminal or reorder what it shows; only line feeds belong in output. */
 export const UNSAFE_OUTPUT =

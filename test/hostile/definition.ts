@@ -1,3 +1,5 @@
+import type { HostileCase } from './hostile-case.js';
+
 /** A definition without errors, as JSON values that a case then spoils. */
 export const GROUP = 'hostile.example.com';
 
@@ -73,3 +75,18 @@ export function spliced(parts: Parts, source: string): Uint8Array {
 
 /** As a value of JSON that `spliced` replaces. */
 export const HERE = '@@@';
+
+/** A case of a definition with these parts. */
+export const caseOf = (name: string, verdict: HostileCase['verdict'], parts: () => Parts): HostileCase => ({
+  name,
+  verdict,
+  make: () => jsonBytes(definition(parts())),
+});
+export const list = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+export const objectSchema = (properties: Fields, more: Fields = {}): Fields => ({
+  type: 'object',
+  description: 'A schema.',
+  properties,
+  ...more,
+});
