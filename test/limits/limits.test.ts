@@ -291,10 +291,11 @@ describe('the tables', () => {
     requestMilliseconds: 'test/hostile/socket.test.ts',
     discardMilliseconds: 'maxDiscardedBytes',
     maxHeaderBytes: 'here',
-    maxPlannedAtOnceBytes: 'apps/registry/src/planner.test.ts',
-    maxPlansWaiting: 'apps/registry/src/planner.test.ts',
-    planMilliseconds: 'apps/registry/src/planner.test.ts',
-    maxPlanMegabytes: 'apps/registry/src/planner.test.ts',
+    maxPlannedAtOnceBytes: 'apps/registry/src/threads/planner.test.ts',
+    maxPlansWaiting: 'apps/registry/src/threads/planner.test.ts',
+    planMilliseconds: 'apps/registry/src/threads/planner.test.ts',
+    maxPlanMegabytes: 'apps/registry/src/threads/planner.test.ts',
+    maxThreadCalls: 'asked of a thread that many clients share; what is beyond is answered as unavailable',
     planAttempts: 'apps/registry/src/publish.test.ts',
     defaultSearchLimit: 'a default',
     defaultEventLimit: 'a default',
@@ -302,7 +303,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness)Milliseconds$|^(maxFormCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness)Milliseconds$|^(maxFormCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

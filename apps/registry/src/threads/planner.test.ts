@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { PublishInput } from '@krmhub/catalog';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { SERVER_LIMITS } from './limits.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { definitionText } from '../test-registry.js';
 import { Planner } from './planner.js';
-import { definitionText } from './test-registry.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-planner-'));
 let planner: Planner;
@@ -23,7 +22,7 @@ const answer = (value) => parentPort.postMessage(value);
 parentPort.on('message', (input) => { ${body} });`;
   writeFileSync(file, source);
   planner = new Planner({
-    script: pathToFileURL(file),
+    script: file,
     ...(milliseconds === undefined ? {} : { milliseconds }),
   });
   return planner;
@@ -53,6 +52,16 @@ describe('Planner', () => {
     plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'worker' } })`);
     expect(await planner.plan(input(LIMIT))).toMatchObject({ outcome: 'created' });
     expect(await planner.plan(input(LIMIT + 1))).toMatchObject({ from: 'worker' });
+  });
+
+  it('comes to the same in the thread as without it', async () => {
+    planner = new Planner();
+    const small = await planner.plan(input(0));
+    const large = await planner.plan(input(LIMIT + 1));
+    expect([small, large]).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }]);
+    if (small.outcome !== 'created' || large.outcome !== 'created') throw new Error('nothing is created');
+    expect(large.change.release.definition).toEqual(small.change.release.definition);
+    expect(large.blobs[0]).toEqual(input(LIMIT + 1).bytes);
   });
 
   it('makes errors of what the worker says of a conflict, and of a failure', async () => {

@@ -1,14 +1,10 @@
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { SERVER_LIMITS } from './limits.js';
-import type { PlanAnswer } from './plan-worker.js';
-import { Turns } from './turns.js';
-
-/** Compiled code only: run from its sources, as its own tests are, the registry plans everything in its own thread. */
-const WORKER = new URL('./plan-worker.js', import.meta.url);
+import { SERVER_LIMITS } from '../limits.js';
+import { Turns } from '../turns.js';
+import type { PlanAnswer } from './plan-thread.js';
 
 /**
  * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait
@@ -16,23 +12,20 @@ const WORKER = new URL('./plan-worker.js', import.meta.url);
  */
 export class Planner {
   readonly #turns = new Turns();
-  readonly #script: URL;
+  readonly #script: string;
   readonly #milliseconds: number;
-  readonly #hasScript: boolean;
   #waiting = 0;
   #worker: Worker | undefined;
 
-  constructor(options: { script?: URL; milliseconds?: number } = {}) {
-    this.#script = options.script ?? WORKER;
+  constructor(options: { script?: string; milliseconds?: number } = {}) {
+    // A thread is always run as it was built.
+    this.#script = options.script ?? createRequire(import.meta.url).resolve('@krmhub/registry/plan-thread');
     this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.planMilliseconds;
-    this.#hasScript = existsSync(fileURLToPath(this.#script));
   }
 
   /** Rejects with `unavailable` where too many wait, and with `invalid-request` for what takes too long to check. */
   async plan(input: PublishInput): Promise<PublishPlan> {
-    if (input.bytes.byteLength <= SERVER_LIMITS.maxPlannedAtOnceBytes || !this.#hasScript) {
-      return planPublish(input);
-    }
+    if (input.bytes.byteLength <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
       throw new KrmhubError('unavailable', 'Too many large definitions are waiting to be checked', {
         hint: 'Publish it again in a moment.',
@@ -62,6 +55,8 @@ export class Planner {
 
   #start(): Worker {
     const worker = new Worker(this.#script, {
+      // Options of the process, such as a test runner's, are not for it.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
     });
     worker.unref();
