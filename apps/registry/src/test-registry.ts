@@ -125,11 +125,13 @@ export async function openTestRegistry(
     },
     async reopen() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       return openTestRegistry({ folder });
     },
     async close() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },
