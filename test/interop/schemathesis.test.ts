@@ -54,14 +54,7 @@ async function run(options: readonly string[]): Promise<{ code: number | null; o
       '--generation-database',
       'none',
     ],
-    ...[
-      '--header',
-      `Authorization: Bearer ${registry.token}`,
-      '--request-timeout',
-      '30',
-      '--max-time',
-      '150',
-    ],
+    ...['--header', `Authorization: Bearer ${registry.token}`, '--request-timeout', '30'],
     ...options,
   ];
   const child = spawn(tool, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
