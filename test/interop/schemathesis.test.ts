@@ -75,7 +75,7 @@ const title = missing
 
 describe.skipIf(missing)(`the registry ${title}`, () => {
   it('answers every request as the document says', async () => {
-    const { code, output } = await run(['--max-examples', '60', '--exclude-operation-id', 'revokeToken']);
+    const { code, output } = await run(['--max-examples', '30', '--exclude-operation-id', 'revokeToken']);
     expect(output).toMatch(/[1-9]\d{3,} generated/);
     expect(code, output).toBe(0);
   }, 200_000);
@@ -83,7 +83,7 @@ describe.skipIf(missing)(`the registry ${title}`, () => {
   // By itself and without the links between operations: these lead it to revoke the token that it uses.
   it('answers revocations as the document says', async () => {
     const options = ['--include-operation-id', 'revokeToken', '--phases', 'examples,coverage,fuzzing'];
-    const { code, output } = await run(['--max-examples', '60', ...options]);
+    const { code, output } = await run(['--max-examples', '30', ...options]);
     expect(output).toMatch(/[1-9]\d* generated/);
     expect(code, output).toBe(0);
   }, 200_000);
