@@ -325,7 +325,7 @@ describe('the release before', () => {
     const together = await run(['before']);
     expect(together.exitCode).toBe(1);
     expect(together.err()).toMatch(
-      /error\[publish\/breaking\] before\/10\.yaml:\d+:\d+: .*since 3\.0\.0 in v1: onlyKinds is removed/,
+      /error\[publish\/breaking\]: since 3\.0\.0 in v1: onlyKinds is removed.*\n +--> before\/10\.yaml:\d+:\d+\n +\|\n\d+ \| /,
     );
     expect(await stored('before.example.com', 'SetLabels')).toEqual([]);
 
