@@ -45,10 +45,10 @@ function nextSerial({ db }: Connection, cut: CatalogCut): number {
       `Catalog ${cut.catalog} is cut through event ${current.throughEvent}, not ${cut.expectedThroughEvent}`,
     );
   }
-  // Two recipes one after the other both leave the catalog at event 0.
+  // Two recipes one after the other both leave the catalog at event 0, and a takedown leaves it where it is.
   if (cut.throughEvent < current.appliedEvent) {
     throw new RevisionConflict(
-      `Catalog ${cut.catalog} got its recipe with event ${current.appliedEvent}, after ${cut.throughEvent}`,
+      `Catalog ${cut.catalog} must be cut through event ${current.appliedEvent}, not ${cut.throughEvent}`,
     );
   }
   const newest = db
@@ -68,7 +68,8 @@ function nextSerial({ db }: Connection, cut: CatalogCut): number {
   return next;
 }
 
-function placeWriter({ db }: Connection) {
+/** Gives a function its place in a catalog from the next serial on; to be called in a transaction. */
+export function placeWriter({ db }: Connection) {
   const group = sql.placeholder('group');
   const kind = sql.placeholder('kind');
   const isOpen = and(

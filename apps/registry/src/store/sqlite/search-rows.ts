@@ -2,6 +2,16 @@ import type { SearchDocument } from '@krmhub/catalog';
 import type { Connection } from './connection.js';
 import { kindText } from './search-text.js';
 
+/** Removes what a function is found by, beside its own row; to be called in a transaction. */
+export function searchRowRemover({ client }: Connection) {
+  const forgetFacets = client.prepare<[number]>('DELETE FROM function_facet WHERE function_id = ?');
+  const forgetText = client.prepare<[number]>('DELETE FROM function_text WHERE rowid = ?');
+  return (id: number): void => {
+    forgetFacets.run(id);
+    forgetText.run(id);
+  };
+}
+
 /** Writes what a function is found by, beside its own row; to be called in a transaction. */
 export function searchRowWriter({ client }: Connection) {
   const forgetFacets = client.prepare<[number]>(
