@@ -6,7 +6,9 @@ import { type Diagnostic, LINT_RULES } from '@krmhub/schema';
 import { Ajv } from 'ajv';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { annotation } from '../output/github.js';
-import { runTest, type TestIoOptions } from '../testing.js';
+import { runTest, type TestIoOptions, testIo } from '../testing.js';
+import type { FileReport } from './lint-source.js';
+import { reportWriter } from './report-writer.js';
 
 const require = createRequire(import.meta.url);
 
@@ -339,5 +341,46 @@ describe('what is not ours', () => {
     ]);
     await put('broken.yaml', definition);
     expect((await lint(['deployment.yaml', 'broken.yaml', '--skip-others'])).exitCode).toBe(1);
+  });
+});
+
+describe('very many findings', () => {
+  const report = (count: number): FileReport => ({
+    name: 'a.yaml',
+    passedOver: false,
+    passedOverDocuments: 0,
+    bytes: undefined,
+    diagnostics: Array.from({ length: count }, (_, line) => ({
+      code: 'tags/form',
+      severity: 'warning',
+      message: `m${line}`,
+      file: 'a.yaml',
+      path: 'spec',
+    })),
+  });
+  const written = async (format: 'json' | 'sarif', counts: readonly number[]) => {
+    const io = testIo({ cwd: folder });
+    const writer = await reportWriter(io, { format, profile: 'registry' });
+    for (const count of counts) await writer.add(report(count));
+    const warning = counts.reduce((sum, count) => sum + count, 0);
+    const passedOver = { files: 0, documents: 0, templates: 0 };
+    await writer.end({ files: counts.length, findings: { error: 0, warning, info: 0 }, passedOver });
+    return JSON.parse(io.out());
+  };
+
+  it.each([
+    [[19_999, 1], 0],
+    [[19_999, 2], 1],
+    [[20_001, 5], 6],
+  ])('are held up to 20,000 in one document: of %j, %i are counted only', async (counts, left) => {
+    const json = await written('json', counts);
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    expect([json.warnings, json.diagnostics.length, json.omitted ?? 0]).toEqual([total, total - left, left]);
+    const [run] = (await written('sarif', counts)).runs;
+    expect(run.results).toHaveLength(total - left);
+    const told = run.invocations[0].toolExecutionNotifications ?? [];
+    expect(told.map((one: { message: { text: string } }) => one.message.text)).toEqual(
+      left === 0 ? [] : [`${left} more findings are not told; mend these and lint again`],
+    );
   });
 });

@@ -75,7 +75,7 @@ async function* reportsOf(
   for (const file of files) yield lintSource(await readFound(io, file), options);
 }
 
-/** ` ; 2 files and 1 document of other kinds passed over`, or nothing. */
+/** `; 2 files and 1 document of other kinds passed over`, or nothing. */
 export function passedOverText({ passedOver: { files, documents, templates } }: Totals): string {
   const others = [
     ...(files === 0 ? [] : [plural(files, 'file')]),
