@@ -1,5 +1,6 @@
 import type { CatalogKind } from '../catalog.js';
 import type { FunctionDefinition } from '../definition.js';
+import type { Diagnostic, Range } from '../diagnostic.js';
 import { hasErrors } from '../diagnostic.js';
 import { readDialect } from '../dialects.js';
 import type { Draft, LintedDocument, LintResult } from '../draft.js';
@@ -7,6 +8,7 @@ import type { DocumentLimits } from '../limits.js';
 import { DOCUMENT_LIMITS } from '../limits.js';
 import { readYaml } from '../yaml.js';
 import { Findings } from './cap.js';
+import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
 import type { LintProfile, Rule } from './rule.js';
 import { runRules } from './rule.js';
@@ -18,6 +20,8 @@ export interface LintOptions {
   /** Default `registry`. */
   profile?: LintProfile;
   limits?: Partial<DocumentLimits>;
+  /** Documents that belong to other tools, such as a Deployment, are passed over with all that is in them. */
+  passOverForeign?: boolean;
 }
 
 /**
@@ -29,10 +33,15 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, profile = 'registry', limits = {} } = options;
   const yaml = readYaml(input, { file, limits });
   const findings = new Findings();
-  findings.add(yaml.diagnostics);
   const result: LintedDocument[] = [];
+  const foreign: Range[] = [];
   for (const document of yaml.documents) {
     const dialect = readDialect(document, file);
+    if (options.passOverForeign === true && dialect.foreign === true) {
+      const range = document.locate([]);
+      if (range !== undefined) foreign.push(range);
+      continue;
+    }
     findings.add(dialect.diagnostics);
     const faulty = lintDrafts(dialect.drafts, profile, findings);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
@@ -45,7 +54,35 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
-  return { diagnostics: findings.capped(maxDiagnostics, file), documents: result };
+  const marks = leftPlaceholders(yaml.placeholders, file, profile);
+  findings.add([...yaml.diagnostics, ...marks].filter(({ range }) => !standsInside(range, foreign)));
+  return {
+    diagnostics: findings.capped(maxDiagnostics, file),
+    documents: result,
+    passedOver: foreign.length,
+  };
+}
+
+/** Marks of `krmhub init` are comments, which no rule sees. */
+function leftPlaceholders(marks: readonly Range[], file: string, profile: LintProfile): Diagnostic[] {
+  const { mend, ...rule } = LINT_RULES['placeholder/marked'];
+  const severity = profile === 'kep' ? rule.kep : rule.severity;
+  const message = 'what is marked here has not been changed yet';
+  return marks.map((range) => ({
+    code: 'placeholder/marked',
+    severity,
+    message,
+    file,
+    path: '',
+    range,
+    hint: mend,
+  }));
+}
+
+function standsInside(range: Range | undefined, outer: readonly Range[]): boolean {
+  if (range === undefined) return false;
+  const { line } = range.start;
+  return outer.some(({ start, end }) => start.line <= line && line <= end.line);
 }
 
 /**
