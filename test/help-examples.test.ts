@@ -80,6 +80,10 @@ beforeAll(async () => {
     );
     await run(['publish', path.join(folder, 'later.yaml'), '--release', release]);
   }
+  writeFileSync(
+    path.join(files, 'leaked.token'),
+    await run(['token', 'create', 'leaked', '--scope', 'publish']),
+  );
   await run(['token', 'create', 'old', '--scope', 'publish']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];

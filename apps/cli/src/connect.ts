@@ -29,6 +29,7 @@ export async function connect(
   return new RegistryClient({
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
+    onRateLimited: async (seconds) => (await import('./wait-for-turn.js')).waitForTurn(io, url, seconds),
     ...(token === undefined ? {} : { token }),
   });
 }

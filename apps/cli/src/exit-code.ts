@@ -21,6 +21,7 @@ export const EXIT_CODE = {
   conflict: FINDINGS,
   'too-large': FINDINGS,
   'unsupported-media-type': FINDINGS,
+  'rate-limited': FAILED,
   unavailable: FAILED,
   'storage-full': FAILED,
   unreachable: FAILED,

@@ -19,6 +19,7 @@ import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
+import { withoutPublicPath } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -29,6 +30,7 @@ import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
 
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
+export { loadConfig } from './config-file.js';
 export { createLog, type Log } from './log.js';
 
 export interface RunningRegistry {
@@ -79,7 +81,7 @@ export async function startRegistry(options: {
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
     const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
     const parts = { store, blobs, forms, newest, cutter, turns: new Turns(), clock, log, metrics, config };
-    const server = createServer(createApp(parts).fetch, storedAnswers(parts));
+    const server = createServer(createApp(parts).fetch, storedAnswers(parts), withoutPublicPath(config));
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
@@ -110,10 +112,11 @@ export async function startRegistry(options: {
   }
 }
 
-/** `answer` says whether it answered; else the routes do. */
+/** `targetOf` gives the target that routes know; `answer` says whether it answered; else the routes do. */
 function createServer(
   fetch: Parameters<typeof getRequestListener>[0],
   answer: (request: IncomingMessage, response: ServerResponse) => boolean,
+  targetOf: (target: string) => string,
 ): Server {
   const routes = getRequestListener(fetch);
   const options: ServerOptions = {
@@ -124,6 +127,7 @@ function createServer(
     connectionsCheckingInterval: 5_000,
   };
   return createHttpServer(options, (request, response) => {
+    request.url = targetOf(request.url ?? '/');
     if (!answer(request, response)) routes(request, response);
   });
 }

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ROUTES } from '@krmhub/api/routes';
 import type { SnapshotRecord } from '@krmhub/catalog';
-import { ALWAYS_SENT, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
+import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
 import { CACHE_ASKING, codedTags, matchingTag } from './bytes-answer.js';
+import { clientAddress, readTrustedProxies } from './client-address.js';
 import { type Coding, negotiateCoding } from './content-coding.js';
-import type { RegistryParts } from './environment.js';
+import type { AccessSettings, RegistryParts } from './environment.js';
 import { MEDIA_TYPES, ownLink } from './routes/snapshots.js';
 import { formOf } from './snapshot-forms.js';
 
@@ -25,9 +26,10 @@ interface Prepared {
  * all the rest. What it does not answer, false says, goes to the routes, which give the same answer.
  */
 export function storedAnswers(
-  parts: Pick<RegistryParts, 'forms' | 'newest' | 'metrics' | 'log'>,
+  parts: Pick<RegistryParts, 'forms' | 'newest' | 'metrics' | 'log' | 'config'>,
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const { forms, newest, metrics, log } = parts;
+  const { forms, newest, metrics, log, config } = parts;
+  const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
   const prepared = new WeakMap<SnapshotRecord, Map<string, Prepared>>();
 
   return (request, response) => {
@@ -45,7 +47,7 @@ export function storedAnswers(
     const answers = prepared.get(snapshot) ?? new Map<string, Prepared>();
     prepared.set(snapshot, answers);
     const name = `${syntax} ${coding}`;
-    const answer = answers.get(name) ?? prepare(snapshot, syntax, coding, bytes);
+    const answer = answers.get(name) ?? prepare(snapshot, syntax, coding, bytes, config);
     answers.set(name, answer);
     const { tags, headers, contentHeaders } = answer;
     const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
@@ -62,7 +64,10 @@ export function storedAnswers(
     const status = response.statusCode;
     const seconds = (performance.now() - started) / 1000;
     metrics.request(method, route, status, seconds);
-    log.debug({ requestId, method, route, path: url, status, seconds }, 'request');
+    if (log.isLevelEnabled('debug')) {
+      const client = clientAddress(request, proxies);
+      log.debug({ requestId, client, method, route, path: url, status, seconds }, 'request');
+    }
     return true;
   };
 }
@@ -72,13 +77,14 @@ function prepare(
   syntax: 'yaml' | 'json',
   coding: Coding,
   bytes: Uint8Array,
+  config: AccessSettings,
 ): Prepared {
   const headers = {
-    ...ALWAYS_SENT,
+    ...alwaysSent(config.publicUrl),
     ...SENT_WITH_READS,
     'Content-Security-Policy': NOTHING_RUNS,
     'Cache-Control': CACHE_ASKING,
-    Link: ownLink(snapshot, syntax, 'Catalog'),
+    Link: ownLink(config, snapshot, syntax, 'Catalog'),
     Vary: 'Accept-Encoding',
   };
   const contentHeaders = {

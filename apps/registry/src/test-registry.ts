@@ -42,7 +42,12 @@ export interface TestRegistry {
 }
 
 export async function openTestRegistry(
-  options: { wrapStore?: (store: CatalogStore) => CatalogStore; start?: boolean; folder?: string } = {},
+  options: {
+    wrapStore?: (store: CatalogStore) => CatalogStore;
+    start?: boolean;
+    folder?: string;
+    config?: RegistryParts['config'];
+  } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
   const paths = dataPaths(folder);
@@ -71,7 +76,7 @@ export async function openTestRegistry(
     clock,
     log,
     metrics,
-    config: {},
+    config: options.config ?? {},
   };
   await ensureDefaultCatalog(parts);
   const app = createApp(parts);

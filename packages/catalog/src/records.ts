@@ -209,4 +209,5 @@ export interface TokenRecord {
   expiresAt?: Time;
   lastUsedAt?: Time;
   revokedAt?: Time;
+  revokedReason?: string;
 }

@@ -15,6 +15,7 @@ export const ERROR_CODES = [
   'conflict',
   'too-large',
   'unsupported-media-type',
+  'rate-limited',
   'unavailable',
   'storage-full',
   'unreachable',
