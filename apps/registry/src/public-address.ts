@@ -12,17 +12,26 @@ export function publicAddress({ publicUrl }: PublicAddress, path: string): strin
 }
 
 /**
- * The target of a request without the path of the public URL: some proxies take it off and some do not, and both
- * find the same routes. `..` and percent-encoding are left as they are: the routes refuse them.
+ * The target of a request as the routes know it. Without scheme and authority, which RFC 9112 lets a client send and
+ * nothing here may depend on; and without the path of the public URL: some proxies take it off and some do not.
+ * Dots and percent-encoding are left as they are.
  */
-export function withoutPublicPath({ publicUrl }: PublicAddress): (target: string) => string {
+export function targetOfRoutes({ publicUrl }: PublicAddress): (target: string) => string {
   const path = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
-  if (path === '') return (target) => target;
-  return (target) => {
-    if (target === path) return '/';
-    if (target.startsWith(`${path}/`)) return target.slice(path.length);
-    return target.startsWith(`${path}?`) ? `/${target.slice(path.length)}` : target;
+  return (sent) => {
+    const target = sent.startsWith('/') ? sent : originForm(sent);
+    if (path === '' || !target.startsWith(path)) return target;
+    const rest = target.slice(path.length);
+    if (rest === '' || rest.startsWith('?')) return `/${rest}`;
+    return rest.startsWith('/') ? rest : target;
   };
+}
+
+function originForm(target: string): string {
+  const authority = /^https?:\/\/[^/?#]*/i.exec(target)?.[0];
+  if (authority === undefined) return target;
+  const rest = target.slice(authority.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 /** First segments of the registry's own paths. */

@@ -19,7 +19,7 @@ import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
-import { withoutPublicPath } from './public-address.js';
+import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -81,7 +81,7 @@ export async function startRegistry(options: {
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
     const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
     const parts = { store, blobs, forms, newest, cutter, turns: new Turns(), clock, log, metrics, config };
-    const server = createServer(createApp(parts).fetch, storedAnswers(parts), withoutPublicPath(config));
+    const server = createServer(createApp(parts).fetch, storedAnswers(parts), targetOfRoutes(config));
     const drain = prepareDraining(server);
     await listen(server, config);
     cutter.start();
