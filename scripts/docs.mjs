@@ -94,6 +94,7 @@ async function renderConfiguration() {
   const { SERVER_LIMITS } = await built('apps/registry/dist/limits.js');
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/limits.js');
+  const { PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
   const lines = [
     '# Configuration',
     '',
@@ -126,6 +127,8 @@ async function renderConfiguration() {
   );
   const limits = [
     ['Of documents', DOCUMENT_LIMITS, 'packages/schema/src/limits.ts'],
+    ['Of what is published', PUBLISH_LIMITS, 'packages/catalog/src/publish-codes.ts'],
+    ['Of catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe.ts'],
     ['Of requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
     ['Of the server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],
   ];

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
@@ -101,6 +101,16 @@ constructor: 1
     [new Uint8Array([0xff, 0x00]), 'krmhub.yaml'],
   ])('refuses %j', async (wrong, part) => {
     expect(await problemsOf(wrong)).toContain(part);
+  });
+
+  it('reads what its documentation shows', async () => {
+    const document = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
+    const shown = /```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
+    expect(await load(shown)).toMatchObject({
+      publicUrl: 'https://krm.example.com',
+      trustedProxies: ['10.0.0.0/8'],
+      writesPerMinute: 600,
+    });
   });
 
   it('says which file it cannot read, and who named it', async () => {
