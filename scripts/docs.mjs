@@ -119,7 +119,9 @@ async function renderConfiguration() {
   }
   lines.push(
     '',
-    'The command line reads `KRMHUB_REGISTRY` (the registry to talk to) and `KRMHUB_TOKEN` (the token to use there).',
+    'The command line reads `KRMHUB_REGISTRY` (the registry to talk to) and `KRMHUB_TOKEN` (the token to use there). It goes',
+    'through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` names, but for the hosts of `NO_PROXY` and this machine,',
+    'and trusts the certificates of the file that `NODE_EXTRA_CA_CERTS` names.',
     '',
     '## Limits that are fixed',
     '',

@@ -12,7 +12,7 @@ import { newSecret } from '../../apps/registry/src/tokens.js';
 import { root } from '../running.js';
 import { GUARDED_ROUTES, type GuardedRoute } from './guarded-routes.js';
 import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
-import { HEADER_TRICKS, methodTricks, PATH_TRICKS } from './tricks.js';
+import { HEADER_TRICKS, HOST_TRICKS, methodTricks, PATH_TRICKS } from './tricks.js';
 
 /**
  * Every operation that is not open × everybody who may try it × the spellings that have fooled servers, as raw
@@ -245,7 +245,7 @@ describe('every operation that is not open', () => {
     const tries: { name: string; request: RawRequest }[] = [];
     for (const role of roles.filter((one) => verdict(route, one) !== 'done')) {
       const request = await requestOf(route, role);
-      for (const trick of HEADER_TRICKS) {
+      for (const trick of [...HEADER_TRICKS, ...HOST_TRICKS]) {
         tries.push({ name: `${role.name}, ${trick.name}`, request: trick.apply(request) });
       }
     }
@@ -273,7 +273,7 @@ describe('every operation that is not open', () => {
   it.each(rows)('%s is never a fault of the registry, whatever the spelling', async (_, route) => {
     const everything = roles.at(-1)!;
     const request = await requestOf(route, everything);
-    const tries = [...PATH_TRICKS, ...HEADER_TRICKS].map((trick) => ({
+    const tries = [...PATH_TRICKS, ...HEADER_TRICKS, ...HOST_TRICKS].map((trick) => ({
       name: trick.name,
       request: trick.apply(request),
     }));

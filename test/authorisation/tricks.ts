@@ -122,6 +122,36 @@ export const HEADER_TRICKS: readonly Trick[] = (
   apply: (request) => withHeaders(request, ...headers),
 }));
 
+/** In place of the Host header: frameworks that make a URL of it may read a path there. */
+export const HOST_TRICKS: readonly Trick[] = [
+  '',
+  'x/healthz',
+  'x/healthz?',
+  'x/api/v1/functions/other.com/SetLabels/releases/1.0.0?',
+  'x/api/v1/tokens/report-leak#',
+  'x?',
+  'x#',
+  'x\\',
+  'x@y',
+  'admin:secret@x',
+  'x:99999',
+  'x:80:80',
+  '[',
+  '[::1',
+  'x y',
+  '..',
+  '%2f',
+  'x%2fhealthz',
+  'h\u00f6st',
+  'a'.repeat(4_000),
+].map((host) => ({
+  name: `Host: ${host.slice(0, 100)}`,
+  apply: (request) => ({
+    ...request,
+    headers: request.headers.map(([name, value]) => [name, name === 'Host' ? host : value] as const),
+  }),
+}));
+
 /** The same request under another method, which says of itself that it means the right one. */
 export function methodTricks({ method, target }: RawRequest): readonly Trick[] {
   const query = `${target.includes('?') ? '&' : '?'}_method=${method}`;

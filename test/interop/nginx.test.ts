@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, temporaryFolder } from '../running.js';
+import { startForwardProxy } from './forward-proxy.js';
 
 /**
  * A registry behind nginx, which ends TLS and puts it below a path: one port takes the path off, another passes it
@@ -75,7 +76,7 @@ beforeAll(async () => {
   if (missing.length > 0) return;
   const made = spawnSync('openssl', [
     ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'],
-    ...['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+    ...['-addext', 'subjectAltName=DNS:localhost,DNS:krm.example.com,IP:127.0.0.1'],
     ...['-keyout', path.join(folder, 'key.pem'), '-out', certificate],
   ]);
   expect(made.status, made.stderr.toString()).toBe(0);
@@ -175,6 +176,23 @@ describe.skipIf(missing.length > 0)(
       expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('self-signed')]);
     });
 
+    it('is reached in the tunnel of a forward proxy', async () => {
+      const proxy = await startForwardProxy(Number(new URL(stripping).port));
+      try {
+        const env = {
+          KRMHUB_REGISTRY: 'https://krm.example.com/krm',
+          NODE_EXTRA_CA_CERTS: certificate,
+          HTTPS_PROXY: proxy.url,
+          NO_PROXY: '',
+        };
+        const { code, stderr } = await krmhub(['search', 'labels'], { env });
+        expect([code, stderr]).toEqual([0, expect.any(String)]);
+        expect(proxy.seen.map(({ what }) => what)).toEqual(['CONNECT krm.example.com:443']);
+      } finally {
+        proxy.stop();
+      }
+    });
+
     it.each(['stripping', 'passing'] as const)(
       'gives links that lead back through it, path %s',
       async (which) => {
@@ -184,7 +202,7 @@ describe.skipIf(missing.length > 0)(
           const catalog = await get(`${base}/catalogs/default/catalog.yaml`);
           expect([catalog.status, catalog.text]).toEqual([200, expect.stringContaining('kind: SetLabels')]);
           expect(catalog.headers['strict-transport-security']).toBe('max-age=31536000');
-          const links = [...(catalog.headers.link ?? '').matchAll(/<([^>]+)>; rel="([^"]+)"/g)];
+          const links = [...String(catalog.headers.link).matchAll(/<([^>]+)>; rel="([^"]+)"/g)];
           expect(links.map(([, , rel]) => rel)).toEqual(['memento', 'version-history']);
           for (const [, url] of links) {
             expect(url!.startsWith(`${stripping}/catalogs/default/`)).toBe(true);

@@ -1,4 +1,9 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import {
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
@@ -46,6 +51,8 @@ export interface TransportOptions {
   userAgent?: string;
   /** For one whole call, its body included. Default 60,000. */
   timeoutMilliseconds?: number;
+  /** How connections are made, such as through a proxy; Node's own way by default. */
+  agent?: Agent;
   /**
    * Called when the registry says that it is asked too often (429): resolves when it may be asked again, with
    * false to give up instead. Without it, such answers are errors at once.
@@ -104,12 +111,14 @@ export class Transport {
   readonly #origin: string;
   readonly #headers: Record<string, string>;
   readonly #timeout: number;
+  readonly #agent: Agent | undefined;
   readonly #onRateLimited: TransportOptions['onRateLimited'];
 
   constructor(options: TransportOptions) {
     const url = parseRegistryUrl(options.url);
     this.#origin = url.origin;
     this.url = url.origin + url.pathname.replace(/\/+$/, '');
+    this.#agent = options.agent;
     this.#onRateLimited = options.onRateLimited;
     this.#timeout = options.timeoutMilliseconds ?? DEFAULT_TIMEOUT_MILLISECONDS;
     this.#headers = { 'User-Agent': options.userAgent ?? 'krmhub' };
@@ -178,7 +187,7 @@ export class Transport {
     const send = target.startsWith('https:') ? requestHttps : requestHttp;
     try {
       return await new Promise<IncomingMessage>((resolve, reject) => {
-        const request = send(target, { method: call.method ?? 'GET', headers, signal });
+        const request = send(target, { method: call.method ?? 'GET', headers, signal, agent: this.#agent });
         request.on('response', resolve);
         request.on('error', reject);
         request.end(body?.bytes);
