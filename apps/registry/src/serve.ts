@@ -1,18 +1,17 @@
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,
-  type IncomingMessage,
+  type RequestListener,
   type Server,
   type ServerOptions,
-  type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
+import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
-import { Cutter } from './cutter.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
 import { SERVER_LIMITS } from './limits.js';
@@ -25,6 +24,7 @@ import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { storedAnswers } from './stored-answers.js';
+import { startCutterThread } from './threads/cutter-thread.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
@@ -62,6 +62,7 @@ export async function startRegistry(options: {
       await database.close();
     },
   };
+  let cutter: CatalogCutter | undefined;
   try {
     const blobs = await openBlobFolder(paths.blobs);
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -79,21 +80,34 @@ export async function startRegistry(options: {
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
-    const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
-    const parts = { store, blobs, forms, newest, cutter, turns: new Turns(), clock, log, metrics, config };
-    const server = createServer(createApp(parts).fetch, storedAnswers(parts), targetOfRoutes(config));
+    const { database: file, forms: formsFolder } = paths;
+    const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
+    cutter = started;
+    const parts = {
+      store,
+      blobs,
+      forms,
+      newest,
+      cutter: started,
+      turns: new Turns(),
+      clock,
+      log,
+      metrics,
+      config,
+    };
+    const routes = getRequestListener(createApp(parts).fetch);
+    const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
     const drain = prepareDraining(server);
     await listen(server, config);
-    cutter.start();
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
-    await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
+    await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, server.address() as AddressInfo);
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
-      await cutter.stop();
+      await started.stop();
       await store.close();
       log.info('registry stopped');
     };
@@ -107,18 +121,14 @@ export async function startRegistry(options: {
       },
     };
   } catch (error) {
+    await cutter?.stop();
     await store.close();
     throw error;
   }
 }
 
-/** `targetOf` gives the target that routes know; `answer` says whether it answered; else the routes do. */
-function createServer(
-  fetch: Parameters<typeof getRequestListener>[0],
-  answer: (request: IncomingMessage, response: ServerResponse) => boolean,
-  targetOf: (target: string) => string,
-): Server {
-  const routes = getRequestListener(fetch);
+/** `targetOf` gives the target that the listener knows. */
+function createServer(listener: RequestListener, targetOf: (target: string) => string): Server {
   const options: ServerOptions = {
     maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
     headersTimeout: SERVER_LIMITS.headersMilliseconds,
@@ -128,7 +138,7 @@ function createServer(
   };
   return createHttpServer(options, (request, response) => {
     request.url = targetOf(request.url ?? '/');
-    if (!answer(request, response)) routes(request, response);
+    listener(request, response);
   });
 }
 

@@ -86,6 +86,24 @@ it.each(['catalog.yaml', 'catalog.json'])('answers %s as its route does', async 
   }
 });
 
+it('answers an entry as its route does', async () => {
+  const fast = '/catalogs/default/functions/example.com/SetLabels.yaml';
+  const routed = `${fast}?kind=Catalog`;
+  const { headers, body } = await read(routed, 'GET', {});
+  expect(Buffer.from(body, 'base64').toString()).toContain('kind: SetLabels');
+  for (const method of ['GET', 'HEAD']) {
+    for (const known of [undefined, String(headers.etag), `W/${headers.etag}`, '*', '"other"']) {
+      const sent = { 'Accept-Encoding': 'gzip', ...(known === undefined ? {} : { 'If-None-Match': known }) };
+      expect(await read(fast, method, sent), `${method} ${known}`).toEqual(await read(routed, method, sent));
+    }
+  }
+  for (const path of ['example.com/setlabels', 'example.com/None', 'none.example.com/SetLabels']) {
+    const file = `/catalogs/default/functions/${path}.yaml`;
+    const { status, body: answer } = await read(file, 'GET', {});
+    expect([status, answer], path).toEqual([path.includes('one') ? 404 : 200, expect.any(String)]);
+  }
+});
+
 it('gives back a decent request id, and makes one in place of another', async () => {
   const ids = async (given: string) =>
     (

@@ -47,6 +47,8 @@ export async function openTestRegistry(
     start?: boolean;
     folder?: string;
     config?: RegistryParts['config'];
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
   } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
@@ -62,7 +64,7 @@ export async function openTestRegistry(
     countFunctions: async () => (await store.search({ limit: 1 })).total,
     process: false,
   });
-  const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+  const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
