@@ -66,6 +66,7 @@ beforeAll(async () => {
   cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(files, 'old.yaml'));
   cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);
+  writeFileSync(path.join(files, 'krmhub.yaml'), 'logLevel: warn\n');
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);
   writeFileSync(path.join(files, 'plugin.yaml'), plugin);

@@ -2,7 +2,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { Hono } from 'hono';
 import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
-import { clientAddress, readTrustedProxies } from './client-address.js';
+import { clientAddresses, readTrustedProxies } from './client-address.js';
 import { refuseOtherMethods } from './endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
 import { problemAnswer } from './problem-answer.js';
@@ -20,15 +20,15 @@ import { tokenRoutes } from './routes/tokens.js';
 /** The registry over HTTP, without a socket. */
 export function createApp(parts: RegistryParts): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
-  const { config, clock } = parts;
-  const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
+  const { config, clock, log } = parts;
+  const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
   const limits = new RequestLimits(config, clock);
   const always = Object.entries(alwaysSent(config.publicUrl));
   app.use(async (c, next) => {
     const started = performance.now();
     c.set('requestId', requestIdOf(c.req.header('x-request-id')));
     c.set('route', 'unmatched');
-    c.set('client', clientAddress(c.env?.incoming, proxies));
+    c.set('client', clientOf(c.env?.incoming));
     c.set('limits', limits);
     await next();
     addHeaders(c, always);

@@ -1,7 +1,8 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { clientAddress, countedAs, readTrustedProxies } from './client-address.js';
+import { clientAddress, clientAddresses, countedAs, readTrustedProxies } from './client-address.js';
 
 function requestFrom(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
   const socket = new Socket();
@@ -63,6 +64,26 @@ describe('clientAddress', () => {
     const request = requestFrom('10.0.0.1');
     request.headers.forwarded = 'for=203.0.113.9';
     expect(clientAddress(request, proxies)).toBe('10.0.0.1');
+  });
+});
+
+describe('clientAddresses', () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(line) });
+
+  it("says once where a proxy of one's own seems to be forgotten", () => {
+    const { proxies } = readTrustedProxies(['10.0.0.0/8']);
+    const clientOf = clientAddresses(proxies, log);
+    expect(clientOf(requestFrom('10.0.0.1', '203.0.113.9'))).toBe('203.0.113.9');
+    expect(clientOf(requestFrom('198.51.100.1', '203.0.113.9'))).toBe('198.51.100.1');
+    expect(clientOf(requestFrom('192.168.0.1'))).toBe('192.168.0.1');
+    expect(logged).toEqual([]);
+    for (const count of [1, 2]) {
+      expect(clientOf(requestFrom('::ffff:192.168.0.1', `203.0.113.${count}`))).toBe('192.168.0.1');
+    }
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain('"proxy":"192.168.0.1"');
+    expect(logged[0]).toContain('KRMHUB_TRUSTED_PROXIES');
   });
 });
 

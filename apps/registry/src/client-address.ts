@@ -1,8 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import type { Log } from './log.js';
 
 /** What a request without a socket, as tests make them, is counted and logged under. */
 const NO_ADDRESS = 'unknown';
+
+/** Where proxies of one's own are: RFC 1918, RFC 4193 and this machine. */
+const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', 'fc00::/7', '::1'];
 
 /** Tells the proxies whose word on a client's address is taken. */
 export interface TrustedProxies {
@@ -24,6 +28,7 @@ export function readTrustedProxies(entries: readonly string[]): {
     else list.addSubnet(address, bits === undefined ? most : Number(bits), family);
   }
   const includes = (address: string) => {
+    if (entries.length === 0) return false;
     const family = familyOf(address);
     return family !== undefined && list.check(address, family);
   };
@@ -47,6 +52,29 @@ export function clientAddress(request: IncomingMessage | undefined, trusted: Tru
     if (!trusted.includes(address)) return address;
   }
   return address;
+}
+
+/** As `clientAddress`; says once where a proxy nearby seems to be forgotten, whose clients then share its limits. */
+export function clientAddresses(
+  trusted: TrustedProxies,
+  log: Log,
+): (request: IncomingMessage | undefined) => string {
+  const nearby = readTrustedProxies(PRIVATE_NETWORKS).proxies;
+  let told = false;
+  return (request) => {
+    const client = clientAddress(request, trusted);
+    if (!told && request?.headers['x-forwarded-for'] !== undefined) {
+      const peer = plain(request.socket.remoteAddress ?? NO_ADDRESS);
+      if (nearby.includes(peer) && !trusted.includes(peer)) {
+        told = true;
+        log.warn(
+          { proxy: peer },
+          'X-Forwarded-For of an address that is no trusted proxy is not believed: if it is one, name it in KRMHUB_TRUSTED_PROXIES',
+        );
+      }
+    }
+    return client;
+  };
 }
 
 /** What an address is counted under: one subscriber has a whole /64 of IPv6 addresses. */

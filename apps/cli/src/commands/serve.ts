@@ -28,6 +28,7 @@ The first start writes an admin token to admin.token in the data folder.
 Examples:
   krmhub serve
   krmhub serve --port 9000 --data /var/lib/krmhub
+  krmhub serve --config krmhub.yaml
   krmhub serve --host 0.0.0.0          open to every network`,
     )
     .action(async (options: ServeOptions) => {
