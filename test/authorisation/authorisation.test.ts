@@ -64,15 +64,13 @@ beforeAll(async () => {
   });
   port = Number(new URL(registry.url).port);
   root_ = (await readFile(registry.adminTokenFile, 'utf8')).trim();
-  for (const release of ['1.0.0', '1.1.0']) {
-    const response = await fetch(
-      registry.url + fillPath('release', { group: 'example.com', kind: 'SetLabels', release }),
-      {
-        method: 'PUT',
-        headers: { Authorization: `Bearer ${root_}`, 'Content-Type': 'application/yaml' },
-        body: definitionText({ kind: 'SetLabels', release }),
-      },
-    );
+  for (const kind of ['SetLabels', 'TakeDown']) {
+    const target = fillPath('release', { group: 'example.com', kind, release: '1.0.0' });
+    const response = await fetch(registry.url + target, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${root_}`, 'Content-Type': 'application/yaml' },
+      body: definitionText({ kind, release: '1.0.0' }),
+    });
     expect(response.status).toBe(201);
   }
   const role = async (

@@ -41,6 +41,12 @@ export const GUARDED_ROUTES: Partial<Record<RouteName, GuardedRoute>> = {
   yank: mark('yank'),
   unyank: mark('unyank'),
   deprecate: mark('deprecate'),
+  takedown: {
+    ...mark('deprecate'),
+    target: () => fillPath('takedown', { group, kind: 'TakeDown', release: '1.0.0' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
   applyCatalog: {
     method: 'PUT',
     target: (count) => fillPath('catalog', { name: `platform-${count}` }),

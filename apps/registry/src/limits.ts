@@ -45,6 +45,8 @@ export const SERVER_LIMITS = {
   /** Milliseconds before a catalog that could not be cut is tried again; doubled each time. */
   minRetryMilliseconds: 1_000,
   maxRetryMilliseconds: 60_000,
+  /** Bytes of the record of takedowns: some 100,000 of them. */
+  maxTakedownRecordBytes: 67_108_864,
   /** Milliseconds between two records of a token's last use. */
   tokenUseMilliseconds: 60_000,
   /** Clients, and as many tokens, whose requests are counted; who was seen longest ago is forgotten. */

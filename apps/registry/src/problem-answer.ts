@@ -25,6 +25,7 @@ export function problemAnswer(
     detail: error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     ...(error.diagnostics.length === 0 ? {} : { diagnostics: [...error.diagnostics] }),
+    ...(error.takedowns.length === 0 ? {} : { takedowns: [...error.takedowns] }),
     requestId,
   };
   const headers: Record<string, string> = { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' };

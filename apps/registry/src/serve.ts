@@ -14,6 +14,7 @@ import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
+import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
@@ -24,6 +25,8 @@ import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { storedAnswers } from './stored-answers.js';
+import { keepTakedowns } from './takedown.js';
+import { openTakedownRecord } from './takedown-record.js';
 import { startCutterThread } from './threads/cutter-thread.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
@@ -32,6 +35,8 @@ import { Turns } from './turns.js';
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
 export { loadConfig } from './config-file.js';
 export { createLog, type Log } from './log.js';
+export { type RestoredTakedowns, restoreTakedowns } from './restore-takedowns.js';
+export { openTakedownRecord, parseTakedowns, type TakedownRecord } from './takedown-record.js';
 
 export interface RunningRegistry {
   /** Where it listens. */
@@ -80,21 +85,14 @@ export async function startRegistry(options: {
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+    const gate = new Gate();
+    const takedownRecord = openTakedownRecord(paths.takedowns);
+    const kept = { store, blobs, forms, newest, gate, takedownRecord, log };
+    await keepTakedowns(kept);
     const { database: file, forms: formsFolder } = paths;
     const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
     cutter = started;
-    const parts = {
-      store,
-      blobs,
-      forms,
-      newest,
-      cutter: started,
-      turns: new Turns(),
-      clock,
-      log,
-      metrics,
-      config,
-    };
+    const parts = { ...kept, cutter: started, turns: new Turns(), clock, metrics, config };
     const routes = getRequestListener(createApp(parts).fetch);
     const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
     const drain = prepareDraining(server);

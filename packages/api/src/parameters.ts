@@ -139,6 +139,10 @@ export const PublishParameters = z.object({
   }),
 });
 
+export const TakedownParameters = z.object({
+  dryRun: Flag.openapi({ description: 'Tell what would go, change nothing' }),
+});
+
 export const CatalogFormParameters = z.object({
   kind: z
     .enum(['Catalog', 'KRMFunctionCatalog'], 'is neither Catalog nor KRMFunctionCatalog')

@@ -6,6 +6,7 @@ import {
   Health,
   LeakReport,
   Readiness,
+  RevocationPage,
   Token,
   TokenList,
 } from './model.js';
@@ -23,6 +24,18 @@ export const REGISTRY_ROUTES = {
     summary: 'What happened, in order',
     request: { query: parameters.EventParameters },
     responses: { 200: json('A page of events, oldest first', EventPage), ...failures('invalid-request') },
+  }),
+  revocations: createRoute({
+    method: 'get',
+    path: PATHS.revocations,
+    operationId: 'listRevocations',
+    tags: ['events'],
+    summary: 'Yanks, unyanks, takedowns and withdrawn snapshots in order, for mirrors and caches',
+    request: { query: parameters.EventParameters },
+    responses: {
+      200: json('A page of revocations, oldest first', RevocationPage),
+      ...failures('invalid-request'),
+    },
   }),
   whoami: createRoute({
     method: 'get',

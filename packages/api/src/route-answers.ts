@@ -8,6 +8,7 @@ const DESCRIPTIONS = {
   unauthorized: 'The token is missing, malformed, unknown, revoked or expired',
   forbidden: 'The token lacks the scope or the group',
   'not-found': 'There is nothing of this name',
+  gone: 'It was taken down; `takedowns` says when, by whom and why',
   conflict: 'The same name is taken by something else',
   'too-large': 'The body is larger than the limit',
   'unsupported-media-type': 'The body is of another media type',

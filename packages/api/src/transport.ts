@@ -8,6 +8,7 @@ import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { mismatch, type Shape } from './answer-shape.js';
+import { TAKEDOWN } from './answer-shapes.js';
 import type { Problem } from './model.js';
 import { networkReason, printable } from './network-reason.js';
 
@@ -35,6 +36,9 @@ export class RegistryError extends KrmhubError {
               ...(hint === undefined ? {} : { hint }),
             })),
           }),
+      ...(problem.takedowns === undefined
+        ? {}
+        : { takedowns: problem.takedowns as KrmhubError['takedowns'] }),
     });
     this.registry = registry;
     this.status = problem.status;
@@ -88,6 +92,7 @@ const PROBLEM_SHAPE: Shape = {
   detail: 'string',
   'hint?': 'string',
   'requestId?': 'string',
+  'takedowns?': [TAKEDOWN],
   'diagnostics?': [
     {
       code: 'string',

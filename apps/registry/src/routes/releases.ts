@@ -113,6 +113,7 @@ async function publish(
       current,
       currentRelease: await named(release),
       newest: current && (await named(shownRelease(current.releases).release)),
+      takedowns: await store.takedowns(group, kind),
       predecessor: predecessor === undefined ? undefined : await named(predecessor),
       allowBreaking,
       now: clock().toISOString(),
@@ -123,10 +124,12 @@ async function publish(
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
     if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
-    // Durable before the transaction that names them.
-    for (const blob of plan.blobs) await blobs.put(blob);
     try {
-      await store.commitFunction(plan.change);
+      await parts.gate.shared(async () => {
+        // Durable before the transaction that names them.
+        for (const blob of plan.blobs) await blobs.put(blob);
+        await store.commitFunction(plan.change);
+      });
     } catch (error) {
       if (error instanceof RevisionConflict) continue;
       throw error;
