@@ -296,6 +296,7 @@ describe('the tables', () => {
     planMilliseconds: 'apps/registry/src/threads/planner.test.ts',
     maxPlanMegabytes: 'apps/registry/src/threads/planner.test.ts',
     maxThreadCalls: 'asked of a thread that many clients share; what is beyond is answered as unavailable',
+    maxCountedClients: 'apps/registry/src/request-limits.test.ts',
     maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
     planAttempts: 'apps/registry/src/publish.test.ts',
     defaultSearchLimit: 'a default',

@@ -22,6 +22,7 @@ export const EXIT_CODE = {
   conflict: FINDINGS,
   'too-large': FINDINGS,
   'unsupported-media-type': FINDINGS,
+  'rate-limited': FAILED,
   unavailable: FAILED,
   'storage-full': FAILED,
   unreachable: FAILED,

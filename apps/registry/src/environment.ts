@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { BlobStore, CatalogStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
 import type { CatalogCutter } from './catalog-cutter.js';
@@ -6,6 +7,8 @@ import type { Gate } from './gate.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
+import type { Allowance } from './rate-limit.js';
+import type { Door, RequestLimits } from './request-limits.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { TakedownRecord } from './takedown-record.js';
 import type { Planner } from './threads/planner.js';
@@ -28,15 +31,34 @@ export interface RegistryParts {
   clock: () => Date;
   log: Log;
   metrics: Metrics;
-  config: Pick<Config, 'publicUrl'>;
+  /** What is absent is off. */
+  config: AccessSettings;
 }
+
+/** The settings that concern who may ask what, how often, and by which address. */
+export type AccessSettings = Partial<
+  Pick<
+    Config,
+    'publicUrl' | 'trustedProxies' | 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'
+  >
+>;
 
 export interface RequestVariables {
   requestId: string;
   /** The path's template; `unmatched` where no route has it. */
   route: string;
+  /** The client's address. */
+  client: string;
+  limits: RequestLimits;
+  door?: Door;
+  /** What the limit that counted the request has left. */
+  allowance?: Allowance;
 }
 
-export type RegistryEnv = { Variables: RequestVariables };
+export type RegistryEnv = {
+  Variables: RequestVariables;
+  /** Nothing where a request comes by no socket. */
+  Bindings: { incoming?: IncomingMessage };
+};
 export type RegistryApp = Hono<RegistryEnv>;
 export type RegistryContext = Context<RegistryEnv>;

@@ -63,6 +63,8 @@ export const SERVER_LIMITS = {
   maxTakedownRecordBytes: 67_108_864,
   /** Milliseconds between two records of a token's last use. */
   tokenUseMilliseconds: 60_000,
+  /** Clients, and as many tokens, whose requests are counted; who was seen longest ago is forgotten. */
+  maxCountedClients: 20_000,
   /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

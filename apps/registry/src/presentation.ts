@@ -90,7 +90,7 @@ export function tokenDetail({
   createdBy,
   ...times
 }: TokenRecord): api.Token {
-  const { expiresAt, lastUsedAt, revokedAt } = times;
+  const { expiresAt, lastUsedAt, revokedAt, revokedReason } = times;
   return {
     id,
     name,
@@ -101,5 +101,6 @@ export function tokenDetail({
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...(revokedReason === undefined ? {} : { revokedReason }),
   };
 }

@@ -20,6 +20,7 @@ import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
+import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -34,6 +35,7 @@ import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
 
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
+export { loadConfig } from './config-file.js';
 export { createLog, type Log } from './log.js';
 export { type RestoredTakedowns, restoreTakedowns } from './restore-takedowns.js';
 export { openTakedownRecord, parseTakedowns, type TakedownRecord } from './takedown-record.js';
@@ -94,7 +96,8 @@ export async function startRegistry(options: {
     cutter = started;
     const planner = new Planner();
     const parts = { ...kept, cutter: started, planner, turns: new Turns(), clock, metrics, config };
-    const server = createServer(storedAnswers(parts, getRequestListener(createApp(parts).fetch)));
+    const routes = getRequestListener(createApp(parts).fetch);
+    const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
     answerBrokenRequests(server);
     const drain = prepareDraining(server);
     await listen(server, config);
@@ -127,7 +130,8 @@ export async function startRegistry(options: {
   }
 }
 
-function createServer(listener: RequestListener): Server {
+/** `targetOf` gives the target that the listener knows. */
+function createServer(listener: RequestListener, targetOf: (target: string) => string): Server {
   const options: ServerOptions = {
     maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
     headersTimeout: SERVER_LIMITS.headersMilliseconds,
@@ -135,7 +139,10 @@ function createServer(listener: RequestListener): Server {
     keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
     connectionsCheckingInterval: 5_000,
   };
-  return createHttpServer(options, listener);
+  return createHttpServer(options, (request, response) => {
+    request.url = targetOf(request.url ?? '/');
+    listener(request, response);
+  });
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

@@ -50,6 +50,7 @@ export async function openTestRegistry(
     wrapStore?: (store: CatalogStore) => CatalogStore;
     start?: boolean;
     folder?: string;
+    config?: RegistryParts['config'];
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
   } = {},
@@ -87,7 +88,7 @@ export async function openTestRegistry(
     clock,
     log,
     metrics,
-    config: {},
+    config: options.config ?? {},
   };
   await ensureDefaultCatalog(parts);
   const app = createApp(parts);

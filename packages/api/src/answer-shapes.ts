@@ -206,6 +206,7 @@ export const TOKEN: ShapeOf<model.Token> = {
   'expiresAt?': 'string',
   'lastUsedAt?': 'string',
   'revokedAt?': 'string',
+  'revokedReason?': 'string',
 };
 
 export const TOKEN_LIST: ShapeOf<model.TokenList> = { tokens: [TOKEN] };

@@ -253,6 +253,17 @@ export class RegistryClient {
     return this.#json(fillPath('token', { id }), shapes.TOKEN, { method: 'DELETE' });
   }
 
+  /** Revokes a token that leaked; what comes of it is the same for one that the registry does not know. */
+  async reportLeak(token: string): Promise<void> {
+    await this.#transport.send(fillPath('reportLeak', {}), {
+      method: 'POST',
+      body: JSON.stringify({ token }),
+      contentType: 'application/json',
+      accept: 'application/json',
+      maxBytes: 0,
+    });
+  }
+
   openapi(): Promise<Record<string, unknown>> {
     return this.#json(fillPath('openapi', {}), 'object');
   }

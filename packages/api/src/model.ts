@@ -252,6 +252,7 @@ export const Token = z
     expiresAt: Time.optional(),
     lastUsedAt: Time.optional(),
     revokedAt: Time.optional(),
+    revokedReason: z.string().optional().openapi({ example: 'reported as leaked' }),
   })
   .openapi('Token');
 
@@ -270,6 +271,15 @@ export const CreateTokenRequest = z
 export const CreatedToken = Token.extend({
   token: z.string().openapi({ description: 'The secret. It is shown once and cannot be read again' }),
 }).openapi('CreatedToken');
+
+export const LeakReport = z
+  .object({
+    token: z
+      .string()
+      .max(200)
+      .openapi({ description: 'The whole token', example: `krmhub_${'0'.repeat(72)}` }),
+  })
+  .openapi('LeakReport');
 
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 

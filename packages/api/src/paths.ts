@@ -14,6 +14,7 @@ export const PATHS = {
   whoami: '/api/v1/whoami',
   tokens: '/api/v1/tokens',
   token: '/api/v1/tokens/{id}',
+  reportLeak: '/api/v1/tokens/report-leak',
   catalogs: '/api/v1/catalogs',
   catalog: '/api/v1/catalogs/{name}',
   cut: '/api/v1/catalogs/{name}/cut',

@@ -14,6 +14,7 @@ export const HTTP_STATUS = {
   conflict: 409,
   'too-large': 413,
   'unsupported-media-type': 415,
+  'rate-limited': 429,
   unavailable: 503,
   'storage-full': 507,
   unreachable: 502,

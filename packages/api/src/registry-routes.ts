@@ -4,6 +4,7 @@ import {
   CreateTokenRequest,
   EventPage,
   Health,
+  LeakReport,
   Readiness,
   RevocationPage,
   Token,
@@ -78,6 +79,18 @@ export const REGISTRY_ROUTES = {
     responses: {
       200: json('The token as it is now', Token),
       ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
+    },
+  }),
+  reportLeak: createRoute({
+    method: 'post',
+    path: PATHS.reportLeak,
+    operationId: 'reportLeakedToken',
+    tags: ['tokens'],
+    summary: 'Revoke a token that was found where it should not be; having it is all that is needed',
+    request: { body: { required: true, content: { 'application/json': { schema: LeakReport } } } },
+    responses: {
+      204: { description: 'A token of this registry is revoked now; of any other, nothing is said' },
+      ...failures('invalid-request'),
     },
   }),
   openapi: createRoute({

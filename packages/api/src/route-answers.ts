@@ -12,6 +12,7 @@ const DESCRIPTIONS = {
   conflict: 'The same name is taken by something else',
   'too-large': 'The body is larger than the limit',
   'unsupported-media-type': 'The body is of another media type',
+  'rate-limited': 'Too many requests; try again after the seconds that Retry-After names',
   unavailable: 'Try again after the seconds that Retry-After names',
 } as const;
 
@@ -24,7 +25,10 @@ export function failures(...codes: Failure[]) {
   const all = { ...DESCRIPTIONS };
   return {
     ...Object.fromEntries(
-      codes.map((code) => [HTTP_STATUS[code], { description: all[code], content: problemContent }]),
+      [...codes, 'rate-limited' as const].map((code) => [
+        HTTP_STATUS[code],
+        { description: all[code], content: problemContent },
+      ]),
     ),
     default: { description: 'Any other failure', content: problemContent },
   };

@@ -145,7 +145,7 @@ export interface CatalogStore {
   tokenByHash(hash: string): Promise<TokenRecord | undefined>;
   tokens(): Promise<TokenRecord[]>;
   /** Gives the token as it is now; undefined where there is none of that id. */
-  revokeToken(id: string, at: Time): Promise<TokenRecord | undefined>;
+  revokeToken(id: string, at: Time, reason?: string): Promise<TokenRecord | undefined>;
   touchToken(id: string, at: Time): Promise<void>;
 
   /** Rejects where the database cannot be written. */

@@ -236,4 +236,5 @@ export interface TokenRecord {
   expiresAt?: Time;
   lastUsedAt?: Time;
   revokedAt?: Time;
+  revokedReason?: string;
 }

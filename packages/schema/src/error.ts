@@ -17,6 +17,7 @@ export const ERROR_CODES = [
   'conflict',
   'too-large',
   'unsupported-media-type',
+  'rate-limited',
   'unavailable',
   'storage-full',
   'unreachable',

@@ -392,3 +392,26 @@ describe('the release before', () => {
     expect(filled.err()).not.toContain('publish/breaking');
   });
 });
+
+describe('a registry that takes only so many at once', () => {
+  it('is waited for, with a word on it, until everything is published', async () => {
+    const slow = await testRegistry({ KRMHUB_WRITES_PER_MINUTE: '60' });
+    try {
+      const files: string[] = [];
+      // 70 writes: a dry run and a publish each.
+      for (let index = 0; index < 35; index++) {
+        const text = (await definition('slow.example.com')).replaceAll('SetLabels', `SetLabels${index}`);
+        files.push(await put(`slow-${index}.yaml`, text));
+      }
+      const result = await run([...files, '--release', '2.0.0', '--no-wait'], { env: slow.env });
+      expect([result.exitCode, result.err()]).toEqual([0, expect.stringContaining('takes no more for now')]);
+      expect(result.err().match(/takes no more/g)).toHaveLength(1);
+      const found = (await (await fetch(`${slow.url}/api/v1/functions?group=slow.example.com`)).json()) as {
+        total: number;
+      };
+      expect(found.total).toBe(35);
+    } finally {
+      await slow.close();
+    }
+  }, 60_000);
+});

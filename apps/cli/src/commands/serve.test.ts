@@ -25,6 +25,22 @@ async function started(io: TestIo, running: Promise<void>): Promise<string> {
   }
 }
 
+it('is configured by a file, over which environment and options win', async () => {
+  await writeFile(path.join(folder, 'krmhub.yaml'), 'port: 1\ndata: from-file\nlogLevel: debug\n');
+  const io = testIo({ cwd: folder, env: { KRMHUB_LOG_LEVEL: 'silent' } });
+  const running = runProgram(['serve', '--config', 'krmhub.yaml', '--port', '0'], io);
+  await started(io, running);
+  expect(io.err()).toContain(path.join(folder, 'from-file', 'admin.token'));
+  expect(io.out()).toBe('');
+  io.stop();
+  await running;
+  await writeFile(path.join(folder, 'wrong.yaml'), 'prot: 1\nlogLevel: loud\n');
+  const wrong = await runTest(['serve', '--config', 'wrong.yaml'], { cwd: folder });
+  expect(wrong.exitCode).toBe(2);
+  expect(wrong.err()).toContain('wrong.yaml:1:1: there is no setting "prot"');
+  expect(wrong.err()).toContain('wrong.yaml:2:11: logLevel: "loud" is none of');
+});
+
 it('serves until it is stopped, and says what to do next', async () => {
   const io = testIo({ cwd: folder });
   const running = runProgram(['serve', '--port', '0', '--data', 'my data'], io);

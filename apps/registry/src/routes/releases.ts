@@ -1,4 +1,5 @@
 import type { PublishResult } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
@@ -9,6 +10,7 @@ import type { RegistryApp, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { foundRelease } from '../lookup.js';
 import { releaseDetail, releaseSummary } from '../presentation.js';
+import { publicAddress } from '../public-address.js';
 import { readSubmission, type Submission } from '../submission.js';
 
 /** What somebody uploaded must not run in a browser on the registry's origin. */
@@ -35,7 +37,10 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
       await parts.cutter.waitFor(await store.lastEvent());
       result.catalogs = await snapshotsHolding(parts, result.release, result.release.release);
     }
-    return c.json(result, result.outcome === 'created' && !result.dryRun ? 201 : 200);
+    if (result.outcome !== 'created' || result.dryRun) return c.json(result);
+    const { group, kind, release } = result.release;
+    const Location = publicAddress(parts.config, fillPath('release', { group, kind, release }));
+    return c.json(result, 201, { Location });
   });
 
   serveRoute(app, ROUTES.definition, async (c, { params }) => {

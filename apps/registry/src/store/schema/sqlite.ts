@@ -258,6 +258,7 @@ export const tokens = sqliteTable(
     lastUsedAt: text('last_used_at'),
     /** UTC. */
     revokedAt: text('revoked_at'),
+    revokedReason: text('revoked_reason'),
   },
   (table) => [unique('token_hash').on(table.hash)],
 );
