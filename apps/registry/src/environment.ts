@@ -8,6 +8,7 @@ import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { TakedownRecord } from './takedown-record.js';
+import type { Planner } from './threads/planner.js';
 import type { Turns } from './turns.js';
 
 /** What the routes stand on. */
@@ -17,6 +18,7 @@ export interface RegistryParts {
   forms: SnapshotForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
+  planner: Planner;
   /** One change of a function after the other. */
   turns: Turns;
   /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */

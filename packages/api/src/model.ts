@@ -260,7 +260,10 @@ export const CreateTokenRequest = z
   .object({
     name: z.string().min(1).max(100),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
-    groups: z.array(z.string().min(1).max(253)).min(1).default(['*']),
+    groups: z
+      .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
+      .min(1)
+      .default(['*']),
     expiresInDays: z.number().int().min(1).max(3650).default(90),
   })
   .openapi('CreateTokenRequest');

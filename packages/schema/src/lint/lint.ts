@@ -7,10 +7,10 @@ import type { Draft, LintedDocument, LintResult } from '../draft.js';
 import type { DocumentLimits } from '../limits.js';
 import { DOCUMENT_LIMITS } from '../limits.js';
 import { readYaml } from '../yaml.js';
-import { capped } from './cap.js';
+import { Findings } from './cap.js';
 import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
-import type { LintProfile } from './rule.js';
+import type { LintProfile, Rule } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
@@ -32,7 +32,7 @@ export interface LintOptions {
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, profile = 'registry', limits = {} } = options;
   const yaml = readYaml(input, { file, limits });
-  const diagnostics = [...yaml.diagnostics, ...leftPlaceholders(yaml.placeholders, file, profile)];
+  const findings = new Findings();
   const result: LintedDocument[] = [];
   const foreign: Range[] = [];
   for (const document of yaml.documents) {
@@ -42,24 +42,22 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
       if (range !== undefined) foreign.push(range);
       continue;
     }
-    diagnostics.push(...dialect.diagnostics);
-    const found = lintDrafts(dialect.drafts, profile);
-    diagnostics.push(...found.flat());
+    findings.add(dialect.diagnostics);
+    const faulty = lintDrafts(dialect.drafts, profile, findings);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
     if (dialect.kind === 'KRMFunctionDefinition') {
       dialect.drafts.forEach((draft, index) => {
-        if (!hasErrors(found[index]!))
-          result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
+        if (!faulty[index]) result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
       });
-    } else if (dialect.catalog !== undefined && !found.some(hasErrors)) {
+    } else if (dialect.catalog !== undefined && !findings.cut && !faulty.includes(true)) {
       result.push(catalogOf(dialect.kind, dialect.catalog, dialect.drafts));
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
-  const told =
-    foreign.length === 0 ? diagnostics : diagnostics.filter(({ range }) => !standsInside(range, foreign));
+  const ofText = [...yaml.diagnostics, ...leftPlaceholders(yaml.placeholders, file, profile)];
+  findings.add(ofText.filter(({ range }) => !standsInside(range, foreign)));
   return {
-    diagnostics: capped(told, maxDiagnostics, file),
+    diagnostics: findings.capped(maxDiagnostics, file),
     documents: result,
     passedOver: foreign.length,
   };
@@ -87,12 +85,24 @@ function standsInside(range: Range | undefined, outer: readonly Range[]): boolea
   return outer.some(({ start, end }) => start.line <= line && line <= end.line);
 }
 
-/** Diagnostics of each draft; drafts of one document are also compared with each other. */
-function lintDrafts(drafts: readonly Draft[], profile: LintProfile): Diagnostic[][] {
+/**
+ * Whether each draft has errors; drafts of one document are also compared with each other. Ends early where
+ * there are errors enough.
+ */
+function lintDrafts(drafts: readonly Draft[], profile: LintProfile, findings: Findings): boolean[] {
   const checkEntry = createEntryCheck();
-  return drafts.map((draft, index) =>
-    runRules([...RULES, (entry, report) => checkEntry(entry, index, report)], draft, profile),
-  );
+  const faulty: boolean[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    if (findings.enough && index > 0) {
+      findings.cut = true;
+      break;
+    }
+    const rules: Rule[] = [...RULES, (entry, report) => checkEntry(entry, index, report)];
+    const found = runRules(rules, draft, profile);
+    findings.add(found);
+    faulty.push(hasErrors(found));
+  }
+  return faulty;
 }
 
 /** The shape rule has found nothing, so the draft is what its type says. */

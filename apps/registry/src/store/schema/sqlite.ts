@@ -47,26 +47,7 @@ export const functions = sqliteTable(
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),
     index('function_order').on(table.group, table.kind),
-    index('function_listing').on(table.yanked, table.group, table.kind),
-    index('function_kind').on(table.kind),
     index('function_kind_folded').on(table.kindFolded),
-    index('function_publisher').on(table.publisher),
-  ],
-);
-
-/** What search filters and counts a function by, beside its own columns: one row for each value. */
-export const functionFacets = sqliteTable(
-  'function_facet',
-  {
-    facet: text('facet').$type<'tag' | 'runtime' | 'license' | 'catalog'>().notNull(),
-    value: text('value').notNull(),
-    functionId: integer('function_id')
-      .notNull()
-      .references(() => functions.id),
-  },
-  (table) => [
-    primaryKey({ columns: [table.facet, table.value, table.functionId] }),
-    index('function_facet_function').on(table.functionId, table.facet),
   ],
 );
 
