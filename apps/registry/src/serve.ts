@@ -53,8 +53,7 @@ export async function startRegistry(options: {
       log.info({ file: paths.adminToken }, 'admin token written');
     }
     await ensureDefaultCatalog({ store, clock });
-    const countFunctions = async () => (await store.search({ limit: 1 })).total;
-    const metrics = createMetrics({ countFunctions, process: true });
+    const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const cutter = new Cutter({ store, forms, clock, log, metrics });
     const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });

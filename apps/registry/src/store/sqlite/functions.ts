@@ -8,7 +8,7 @@ import type {
 } from '@krmhub/catalog';
 import { RevisionConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { functions, releases } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
@@ -16,7 +16,7 @@ import { searchRowWriter } from './search-rows.js';
 
 export type FunctionRows = Pick<
   CatalogStore,
-  'function' | 'functions' | 'allFunctions' | 'release' | 'commitFunction'
+  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'commitFunction'
 >;
 
 /** Functions read at once: between two pages the server answers others. */
@@ -68,6 +68,8 @@ export function functionRows(connection: Connection): FunctionRows {
     .limit(PAGE)
     .prepare();
 
+  const counted = db.select({ functions: count() }).from(functions).prepare();
+
   const find = (group: string, kind: string): NameRow | undefined =>
     byName.get({ group, kindFolded: kind.toLowerCase() });
 
@@ -114,6 +116,8 @@ export function functionRows(connection: Connection): FunctionRows {
         await setImmediate();
       }
     },
+
+    countFunctions: () => read(() => counted.get()!.functions),
 
     release: (group, kind, release) =>
       read(() => {
