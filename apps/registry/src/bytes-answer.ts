@@ -28,7 +28,7 @@ export async function bytesAnswer(c: RegistryContext, answer: BytesAnswer): Prom
   if (coded) headers.set('Vary', 'Accept-Encoding');
   const matched = matchingTag(
     c.req.header('if-none-match'),
-    (coded ? [coding, ...CODINGS] : [coding]).map((one) => entityTag(digest, one)),
+    coded ? codedTags(digest, coding) : [entityTag(digest, coding)],
   );
   if (matched !== undefined) {
     headers.set('ETag', matched);
@@ -48,13 +48,19 @@ export async function bytesAnswer(c: RegistryContext, answer: BytesAnswer): Prom
 }
 
 /** RFC 9110: other bytes need another tag, so a coding has its suffix. */
-function entityTag(digest: Digest, coding: Coding): string {
+export function entityTag(digest: Digest, coding: Coding): string {
   return coding === 'identity' ? `"${digest}"` : `"${digest}-${coding}"`;
+}
+
+/** The tags of a document in every coding, the one that would be sent first. */
+export function codedTags(digest: Digest, coding: Coding): string[] {
+  return [coding, ...CODINGS].map((one) => entityTag(digest, one));
 }
 
 /** The tag of ours that If-None-Match names, by weak comparison; the first one for `*`. */
 export function matchingTag(ifNoneMatch: string | undefined, tags: readonly string[]): string | undefined {
   if (ifNoneMatch === undefined) return undefined;
+  if (tags.includes(ifNoneMatch)) return ifNoneMatch;
   if (ifNoneMatch.trim() === '*') return tags[0];
   const named = new Set(ifNoneMatch.match(/"[^"]*"/g));
   return tags.find((tag) => named.has(tag));

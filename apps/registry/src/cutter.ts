@@ -1,3 +1,4 @@
+import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
 import { SERVER_LIMITS } from './limits.js';
@@ -20,12 +21,19 @@ interface Failure {
   retryAt: number;
 }
 
+export interface CutterParts extends CutParts {
+  log: Log;
+  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  /** Called with each new snapshot before anybody is told that it is there. */
+  onSnapshot(snapshot: SnapshotRecord): void;
+}
+
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
 export class Cutter {
-  readonly #parts: CutParts & { log: Log; metrics: Metrics };
+  readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
@@ -36,7 +44,7 @@ export class Cutter {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: CutParts & { log: Log; metrics: Metrics }) {
+  constructor(parts: CutterParts) {
     this.#parts = parts;
   }
 
@@ -168,6 +176,7 @@ export class Cutter {
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
+      this.#parts.onSnapshot(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {

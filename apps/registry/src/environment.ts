@@ -4,6 +4,7 @@ import type { Config } from './config.js';
 import type { Cutter } from './cutter.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { Turns } from './turns.js';
 
@@ -12,6 +13,7 @@ export interface RegistryParts {
   store: CatalogStore;
   blobs: BlobStore;
   forms: SnapshotForms;
+  newest: NewestSnapshots;
   cutter: Cutter;
   /** One change of a function after the other. */
   turns: Turns;

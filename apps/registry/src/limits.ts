@@ -22,6 +22,10 @@ export const SERVER_LIMITS = {
   shutdownMilliseconds: 40_000,
   /** How often a change is planned anew when others change the same function or catalog. */
   planAttempts: 10,
+  /** Threads that search; fewer where the machine has fewer processors. Each holds the facets of all functions. */
+  maxSearchThreads: 2,
+  /** Calls that wait for one thread: at 10 ms each, who comes later would wait for longer than ten seconds. */
+  maxThreadCalls: 1_000,
   /** Bytes of catalog forms that are kept in memory: the four codings of a catalog of 10,000 functions. */
   maxFormCacheBytes: 67_108_864,
   /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */

@@ -62,6 +62,11 @@ export class SnapshotForms {
     }
   }
 
+  /** Bytes of a form in a coding, where they are in memory. */
+  inMemory(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Uint8Array | undefined {
+    return this.#cache.get(cacheName(snapshot.digests[form], coding));
+  }
+
   /** Length of a form in a coding, where the form is in memory. */
   length(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): number | undefined {
     return this.#cache.length(cacheName(snapshot.digests[form], coding));

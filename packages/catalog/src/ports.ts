@@ -77,6 +77,8 @@ export interface CatalogStore {
     name: string,
     names?: readonly { group: string; kind: string }[],
   ): Promise<CatalogFunction[]>;
+  /** The entry that the newest state of a catalog has for a function, its kind as it is spelt; else undefined. */
+  catalogEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /** Rejects with a RevisionConflict where the catalog was cut or applied by somebody else meanwhile. */
   commitCut(cut: CatalogCut): Promise<void>;
   /** Newest first. */

@@ -11,10 +11,10 @@ import { foundCatalog } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
-const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
+export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms } = parts;
+  const { store, forms, newest } = parts;
 
   for (const [route, syntax] of [
     [ROUTES.catalogYaml, 'yaml'],
@@ -107,8 +107,9 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   }
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
-    const { newest } = await foundCatalog(store, name);
-    if (newest !== undefined) return newest;
+    const snapshot = await newest.get(name);
+    if (snapshot !== undefined) return snapshot;
+    await foundCatalog(store, name);
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
@@ -149,7 +150,7 @@ function textAnswer(
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
-function ownLink(
+export function ownLink(
   { catalog, serial }: SnapshotRecord,
   syntax: 'yaml' | 'json',
   kind: 'Catalog' | 'KRMFunctionCatalog',

@@ -1,4 +1,10 @@
-import type { CatalogFunction, CatalogRecord, CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type {
+  CatalogFunction,
+  CatalogRecord,
+  CatalogStore,
+  RenderedEntry,
+  SnapshotRecord,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
@@ -14,6 +20,7 @@ export type CatalogRows = Pick<
   | 'catalogsHolding'
   | 'applyRecipe'
   | 'catalogFunctions'
+  | 'catalogEntry'
   | 'commitCut'
   | 'snapshots'
   | 'snapshot'
@@ -89,6 +96,12 @@ export function catalogRows(connection: Connection): CatalogRows {
     .where(eq(entries.digest, sql.placeholder('digest')))
     .prepare();
 
+  const newestEntry = client.prepare<[string, string, string], RenderedEntry>(
+    `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
+     JOIN entry ON entry.digest = place.entry
+     WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
+  );
+
   const record = ({ appliedEvent: _, ...row }: typeof catalogs.$inferSelect): CatalogRecord => {
     const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
     return { ...row, ...(newest && { newest: snapshot(newest) }) };
@@ -108,6 +121,7 @@ export function catalogRows(connection: Connection): CatalogRows {
         if (names === undefined) return newestPlaces.all({ name: wanted }).map(place);
         return names.flatMap(({ group, kind }) => newestPlace.all({ name: wanted, group, kind }).map(place));
       }),
+    catalogEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
     commitCut: commitCut(connection),
     snapshots: (wanted, limit) =>
       read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),

@@ -52,6 +52,17 @@ export function openConnection(file: string): Connection {
   }
 }
 
+/** Opens a database file that another thread of this process holds and migrated, to read. */
+export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
+  const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  client.pragma('temp_store = MEMORY');
+  return {
+    client,
+    read: (work) => attempt(() => client.transaction(work).deferred()),
+    close: () => client.close(),
+  };
+}
+
 function connection(
   client: BetterSqlite3.Database,
   db: BetterSQLite3Database,
