@@ -65,7 +65,7 @@ export async function startRegistry(options: {
     if (admin.outcome === 'blocked') {
       log.warn(
         { file: paths.adminToken },
-        `there is no usable admin token, and this file ${admin.reason}: remove it to have a new one made at the next start`,
+        `there is no usable admin token, and this file ${admin.reason}: empty it to have a new one made at the next start`,
       );
     } else if (admin.outcome === 'created') {
       log.info({ file: paths.adminToken }, 'admin token written');
