@@ -36,7 +36,9 @@ export function blocks(markdown: string): Block[] {
 
 /** The scripts of a document's blocks that need the same thing, in their order; there is one at least. */
 export function documentBlocks(document: string, needs: string): string[] {
-  const found = blocks(readFileSync(path.join(root, document), 'utf8')).filter((block) => block.needs === needs);
+  const found = blocks(readFileSync(path.join(root, document), 'utf8')).filter(
+    (block) => block.needs === needs,
+  );
   if (found.length === 0) throw new Error(`${document} has no block that needs ${needs}`);
   return found.map(({ script }) => script);
 }

@@ -90,7 +90,9 @@ describe('documents', () => {
 
   it('leave to other tests only what those run', () => {
     const left = documents.flatMap((name) =>
-      blocksOf(name).flatMap(({ needs }) => (needs === undefined ? [] : `documentBlocks('${name}', '${needs}')`)),
+      blocksOf(name).flatMap(({ needs }) =>
+        needs === undefined ? [] : `documentBlocks('${name}', '${needs}')`,
+      ),
     );
     const run = Object.entries(runByOthers).flatMap(([need, file]) =>
       left.filter(
