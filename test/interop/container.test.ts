@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentBlocks } from '../document-blocks.js';
-import { root } from '../running.js';
+import { fixtures, root } from '../running.js';
 import { type ContainerEngine, openContainerEngine, whyNoContainers } from './container-engine.js';
 
 const why = whyNoContainers();
@@ -138,16 +140,37 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
   it(
     'answers what it was asked before SIGTERM, ends with 0, and another goes on with its volume',
     async () => {
+      const token = await inside('fs.readFileSync("/var/lib/krmhub/admin.token", "utf8").trim()');
+      const body = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'));
+      const release = `${url}/api/v1/functions/functions.example.com/SetLabels/releases/1.0.0`;
+      const publish = request(release, {
+        method: 'PUT',
+        headers: {
+          Authorization: `Bearer ${token}`,
+          'Content-Type': 'application/yaml',
+          'Content-Length': body.length,
+        },
+      });
+      const answered = once(publish, 'response') as Promise<[IncomingMessage]>;
+      publish.write(body.subarray(0, 100));
+      await sleep(500);
       const before = await catalog();
       const stopped = performance.now();
-      await engine.podman('stop', 'krmhub');
+      const stop = engine.podman('stop', 'krmhub');
+      await sleep(1_000);
+      publish.end(body.subarray(100));
+      const [answer] = await answered;
+      expect(answer.resume().statusCode).toBe(201);
+      await stop;
       expect(await engine.podman('inspect', 'krmhub', '--format', '{{.State.ExitCode}}')).toBe('0');
       expect(performance.now() - stopped).toBeLessThan(60_000);
       expect(await engine.podman('logs', 'krmhub')).toContain('"msg":"registry stopped"');
       await engine.podman('start', 'krmhub');
       const output = await shell(upgrade);
       expect(output).toContain('kind: SetLabels');
+      // The newest release is the same still.
       expect(await catalog()).toBe(before);
+      expect((await fetch(release)).status).toBe(200);
     },
     10 * minutes,
   );
