@@ -1,5 +1,7 @@
+import { setTimeout } from 'node:timers/promises';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
@@ -26,15 +28,21 @@ export interface CutterParts extends CutParts {
   metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
   /** Called with each new snapshot before anybody is told that it is there. */
   onSnapshot(snapshot: SnapshotRecord): void;
+  /** Called after each look at every catalog, with the event that all have taken. */
+  onPass?(reached: number, status: CutterStatus): void;
 }
 
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
-export class Cutter {
+export class Cutter implements CatalogCutter {
   readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
+  readonly #compressing = new AbortController();
+  /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
+  readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
+  #compression: Promise<void> | undefined;
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
@@ -53,13 +61,11 @@ export class Cutter {
     this.#running ??= this.#run();
   }
 
-  /** To be called after every event that a catalog can depend on. */
   wake(): void {
     this.#woken = true;
     this.#wakeLoop();
   }
 
-  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
     if (this.#reached >= event) return true;
     if (this.#stopping) return false;
@@ -73,12 +79,11 @@ export class Cutter {
           resolve(this.#reached >= event);
         },
       };
-      const timer = setTimeout(waiter.done, milliseconds);
+      const timer = globalThis.setTimeout(waiter.done, milliseconds);
       this.#waiting.add(waiter);
     });
   }
 
-  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
@@ -101,11 +106,12 @@ export class Cutter {
     };
   }
 
-  /** Resolves when the cut that is going on is done. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#compressing.abort();
     this.#wakeLoop();
     await this.#running;
+    await this.#compression;
     for (const { done } of this.#waiting) done();
   }
 
@@ -120,6 +126,7 @@ export class Cutter {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#parts.onPass?.(this.#reached, this.status());
       }
     }
   }
@@ -134,7 +141,7 @@ export class Cutter {
     await new Promise<void>((resolve) => {
       this.#wakeLoop = resolve;
       if (!Number.isFinite(next)) return;
-      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
+      const timer = globalThis.setTimeout(resolve, Math.max(next - this.#now(), 0));
       this.#wakeLoop = () => {
         clearTimeout(timer);
         resolve();
@@ -153,6 +160,8 @@ export class Cutter {
     for (const catalog of catalogs) {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
+        // An earlier process may have ended before it came to it.
+        if (this.#reached < 0) this.#compressSoon(catalog.newest);
         this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
@@ -165,6 +174,7 @@ export class Cutter {
     }
     this.#reached = Math.max(this.#reached, through);
     for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
+    this.#parts.onPass?.(this.#reached, this.status());
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
@@ -177,6 +187,7 @@ export class Cutter {
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
       this.#parts.onSnapshot(snapshot);
+      this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {
@@ -205,6 +216,48 @@ export class Cutter {
     } catch (error) {
       // Old forms take room and nothing else; the next cut forgets them.
       log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
+    }
+  }
+
+  /**
+   * Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. It waits until a
+   * catalog is left alone for a moment: the next cut would make it useless, and has to share the processor with it.
+   */
+  #compressSoon(snapshot: SnapshotRecord): void {
+    const now = this.#now();
+    const first = this.#toCompress.get(snapshot.catalog)?.first ?? now;
+    this.#toCompress.set(snapshot.catalog, { snapshot, first, last: now });
+    this.#compression ??= this.#compressAll();
+  }
+
+  async #compressAll(): Promise<void> {
+    const { forms, log } = this.#parts;
+    const { signal } = this.#compressing;
+    try {
+      for (const catalog of this.#toCompress.keys()) {
+        for (;;) {
+          const { first, last } = this.#toCompress.get(catalog)!;
+          const due = Math.min(
+            last + SERVER_LIMITS.compressAfterMilliseconds,
+            first + SERVER_LIMITS.compressWithinMilliseconds,
+          );
+          const wait = due - this.#now();
+          if (wait <= 0) break;
+          await setTimeout(wait, undefined, { signal });
+        }
+        const { snapshot } = this.#toCompress.get(catalog)!;
+        this.#toCompress.delete(catalog);
+        try {
+          await forms.compress(snapshot, signal);
+        } catch (error) {
+          // The catalog is there without it, and its next snapshot or the next start tries again.
+          if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+        }
+      }
+    } catch (error) {
+      if (!this.#stopping) log.error({ err: error }, 'catalogs cannot be compressed');
+    } finally {
+      this.#compression = undefined;
     }
   }
 

@@ -1,7 +1,7 @@
 import type { BlobStore, CatalogStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
+import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
-import type { Cutter } from './cutter.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
@@ -14,7 +14,7 @@ export interface RegistryParts {
   blobs: BlobStore;
   forms: SnapshotForms;
   newest: NewestSnapshots;
-  cutter: Cutter;
+  cutter: CatalogCutter;
   /** One change of a function after the other. */
   turns: Turns;
   clock: () => Date;

@@ -10,8 +10,8 @@ import { getRequestListener } from '@hono/node-server';
 import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
+import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
-import { Cutter } from './cutter.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
 import { SERVER_LIMITS } from './limits.js';
@@ -23,6 +23,7 @@ import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { storedAnswers } from './stored-answers.js';
+import { startCutterThread } from './threads/cutter-thread.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
@@ -59,6 +60,7 @@ export async function startRegistry(options: {
       await database.close();
     },
   };
+  let cutter: CatalogCutter | undefined;
   try {
     const blobs = await openBlobFolder(paths.blobs);
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -75,21 +77,33 @@ export async function startRegistry(options: {
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
-    const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
-    const parts = { store, blobs, forms, newest, cutter, turns: new Turns(), clock, log, metrics, config };
+    const { database: file, forms: formsFolder } = paths;
+    const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
+    cutter = started;
+    const parts = {
+      store,
+      blobs,
+      forms,
+      newest,
+      cutter: started,
+      turns: new Turns(),
+      clock,
+      log,
+      metrics,
+      config,
+    };
     const server = createServer(storedAnswers(parts, getRequestListener(createApp(parts).fetch)));
     const drain = prepareDraining(server);
     await listen(server, config);
-    cutter.start();
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
-    await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
+    await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, server.address() as AddressInfo);
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
-      await cutter.stop();
+      await started.stop();
       await store.close();
       log.info('registry stopped');
     };
@@ -103,6 +117,7 @@ export async function startRegistry(options: {
       },
     };
   } catch (error) {
+    await cutter?.stop();
     await store.close();
     throw error;
   }

@@ -82,8 +82,8 @@ function catalogAnswerer({
     const { snapshot, form, byAccepted } = known;
     const accepted = (request.headers['accept-encoding'] as string | undefined) ?? 'identity';
     const answer = byAccepted.get(accepted) ?? prepare(snapshot, form, negotiateCoding(accepted));
-    const bytes = forms.inMemory(snapshot, form, answer.coding);
-    if (bytes === undefined) return false;
+    const bytes = answer && forms.inMemory(snapshot, form, answer.coding);
+    if (answer === undefined || bytes === undefined) return false;
     if (byAccepted.size < MAX_SPELLINGS) byAccepted.set(accepted, answer);
 
     const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
@@ -107,14 +107,16 @@ function catalogAnswerer({
     return true;
   };
 
-  function prepare(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Prepared {
+  function prepare(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Prepared | undefined {
+    const bytes = forms.inMemory(snapshot, form, coding);
+    if (bytes === undefined) return undefined;
     const syntax = form.endsWith('.yaml') ? 'yaml' : 'json';
     const tags = codedTags(snapshot.digests[form], coding);
     const common = { ...commonHeaders(snapshot, syntax), Vary: 'Accept-Encoding' };
     const content = {
       'Content-Type': MEDIA_TYPES[syntax],
       ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
-      'Content-Length': String(forms.length(snapshot, form, coding)),
+      'Content-Length': String(bytes.byteLength),
     };
     const ending = { ETag: tags[0]!, 'X-Request-Id': '' };
     return {

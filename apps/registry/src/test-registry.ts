@@ -42,7 +42,13 @@ export interface TestRegistry {
 }
 
 export async function openTestRegistry(
-  options: { wrapStore?: (store: CatalogStore) => CatalogStore; start?: boolean; folder?: string } = {},
+  options: {
+    wrapStore?: (store: CatalogStore) => CatalogStore;
+    start?: boolean;
+    folder?: string;
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
+  } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
   const paths = dataPaths(folder);
@@ -54,7 +60,7 @@ export async function openTestRegistry(
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
   const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: false });
-  const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+  const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });

@@ -3,8 +3,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
-import { readEntries } from '../assemble-form.js';
-import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
 import { foundCatalog } from '../lookup.js';
@@ -52,8 +51,9 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
         },
       );
     }
-    const entries = await readEntries(store, [place.entry]);
-    const text = [...renderCatalog(formOf(query.kind, 'yaml'), catalogHeader(snapshot), entries)].join('');
+    const entries = await store.entries([place.entry]);
+    const form = formOf(query.kind, 'yaml');
+    const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
     return textAnswer(c, text, 'application/yaml', CACHE_ASKING, ownLink(snapshot, 'yaml', query.kind));
   });
 
@@ -101,8 +101,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       cacheControl,
       headers,
       coded: true,
-      bytes: (coding) => forms.bytes(snapshot, form, coding),
-      length: (coding) => forms.length(snapshot, form, coding),
+      find: (coding) => forms.find(snapshot, form, coding),
     });
   }
 
@@ -144,8 +143,7 @@ function textAnswer(
     mediaType,
     cacheControl,
     headers: { Link: link },
-    bytes: () => bytes,
-    length: () => bytes.byteLength,
+    find: async () => asTheyAre(bytes),
   });
 }
 
