@@ -21,7 +21,8 @@ export function openSecondSqliteStore(file: string): CatalogStore {
   return storeOf(openSecondConnection(file));
 }
 
-function storeOf(connection: Connection): CatalogStore {
+/** The store on a connection, which it closes. */
+export function storeOf(connection: Connection): CatalogStore {
   return {
     ...functionRows(connection),
     ...searchRows(connection),
