@@ -150,7 +150,7 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
     expect(find(overlaid, 'StatefulSet').spec.selector.matchLabels).toEqual(label);
     expect(find(overlaid, 'StatefulSet').spec.template.metadata.labels).toEqual(label);
     expect(find(overlaid, 'NetworkPolicy').spec.podSelector.matchLabels).toEqual(label);
-    expect(pod(overlaid).containers[0].image).toBe('registry.example.com/krmhub:0.1.0');
+    expect(pod(overlaid).containers[0].image).toBe(`registry.example.com/${pod(base).containers[0].image}`);
     expect(pod(overlaid).containers[0].ports[0].name).toBe('http');
   });
 });
