@@ -185,10 +185,10 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
       await engine.podman('start', 'krmhub');
       const output = await shell(upgrade);
       expect(output).toContain('kind: SetLabels');
-      const kept = await fetch(`${release}/definition`);
+      const kept = await fetch(`${release}/definition.yaml`);
       expect([kept.status, Buffer.from(await kept.arrayBuffer()).equals(body)]).toEqual([200, true]);
       // The API version that only this release has.
-      expect(await catalog()).toContain('set-labels:v1.0.0');
+      await expect.poll(catalog, { timeout: 30_000 }).toContain('set-labels:v1.0.0');
     },
     10 * minutes,
   );
