@@ -17,6 +17,7 @@ export const EXIT_CODE = {
   unauthorized: FAILED,
   forbidden: FAILED,
   'not-found': NOT_FOUND,
+  gone: NOT_FOUND,
   'method-not-allowed': FAILED,
   conflict: FINDINGS,
   'too-large': FINDINGS,

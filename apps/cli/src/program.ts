@@ -12,6 +12,7 @@ import { registerPublish } from './commands/publish.js';
 import { registerSearch } from './commands/search.js';
 import { registerServe } from './commands/serve.js';
 import { registerShow } from './commands/show.js';
+import { registerTakedown } from './commands/takedown.js';
 import { registerToken } from './commands/token.js';
 import { registerUnyank } from './commands/unyank.js';
 import { registerWhoami } from './commands/whoami.js';
@@ -24,7 +25,7 @@ import { VERSION } from './version.js';
 const GROUPS: Record<string, ((program: Command, io: Io) => void)[]> = {
   'Write functions:': [registerInit, registerLint, registerConvert, registerPublish],
   'Find functions:': [registerSearch, registerShow, registerDiff],
-  'Take back:': [registerYank, registerUnyank, registerDeprecate],
+  'Take back:': [registerYank, registerUnyank, registerDeprecate, registerTakedown],
   'Catalogs:': [registerCatalog],
   'Registry and access:': [registerServe, registerLogin, registerLogout, registerWhoami, registerToken],
 };

@@ -12,6 +12,7 @@ import { markRoutes } from './routes/marks.js';
 import { operationRoutes } from './routes/operations.js';
 import { releaseRoutes } from './routes/releases.js';
 import { snapshotRoutes } from './routes/snapshots.js';
+import { takedownRoutes } from './routes/takedowns.js';
 import { tokenRoutes } from './routes/tokens.js';
 
 /** The registry over HTTP, without a socket. */
@@ -35,6 +36,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   functionRoutes(app, parts);
   releaseRoutes(app, parts);
   markRoutes(app, parts);
+  takedownRoutes(app, parts);
   eventRoutes(app, parts);
   tokenRoutes(app, parts);
   catalogRoutes(app, parts);

@@ -3,6 +3,7 @@ import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
+import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
@@ -39,6 +40,10 @@ export interface CutterParts extends CutParts {
 export class Cutter implements CatalogCutter {
   readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
+  /** Shared by what puts bytes into the store, taken alone by a pause. */
+  readonly #gate = new Gate();
+  #pausing = new AbortController();
+  #resume: () => void = () => undefined;
   readonly #compressing = new AbortController();
   /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
   readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
@@ -104,6 +109,24 @@ export class Cutter implements CatalogCutter {
       ...(this.#storeFailure === undefined ? {} : { failure: messageOf(this.#storeFailure.error) }),
       failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: messageOf(error) })),
     };
+  }
+
+  async pause(): Promise<void> {
+    this.#pausing.abort();
+    this.#pausing = new AbortController();
+    await new Promise<void>((paused) => {
+      void this.#gate.alone(
+        () =>
+          new Promise<void>((resume) => {
+            this.#resume = resume;
+            paused();
+          }),
+      );
+    });
+  }
+
+  resume(): void {
+    this.#resume();
   }
 
   async stop(): Promise<void> {
@@ -182,11 +205,15 @@ export class Cutter implements CatalogCutter {
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await cutCatalog(this.#parts, name);
+      const snapshot = await this.#gate.shared(async () => {
+        const cut = await cutCatalog(this.#parts, name);
+        // Before anybody can withdraw it.
+        if (cut !== undefined) this.#parts.onSnapshot(cut);
+        return cut;
+      });
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
-      this.#parts.onSnapshot(snapshot);
       this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
@@ -245,11 +272,18 @@ export class Cutter implements CatalogCutter {
           if (wait <= 0) break;
           await setTimeout(wait, undefined, { signal });
         }
-        const { snapshot } = this.#toCompress.get(catalog)!;
+        const due = this.#toCompress.get(catalog)!;
         this.#toCompress.delete(catalog);
         try {
-          await forms.compress(snapshot, signal);
+          await this.#gate.shared(() =>
+            forms.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
+          );
         } catch (error) {
+          if (!this.#stopping && (error as Error).name === 'AbortError') {
+            // A pause broke it off; a newer snapshot goes before.
+            if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, due);
+            continue;
+          }
           // The catalog is there without it, and its next snapshot or the next start tries again.
           if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
         }

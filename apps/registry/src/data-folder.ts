@@ -13,6 +13,8 @@ export interface DataPaths {
    */
   forms: string;
   adminToken: string;
+  /** Takedowns, one JSON object a line: applied again to a database that was restored from an older backup. */
+  takedowns: string;
 }
 
 export function dataPaths(folder: string): DataPaths {
@@ -21,6 +23,7 @@ export function dataPaths(folder: string): DataPaths {
     blobs: path.join(folder, 'blobs'),
     forms: path.join(folder, 'forms'),
     adminToken: path.join(folder, 'admin.token'),
+    takedowns: path.join(folder, 'takedowns.jsonl'),
   };
 }
 

@@ -2,10 +2,13 @@ import type { BlobStore, CatalogStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
 import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
+import type { Gate } from './gate.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 import type { SnapshotForms } from './snapshot-forms.js';
+import type { TakedownRecord } from './takedown-record.js';
+import type { Planner } from './threads/planner.js';
 import type { Turns } from './turns.js';
 
 /** What the routes stand on. */
@@ -15,8 +18,13 @@ export interface RegistryParts {
   forms: SnapshotForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
+  planner: Planner;
   /** One change of a function after the other. */
   turns: Turns;
+  /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */
+  gate: Gate;
+  /** Survives what the database goes back to when a backup is restored. */
+  takedownRecord: TakedownRecord;
   clock: () => Date;
   log: Log;
   metrics: Metrics;

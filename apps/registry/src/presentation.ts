@@ -54,8 +54,15 @@ export function snapshotSummary({
   digests,
   functions,
   createdAt,
+  withdrawn,
 }: SnapshotRecord): api.SnapshotSummary {
-  return { serial, digest: digests['catalog.yaml'], functions, createdAt };
+  return {
+    serial,
+    digest: digests['catalog.yaml'],
+    functions,
+    createdAt,
+    ...(withdrawn === undefined ? {} : { withdrawn }),
+  };
 }
 
 export function catalogDetail({

@@ -13,8 +13,10 @@ import type {
   FunctionDetail,
   PublishResult,
   Release,
+  RevocationPage,
   SearchResult,
   SnapshotList,
+  TakedownResult,
   Token,
   TokenList,
 } from './model.js';
@@ -143,6 +145,31 @@ export class RegistryClient {
 
   deprecate(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
     return this.#post(fillPath('deprecate', { group, kind, release }), shapes.RELEASE, { reason });
+  }
+
+  /** Takes a release down; `dryRun` tells what would go. */
+  takedown(
+    group: string,
+    kind: string,
+    release: string,
+    reason: string,
+    { dryRun }: { dryRun?: boolean | undefined } = {},
+  ): Promise<TakedownResult> {
+    return this.#transport.json<TakedownResult>(
+      fillPath('takedown', { group, kind, release }),
+      shapes.TAKEDOWN_RESULT,
+      {
+        method: 'POST',
+        query: { dryRun: dryRun === true ? true : undefined },
+        body: JSON.stringify({ reason }),
+        contentType: 'application/json',
+      },
+    );
+  }
+
+  /** Yanks, unyanks, takedowns and withdrawn snapshots after a sequence, oldest first. */
+  revocations(after: number, limit?: number): Promise<RevocationPage> {
+    return this.#json(fillPath('revocations', {}), shapes.REVOCATION_PAGE, { query: { after, limit } });
   }
 
   /** Events after a sequence, oldest first. */

@@ -9,6 +9,7 @@ export const HTTP_STATUS = {
   unauthorized: 401,
   forbidden: 403,
   'not-found': 404,
+  gone: 410,
   'method-not-allowed': 405,
   conflict: 409,
   'too-large': 413,

@@ -1,5 +1,14 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { CreatedToken, CreateTokenRequest, EventPage, Health, Readiness, Token, TokenList } from './model.js';
+import {
+  CreatedToken,
+  CreateTokenRequest,
+  EventPage,
+  Health,
+  Readiness,
+  RevocationPage,
+  Token,
+  TokenList,
+} from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, failures, json, text } from './route-answers.js';
@@ -14,6 +23,18 @@ export const REGISTRY_ROUTES = {
     summary: 'What happened, in order',
     request: { query: parameters.EventParameters },
     responses: { 200: json('A page of events, oldest first', EventPage), ...failures('invalid-request') },
+  }),
+  revocations: createRoute({
+    method: 'get',
+    path: PATHS.revocations,
+    operationId: 'listRevocations',
+    tags: ['events'],
+    summary: 'Yanks, unyanks, takedowns and withdrawn snapshots in order, for mirrors and caches',
+    request: { query: parameters.EventParameters },
+    responses: {
+      200: json('A page of revocations, oldest first', RevocationPage),
+      ...failures('invalid-request'),
+    },
   }),
   whoami: createRoute({
     method: 'get',

@@ -8,6 +8,7 @@ const DESCRIPTIONS = {
   unauthorized: 'The token is missing, malformed, unknown, revoked or expired',
   forbidden: 'The token lacks the scope or the group',
   'not-found': 'There is nothing of this name',
+  gone: 'It was taken down; `takedowns` says when, by whom and why',
   conflict: 'The same name is taken by something else',
   'too-large': 'The body is larger than the limit',
   'unsupported-media-type': 'The body is of another media type',
@@ -35,7 +36,13 @@ export const json = <Schema extends z.ZodType>(description: string, schema: Sche
 });
 export const text = (description: string, ...mediaTypes: string[]) => ({
   description,
-  content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: z.string() }])),
+  content: Object.fromEntries(
+    // Of YAML and JSON a client's schema judges what the text says.
+    mediaTypes.map((mediaType) => [
+      mediaType,
+      { schema: mediaType.startsWith('text/') ? z.string() : z.looseObject({}) },
+    ]),
+  ),
 });
 
 export const bearer = { security: [{ bearer: [] }] };

@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { mismatch, type Shape } from './answer-shape.js';
+import { TAKEDOWN } from './answer-shapes.js';
 import type { Problem } from './model.js';
 
 /** A failure that the registry told of, as against one on the way to it. */
@@ -23,6 +24,9 @@ export class RegistryError extends KrmhubError {
               ...(hint === undefined ? {} : { hint }),
             })),
           }),
+      ...(problem.takedowns === undefined
+        ? {}
+        : { takedowns: problem.takedowns as KrmhubError['takedowns'] }),
     });
     this.registry = registry;
     this.status = problem.status;
@@ -68,6 +72,7 @@ const PROBLEM_SHAPE: Shape = {
   detail: 'string',
   'hint?': 'string',
   'requestId?': 'string',
+  'takedowns?': [TAKEDOWN],
   'diagnostics?': [
     {
       code: 'string',

@@ -1,12 +1,6 @@
 import type { PublishResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import {
-  planPublish,
-  predecessorOf,
-  type ReleaseRecord,
-  RevisionConflict,
-  shownRelease,
-} from '@krmhub/catalog';
+import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
 import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
@@ -101,13 +95,14 @@ async function publish(
     const current = await store.function(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
     const predecessor = predecessorOf(current, release);
-    const plan = planPublish({
+    const plan = await parts.planner.plan({
       name: { group, kind },
       release,
       ...submission,
       current,
       currentRelease: await named(release),
       newest: current && (await named(shownRelease(current.releases).release)),
+      takedowns: await store.takedowns(group, kind),
       predecessor: predecessor === undefined ? undefined : await named(predecessor),
       allowBreaking,
       now: clock().toISOString(),
@@ -118,10 +113,12 @@ async function publish(
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
     if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
-    // Durable before the transaction that names them.
-    for (const blob of plan.blobs) await blobs.put(blob);
     try {
-      await store.commitFunction(plan.change);
+      await parts.gate.shared(async () => {
+        // Durable before the transaction that names them.
+        for (const blob of plan.blobs) await blobs.put(blob);
+        await store.commitFunction(plan.change);
+      });
     } catch (error) {
       if (error instanceof RevisionConflict) continue;
       throw error;

@@ -6,7 +6,7 @@ import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { foundCatalog } from '../lookup.js';
+import { foundCatalog, gone } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
@@ -31,7 +31,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     [ROUTES.snapshotCatalogJson, 'json'],
   ] as const) {
     serveRoute(app, route, async (c, { params, query: { kind } }) => {
-      const snapshot = await namedSnapshot(params);
+      const snapshot = await standingSnapshot(params);
       const headers = { Link: newestLink(snapshot) };
       return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_FOREVER, headers });
     });
@@ -107,11 +107,23 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
     const snapshot = await newest.get(name);
+    if (snapshot?.withdrawn !== undefined) {
+      throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
+        hint: 'Ask again in a moment.',
+      });
+    }
     if (snapshot !== undefined) return snapshot;
     await foundCatalog(store, name);
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
+  }
+
+  /** One whose bytes are there; its names and digests are never withdrawn. */
+  async function standingSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord> {
+    const snapshot = await namedSnapshot(params);
+    if (snapshot.withdrawn === undefined) return snapshot;
+    throw gone([snapshot.withdrawn]);
   }
 
   async function namedSnapshot({

@@ -5,6 +5,7 @@ import { eventRows } from './sqlite/events.js';
 import { formRows } from './sqlite/forms.js';
 import { functionRows } from './sqlite/functions.js';
 import { searchRows } from './sqlite/search.js';
+import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
 
 /**
@@ -29,6 +30,7 @@ export function storeOf(connection: Connection): CatalogStore {
     ...eventRows(connection),
     ...catalogRows(connection),
     ...formRows(connection),
+    ...takedownRows(connection),
     ...tokenRows(connection),
     check: () => connection.check(),
     close: async () => connection.close(),

@@ -1,15 +1,14 @@
 import type { CatalogKind } from '../catalog.js';
 import type { FunctionDefinition } from '../definition.js';
-import type { Diagnostic } from '../diagnostic.js';
 import { hasErrors } from '../diagnostic.js';
 import { readDialect } from '../dialects.js';
 import type { Draft, LintedDocument, LintResult } from '../draft.js';
 import type { DocumentLimits } from '../limits.js';
 import { DOCUMENT_LIMITS } from '../limits.js';
 import { readYaml } from '../yaml.js';
-import { capped } from './cap.js';
+import { Findings } from './cap.js';
 import { createEntryCheck } from './entries.js';
-import type { LintProfile } from './rule.js';
+import type { LintProfile, Rule } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
@@ -29,33 +28,44 @@ export interface LintOptions {
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, profile = 'registry', limits = {} } = options;
   const yaml = readYaml(input, { file, limits });
-  const diagnostics = [...yaml.diagnostics];
+  const findings = new Findings();
+  findings.add(yaml.diagnostics);
   const result: LintedDocument[] = [];
   for (const document of yaml.documents) {
     const dialect = readDialect(document, file);
-    diagnostics.push(...dialect.diagnostics);
-    const found = lintDrafts(dialect.drafts, profile);
-    diagnostics.push(...found.flat());
+    findings.add(dialect.diagnostics);
+    const faulty = lintDrafts(dialect.drafts, profile, findings);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
     if (dialect.kind === 'KRMFunctionDefinition') {
       dialect.drafts.forEach((draft, index) => {
-        if (!hasErrors(found[index]!))
-          result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
+        if (!faulty[index]) result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
       });
-    } else if (dialect.catalog !== undefined && !found.some(hasErrors)) {
+    } else if (dialect.catalog !== undefined && !findings.cut && !faulty.includes(true)) {
       result.push(catalogOf(dialect.kind, dialect.catalog, dialect.drafts));
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
-  return { diagnostics: capped(diagnostics, maxDiagnostics, file), documents: result };
+  return { diagnostics: findings.capped(maxDiagnostics, file), documents: result };
 }
 
-/** Diagnostics of each draft; drafts of one document are also compared with each other. */
-function lintDrafts(drafts: readonly Draft[], profile: LintProfile): Diagnostic[][] {
+/**
+ * Whether each draft has errors; drafts of one document are also compared with each other. Ends early where
+ * there are errors enough.
+ */
+function lintDrafts(drafts: readonly Draft[], profile: LintProfile, findings: Findings): boolean[] {
   const checkEntry = createEntryCheck();
-  return drafts.map((draft, index) =>
-    runRules([...RULES, (entry, report) => checkEntry(entry, index, report)], draft, profile),
-  );
+  const faulty: boolean[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    if (findings.enough && index > 0) {
+      findings.cut = true;
+      break;
+    }
+    const rules: Rule[] = [...RULES, (entry, report) => checkEntry(entry, index, report)];
+    const found = runRules(rules, draft, profile);
+    findings.add(found);
+    faulty.push(hasErrors(found));
+  }
+  return faulty;
 }
 
 /** The shape rule has found nothing, so the draft is what its type says. */

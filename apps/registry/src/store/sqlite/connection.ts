@@ -32,6 +32,8 @@ export interface Connection {
    * What comes at the same time shares the transaction, so that the disk is waited for once.
    */
   write<Result>(work: () => Result): Promise<Result>;
+  /** Lets writes wait until `work` of another connection is done; reads go on. */
+  pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
   read<Result>(work: () => Result): Promise<Result>;
   /** Writes the database's header. */
@@ -90,10 +92,25 @@ function connection(
 ): Connection {
   const identity = fileIdentity(client);
   client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
+  const writeTogetherWithOthers = writeTogether(client);
+  let pause: Promise<unknown> | undefined;
   return {
     client,
     db,
-    write: writeTogether(client),
+    async write(work) {
+      while (pause !== undefined) await pause;
+      return writeTogetherWithOthers(work);
+    },
+    async pauseWrites(work) {
+      while (pause !== undefined) await pause;
+      const running = work();
+      pause = running
+        .catch(() => undefined)
+        .finally(() => {
+          pause = undefined;
+        });
+      return running;
+    },
     read: (work) => attempt(() => client.transaction(work).deferred()),
     check: () =>
       whenFree(CHECK_PATIENCE_MS, () => {
@@ -102,7 +119,8 @@ function connection(
             hint: 'Put it back and start the registry again.',
           });
         }
-        client.pragma('user_version = 0');
+        // While writes wait, another connection of this process is writing.
+        if (pause === undefined) client.pragma('user_version = 0');
       }),
     close: () => {
       client.close();
