@@ -4,7 +4,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { driverFor } from '../../apps/registry/src/store/sqlite/driver.js';
 import { root } from '../running.js';
 import type { ServerUnderFault } from './server.js';
-import { definition, type Ledger, releasePath, work } from './workload.js';
+import { definition, type Ledger, publish, releasePath, work } from './workload.js';
 
 /** Another program holds the database: writes are answered with 503, reads go on, and afterwards so do writes. */
 export async function lockedDatabase(
@@ -18,7 +18,22 @@ export async function lockedDatabase(
   const losses: string[] = [];
   try {
     other.exec('BEGIN EXCLUSIVE');
-    const writing = Promise.all([work(server, ledger, 100), work(server, ledger, 101)]);
+    const writing = Promise.all(
+      Array.from({ length: 4 }, (_, at) =>
+        publish(
+          server,
+          ledger,
+          {
+            kind: `Locked${at}`,
+            release: '1.0.0',
+            body: definition(`Locked${at}`, '1.0.0'),
+            acknowledged: false,
+            yanked: false,
+          },
+          '',
+        ),
+      ),
+    );
     let done = false;
     void writing.finally(() => {
       done = true;
@@ -34,7 +49,7 @@ export async function lockedDatabase(
       reads += 1;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    const statuses = (await writing).flat();
+    const statuses = await writing;
     if (statuses.some((status) => status !== 503))
       losses.push(`a locked database is answered with ${statuses}`);
     if (reads < 10)

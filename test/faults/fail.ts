@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Outcome } from './kill.js';
-import { type Point, placeName } from './points.js';
+import { afterwards, type Point, placeName } from './points.js';
 import { type ServerUnderFault, startServer, threadsOf } from './server.js';
 import { attach, injected } from './strace.js';
 import { damageIn, lossesAfterKill, lossesOverHttp } from './verify.js';
@@ -37,6 +37,7 @@ export class Saboteur {
       `inject=${call}:error=${error}:when=${nth}`,
     ]);
     await work(server, this.#ledger, this.#round++);
+    await afterwards();
     await attached.detach();
     const losses = await this.#losses(server);
     // A loss is told once, and its folder stays as it is.

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { type Point, placeName } from './points.js';
+import { afterwards, type Point, placeName } from './points.js';
 import { startServer, threadsOf } from './server.js';
 import { attach } from './strace.js';
 import { damageIn, lossesAfterKill } from './verify.js';
@@ -55,10 +55,7 @@ export class Killer {
       `inject=${point.call}:signal=SIGKILL:when=${point.nth}`,
     ]);
     await work(server, this.#ledger, this.#round++);
-    // What comes after the answer, such as a cut, has its time to reach the point too.
-    for (let waited = 0; waited < 10 && server.ended() === undefined; waited++) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    if (server.ended() === undefined) await afterwards();
     const reached = server.ended() !== undefined;
     await attached.detach();
     await server.stop('SIGKILL');

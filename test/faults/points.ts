@@ -7,25 +7,28 @@ import { newLedger, work } from './workload.js';
 /** One place at which a fault is injected: the n-th call of that name by that thread. */
 export interface Point {
   /** `start` is every thread of a server on an empty folder, from its first instruction on. */
-  phase: 'start' | 'main' | 'pool';
+  phase: 'start' | 'main' | 'cut' | 'pool';
   /** Which of the server's threads it is, in the order in which they were started. */
   thread: number;
   call: string;
   nth: number;
 }
 
-/** The calls by which data reaches a disk, by phase. `main` and `pool` are the threads that make them. */
+/** The calls by which data reaches a disk, by phase: all but `start` are threads that make them. */
 const CALLS = {
   /** SQLite, sockets and the log. */
   main: ['pwrite64', 'fsync', 'write', 'writev'],
+  /** SQLite again, for cuts. */
+  cut: ['pwrite64', 'fsync'],
   /** Files of blobs and forms; `write` is also how this thread tells the other that something is done. */
   pool: ['openat', 'write', 'fsync', 'rename'],
   start: ['mkdir', 'openat', 'write', 'pwrite64', 'fsync', 'rename', 'link', 'unlink'],
 } as const;
 
 /** The calls whose failure is a disk's failure, and not one of the machine itself. */
-export const FAILING: Record<'main' | 'pool', readonly string[]> = {
+export const FAILING: Record<'main' | 'cut' | 'pool', readonly string[]> = {
   main: ['pwrite64', 'fsync'],
+  cut: ['pwrite64', 'fsync'],
   pool: ['openat', 'fsync', 'rename'],
 };
 
@@ -49,16 +52,23 @@ export async function allPoints(scratch: string): Promise<Point[]> {
     const worked = path.join(scratch, 'work.trace');
     const attached = await attach(server.pid, worked, ['-f', '-e', traced]);
     await work(server, ledger, 6);
+    await afterwards();
     await attached.detach();
     const trace = calls(worked);
     // SQLite alone writes at an offset, and blobs alone are renamed.
-    const main = busiest(trace, 'pwrite64');
+    const first = String(server.pid);
+    const main = trace.filter(({ thread }) => thread === first);
+    const cut = busiest(
+      trace.filter(({ thread }) => thread !== first),
+      'pwrite64',
+    );
     const pool = busiest(trace, 'rename');
     const ofThread = (made: readonly Call[]) => threads.indexOf(Number(made[0]?.thread));
     const of = (made: readonly Call[]) => trace.filter(({ thread }) => thread === made[0]?.thread);
     return [
       ...CALLS.start.flatMap((call) => points('start', call, busiest(calls(started), call), 0)),
       ...CALLS.main.flatMap((call) => points('main', call, of(main), ofThread(main))),
+      ...CALLS.cut.flatMap((call) => points('cut', call, of(cut), ofThread(cut))),
       ...CALLS.pool.flatMap((call) => points('pool', call, of(pool), ofThread(pool))),
     ];
   } finally {
@@ -90,4 +100,9 @@ export function spread(points: readonly Point[], count: number): Point[] {
       (_, at) => places[Math.floor(((at + 0.5) * places.length) / share)]!,
     );
   });
+}
+
+/** What goes on after an answer, such as a cut that nobody waits for, has its time. */
+export function afterwards(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 150));
 }

@@ -1,5 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
+import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
+import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
@@ -20,13 +24,30 @@ interface Failure {
   retryAt: number;
 }
 
+export interface CutterParts extends CutParts {
+  log: Log;
+  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  /** Called with each new snapshot before anybody is told that it is there. */
+  onSnapshot(snapshot: SnapshotRecord): void;
+  /** Called after each look at every catalog, with the event that all have taken. */
+  onPass?(reached: number, status: CutterStatus): void;
+}
+
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
-export class Cutter {
-  readonly #parts: CutParts & { log: Log; metrics: Metrics };
+export class Cutter implements CatalogCutter {
+  readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
+  /** Shared by what puts bytes into the store, taken alone by a pause. */
+  readonly #gate = new Gate();
+  #pausing = new AbortController();
+  #resume: () => void = () => undefined;
+  readonly #compressing = new AbortController();
+  /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
+  readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
+  #compression: Promise<void> | undefined;
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
@@ -36,7 +57,7 @@ export class Cutter {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: CutParts & { log: Log; metrics: Metrics }) {
+  constructor(parts: CutterParts) {
     this.#parts = parts;
   }
 
@@ -45,13 +66,11 @@ export class Cutter {
     this.#running ??= this.#run();
   }
 
-  /** To be called after every event that a catalog can depend on. */
   wake(): void {
     this.#woken = true;
     this.#wakeLoop();
   }
 
-  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
     if (this.#reached >= event) return true;
     if (this.#stopping) return false;
@@ -65,12 +84,11 @@ export class Cutter {
           resolve(this.#reached >= event);
         },
       };
-      const timer = setTimeout(waiter.done, milliseconds);
+      const timer = globalThis.setTimeout(waiter.done, milliseconds);
       this.#waiting.add(waiter);
     });
   }
 
-  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
@@ -93,11 +111,30 @@ export class Cutter {
     };
   }
 
-  /** Resolves when the cut that is going on is done. */
+  async pause(): Promise<void> {
+    this.#pausing.abort();
+    this.#pausing = new AbortController();
+    await new Promise<void>((paused) => {
+      void this.#gate.alone(
+        () =>
+          new Promise<void>((resume) => {
+            this.#resume = resume;
+            paused();
+          }),
+      );
+    });
+  }
+
+  resume(): void {
+    this.#resume();
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#compressing.abort();
     this.#wakeLoop();
     await this.#running;
+    await this.#compression;
     for (const { done } of this.#waiting) done();
   }
 
@@ -112,6 +149,7 @@ export class Cutter {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#parts.onPass?.(this.#reached, this.status());
       }
     }
   }
@@ -126,7 +164,7 @@ export class Cutter {
     await new Promise<void>((resolve) => {
       this.#wakeLoop = resolve;
       if (!Number.isFinite(next)) return;
-      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
+      const timer = globalThis.setTimeout(resolve, Math.max(next - this.#now(), 0));
       this.#wakeLoop = () => {
         clearTimeout(timer);
         resolve();
@@ -145,6 +183,8 @@ export class Cutter {
     for (const catalog of catalogs) {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
+        // An earlier process may have ended before it came to it.
+        if (this.#reached < 0) this.#compressSoon(catalog.newest);
         this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
@@ -157,6 +197,7 @@ export class Cutter {
     }
     this.#reached = Math.max(this.#reached, through);
     for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
+    this.#parts.onPass?.(this.#reached, this.status());
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
@@ -164,10 +205,16 @@ export class Cutter {
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await cutCatalog(this.#parts, name);
+      const snapshot = await this.#gate.shared(async () => {
+        const cut = await cutCatalog(this.#parts, name);
+        // Before anybody can withdraw it.
+        if (cut !== undefined) this.#parts.onSnapshot(cut);
+        return cut;
+      });
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
+      this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {
@@ -196,6 +243,55 @@ export class Cutter {
     } catch (error) {
       // Old forms take room and nothing else; the next cut forgets them.
       log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
+    }
+  }
+
+  /**
+   * Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. It waits until a
+   * catalog is left alone for a moment: the next cut would make it useless, and has to share the processor with it.
+   */
+  #compressSoon(snapshot: SnapshotRecord): void {
+    const now = this.#now();
+    const first = this.#toCompress.get(snapshot.catalog)?.first ?? now;
+    this.#toCompress.set(snapshot.catalog, { snapshot, first, last: now });
+    this.#compression ??= this.#compressAll();
+  }
+
+  async #compressAll(): Promise<void> {
+    const { forms, log } = this.#parts;
+    const { signal } = this.#compressing;
+    try {
+      for (const catalog of this.#toCompress.keys()) {
+        for (;;) {
+          const { first, last } = this.#toCompress.get(catalog)!;
+          const due = Math.min(
+            last + SERVER_LIMITS.compressAfterMilliseconds,
+            first + SERVER_LIMITS.compressWithinMilliseconds,
+          );
+          const wait = due - this.#now();
+          if (wait <= 0) break;
+          await setTimeout(wait, undefined, { signal });
+        }
+        const due = this.#toCompress.get(catalog)!;
+        this.#toCompress.delete(catalog);
+        try {
+          await this.#gate.shared(() =>
+            forms.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
+          );
+        } catch (error) {
+          if (!this.#stopping && (error as Error).name === 'AbortError') {
+            // A pause broke it off; a newer snapshot goes before.
+            if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, due);
+            continue;
+          }
+          // The catalog is there without it, and its next snapshot or the next start tries again.
+          if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+        }
+      }
+    } catch (error) {
+      if (!this.#stopping) log.error({ err: error }, 'catalogs cannot be compressed');
+    } finally {
+      this.#compression = undefined;
     }
   }
 

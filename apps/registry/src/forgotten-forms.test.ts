@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { dataPaths } from './data-folder.js';
 import { SERVER_LIMITS } from './limits.js';
-import { openBlobFolder, readBlobFolder } from './store/blob-fs.js';
 import { definitionText, openTestRegistry, releasePath, type TestRegistry } from './test-registry.js';
 
 let registry: TestRegistry;
@@ -31,16 +29,4 @@ it('keeps a published file whose bytes are those of a form that is forgotten', a
   expect([readme.status, await readme.text()]).toEqual([200, catalog]);
   const first = await registry.request('/catalogs/default/snapshots/2/catalog.yaml');
   expect([first.status, await first.text()]).toEqual([200, catalog]);
-});
-
-it('forgets what a cut left that was killed, and keeps what newer snapshots have', async () => {
-  const { store, forms } = registry.parts;
-  await registry.settle();
-  const kept = await store.formDigests();
-  const blob = await (await openBlobFolder(dataPaths(registry.folder).forms)).put(Buffer.from('left'));
-  await store.rememberForms([{ digest: blob, coding: 'identity', blob }]);
-  await forms.forgetLeftovers();
-  expect((await store.formDigests()).sort()).toEqual(kept.sort());
-  expect(await readBlobFolder(dataPaths(registry.folder).forms).get(blob)).toBeUndefined();
-  expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
 });

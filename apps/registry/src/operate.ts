@@ -4,4 +4,5 @@ export type { Manifest } from './backup/manifest.js';
 export { type RestoreInput, restoreRegistry } from './backup/restore.js';
 export { type CheckResult, checkRegistry } from './check/check.js';
 export type { Finding } from './check/finding.js';
-export { readConfig } from './config.js';
+export { loadConfig } from './config-file.js';
+export { parseTakedowns } from './takedown-record.js';

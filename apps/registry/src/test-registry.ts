@@ -2,18 +2,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
-import type { CatalogStore } from '@krmhub/catalog';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createApp } from './app.js';
 import { Cutter } from './cutter.js';
 import { dataPaths } from './data-folder.js';
 import type { RegistryApp, RegistryParts } from './environment.js';
+import { Gate } from './gate.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { NewestSnapshots } from './newest-snapshots.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { keepTakedowns } from './takedown.js';
+import { openTakedownRecord } from './takedown-record.js';
+import { Planner } from './threads/planner.js';
 import { createToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -41,7 +46,14 @@ export interface TestRegistry {
 }
 
 export async function openTestRegistry(
-  options: { wrapStore?: (store: CatalogStore) => CatalogStore; start?: boolean; folder?: string } = {},
+  options: {
+    wrapStore?: (store: CatalogStore) => CatalogStore;
+    start?: boolean;
+    folder?: string;
+    config?: RegistryParts['config'];
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
+  } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
   const paths = dataPaths(folder);
@@ -52,22 +64,28 @@ export async function openTestRegistry(
   const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const metrics = createMetrics({
-    countFunctions: async () => (await store.search({ limit: 1 })).total,
-    process: false,
-  });
-  const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
-  const cutter = new Cutter({ store, forms, clock, log, metrics });
+  const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: false });
+  const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
+  const newest = new NewestSnapshots(store);
+  const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+  const gate = new Gate();
+  const takedownRecord = openTakedownRecord(paths.takedowns);
+  await keepTakedowns({ store, blobs, forms, newest, gate, takedownRecord, log });
+  const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,
     forms,
+    newest,
     cutter,
+    planner: new Planner(),
     turns: new Turns(),
+    gate,
+    takedownRecord,
     clock,
     log,
     metrics,
-    config: {},
+    config: options.config ?? {},
   };
   await ensureDefaultCatalog(parts);
   const app = createApp(parts);
@@ -113,11 +131,13 @@ export async function openTestRegistry(
     },
     async reopen() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       return openTestRegistry({ folder });
     },
     async close() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,10 +1,9 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
 import type { CatalogStore, Time, TokenRecord } from '@krmhub/catalog';
-import { syncFolder } from './store/blob-fs.js';
 
 /**
  * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal: a leaked token is found by its
@@ -77,24 +76,27 @@ export type AdminTokenState =
   /** A usable admin token was there. */
   | { outcome: 'present' }
   | { outcome: 'created' }
-  /** There is no usable admin token, and the file, which is never overwritten, holds none either. */
+  /** There is no usable admin token, and the file, whose text is never overwritten, holds none either. */
   | { outcome: 'blocked'; reason: string };
 
 /**
  * Makes sure that somebody can administer the registry: where no usable admin token is known, a new
  * one is written to `file`, for its owner only. It does not expire: who reads the file owns the data.
  * The file comes before the row, so after a crash between them the next start takes the file's token.
+ * An empty file asks for a new token beside those that are known: that is for who has lost them.
  */
 export async function ensureAdminToken(
   store: CatalogStore,
   file: string,
   now: Date,
 ): Promise<AdminTokenState> {
+  const asked = await isEmpty(file);
+  if (asked) await rm(file);
   const known = await store.tokens();
   const usable = known.some(
     (token) => token.scopes.includes('admin') && unusable(token, now.toISOString()) === undefined,
   );
-  if (usable) return { outcome: 'present' };
+  if (usable && !asked) return { outcome: 'present' };
   let secret = newSecret();
   if (!(await writeOnce(file, `${secret}\n`))) {
     secret = (await readFile(file, 'utf8')).trim();
@@ -112,19 +114,34 @@ export async function ensureAdminToken(
   return { outcome: 'created' };
 }
 
-/** Whole and durable when it is there; false where the file is there already. The database's lock keeps others away. */
+async function isEmpty(file: string): Promise<boolean> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return found?.size === 0;
+}
+
+/** Durable when it resolves; false where the file is there already. */
 async function writeOnce(file: string, text: string): Promise<boolean> {
-  if ((await stat(file).catch(() => undefined)) !== undefined) return false;
-  const unfinished = `${file}.unfinished`;
-  await rm(unfinished, { force: true });
-  const handle = await open(unfinished, 'wx', 0o600);
+  let handle: Awaited<ReturnType<typeof open>>;
+  try {
+    handle = await open(file, 'wx', 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
   try {
     await handle.writeFile(text);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(unfinished, file);
-  await syncFolder(path.dirname(file));
+  const folder = await open(path.dirname(file), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
   return true;
 }

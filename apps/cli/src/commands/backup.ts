@@ -29,9 +29,9 @@ Examples:
   krmhub backup --data /var/lib/krmhub --out "backup-$(date +%F)"`,
     )
     .action(async (options: BackupOptions) => {
-      const { backupRegistry, readConfig } = await import('@krmhub/registry/operate');
+      const { backupRegistry, loadConfig } = await import('@krmhub/registry/operate');
       const { data } = options;
-      const { dataFolder } = readConfig(io.env, data === undefined ? {} : { data });
+      const { dataFolder } = await loadConfig(io.env, data === undefined ? {} : { data }, io.cwd);
       const out = path.resolve(io.cwd, options.out);
       const progress = new Progress(io);
       const manifest = await backupRegistry({

@@ -25,8 +25,10 @@ Examples:
   krmhub fsck -o json`,
     )
     .action(async (options: { data?: string; output: OutputFormat }) => {
-      const { checkRegistry, readConfig } = await import('@krmhub/registry/operate');
-      const dataFolder = path.resolve(io.cwd, readConfig(io.env, options).dataFolder);
+      const { checkRegistry, loadConfig } = await import('@krmhub/registry/operate');
+      const { data } = options;
+      const config = await loadConfig(io.env, data === undefined ? {} : { data }, io.cwd);
+      const dataFolder = path.resolve(io.cwd, config.dataFolder);
       const progress = new Progress(io);
       const result = await checkRegistry(dataFolder, {
         began: io.now(),

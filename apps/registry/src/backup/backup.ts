@@ -4,7 +4,8 @@ import path from 'node:path';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { checkRegistry } from '../check/check.js';
 import { type DataPaths, dataPaths } from '../data-folder.js';
-import { openBlobFolder, readBlobFolder, syncFolder } from '../store/blob-fs.js';
+import { openBlobFolder, syncFolder } from '../store/blob-fs.js';
+import { readBlobFolder } from '../store/blob-reader.js';
 import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite-state.js';
@@ -54,8 +55,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   await progress('Copying the database');
   const digests = await copyDatabase(from, to);
   await copyBlobs(from, to, digests, progress);
-  const adminToken = await readWhole(from.adminToken);
-  if (adminToken !== undefined) await writeFile(to.adminToken, adminToken, 0o600);
+  await copyRecords(from, to);
   const { whole, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
   if (!whole) {
     const damaged = findings.filter(({ severity }) => severity === 'damage');
@@ -72,6 +72,14 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   const manifest: Manifest = { format: 1, madeAt: input.now.toISOString(), database, counts };
   await writeFile(manifestFile(folder), `${JSON.stringify(manifest, undefined, 2)}\n`, 0o600);
   return manifest;
+}
+
+/** Small files beside the database: the admin token, and what was taken down. */
+export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void> {
+  for (const part of ['adminToken', 'takedowns'] as const) {
+    const content = await readWhole(from[part]);
+    if (content !== undefined) await writeFile(to[part], content, 0o600);
+  }
 }
 
 /** Gives the digests that the copy's rows name. Forms are made again where they are asked for: they stay behind. */

@@ -1,27 +1,32 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
 import { checkRegistry } from '../check/check.js';
 import { type DataPaths, dataPaths, prepareDataFolder } from '../data-folder.js';
-import { openBlobFolder, readBlobFolder, syncFolder } from '../store/blob-fs.js';
+import { restoreTakedowns } from '../restore-takedowns.js';
+import { openBlobFolder, syncFolder } from '../store/blob-fs.js';
+import { readBlobFolder } from '../store/blob-reader.js';
 import { openConnection } from '../store/sqlite/connection.js';
-import { copyWhole, digestOf, fileErrors, readWhole, writeFile } from './files.js';
+import { copyRecords } from './backup.js';
+import { copyWhole, digestOf, fileErrors } from './files.js';
 import { type Manifest, readManifest } from './manifest.js';
 
 export interface RestoreInput {
   backup: string;
   /** Folder in which no registry is. */
   dataFolder: string;
+  /** Takedowns that the backup may not know of: they are applied when the registry starts. */
+  takedowns: readonly Takedown[];
   now: Date;
   progress?: (line: string) => Promise<void>;
 }
 
 /**
  * Makes a data folder from a backup. Everything is copied beside its place, proved there, and then moved; the database
- * comes last, so that before it there is no registry. Rejects with `usage` where there is one already or no backup,
+ * comes last, so that before it there is no registry. `notice` tells of takedowns. Rejects with `usage` where there is one already or no backup,
  * `conflict` where the backup is damaged, `storage-full` and `unavailable`.
  */
-export async function restoreRegistry(input: RestoreInput): Promise<Manifest> {
+export async function restoreRegistry(input: RestoreInput): Promise<Manifest & { notice: string }> {
   const { backup, dataFolder } = input;
   const manifest = await readManifest(backup);
   await refuseRegistry(dataFolder);
@@ -34,15 +39,21 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest> {
       await mkdir(staging, { mode: 0o700 });
     });
     const staged = await stage(input, manifest, staging);
+    const { notice } = await restoreTakedowns({
+      dataFolder: staging,
+      others: input.takedowns,
+      backupTime: manifest.madeAt,
+    });
     await fileErrors(dataFolder, async () => {
-      for (const part of ['blobs', 'adminToken', 'database'] as const) {
+      for (const part of ['blobs', 'takedowns', 'adminToken', 'database'] as const) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
-          if (part !== 'adminToken' || error.code !== 'ENOENT') throw error;
+          const needed = part === 'blobs' || part === 'database';
+          if (needed || error.code !== 'ENOENT') throw error;
         });
         await syncFolder(dataFolder);
       }
     });
-    return manifest;
+    return { ...manifest, notice };
   } finally {
     await rm(staging, { recursive: true, force: true }).catch(() => undefined);
   }
@@ -72,8 +83,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
     if (bytes !== undefined) await blobs.put(bytes);
     if (++copied % 100 === 0) await progress(`${copied} files copied`);
   }
-  const adminToken = await readWhole(from.adminToken);
-  if (adminToken !== undefined) await writeFile(to.adminToken, adminToken, 0o600);
+  await copyRecords(from, to);
   const { whole, findings } = await checkRegistry(folder, { began: now, progress });
   if (whole) return to;
   const first = findings.filter(({ severity }) => severity === 'damage').slice(0, 3);

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema';
 import { dataPaths } from '../data-folder.js';
-import { readBlobFolder } from '../store/blob-fs.js';
+import { readBlobFolder } from '../store/blob-reader.js';
 import { translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite-state.js';
 import { checkDatabase } from './database.js';
@@ -9,20 +9,21 @@ import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from '
 import { checkForms } from './forms.js';
 import { checkLeftovers } from './leftovers.js';
 import { checkReleases } from './releases.js';
-import { checkFacets, checkFullText, checkSearchRows } from './search.js';
+import { checkFullText, checkSearchRows } from './search.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
+import { checkTakedowns } from './takedowns.js';
 
 /** What holds for a registry that is whole, one check for each kind of thing. */
 const CHECKS: Record<string, Check> = {
   database: checkDatabase,
   releases: checkReleases,
+  takedowns: checkTakedowns,
   events: checkEvents,
   entries: checkEntries,
   snapshots: checkSnapshots,
   forms: checkForms,
   search: checkSearchRows,
   text: checkFullText,
-  facets: checkFacets,
   leftovers: checkLeftovers,
 };
 
@@ -49,6 +50,7 @@ export async function checkRegistry(
       blobs: readBlobFolder(paths.blobs),
       forms: readBlobFolder(paths.forms),
       began: options.began,
+      now: (read) => readNow(paths.database, read),
       progress: options.progress ?? (async () => undefined),
     };
     const findings: Finding[] = [];
@@ -59,6 +61,15 @@ export async function checkRegistry(
     return { whole, counts: countsOf(input), findings };
   } finally {
     state.close();
+  }
+}
+
+function readNow<Result>(database: string, read: (client: CheckInput['client']) => Result): Result {
+  const { client, close } = openDatabaseState(database);
+  try {
+    return read(client);
+  } finally {
+    close();
   }
 }
 

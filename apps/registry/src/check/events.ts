@@ -20,7 +20,10 @@ export const checkEvents: Check = async function* ({ client }) {
     WHERE type = 'release.published' AND NOT EXISTS (
       SELECT 1 FROM release JOIN function ON function.id = function_id
       WHERE function.group_name = event.group_name AND function.kind = event.kind
-        AND release.release = event.release AND release.digest = event.digest)`);
+        AND release.release = event.release AND release.digest = event.digest)
+    AND NOT EXISTS (
+      SELECT 1 FROM takedown WHERE takedown.group_name = event.group_name
+        AND takedown.kind_folded = lower(event.kind) AND takedown.release = event.release)`);
   for (const name of missing) yield damage(name, 'an event tells of it, and it is not there', FROM_BACKUP);
   const uncut = rows(`SELECT catalog || ' ' || serial FROM event WHERE type = 'catalog.cut' AND NOT EXISTS (
       SELECT 1 FROM snapshot WHERE snapshot.catalog = event.catalog AND snapshot.serial = event.serial

@@ -1,4 +1,4 @@
-import type { BlobReader } from '../store/blob-fs.js';
+import type { BlobReader } from '../store/blob-reader.js';
 import type { DatabaseState } from '../store/sqlite-state.js';
 
 /** Something that a check found in a data folder. */
@@ -22,6 +22,8 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   forms: BlobReader;
   /** When the check of the data folder began. */
   began: Date;
+  /** Reads the database as it is by now: what was in flight when it was opened may be done. */
+  now<Result>(read: (client: DatabaseState['client']) => Result): Result;
   /** Tells how far a check is. */
   progress(line: string): Promise<void>;
 }

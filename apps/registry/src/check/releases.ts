@@ -22,18 +22,25 @@ export const checkReleases: Check = async function* (input) {
   const readmes = new Map<Digest, string | undefined>();
   let checked = 0;
   for (let rows = page.all(0, PAGE); rows.length > 0; rows = page.all(rows.at(-1)!.id, PAGE)) {
-    for (const { name, digest, size, readme } of rows) {
+    for (const { id, name, digest, size, readme } of rows) {
       const definition = await problemOf(input, digest, size);
+      if (definition !== undefined && !isThereNow(input, id)) continue;
       if (definition !== undefined) yield damage(name, `its definition ${definition}`, FROM_BACKUP);
       if (readme === null) continue;
       if (!readmes.has(readme)) readmes.set(readme, await problemOf(input, readme));
       const problem = readmes.get(readme);
-      if (problem !== undefined) yield damage(name, `its README ${problem}`, FROM_BACKUP);
+      if (problem !== undefined && isThereNow(input, id))
+        yield damage(name, `its README ${problem}`, FROM_BACKUP);
     }
     checked += rows.length;
     await input.progress(`${checked} releases checked`);
   }
 };
+
+/** It may have been taken down since. */
+function isThereNow({ now }: CheckInput, id: number): boolean {
+  return now((client) => client.prepare('SELECT 1 FROM release WHERE id = ?').get(id) !== undefined);
+}
 
 async function problemOf({ blobs }: CheckInput, digest: Digest, size?: number): Promise<string | undefined> {
   let bytes: Uint8Array | undefined;

@@ -1,6 +1,6 @@
 import { type SearchDocument, searchDocument, shownRelease } from '@krmhub/catalog';
 import type BetterSqlite3 from 'better-sqlite3';
-import { IN_NEWEST_SNAPSHOT, textOf } from '../store/sqlite/search-rows.js';
+import { textOf } from '../store/sqlite/search-rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** What search shows of a function is what its releases give. */
@@ -86,29 +86,3 @@ function makeExpectedText(client: BetterSqlite3.Database): void {
     for (const row of rows) add.run(row.id, ...textOf({ ...row, tags: JSON.parse(row.tags) as string[] }));
   }
 }
-
-/** The facets are those of the rows and of the newest snapshots. */
-export const checkFacets: Check = async function* ({ client }) {
-  const listed = (facet: string, column: string) =>
-    `SELECT '${facet}', value, function.id FROM function, json_each(function.${column})`;
-  const expected = `SELECT * FROM (${listed('tag', 'tags')} UNION ${listed('runtime', 'runtimes')}
-    UNION ${listed('license', 'licenses')}
-    UNION SELECT 'catalog', catalog, function.id FROM catalog_function AS place
-      JOIN function ON function.group_name = place.group_name AND function.kind = place.kind
-      WHERE entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT})`;
-  const stored = 'SELECT facet, value, function_id FROM function_facet';
-  const named = (rows: string) =>
-    client
-      .prepare<[], { name: string; facet: string; value: string }>(
-        `WITH differing (facet, value, id) AS (${rows}) SELECT facet, value,
-           coalesce((SELECT group_name || '/' || kind FROM function WHERE function.id = differing.id), 'function row ' || id) AS name
-         FROM differing`,
-      )
-      .all();
-  for (const { name, facet, value } of named(`${expected} EXCEPT ${stored}`)) {
-    yield damage(name, `search does not find it by ${facet} "${value}"`, FROM_BACKUP);
-  }
-  for (const { name, facet, value } of named(`${stored} EXCEPT ${expected}`)) {
-    yield damage(name, `search finds it by ${facet} "${value}", which it does not have`, FROM_BACKUP);
-  }
-};

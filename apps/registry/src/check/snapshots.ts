@@ -1,6 +1,6 @@
-import type { RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import { createHash } from 'node:crypto';
+import { catalogPieces, type RenderedEntry, type SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
-import { assembleForm, readEntries } from '../assemble-form.js';
 import { catalogHeader } from '../snapshot-forms.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
@@ -27,7 +27,6 @@ export const checkEntries: Check = async function* ({ client, progress }) {
 export const checkSnapshots: Check = async function* (input) {
   for (const { name } of await input.store.catalogs()) {
     const snapshots = (await input.store.snapshots(name, Number.MAX_SAFE_INTEGER)).reverse();
-    let known = new Map<Digest, RenderedEntry>();
     for (const [index, snapshot] of snapshots.entries()) {
       const subject = `snapshot ${name} ${snapshot.serial}`;
       const before = snapshots[index - 1];
@@ -36,39 +35,40 @@ export const checkSnapshots: Check = async function* (input) {
       } else if (snapshot.previous !== (before?.digests['catalog.yaml'] ?? null)) {
         yield damage(subject, 'the digest of the snapshot before it is another', FROM_BACKUP);
       }
-      try {
-        known = await entriesOf(input, snapshot, known);
-      } catch (error) {
-        yield damage(subject, `its entries cannot be read: ${(error as Error).message}`, FROM_BACKUP);
-        continue;
-      }
-      for (const message of await problemsOf(snapshot, [...known.values()])) {
-        yield damage(subject, message, FROM_BACKUP);
-      }
+      // The bytes of a snapshot that was withdrawn are gone for good.
+      if (snapshot.withdrawn !== undefined) continue;
+      for (const message of await problemsOf(input, snapshot)) yield damage(subject, message, FROM_BACKUP);
       await input.progress(`${index + 1} of ${snapshots.length} snapshots of ${name} put together again`);
     }
   }
 };
 
-/** In the order of the catalog; a function stands in it once, and so does an entry. */
-async function entriesOf(
-  { store }: CheckInput,
-  { catalog, serial }: SnapshotRecord,
-  known: ReadonlyMap<Digest, RenderedEntry>,
-): Promise<Map<Digest, RenderedEntry>> {
-  const places = await store.snapshotFunctions(catalog, serial);
+async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
+  const places = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
   const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-  const entries = await readEntries(store as Parameters<typeof readEntries>[0], digests, known);
-  return new Map(entries.map((entry) => [entry.digest, entry]));
-}
-
-async function problemsOf(snapshot: SnapshotRecord, entries: readonly RenderedEntry[]): Promise<string[]> {
-  const problems: string[] = [];
-  if (entries.length !== snapshot.functions) {
-    problems.push(`it holds ${entries.length} functions where its row says ${snapshot.functions}`);
+  const forms = SNAPSHOT_FORMS.map((form) => ({
+    form,
+    pieces: catalogPieces(form, catalogHeader(snapshot)),
+    hash: createHash('sha256'),
+  }));
+  for (let start = 0; start < digests.length; start += PAGE) {
+    const page = digests.slice(start, start + PAGE);
+    let entries: Map<Digest, RenderedEntry>;
+    try {
+      entries = await store.entries(page);
+    } catch (error) {
+      return [`its entries cannot be read: ${(error as Error).message}`];
+    }
+    for (const digest of page) {
+      for (const { pieces, hash } of forms) hash.update(pieces.entry(entries.get(digest)!));
+    }
   }
-  for (const form of SNAPSHOT_FORMS) {
-    const { digest } = await assembleForm(form, catalogHeader(snapshot), entries);
+  const problems: string[] = [];
+  if (digests.length !== snapshot.functions) {
+    problems.push(`it holds ${digests.length} functions where its row says ${snapshot.functions}`);
+  }
+  for (const { form, pieces, hash } of forms) {
+    const digest = `sha256:${hash.update(pieces.end()).digest('hex')}`;
     if (digest !== snapshot.digests[form]) {
       problems.push(`${form} put together again has the digest ${digest}, not ${snapshot.digests[form]}`);
     }

@@ -2,7 +2,7 @@ import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type SearchQuery, shownRelease } from '@krmhub/catalog';
 import { functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { foundFunction, foundRelease } from '../lookup.js';
@@ -26,11 +26,13 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
   serveRoute(app, ROUTES.function, async (c, { params }) => {
     const fn = await foundFunction(store, params);
     const { release } = await foundRelease(store, { ...fn, release: shownRelease(fn.releases).release });
+    const takedowns = await store.takedowns(fn.group, fn.kind);
     const result: FunctionDetail = {
       group: fn.group,
       kind: fn.kind,
       newest: releaseDetail(release),
       releases: fn.releases.map(releaseSummary),
+      ...(takedowns.length === 0 ? {} : { takedowns }),
       catalogs: await store.catalogsHolding(fn.group, fn.kind),
     };
     return c.json(result);
@@ -56,8 +58,7 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
       digest: sha256(bytes),
       mediaType: 'application/schema+json',
       cacheControl: CACHE_ASKING,
-      bytes: () => bytes,
-      length: () => bytes.byteLength,
+      find: async () => asTheyAre(bytes),
     });
   });
 }

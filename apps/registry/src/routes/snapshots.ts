@@ -3,18 +3,18 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
-import { readEntries } from '../assemble-form.js';
-import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { foundCatalog } from '../lookup.js';
+import type { AccessSettings, RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { foundCatalog, gone } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
+import { publicAddress } from '../public-address.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
-const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
+export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms } = parts;
+  const { store, forms, newest, config } = parts;
 
   for (const [route, syntax] of [
     [ROUTES.catalogYaml, 'yaml'],
@@ -22,7 +22,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   ] as const) {
     serveRoute(app, route, async (c, { params, query: { kind } }) => {
       const snapshot = await newestSnapshot(params.name);
-      const headers = { Link: ownLink(snapshot, syntax, kind) };
+      const headers = { Link: ownLink(config, snapshot, syntax, kind) };
       return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_ASKING, headers });
     });
   }
@@ -32,8 +32,8 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     [ROUTES.snapshotCatalogJson, 'json'],
   ] as const) {
     serveRoute(app, route, async (c, { params, query: { kind } }) => {
-      const snapshot = await namedSnapshot(params);
-      const headers = { Link: newestLink(snapshot) };
+      const snapshot = await standingSnapshot(params);
+      const headers = { Link: newestLink(config, snapshot) };
       return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_FOREVER, headers });
     });
   }
@@ -52,9 +52,16 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
         },
       );
     }
-    const entries = await readEntries(store, [place.entry]);
-    const text = [...renderCatalog(formOf(query.kind, 'yaml'), catalogHeader(snapshot), entries)].join('');
-    return textAnswer(c, text, 'application/yaml', CACHE_ASKING, ownLink(snapshot, 'yaml', query.kind));
+    const entries = await store.entries([place.entry]);
+    const form = formOf(query.kind, 'yaml');
+    const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
+    return textAnswer(
+      c,
+      text,
+      'application/yaml',
+      CACHE_ASKING,
+      ownLink(config, snapshot, 'yaml', query.kind),
+    );
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
@@ -72,7 +79,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       renderSnapshot(snapshot, functions),
       MEDIA_TYPES.json,
       CACHE_FOREVER,
-      newestLink(snapshot),
+      newestLink(config, snapshot),
     );
   });
 
@@ -80,7 +87,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
     const text = renderReport(snapshot.catalog, snapshot.serial, functions);
-    return textAnswer(c, text, MEDIA_TYPES.json, CACHE_FOREVER, newestLink(snapshot));
+    return textAnswer(c, text, MEDIA_TYPES.json, CACHE_FOREVER, newestLink(config, snapshot));
   });
 
   function formAnswer(
@@ -101,17 +108,29 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       cacheControl,
       headers,
       coded: true,
-      bytes: (coding) => forms.bytes(snapshot, form, coding),
-      length: (coding) => forms.length(snapshot, form, coding),
+      find: (coding) => forms.find(snapshot, form, coding),
     });
   }
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
-    const { newest } = await foundCatalog(store, name);
-    if (newest !== undefined) return newest;
+    const snapshot = await newest.get(name);
+    if (snapshot?.withdrawn !== undefined) {
+      throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
+        hint: 'Ask again in a moment.',
+      });
+    }
+    if (snapshot !== undefined) return snapshot;
+    await foundCatalog(store, name);
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
+  }
+
+  /** One whose bytes are there; its names and digests are never withdrawn. */
+  async function standingSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord> {
+    const snapshot = await namedSnapshot(params);
+    if (snapshot.withdrawn === undefined) return snapshot;
+    throw gone([snapshot.withdrawn]);
   }
 
   async function namedSnapshot({
@@ -143,26 +162,27 @@ function textAnswer(
     mediaType,
     cacheControl,
     headers: { Link: link },
-    bytes: () => bytes,
-    length: () => bytes.byteLength,
+    find: async () => asTheyAre(bytes),
   });
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
-function ownLink(
+export function ownLink(
+  config: AccessSettings,
   { catalog, serial }: SnapshotRecord,
   syntax: 'yaml' | 'json',
   kind: 'Catalog' | 'KRMFunctionCatalog',
 ): string {
   const route = syntax === 'yaml' ? 'snapshotCatalogYaml' : 'snapshotCatalogJson';
-  const path = fillPath(route, { name: catalog, snapshot: String(serial) });
+  const path = publicAddress(config, fillPath(route, { name: catalog, snapshot: String(serial) }));
   const query = kind === 'Catalog' ? '' : `?kind=${kind}`;
-  const history = fillPath('snapshots', { name: catalog });
+  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
   return `<${path}${query}>; rel="memento", <${history}>; rel="version-history"`;
 }
 
 /** RFC 5829. */
-function newestLink({ catalog }: SnapshotRecord): string {
-  const history = fillPath('snapshots', { name: catalog });
-  return `<${fillPath('catalogYaml', { name: catalog })}>; rel="latest-version", <${history}>; rel="version-history"`;
+function newestLink(config: AccessSettings, { catalog }: SnapshotRecord): string {
+  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
+  const newest = publicAddress(config, fillPath('catalogYaml', { name: catalog }));
+  return `<${newest}>; rel="latest-version", <${history}>; rel="version-history"`;
 }

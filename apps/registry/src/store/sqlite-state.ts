@@ -57,6 +57,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     read,
     // Nothing that is exposed writes; SQLite would refuse it.
     write: read,
+    pauseWrites: (work) => work(),
     check: async () => undefined,
     close: () => client.close(),
   };

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -9,12 +9,16 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
 
-/** Milliseconds for which a start and a write wait for another process's lock. */
+/** Milliseconds for which opening, migrating and reading wait for another's lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
-/** Milliseconds for which one statement waits of these. The driver is synchronous: the whole server waits with it. */
-const STATEMENT_BUSY_TIMEOUT_MS = 2;
-/** Milliseconds between two tries of a write. */
-const BUSY_RETRY_MS = 20;
+/** Milliseconds for which a write keeps its thread when another writes: the driver is synchronous. */
+const WRITE_BUSY_TIMEOUT_MS = 5;
+/** Milliseconds between two attempts to write, in which the thread does other work. */
+const WRITE_RETRY_MS = 10;
+/** Milliseconds after which a write gives up: the cut of a great catalog holds the lock for some seconds. */
+const WRITE_PATIENCE_MS = 10_000;
+/** Milliseconds after which a check says that the database cannot be written. */
+const CHECK_PATIENCE_MS = 3_000;
 
 /** At the root of the repository, which is as far away from dist as from src. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
@@ -23,8 +27,13 @@ export interface Connection {
   /** For what drizzle cannot say: full-text search and statements over many rows. */
   client: BetterSqlite3.Database;
   db: BetterSQLite3Database;
-  /** Runs `work` in one IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing. */
+  /**
+   * Runs `work` in an IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing.
+   * What comes at the same time shares the transaction, so that the disk is waited for once.
+   */
   write<Result>(work: () => Result): Promise<Result>;
+  /** Lets writes wait until `work` of another connection is done; reads go on. */
+  pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
   read<Result>(work: () => Result): Promise<Result>;
   /** Writes the database's header. */
@@ -39,14 +48,10 @@ export function openConnection(file: string): Connection {
   try {
     client = new Database(file, { timeout: BUSY_TIMEOUT_MS });
     client.pragma('journal_mode = WAL');
-    // NORMAL would lose acknowledged commits in a power cut.
-    client.pragma('synchronous = FULL');
-    client.pragma('foreign_keys = ON');
-    client.pragma('temp_store = MEMORY');
+    prepareClient(client);
     const db = drizzle(client);
     refuseUnknownMigrations(client, file);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
-    client.pragma(`busy_timeout = ${STATEMENT_BUSY_TIMEOUT_MS}`);
     return connection(client, db, lock);
   } catch (error) {
     client?.close();
@@ -55,25 +60,67 @@ export function openConnection(file: string): Connection {
   }
 }
 
+/** Opens a database file that another thread of this process holds and migrated. */
+export function openSecondConnection(file: string): Connection {
+  const client = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  prepareClient(client);
+  return connection(client, drizzle(client), undefined);
+}
+
+function prepareClient(client: BetterSqlite3.Database): void {
+  // NORMAL would lose acknowledged commits in a power cut.
+  client.pragma('synchronous = FULL');
+  client.pragma('foreign_keys = ON');
+  client.pragma('temp_store = MEMORY');
+}
+
+/** The same, to read. */
+export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
+  const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  client.pragma('temp_store = MEMORY');
+  return {
+    client,
+    read: (work) => attempt(() => client.transaction(work).deferred()),
+    close: () => client.close(),
+  };
+}
+
 function connection(
   client: BetterSqlite3.Database,
   db: BetterSQLite3Database,
   lock: BetterSqlite3.Database | undefined,
 ): Connection {
   const identity = fileIdentity(client);
+  client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
+  const writeTogetherWithOthers = writeTogether(client);
+  let pause: Promise<unknown> | undefined;
   return {
     client,
     db,
-    write: (work) => whenUnlocked(() => client.transaction(work).immediate()),
+    async write(work) {
+      while (pause !== undefined) await pause;
+      return writeTogetherWithOthers(work);
+    },
+    async pauseWrites(work) {
+      while (pause !== undefined) await pause;
+      const running = work();
+      pause = running
+        .catch(() => undefined)
+        .finally(() => {
+          pause = undefined;
+        });
+      return running;
+    },
     read: (work) => attempt(() => client.transaction(work).deferred()),
     check: () =>
-      whenUnlocked(() => {
+      whenFree(CHECK_PATIENCE_MS, () => {
         if (fileIdentity(client) !== identity) {
           throw new KrmhubError('unavailable', `The database file ${client.name} is gone or was replaced.`, {
             hint: 'Put it back and start the registry again.',
           });
         }
-        client.pragma('user_version = 0');
+        // While writes wait, another connection of this process is writing.
+        if (pause === undefined) client.pragma('user_version = 0');
       }),
     close: () => {
       client.close();
@@ -82,16 +129,66 @@ function connection(
   };
 }
 
-/** Tries again while another process holds the database; in between, others are answered. */
-async function whenUnlocked<Result>(work: () => Result): Promise<Result> {
-  const deadline = performance.now() + BUSY_TIMEOUT_MS;
+interface PendingWrite {
+  work: () => unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** One after the other in one transaction, each in a savepoint of its own: one that fails leaves the others. */
+function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
+  let pending: PendingWrite[] = [];
+  let running = false;
+
+  const runAll = (writes: readonly PendingWrite[]): (() => void)[] =>
+    client
+      .transaction(() =>
+        writes.map(({ work, resolve, reject }) => {
+          try {
+            const result = client.transaction(work)();
+            return () => resolve(result);
+          } catch (error) {
+            // A full disk, say, makes SQLite give up the whole transaction.
+            if (!client.inTransaction) throw error;
+            return () => reject(translateSqliteError(error));
+          }
+        }),
+      )
+      .immediate();
+
+  const run = async (): Promise<void> => {
+    running = true;
+    while (pending.length > 0) {
+      const writes = pending;
+      pending = [];
+      try {
+        for (const settle of await whenFree(WRITE_PATIENCE_MS, () => runAll(writes))) settle();
+      } catch (error) {
+        for (const { reject } of writes) reject(error);
+      }
+      await setImmediate();
+    }
+    running = false;
+  };
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
+      // Others that are ready now have their turn first, and come along.
+      if (!running) globalThis.setImmediate(() => running || void run());
+    });
+}
+
+/** Runs database work once nobody else writes; rejects with `unavailable` where that takes too long. */
+async function whenFree<Result>(patience: number, work: () => Result): Promise<Result> {
+  const until = performance.now() + patience;
   for (;;) {
     try {
-      return await attempt(work);
+      return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      await setTimeout(BUSY_RETRY_MS);
+      if (!isBusy(error) || performance.now() > until) throw translateSqliteError(error);
     }
+    await setTimeout(WRITE_RETRY_MS);
   }
 }
 

@@ -21,9 +21,9 @@ export function translateSqliteError(error: unknown): unknown {
   return error;
 }
 
-/** Whether another process holds what was wanted, as `translateSqliteError` gives it. */
+/** Another connection holds the lock that is needed. */
 export function isBusy(error: unknown): boolean {
-  return sqliteCode(error)?.startsWith('SQLITE_BUSY') === true;
+  return sqliteCode(error)?.startsWith('SQLITE_BUSY') ?? false;
 }
 
 /** Runs synchronous database work and rejects with the contract's errors. */

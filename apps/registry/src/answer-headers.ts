@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+
+/** Header fields of every answer. RFC 6797: only who is reached by https may ask for https. */
+export function alwaysSent(publicUrl: string | undefined): Record<string, string> {
+  return {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    ...(publicUrl?.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  };
+}
+
+/** Sent where an answer has no policy of its own. */
+export const NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'";
+
+/** Reads are public and no cookie is ever used, so pages of any origin may read what anybody may. */
+export const SENT_WITH_READS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+} as const;
+
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/** The client's own id of a request where it gives a decent one. */
+export function requestIdOf(given: string | undefined): string {
+  return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
+}

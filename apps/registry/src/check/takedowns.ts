@@ -1,0 +1,62 @@
+import type { Digest } from '@krmhub/schema';
+import { type Check, damage, FROM_BACKUP, information } from './finding.js';
+
+interface TakedownRow {
+  name: string;
+  digest: Digest;
+  readme: Digest | null;
+  finished: 0 | 1;
+}
+
+const AGAIN =
+  'Start the registry: it finishes takedowns. Where that does not help, take the release down again.';
+
+/** What was taken down is gone: its row, its bytes, and the forms of the snapshots that had it. */
+export const checkTakedowns: Check = async function* ({ client, blobs }) {
+  const standing = client
+    .prepare<[], string>(
+      `SELECT function.group_name || '/' || function.kind || '@' || release.release
+       FROM release JOIN function ON function.id = function_id JOIN takedown
+       ON takedown.group_name = function.group_name AND takedown.kind_folded = function.kind_folded
+         AND takedown.release = release.release`,
+    )
+    .pluck()
+    .all();
+  for (const name of standing) yield damage(name, 'it was taken down, and is there', FROM_BACKUP);
+  const isNamed = client
+    .prepare<{ digest: Digest }, 0 | 1>(
+      'SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest OR readme = :digest)',
+    )
+    .pluck();
+  const rows = client
+    .prepare<[], TakedownRow>(
+      `SELECT group_name || '/' || kind || '@' || release AS name, digest, readme, finished FROM takedown ORDER BY id`,
+    )
+    .all();
+  for (const { name, digest, readme, finished } of rows) {
+    if (finished === 0) {
+      yield information(
+        name,
+        'it was taken down, and is not erased from the disk yet: the next start does that',
+      );
+      continue;
+    }
+    for (const blob of readme === null ? [digest] : [digest, readme]) {
+      if (isNamed.get({ digest: blob }) === 1) continue;
+      // Its bytes may be damaged, but they are there.
+      const bytes = await blobs.get(blob).catch(() => new Uint8Array());
+      if (bytes !== undefined)
+        yield damage(name, `it was taken down, and its file ${blob} is still there`, AGAIN);
+    }
+  }
+  if (rows.some(({ finished }) => finished === 0)) return;
+  const forms = client
+    .prepare<[], Digest>(
+      `SELECT DISTINCT form.digest FROM form, snapshot, json_each(snapshot.digests) AS one
+       WHERE one.value = form.digest AND withdrawn IS NOT NULL AND form.digest NOT IN (
+         SELECT kept.value FROM snapshot, json_each(snapshot.digests) AS kept WHERE withdrawn IS NULL)`,
+    )
+    .pluck()
+    .all();
+  for (const form of forms) yield damage(`form ${form}`, 'its snapshot was withdrawn, and it is kept', AGAIN);
+};
