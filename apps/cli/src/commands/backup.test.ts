@@ -1,6 +1,7 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIoOptions } from '../testing.js';
@@ -18,19 +19,14 @@ beforeAll(async () => {
     log: createLog('silent', { write: () => undefined }),
   });
   const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
-  const started = await runTest(['init', 'example.com/SetLabels', '--dir', folder]);
-  expect(started.exitCode).toBe(0);
-  const published = await runTest(
-    [
-      'publish',
-      path.join(folder, 'definition.yaml'),
-      '--release',
-      '1.0.0',
-      '--readme',
-      path.join(folder, 'README.md'),
-    ],
-    { env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token } },
+  const readme = path.join(folder, 'README.md');
+  await writeFile(readme, '# SetLabels\n');
+  const definition = fileURLToPath(
+    new URL('../../../../test/fixtures/functions/set-labels/1.0.0.yaml', import.meta.url),
   );
+  const published = await runTest(['publish', definition, '--readme', readme], {
+    env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token },
+  });
   expect([published.exitCode, published.err()]).toEqual([0, expect.any(String)]);
   await registry.close();
 });
@@ -64,7 +60,9 @@ describe('fsck', () => {
     const lines = io.out().trimEnd().split('\n');
     expect(lines).toHaveLength(2);
     for (const line of lines)
-      expect(line).toMatch(/^damage\treleases\texample\.com\/SetLabels@1\.0\.0\tits (definition|README) /);
+      expect(line).toMatch(
+        /^damage\treleases\tfunctions\.example\.com\/SetLabels@1\.0\.0\tits (definition|README) /,
+      );
     expect(io.err()).toContain('2 problems');
     expect(io.err()).toContain('hint: Restore');
     const table = await run(['fsck'], { tty: true, columns: 100 });
