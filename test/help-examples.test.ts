@@ -54,6 +54,8 @@ beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
   mkdirSync(files);
   await run(['init', 'example.com/SetLabels', '--dir', '.']);
+  const started = path.join(files, 'definition.yaml');
+  writeFileSync(started, readFileSync(started, 'utf8').replaceAll('# CHANGE:', '#'));
   mkdirSync(path.join(files, 'functions'));
   for (const name of ['set-namespace/1.4.2', 'require-limits/0.9.0']) {
     const file = `${name.split('/')[0]}.yaml`;

@@ -1,6 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { registerCatalog } from './commands/catalog.js';
+import { registerCompletion } from './commands/completion.js';
 import { registerConvert } from './commands/convert.js';
 import { registerDeprecate } from './commands/deprecate.js';
 import { registerDiff } from './commands/diff.js';
@@ -28,6 +29,7 @@ const GROUPS: Record<string, ((program: Command, io: Io) => void)[]> = {
   'Take back:': [registerYank, registerUnyank, registerDeprecate, registerTakedown],
   'Catalogs:': [registerCatalog],
   'Registry and access:': [registerServe, registerLogin, registerLogout, registerWhoami, registerToken],
+  'This program:': [registerCompletion],
 };
 
 /** The whole program; nothing runs before it is parsed. */

@@ -1,6 +1,7 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
+import { makeFolder } from './make-folder.js';
 
 /** What is where in the data folder. Nothing else is kept anywhere. */
 export interface DataPaths {
@@ -30,7 +31,7 @@ export function dataPaths(folder: string): DataPaths {
 /** Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one. */
 export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     if (!(await stat(folder)).isDirectory()) throw new Error('it is no folder');
   } catch (cause) {
     throw new KrmhubError('usage', `The data folder ${folder} cannot be made: ${(cause as Error).message}`, {

@@ -11,6 +11,7 @@ import type { Allowance } from './rate-limit.js';
 import type { Door, RequestLimits } from './request-limits.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { TakedownRecord } from './takedown-record.js';
+import type { Planner } from './threads/planner.js';
 import type { Turns } from './turns.js';
 
 /** What the routes stand on. */
@@ -20,6 +21,7 @@ export interface RegistryParts {
   forms: SnapshotForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
+  planner: Planner;
   /** One change of a function after the other. */
   turns: Turns;
   /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */

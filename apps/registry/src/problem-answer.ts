@@ -3,6 +3,7 @@ import type { Problem } from '@krmhub/api/model';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
 import { KrmhubError } from '@krmhub/schema';
 import type { RegistryContext, RegistryParts } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
 import { TooManyRequests } from './request-limits.js';
 
 /** Any failure as an RFC 9457 answer. What the caller cannot understand is logged, and told as "internal". */
@@ -22,7 +23,7 @@ export function problemAnswer(
     title: STATUS_CODES[status] ?? 'Error',
     status,
     code: error.code,
-    detail: error.message,
+    detail: shortened(error.message),
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     ...(error.diagnostics.length === 0 ? {} : { diagnostics: [...error.diagnostics] }),
     ...(error.takedowns.length === 0 ? {} : { takedowns: [...error.takedowns] }),
@@ -35,6 +36,12 @@ export function problemAnswer(
   // The rest of a body that is too large is not worth reading.
   if (status === 413) headers.Connection = 'close';
   return c.body(JSON.stringify(problem), status, headers);
+}
+
+/** It may name as many problems as the client sent things that are wrong. */
+function shortened(message: string): string {
+  const { maxDetailLength } = SERVER_LIMITS;
+  return message.length <= maxDetailLength ? message : `${message.slice(0, maxDetailLength - 1)}…`;
 }
 
 function internalError(cause: unknown): KrmhubError {

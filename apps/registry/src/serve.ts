@@ -10,6 +10,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
+import { answerBrokenRequests } from './broken-requests.js';
 import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
 import { prepareDataFolder } from './data-folder.js';
@@ -28,6 +29,7 @@ import { storedAnswers } from './stored-answers.js';
 import { keepTakedowns } from './takedown.js';
 import { openTakedownRecord } from './takedown-record.js';
 import { startCutterThread } from './threads/cutter-thread.js';
+import { Planner } from './threads/planner.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
@@ -92,9 +94,11 @@ export async function startRegistry(options: {
     const { database: file, forms: formsFolder } = paths;
     const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
     cutter = started;
-    const parts = { ...kept, cutter: started, turns: new Turns(), clock, metrics, config };
+    const planner = new Planner();
+    const parts = { ...kept, cutter: started, planner, turns: new Turns(), clock, metrics, config };
     const routes = getRequestListener(createApp(parts).fetch);
     const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
+    answerBrokenRequests(server);
     const drain = prepareDraining(server);
     await listen(server, config);
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
@@ -106,6 +110,7 @@ export async function startRegistry(options: {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
       await started.stop();
+      await planner.close();
       await store.close();
       log.info('registry stopped');
     };

@@ -18,6 +18,7 @@ import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { keepTakedowns } from './takedown.js';
 import { openTakedownRecord } from './takedown-record.js';
+import { Planner } from './threads/planner.js';
 import { createToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -80,6 +81,7 @@ export async function openTestRegistry(
     forms,
     newest,
     cutter,
+    planner: new Planner(),
     turns: new Turns(),
     gate,
     takedownRecord,
@@ -132,11 +134,13 @@ export async function openTestRegistry(
     },
     async reopen() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       return openTestRegistry({ folder });
     },
     async close() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -261,7 +261,10 @@ export const CreateTokenRequest = z
   .object({
     name: z.string().min(1).max(100),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
-    groups: z.array(z.string().min(1).max(253)).min(1).default(['*']),
+    groups: z
+      .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
+      .min(1)
+      .default(['*']),
     expiresInDays: z.number().int().min(1).max(3650).default(90),
   })
   .openapi('CreateTokenRequest');
@@ -274,7 +277,7 @@ export const LeakReport = z
     token: z
       .string()
       .max(200)
-      .openapi({ description: 'The whole token', example: `krmhub_${'0'.repeat(72)}` }),
+      .openapi({ pattern: '^krmhub_[a-f0-9]{72}$', description: 'The whole token', example: `krmhub_${'0'.repeat(72)}` }),
   })
   .openapi('LeakReport');
 

@@ -45,7 +45,7 @@ describe('openApiDocument', () => {
     const search = document.paths[PATHS.functions]?.get?.parameters ?? [];
     expect(search.find(({ name }) => name === 'limit')?.schema).toMatchObject({
       type: 'integer',
-      maximum: 100,
+      default: 20,
     });
     expect(search.find(({ name }) => name === 'tag')?.schema).toMatchObject({ type: 'array' });
   });

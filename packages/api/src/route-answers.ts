@@ -40,7 +40,13 @@ export const json = <Schema extends z.ZodType>(description: string, schema: Sche
 });
 export const text = (description: string, ...mediaTypes: string[]) => ({
   description,
-  content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: z.string() }])),
+  content: Object.fromEntries(
+    // Of YAML and JSON a client's schema judges what the text says.
+    mediaTypes.map((mediaType) => [
+      mediaType,
+      { schema: mediaType.startsWith('text/') ? z.string() : z.looseObject({}) },
+    ]),
+  ),
 });
 
 export const bearer = { security: [{ bearer: [] }] };

@@ -1,13 +1,7 @@
 import type { PublishResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import {
-  planPublish,
-  predecessorOf,
-  type ReleaseRecord,
-  RevisionConflict,
-  shownRelease,
-} from '@krmhub/catalog';
+import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
 import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
@@ -106,7 +100,7 @@ async function publish(
     const current = await store.function(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
     const predecessor = predecessorOf(current, release);
-    const plan = planPublish({
+    const plan = await parts.planner.plan({
       name: { group, kind },
       release,
       ...submission,
