@@ -265,6 +265,18 @@ describe('ensureAdminToken', () => {
     expect(await stored()).toBeDefined();
   });
 
+  it('writes another one where the file was emptied, and leaves the others as they are', async () => {
+    await ensureAdminToken(store, file, now);
+    const first = await stored();
+    await writeFile(file, '', { mode: 0o644 });
+    expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const second = await stored();
+    expect(second).toMatchObject({ name: 'admin', scopes: ['publish', 'yank', 'admin'], groups: ['*'] });
+    expect((await store.tokens()).map(({ id }) => id).sort()).toEqual([first!.id, second!.id].sort());
+    expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
+  });
+
   it('never overwrites the file and never brings a revoked token back', async () => {
     await ensureAdminToken(store, file, now);
     const text = await readFile(file, 'utf8');

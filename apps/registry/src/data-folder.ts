@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
 import { makeFolder } from './make-folder.js';
@@ -28,7 +28,10 @@ export function dataPaths(folder: string): DataPaths {
   };
 }
 
-/** Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one. */
+/**
+ * Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one or
+ * cannot be written.
+ */
 export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   try {
     await makeFolder(folder, 0o700);
@@ -36,6 +39,16 @@ export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   } catch (cause) {
     throw new KrmhubError('usage', `The data folder ${folder} cannot be made: ${(cause as Error).message}`, {
       hint: 'Name another folder with --data or KRMHUB_DATA, or mend its permissions.',
+      cause,
+    });
+  }
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { uid, gid } = await stat(folder);
+    const reason = (cause as NodeJS.ErrnoException).code === 'EROFS' ? ': its file system is read-only' : '';
+    throw new KrmhubError('usage', `The data folder ${folder} cannot be written${reason}.`, {
+      hint: `It belongs to user ${uid} and group ${gid}: give it to the account that the registry runs under.`,
       cause,
     });
   }

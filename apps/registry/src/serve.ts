@@ -76,14 +76,13 @@ export async function startRegistry(options: {
     if (admin.outcome === 'blocked') {
       log.warn(
         { file: paths.adminToken },
-        `there is no usable admin token, and this file ${admin.reason}: remove it to have a new one made at the next start`,
+        `there is no usable admin token, and this file ${admin.reason}: empty it to have a new one made at the next start`,
       );
     } else if (admin.outcome === 'created') {
       log.info({ file: paths.adminToken }, 'admin token written');
     }
     await ensureDefaultCatalog({ store, clock });
-    const countFunctions = async () => (await store.search({ limit: 1 })).total;
-    const metrics = createMetrics({ countFunctions, process: true });
+    const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);

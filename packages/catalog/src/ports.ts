@@ -61,6 +61,8 @@ export interface CatalogStore {
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
   /** Every function, by group and kind in code unit order. */
   allFunctions(): AsyncIterable<FunctionRecord>;
+  /** How many functions there are. */
+  countFunctions(): Promise<number>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
   /**
    * Applies a planned change and gives its event. Rejects with a RevisionConflict where the function is

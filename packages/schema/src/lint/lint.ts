@@ -54,8 +54,8 @@ export function lint(input: Uint8Array, options: LintOptions): LintResult {
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
-  const marks = leftPlaceholders(yaml.placeholders, file, profile);
-  findings.add([...yaml.diagnostics, ...marks].filter(({ range }) => !standsInside(range, foreign)));
+  const ofText = [...yaml.diagnostics, ...leftPlaceholders(yaml.placeholders, file, profile)];
+  findings.add(ofText.filter(({ range }) => !standsInside(range, foreign)));
   return {
     diagnostics: findings.capped(maxDiagnostics, file),
     documents: result,

@@ -8,7 +8,7 @@ import type {
 } from '@krmhub/catalog';
 import { burnt, RevisionConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { functions, releases } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
@@ -17,7 +17,7 @@ import { functionTakedowns, lastRevision } from './takedown-rows.js';
 
 export type FunctionRows = Pick<
   CatalogStore,
-  'function' | 'functions' | 'allFunctions' | 'release' | 'commitFunction'
+  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'commitFunction'
 >;
 
 /** Functions read at once: between two pages the server answers others. */
@@ -59,6 +59,8 @@ export function functionRows(connection: Connection): FunctionRows {
     .orderBy(functions.group, functions.kind)
     .limit(PAGE)
     .prepare();
+
+  const counted = db.select({ functions: count() }).from(functions).prepare();
 
   const record = ({ id, group, kind, revision }: NameRow): FunctionRecord => ({
     group,
@@ -103,6 +105,8 @@ export function functionRows(connection: Connection): FunctionRows {
         await setImmediate();
       }
     },
+
+    countFunctions: () => read(() => counted.get()!.functions),
 
     release: (group, kind, release) =>
       read(() => {
