@@ -61,14 +61,17 @@ export interface RunningRegistry {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `krmhub serve` on a free port of the loopback interface. */
-export async function startRegistry(data: string): Promise<RunningRegistry> {
+/** `krmhub serve` on a free port of the loopback interface, with settings by their names in the environment. */
+export async function startRegistry(
+  data: string,
+  settings: Record<string, string> = {},
+): Promise<RunningRegistry> {
   const child = spawn(
     process.execPath,
     [command, 'serve', '--host', '127.0.0.1', '--port', '0', '--data', data],
     {
       cwd: root,
-      env: cleanEnvironment(tmpdir()),
+      env: cleanEnvironment(tmpdir(), settings),
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );

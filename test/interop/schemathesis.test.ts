@@ -18,7 +18,12 @@ let registry: RunningRegistry;
 
 beforeAll(async () => {
   if (missing) return;
-  registry = await startRegistry(path.join(folder, 'data'));
+  // It asks as fast as it can, with wrong tokens too.
+  registry = await startRegistry(path.join(folder, 'data'), {
+    KRMHUB_REQUESTS_PER_MINUTE: '0',
+    KRMHUB_WRITES_PER_MINUTE: '0',
+    KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
+  });
   const publish = [
     ['set-labels/1.0.0.yaml'],
     [
@@ -75,14 +80,17 @@ const title = missing
 
 describe.skipIf(missing)(`the registry ${title}`, () => {
   it('answers every request as the document says', async () => {
-    const { code, output } = await run(['--max-examples', '30', '--exclude-operation-id', 'revokeToken']);
+    const excluded = ['revokeToken', 'takeDownRelease'].flatMap((id) => ['--exclude-operation-id', id]);
+    const { code, output } = await run(['--max-examples', '30', ...excluded]);
     expect(output).toMatch(/[1-9]\d{3,} generated/);
     expect(code, output).toBe(0);
   }, 200_000);
 
-  // By itself and without the links between operations: these lead it to revoke the token that it uses.
-  it('answers revocations as the document says', async () => {
-    const options = ['--include-operation-id', 'revokeToken', '--phases', 'examples,coverage,fuzzing'];
+  // By themselves and without the links between operations: these lead it to revoke the token that it uses, and to
+  // take down the releases that it asks for next.
+  it('answers revocations and takedowns as the document says', async () => {
+    const included = ['revokeToken', 'takeDownRelease'].flatMap((id) => ['--include-operation-id', id]);
+    const options = [...included, '--phases', 'examples,coverage,fuzzing'];
     const { code, output } = await run(['--max-examples', '30', ...options]);
     expect(output).toMatch(/[1-9]\d* generated/);
     expect(code, output).toBe(0);

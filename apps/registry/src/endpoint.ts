@@ -51,7 +51,9 @@ export function refuseOtherMethods(app: RegistryApp, routes: readonly RouteConfi
       ...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]),
     ]);
   }
-  for (const [path, allowed] of methods) {
+  // `/tokens/report-leak` before `/tokens/{id}`, which has its spelling too.
+  const literalFirst = [...methods].sort(([a], [b]) => a.split('{').length - b.split('{').length);
+  for (const [path, allowed] of literalFirst) {
     app.all(routingPattern(path).pattern, (c) => {
       c.set('route', path);
       c.header('Allow', allowed.join(', '));

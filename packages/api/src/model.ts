@@ -277,7 +277,11 @@ export const LeakReport = z
     token: z
       .string()
       .max(200)
-      .openapi({ description: 'The whole token', example: `krmhub_${'0'.repeat(72)}` }),
+      .openapi({
+        pattern: '^krmhub_[a-f0-9]{72}$',
+        description: 'The whole token',
+        example: `krmhub_${'0'.repeat(72)}`,
+      }),
   })
   .openapi('LeakReport');
 
