@@ -89,6 +89,7 @@ beforeAll(async () => {
   await run(['token', 'create', 'old', '--scope', 'publish']);
   await run(['backup', '--data', registry.data, '--out', 'backups/sunday']);
   await run(['restore', 'backups/sunday', '--data', 'data']);
+  writeFileSync(path.join(files, 'data/takedowns.jsonl'), '');
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { lossesOverHttp } from '../faults/verify.js';
-import { definition, newLedger, publish, type Sent } from '../faults/workload.js';
+import { definition, GROUP, newLedger, publish, releasePath, type Sent } from '../faults/workload.js';
 import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 const { folder, remove } = temporaryFolder();
@@ -88,3 +88,48 @@ it('a backup taken under load restores to a registry that is whole, with all tha
     expect((await krmhub(['fsck', '--data', data])).code).toBe(0);
   }
 }, 120_000);
+
+it('a backup of a time before a takedown says so, and does not bring back what is recorded', async () => {
+  const registry = await startRegistry(path.join(folder, 'leaky'));
+  const ledger = newLedger();
+  const leak: Sent = {
+    kind: 'Leaky',
+    release: '1.0.0',
+    body: definition('Leaky', '1.0.0'),
+    readme: '# password\n',
+    acknowledged: false,
+    yanked: false,
+  };
+  expect(await publish(registry, ledger, leak, '?wait=true')).toBe(201);
+  const backup = path.join(folder, 'before-takedown');
+  expect((await krmhub(['backup', '--data', registry.data, '--out', backup])).code).toBe(0);
+  const gone = await krmhub(['takedown', `${GROUP}/Leaky@1.0.0`, '--reason', 'leak'], {
+    env: registry.env,
+  });
+  expect([gone.code, gone.stderr]).toEqual([0, expect.any(String)]);
+  const live = await krmhub(['fsck', '--data', registry.data]);
+  expect([live.code, live.stdout]).toEqual([0, '']);
+  expect((await krmhub(['backup', '--data', registry.data, '--out', path.join(folder, 'after')])).code).toBe(
+    0,
+  );
+  expect(readdirSync(path.join(folder, 'after'))).toContain('takedowns.jsonl');
+  await registry.stop();
+
+  const data = path.join(folder, 'brought-back');
+  const record = path.join(registry.data, 'takedowns.jsonl');
+  const restored = await krmhub(['restore', backup, '--data', data, '--takedowns', record]);
+  expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining('Leaky@1.0.0')]);
+  const again = await startRegistry(data);
+  try {
+    expect((await fetch(`${again.url}${releasePath(leak)}/definition.yaml`)).status).toBe(410);
+  } finally {
+    await again.stop();
+  }
+  const checked = await krmhub(['fsck', '--data', data]);
+  expect([checked.code, checked.stdout]).toEqual([0, '']);
+  const blind = await krmhub(['restore', backup, '--data', path.join(folder, 'blind')]);
+  expect([blind.code, blind.stderr]).toEqual([
+    0,
+    expect.stringContaining('No such takedown is recorded here'),
+  ]);
+}, 60_000);
