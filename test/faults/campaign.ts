@@ -10,7 +10,7 @@ import { canTrace } from './strace.js';
 const MAX_DELAY_MILLISECONDS = 400;
 
 export interface Campaign {
-  /** Faults to inject, about: as many again are tried as a run did not reach. */
+  /** Faults to inject, at least: a place that a round does not come to is no fault, and others are tried. */
   count: number;
   /** Folder for everything that is made; it is left as it is where something was lost. */
   scratch: string;
@@ -19,17 +19,22 @@ export interface Campaign {
   report(outcome: Outcome): void;
 }
 
-/** Four of ten faults are kills, of which a sixth comes while a server starts on an empty folder; the others are errors. */
+/** A quarter of the faults are kills, some of them while a server starts on an empty folder; the others are errors. */
 export async function injectFaults({ count, scratch, workers, report }: Campaign): Promise<void> {
   mkdirSync(scratch, { recursive: true });
   const tasks = canTrace() ? await tracedTasks(scratch, count) : timedTasks(count);
-  const queue = interleaved(tasks);
+  const planned = interleaved(tasks);
+  let injected = 0;
+  const queue = [...planned, ...planned];
+  const next = () => (queue.length > planned.length || injected < count ? queue.shift() : undefined);
   const results = await Promise.allSettled(
     Array.from({ length: workers }, async (_, worker) => {
       const killer = new Killer(path.join(scratch, `kill-${worker}`));
       const saboteur = new Saboteur(path.join(scratch, `fail-${worker}`));
-      for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
-        report(await task({ killer, saboteur }));
+      for (let task = next(); task !== undefined; task = next()) {
+        const outcome = await task({ killer, saboteur });
+        injected += outcome.injected;
+        report(outcome);
       }
       report({ fault: 'kill of a server whose disk had failed', injected: 1, losses: await saboteur.end() });
     }),
@@ -53,16 +58,26 @@ async function tracedTasks(scratch: string, count: number): Promise<Task[]> {
     ({ killer }) =>
       killer.kill(point);
   return [
-    ...spread(starting, count / 15).map(kill),
-    ...spread(working, count / 3).map(kill),
-    ...ERRORS.flatMap((error) =>
-      spread(failing, count * 0.3).map(
+    ...spread(starting, count / 20).map(kill),
+    ...spread(working, count / 5).map(kill),
+    ...ERRORS.flatMap((error) => [
+      ...spread(failing, count / 10).map(
         (point): Task =>
           ({ saboteur }) =>
             saboteur.fail(point, error),
       ),
-    ),
+      // Some five errors in a round, and so fewer rounds.
+      ...spread(failing, count / 18).map(
+        (point): Task =>
+          ({ saboteur }) =>
+            saboteur.fail(point, error, Math.ceil(placesLike(point, failing) / 6)),
+      ),
+    ]),
   ];
+}
+
+function placesLike({ phase, call }: Point, points: readonly Point[]): number {
+  return points.filter((one) => one.phase === phase && one.call === call).length;
 }
 
 function timedTasks(count: number): Task[] {

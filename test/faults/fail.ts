@@ -26,7 +26,8 @@ export class Saboteur {
     mkdirSync(scratch, { recursive: true });
   }
 
-  async fail(point: Point, error: (typeof ERRORS)[number]): Promise<Outcome> {
+  /** One error at a place; with `every` also at each so many calls after it, as a disk fails that is worn out. */
+  async fail(point: Point, error: (typeof ERRORS)[number], every?: number): Promise<Outcome> {
     const server = await this.#running();
     const { call, nth, thread } = point;
     const trace = path.join(this.#scratch, 'fail.trace');
@@ -34,7 +35,7 @@ export class Saboteur {
       '-e',
       `trace=${call}`,
       '-e',
-      `inject=${call}:error=${error}:when=${nth}`,
+      `inject=${call}:error=${error}:when=${nth}${every === undefined ? '' : `+${every}`}`,
     ]);
     await work(server, this.#ledger, this.#round++);
     await afterwards();
@@ -43,7 +44,11 @@ export class Saboteur {
     // A loss is told once, and its folder stays as it is.
     if (losses.length > 0) await this.#leave();
     else if (this.#round >= 2 * FAULTS_PER_SERVER) losses.push(...(await this.end()));
-    return { fault: `${error} at ${placeName(point)}`, injected: injected(trace), losses };
+    return {
+      fault: `${error}${every === undefined ? '' : ', again and again,'} at ${placeName(point)}`,
+      injected: injected(trace),
+      losses,
+    };
   }
 
   async #losses(server: ServerUnderFault): Promise<string[]> {
