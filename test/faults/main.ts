@@ -62,7 +62,9 @@ function report({ fault, injected, losses: lost }: Outcome): void {
     losses.push(loss);
     console.log(`LOSS: ${fault}: ${loss}`);
   }
-  if (total % 50 === 0 && injected > 0) console.log(`${total} faults, ${losses.length} losses`);
+  if (Math.floor(total / 50) > Math.floor((total - injected) / 50)) {
+    console.log(`${total} faults, ${losses.length} losses`);
+  }
 }
 
 async function section(name: string, work: () => Promise<string[]>): Promise<void> {
