@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { benchCommands } from './bench-commands.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
 /**
@@ -22,6 +23,7 @@ const runElsewhere: Record<string, string> = {
   'npm start': 'test/start.test.ts runs it',
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
+  ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };
 
 const documentedAddress = 'http://localhost:8080';
