@@ -84,6 +84,52 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await store.get(digest)).toEqual(Buffer.from('sound'));
     });
 
+    const piecesOf = async (digest: Digest): Promise<Uint8Array[]> => {
+      const blob = (await store.read(digest))!;
+      const pieces: Uint8Array[] = [];
+      for await (const piece of blob.pieces) pieces.push(piece);
+      expect(blob.size).toBe(pieces.reduce((sum, piece) => sum + piece.byteLength, 0));
+      return pieces;
+    };
+
+    it.each([
+      ['nothing', 0],
+      ['one piece', 10],
+      ['many pieces', 3_000_000],
+    ])('takes and gives %s', async (_, size) => {
+      const whole = Uint8Array.from({ length: size }, (_, at) => at % 251);
+      const writer = await store.write();
+      for (let at = 0; at < size; at += 70_000) await writer.write(whole.subarray(at, at + 70_000));
+      expect(await store.read(sha256(whole))).toBeUndefined();
+      expect(writer.digest()).toBe(sha256(whole));
+      expect(await writer.commit()).toBe(sha256(whole));
+      expect(Buffer.compare((await store.get(sha256(whole)))!, whole)).toBe(0);
+      expect(Buffer.compare(Buffer.concat(await piecesOf(sha256(whole))), whole)).toBe(0);
+      expect(await store.put(whole)).toBe(sha256(whole));
+    });
+
+    it('keeps nothing of what is discarded, and takes the same from two writers', async () => {
+      const [one, two, three] = [await store.write(), await store.write(), await store.write()];
+      for (const writer of [one, two, three]) await writer.write(bytes('twin'));
+      await three.discard();
+      expect(await store.read(sha256('twin'))).toBeUndefined();
+      expect(await Promise.all([one.commit(), two.commit()])).toEqual([sha256('twin'), sha256('twin')]);
+      expect(Buffer.concat(await piecesOf(sha256('twin'))).toString()).toBe('twin');
+      expect(await store.read('sha256:../../../../etc/passwd')).toBeUndefined();
+    });
+
+    it('never gives all pieces of what is damaged', async () => {
+      const whole = new Uint8Array(1_000_000).fill(7);
+      const digest = await store.put(whole);
+      await harness.damage(digest);
+      const pieces: Uint8Array[] = [];
+      const reading = async () => {
+        for await (const piece of (await store.read(digest))!.pieces) pieces.push(piece);
+      };
+      await expect(reading()).rejects.toMatchObject({ code: 'internal' });
+      expect(pieces.reduce((sum, piece) => sum + piece.byteLength, 0)).toBeLessThan(whole.byteLength);
+    });
+
     it('says whether it can be written', async () => {
       await store.check();
       await harness.remove();

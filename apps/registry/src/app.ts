@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { Hono } from 'hono';
+import { ALWAYS_SENT, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
 import { refuseOtherMethods } from './endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
 import { problemAnswer } from './problem-answer.js';
@@ -14,15 +14,12 @@ import { releaseRoutes } from './routes/releases.js';
 import { snapshotRoutes } from './routes/snapshots.js';
 import { tokenRoutes } from './routes/tokens.js';
 
-const REQUEST_ID = /^[\w.:-]{1,64}$/;
-
 /** The registry over HTTP, without a socket. */
 export function createApp(parts: RegistryParts): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
   app.use(async (c, next) => {
     const started = performance.now();
-    const given = c.req.header('x-request-id');
-    c.set('requestId', given !== undefined && REQUEST_ID.test(given) ? given : randomUUID());
+    c.set('requestId', requestIdOf(c.req.header('x-request-id')));
     c.set('route', 'unmatched');
     await next();
     addHeaders(c);
@@ -50,15 +47,10 @@ export function createApp(parts: RegistryParts): RegistryApp {
 function addHeaders(c: RegistryContext): void {
   const { headers } = c.res;
   c.header('X-Request-Id', c.get('requestId'));
-  c.header('X-Content-Type-Options', 'nosniff');
-  c.header('Referrer-Policy', 'no-referrer');
-  if (!headers.has('Content-Security-Policy')) {
-    c.header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'");
-  }
-  // Reads are public and no cookie is ever used, so pages of any origin may read what anybody may.
+  for (const [name, value] of Object.entries(ALWAYS_SENT)) c.header(name, value);
+  if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', NOTHING_RUNS);
   if (c.req.method === 'GET' || c.req.method === 'HEAD') {
-    c.header('Access-Control-Allow-Origin', '*');
-    c.header('Access-Control-Expose-Headers', 'ETag, Link, X-Request-Id');
+    for (const [name, value] of Object.entries(SENT_WITH_READS)) c.header(name, value);
   }
 }
 
@@ -76,5 +68,11 @@ function record(c: RegistryContext, { log, metrics }: RegistryParts, seconds: nu
 
 /** Names of methods are the client's: an unknown one must not make a new time series. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH']);
-/** Asked by machines every few seconds. */
-const QUIET_ROUTES = new Set(['/healthz', '/readyz', '/metrics']);
+/** Asked by machines all the time. */
+const QUIET_ROUTES = new Set<string>([
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  ROUTES.catalogYaml.path,
+  ROUTES.catalogJson.path,
+]);

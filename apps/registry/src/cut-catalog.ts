@@ -4,7 +4,6 @@ import {
   type CatalogFunction,
   type CatalogRecord,
   type CatalogStore,
-  compareFunctionNames,
   entryDefinition,
   type FunctionRecord,
   type Recipe,
@@ -18,14 +17,8 @@ import {
   sameSelection,
   selectFunction,
 } from '@krmhub/catalog';
-import {
-  type Digest,
-  type FunctionName,
-  KrmhubError,
-  SNAPSHOT_FORMS,
-  type SnapshotForm,
-} from '@krmhub/schema';
-import { type AssembledForm, assembleForm, readEntries } from './assemble-form.js';
+import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
+import { changedEntries } from './assemble-forms.js';
 import { SERVER_LIMITS } from './limits.js';
 import { catalogHeader, type SnapshotForms } from './snapshot-forms.js';
 
@@ -58,7 +51,7 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   if (catalog === undefined) return undefined;
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
   const recipe = storedRecipe(catalog);
-  const { changed, entries } = await changedPlaces(store, catalog, recipe, throughEvent);
+  const { changed, entries, bytesChanged } = await changedPlaces(store, catalog, recipe, throughEvent);
   const cut: CatalogCut = {
     catalog: name,
     expectedThroughEvent: catalog.throughEvent,
@@ -68,15 +61,16 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   };
   const previous = catalog.newest;
   const whole = catalog.throughEvent === 0 || previous === undefined;
-  if (!whole && entries.size === 0 && !changed.some(({ entry }) => entry === undefined)) {
+  if (!whole && !bytesChanged) {
     await store.commitCut(cut);
     return undefined;
   }
-  const assembled = await assembleAll(store, recipe, name, changed, entries);
-  const digests = Object.fromEntries(
-    SNAPSHOT_FORMS.map((form) => [form, assembled.forms[form].digest]),
-  ) as Record<SnapshotForm, Digest>;
+  const { labels } = recipe;
+  const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
+  const assembled = await forms.assemble(header, changedEntries(store, name, changed, entries));
+  const { digests } = assembled;
   if (previous !== undefined && SNAPSHOT_FORMS.every((form) => previous.digests[form] === digests[form])) {
+    await assembled.discard();
     await store.commitCut(cut);
     return undefined;
   }
@@ -85,13 +79,13 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     catalog: name,
     serial: (previous?.serial ?? 0) + 1,
     previous: previous?.digests['catalog.yaml'] ?? null,
-    ...(recipe.labels === undefined ? {} : { labels: recipe.labels }),
+    ...(labels === undefined ? {} : { labels }),
     digests,
     functions: assembled.functions,
     createdAt: now,
   };
   // The bytes are durable before the rows that name them.
-  await forms.store(Object.values(assembled.forms));
+  await forms.store(assembled);
   await store.commitCut({
     ...cut,
     snapshot,
@@ -121,7 +115,9 @@ function storedRecipe(catalog: CatalogRecord): Recipe {
 
 interface ChangedPlaces {
   changed: CatalogFunction[];
-  /** The rendered entries that `changed` names and the catalog did not hold before. */
+  /** Whether an entry is new, another or gone. */
+  bytesChanged: boolean;
+  /** Entries that `changed` names and that are not stored yet. */
   entries: Map<Digest, RenderedEntry>;
 }
 
@@ -131,7 +127,7 @@ async function changedPlaces(
   recipe: Recipe,
   throughEvent: number,
 ): Promise<ChangedPlaces> {
-  const result: ChangedPlaces = { changed: [], entries: new Map() };
+  const result: ChangedPlaces = { changed: [], bytesChanged: false, entries: new Map() };
   if (catalog.throughEvent === 0) {
     const places = placesByName(await store.catalogFunctions(catalog.name));
     let count = 0;
@@ -163,12 +159,18 @@ async function compareWithPlace(
   const selection = selectFunction(recipe, fn);
   if (place === undefined ? isEmpty(selection) : sameSelection(selection, place)) return;
   if (selection.versions.length === 0) {
+    if (place?.entry !== undefined) result.bytesChanged = true;
     result.changed.push(selection);
     return;
   }
   const entry = renderEntry(entryDefinition(selection, await selectedReleases(store, selection)));
   result.changed.push({ ...selection, entry: entry.digest });
-  if (entry.digest !== place?.entry) result.entries.set(entry.digest, entry);
+  if (entry.digest === place?.entry) return;
+  result.bytesChanged = true;
+  result.entries.set(entry.digest, entry);
+  if (result.entries.size < SERVER_LIMITS.cutBatch) return;
+  await store.storeEntries([...result.entries.values()]);
+  result.entries.clear();
 }
 
 async function selectedReleases(store: CatalogStore, selection: Selection): Promise<ReleaseRecord[]> {
@@ -180,26 +182,6 @@ async function selectedReleases(store: CatalogStore, selection: Selection): Prom
     releases.push(release);
   }
   return releases;
-}
-
-async function assembleAll(
-  store: CatalogStore,
-  recipe: Recipe,
-  name: string,
-  changed: readonly CatalogFunction[],
-  known: ReadonlyMap<Digest, RenderedEntry>,
-): Promise<{ forms: Record<SnapshotForm, AssembledForm>; functions: number }> {
-  const places = placesByName(await store.catalogFunctions(name));
-  for (const place of changed) places.set(nameKey(place), place);
-  const digests = [...places.values()]
-    .sort(compareFunctionNames)
-    .flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-  const entries = await readEntries(store, digests, known);
-  const { labels } = recipe;
-  const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const forms: Partial<Record<SnapshotForm, AssembledForm>> = {};
-  for (const form of SNAPSHOT_FORMS) forms[form] = await assembleForm(form, header, entries);
-  return { forms: forms as Record<SnapshotForm, AssembledForm>, functions: entries.length };
 }
 
 function isEmpty({ versions, shadowed, yanked }: Selection): boolean {

@@ -1,4 +1,6 @@
+import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
@@ -20,13 +22,26 @@ interface Failure {
   retryAt: number;
 }
 
+export interface CutterParts extends CutParts {
+  log: Log;
+  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  /** Called with each new snapshot before anybody is told that it is there. */
+  onSnapshot(snapshot: SnapshotRecord): void;
+  /** Called after each look at every catalog, with the event that all have taken. */
+  onPass?(reached: number, status: CutterStatus): void;
+}
+
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
-export class Cutter {
-  readonly #parts: CutParts & { log: Log; metrics: Metrics };
+export class Cutter implements CatalogCutter {
+  readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
+  readonly #compressing = new AbortController();
+  /** Newest snapshots whose forms are to be compressed, by catalog. */
+  readonly #toCompress = new Map<string, SnapshotRecord>();
+  #compression: Promise<void> | undefined;
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
@@ -36,7 +51,7 @@ export class Cutter {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: CutParts & { log: Log; metrics: Metrics }) {
+  constructor(parts: CutterParts) {
     this.#parts = parts;
   }
 
@@ -45,13 +60,11 @@ export class Cutter {
     this.#running ??= this.#run();
   }
 
-  /** To be called after every event that a catalog can depend on. */
   wake(): void {
     this.#woken = true;
     this.#wakeLoop();
   }
 
-  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
     if (this.#reached >= event) return true;
     if (this.#stopping) return false;
@@ -70,7 +83,6 @@ export class Cutter {
     });
   }
 
-  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
@@ -93,11 +105,12 @@ export class Cutter {
     };
   }
 
-  /** Resolves when the cut that is going on is done. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#compressing.abort();
     this.#wakeLoop();
     await this.#running;
+    await this.#compression;
     for (const { done } of this.#waiting) done();
   }
 
@@ -112,6 +125,7 @@ export class Cutter {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#parts.onPass?.(this.#reached, this.status());
       }
     }
   }
@@ -145,6 +159,8 @@ export class Cutter {
     for (const catalog of catalogs) {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
+        // An earlier process may have ended before it came to it.
+        if (this.#reached < 0) this.#compressSoon(catalog.newest);
         this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
@@ -157,6 +173,7 @@ export class Cutter {
     }
     this.#reached = Math.max(this.#reached, through);
     for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
+    this.#parts.onPass?.(this.#reached, this.status());
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
@@ -168,6 +185,8 @@ export class Cutter {
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
+      this.#parts.onSnapshot(snapshot);
+      this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
         {
@@ -197,6 +216,27 @@ export class Cutter {
       // Old forms take room and nothing else; the next cut forgets them.
       log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
     }
+  }
+
+  /** Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. */
+  #compressSoon(snapshot: SnapshotRecord): void {
+    this.#toCompress.set(snapshot.catalog, snapshot);
+    this.#compression ??= this.#compressAll();
+  }
+
+  async #compressAll(): Promise<void> {
+    const { forms, log } = this.#parts;
+    for (const [catalog, snapshot] of this.#toCompress) {
+      this.#toCompress.delete(catalog);
+      if (this.#stopping) continue;
+      try {
+        await forms.compress(snapshot, this.#compressing.signal);
+      } catch (error) {
+        // The catalog is there without it, and its next snapshot or the next start tries again.
+        if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+      }
+    }
+    this.#compression = undefined;
   }
 
   #nextFailure(earlier: Failure | undefined, error: unknown): Failure {

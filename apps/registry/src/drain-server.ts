@@ -1,40 +1,41 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Milliseconds between two looks at which connections have had their last answer. */
+const LOOK_MILLISECONDS = 20;
+
 /**
  * Gives a function that stops a server: it accepts nothing more, ends connections without a request at
  * once, others with their last answer, and cuts off what is left after `milliseconds`. To be called
- * before the server listens. Node's own `closeIdleConnections` leaves connections that never sent anything.
+ * before the server listens. Requests are not counted, since reading would pay for it.
  */
 export function prepareDraining(server: Server): (milliseconds: number) => Promise<void> {
-  const requests = new Map<Socket, number>();
+  const sockets = new Set<Socket>();
   let draining = false;
-  const endIfIdle = (socket: Socket) => {
-    if (draining && (requests.get(socket) ?? 0) === 0) socket.destroySoon();
-  };
   server.on('connection', (socket) => {
-    requests.set(socket, 0);
-    socket.once('close', () => requests.delete(socket));
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
-  server.on('request', ({ socket }, response) => {
-    requests.set(socket, (requests.get(socket) ?? 0) + 1);
+  server.prependListener('request', (_request, response) => {
     if (draining) response.setHeader('Connection', 'close');
-    response.once('close', () => {
-      if (!requests.has(socket)) return;
-      requests.set(socket, (requests.get(socket) ?? 1) - 1);
-      endIfIdle(socket);
-    });
   });
   return (milliseconds) =>
     new Promise((resolve) => {
       draining = true;
+      const endIdle = () => {
+        server.closeIdleConnections();
+        // Node does not take connections that never sent anything for idle ones.
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroySoon();
+      };
+      const looking = setInterval(endIdle, LOOK_MILLISECONDS);
       const limit = setTimeout(() => {
-        for (const socket of requests.keys()) socket.destroy();
+        for (const socket of sockets) socket.destroy();
       }, milliseconds);
       server.close(() => {
+        clearInterval(looking);
         clearTimeout(limit);
         resolve();
       });
-      for (const socket of requests.keys()) endIfIdle(socket);
+      endIdle();
     });
 }

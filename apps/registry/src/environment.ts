@@ -1,9 +1,10 @@
 import type { BlobStore, CatalogStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
+import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
-import type { Cutter } from './cutter.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { Turns } from './turns.js';
 
@@ -12,7 +13,8 @@ export interface RegistryParts {
   store: CatalogStore;
   blobs: BlobStore;
   forms: SnapshotForms;
-  cutter: Cutter;
+  newest: NewestSnapshots;
+  cutter: CatalogCutter;
   /** One change of a function after the other. */
   turns: Turns;
   clock: () => Date;

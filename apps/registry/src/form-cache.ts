@@ -3,6 +3,8 @@ export class FormCache {
   readonly #maxBytes: number;
   readonly #forms = new Map<string, Uint8Array>();
   #bytes = 0;
+  /** What was asked for last. */
+  #newest: string | undefined;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -10,10 +12,11 @@ export class FormCache {
 
   get(name: string): Uint8Array | undefined {
     const bytes = this.#forms.get(name);
-    if (bytes !== undefined) {
+    if (bytes !== undefined && name !== this.#newest) {
       // A Map keeps the order of insertion: the newest stands last.
       this.#forms.delete(name);
       this.#forms.set(name, bytes);
+      this.#newest = name;
     }
     return bytes;
   }
@@ -27,6 +30,7 @@ export class FormCache {
     this.delete(name);
     if (bytes.byteLength > this.#maxBytes) return;
     this.#forms.set(name, bytes);
+    this.#newest = name;
     this.#bytes += bytes.byteLength;
     for (const oldest of this.#forms.keys()) {
       if (this.#bytes <= this.#maxBytes) return;

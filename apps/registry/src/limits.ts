@@ -22,8 +22,16 @@ export const SERVER_LIMITS = {
   shutdownMilliseconds: 40_000,
   /** How often a change is planned anew when others change the same function or catalog. */
   planAttempts: 10,
-  /** Bytes of catalog forms that are kept in memory: the four codings of a catalog of 10,000 functions. */
+  /** Threads that search; fewer where the machine has fewer processors. Each holds the facets of all functions. */
+  maxSearchThreads: 2,
+  /** Calls that wait for one thread: at 10 ms each, who comes later would wait for longer than ten seconds. */
+  maxThreadCalls: 1_000,
+  /** Bytes of catalog forms that are kept in memory. One of more than half of it is read from the disk each time. */
   maxFormCacheBytes: 67_108_864,
+  /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
+  maxFormCompressedFirstBytes: 1_048_576,
+  /** Characters of a form that are put together before they are written. */
+  formPieceCharacters: 262_144,
   /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */
   keptSnapshots: 3,
   /** Snapshots before these whose forms a cut forgets, should somebody have asked for them meanwhile. */

@@ -1,20 +1,30 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
+import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
-import { Cutter } from './cutter.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { NewestSnapshots } from './newest-snapshots.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { storedAnswers } from './stored-answers.js';
+import { startCutterThread } from './threads/cutter-thread.js';
+import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -40,7 +50,17 @@ export async function startRegistry(options: {
 }): Promise<RunningRegistry> {
   const { config, log, clock = () => new Date() } = options;
   const paths = await prepareDataFolder(config.dataFolder);
-  const store = await openSqliteStore(paths.database);
+  const database = await openSqliteStore(paths.database);
+  const searchThreads = startSearchThreads(paths.database, log);
+  const store: CatalogStore = {
+    ...database,
+    search: searchThreads.search,
+    close: async () => {
+      await searchThreads.close();
+      await database.close();
+    },
+  };
+  let cutter: CatalogCutter | undefined;
   try {
     const blobs = await openBlobFolder(paths.blobs);
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -56,21 +76,35 @@ export async function startRegistry(options: {
     const countFunctions = async () => (await store.search({ limit: 1 })).total;
     const metrics = createMetrics({ countFunctions, process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
-    const cutter = new Cutter({ store, forms, clock, log, metrics });
-    const app = createApp({ store, blobs, forms, cutter, turns: new Turns(), clock, log, metrics, config });
-    const server = createServer(app.fetch);
+    const newest = new NewestSnapshots(store);
+    const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+    const { database: file, forms: formsFolder } = paths;
+    const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
+    cutter = started;
+    const parts = {
+      store,
+      blobs,
+      forms,
+      newest,
+      cutter: started,
+      turns: new Turns(),
+      clock,
+      log,
+      metrics,
+      config,
+    };
+    const server = createServer(storedAnswers(parts, getRequestListener(createApp(parts).fetch)));
     const drain = prepareDraining(server);
     await listen(server, config);
-    cutter.start();
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
-    await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
+    await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, server.address() as AddressInfo);
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
-      await cutter.stop();
+      await started.stop();
       await store.close();
       log.info('registry stopped');
     };
@@ -84,22 +118,21 @@ export async function startRegistry(options: {
       },
     };
   } catch (error) {
+    await cutter?.stop();
     await store.close();
     throw error;
   }
 }
 
-function createServer(fetch: Parameters<typeof createAdaptorServer>[0]['fetch']): Server {
-  return createAdaptorServer({
-    fetch,
-    serverOptions: {
-      maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
-      headersTimeout: SERVER_LIMITS.headersMilliseconds,
-      requestTimeout: SERVER_LIMITS.requestMilliseconds,
-      keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
-      connectionsCheckingInterval: 5_000,
-    },
-  }) as Server;
+function createServer(listener: RequestListener): Server {
+  const options: ServerOptions = {
+    maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
+    headersTimeout: SERVER_LIMITS.headersMilliseconds,
+    requestTimeout: SERVER_LIMITS.requestMilliseconds,
+    keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
+    connectionsCheckingInterval: 5_000,
+  };
+  return createHttpServer(options, listener);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

@@ -1,70 +1,82 @@
-import type { BlobStore, CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type { BlobStore, CatalogStore, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
-import { type AssembledForm, assembleForm, readEntries } from './assemble-form.js';
-import { compress } from './compress.js';
-import { CODINGS, type Coding } from './content-coding.js';
+import { type AssembledForms, assembleForms, storedEntries } from './assemble-forms.js';
+import type { Body } from './bytes-answer.js';
+import { compressBlob } from './compress.js';
+import type { Coding } from './content-coding.js';
 import { FormCache } from './form-cache.js';
 import { SERVER_LIMITS } from './limits.js';
 
-type StoredForm = { digest: Digest; coding: Coding; blob: Digest };
+const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 
 /**
- * The forms of snapshots as bytes in every coding. They are made once, when the snapshot is cut, and stored;
- * those of old snapshots are forgotten, and made again from the stored entries when somebody asks for one.
+ * The forms of snapshots as bytes in every coding. They are made once, when the snapshot is cut, and stored: those
+ * of a small catalog before anybody sees it, the compressed ones of a big catalog soon after. Those of old snapshots
+ * are forgotten, and made again from the stored entries when somebody asks for one.
  */
 export class SnapshotForms {
   readonly #store: CatalogStore;
   readonly #blobs: BlobStore;
   readonly #cache: FormCache;
-  readonly #building = new Map<string, Promise<Uint8Array>>();
+  readonly #maxBytesInMemory: number;
+  readonly #maxBytesCompressedFirst: number;
+  readonly #making = new Map<Digest, Promise<void>>();
 
-  constructor(parts: { store: CatalogStore; blobs: BlobStore; maxCacheBytes?: number }) {
+  constructor(parts: {
+    store: CatalogStore;
+    blobs: BlobStore;
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
+  }) {
+    const { maxCacheBytes = SERVER_LIMITS.maxFormCacheBytes } = parts;
+    const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = parts;
     this.#store = parts.store;
     this.#blobs = parts.blobs;
-    this.#cache = new FormCache(parts.maxCacheBytes ?? SERVER_LIMITS.maxFormCacheBytes);
+    this.#cache = new FormCache(maxCacheBytes);
+    this.#maxBytesInMemory = maxCacheBytes / 2;
+    this.#maxBytesCompressedFirst = maxCompressedFirstBytes;
   }
 
-  /** Stores a new snapshot's forms in every coding; they are durable when it resolves. */
-  async store(forms: readonly AssembledForm[]): Promise<void> {
-    const stored: StoredForm[] = [];
-    for (const form of forms) {
-      const coded = await Promise.all(
-        CODINGS.map(async (coding) => {
-          const bytes = await compress(form.bytes, coding);
-          return { coding, bytes, blob: await this.#blobs.put(bytes) };
-        }),
-      );
-      for (const { coding, bytes, blob } of coded) {
-        stored.push({ digest: form.digest, coding, blob });
-        this.#cache.set(cacheName(form.digest, coding), bytes);
-      }
-    }
-    await this.#store.rememberForms(stored);
+  /** Writes every form of a catalog; `store` keeps them. */
+  assemble(
+    header: { name: string; labels?: Record<string, string> },
+    entries: AsyncIterable<RenderedEntry>,
+  ): Promise<AssembledForms> {
+    return assembleForms(this.#blobs, SNAPSHOT_FORMS, header, entries);
   }
 
-  /** Bytes of a form in a coding; rejects where they can be neither read nor made again as they were. */
-  async bytes(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<Uint8Array> {
-    const digest = snapshot.digests[form];
-    const name = cacheName(digest, coding);
-    const cached = this.#cache.get(name);
-    if (cached !== undefined) return cached;
-    // Everybody who asks meanwhile shares the work.
-    const running = this.#building.get(name);
-    if (running !== undefined) return running;
-    const building = this.#readOrMake(snapshot, form, coding);
-    this.#building.set(name, building);
-    try {
-      const bytes = await building;
-      this.#cache.set(name, bytes);
-      return bytes;
-    } finally {
-      this.#building.delete(name);
+  /** Keeps the forms of a new snapshot; they are durable when it resolves. */
+  async store(assembled: AssembledForms): Promise<void> {
+    await assembled.commit();
+    const { digests, sizes } = assembled;
+    await this.#store.rememberForms(
+      SNAPSHOT_FORMS.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
+    );
+    for (const form of SNAPSHOT_FORMS) {
+      if (sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digests[form]);
     }
   }
 
-  /** Length of a form in a coding, where the form is in memory. */
-  length(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): number | undefined {
-    return this.#cache.length(cacheName(snapshot.digests[form], coding));
+  /** Compresses the forms of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`. */
+  async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
+    for (const form of SNAPSHOT_FORMS) await this.#compress(snapshot.digests[form], signal);
+  }
+
+  /**
+   * A form in a coding, or as it is where it is not stored in this one. Rejects where it can be neither read nor
+   * made again as it was.
+   */
+  async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm> {
+    return (
+      (await this.#read(snapshot, form, coding)) ??
+      (await this.#read(snapshot, form, 'identity')) ??
+      (await this.#makeAgain(snapshot, form))
+    );
+  }
+
+  /** Bytes of a form in a coding, where they are in memory. */
+  inMemory(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Uint8Array | undefined {
+    return this.#cache.get(cacheName(snapshot.digests[form], coding));
   }
 
   /** Frees what the forms of old snapshots take, but for what the snapshots that are kept share with them. */
@@ -77,32 +89,67 @@ export class SnapshotForms {
     for (const blob of await this.#store.forgetForms([...new Set(digests)])) await this.#blobs.delete(blob);
   }
 
-  async #readOrMake(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<Uint8Array> {
-    const digest = snapshot.digests[form];
-    const blob = await this.#store.storedForm(digest, coding);
-    // A form that is forgotten at this moment may be named and its blob be gone.
-    const stored = blob === undefined ? undefined : await this.#blobs.get(blob);
-    if (stored !== undefined) return stored;
-    const bytes =
-      coding === 'identity'
-        ? await this.#assembleAgain(snapshot, form)
-        : await compress(await this.bytes(snapshot, form, 'identity'), coding);
-    await this.#store.rememberForms([{ digest, coding, blob: await this.#blobs.put(bytes) }]);
-    return bytes;
+  async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {
+    for (const coding of COMPRESSED) {
+      if ((await this.#store.storedForm(digest, coding)) !== undefined) continue;
+      const blob = await compressBlob(this.#blobs, digest, coding, signal);
+      if (blob !== undefined) await this.#store.rememberForms([{ digest, coding, blob }]);
+    }
   }
 
-  async #assembleAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<Uint8Array> {
+  async #read(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm | undefined> {
+    const digest = snapshot.digests[form];
+    const name = cacheName(digest, coding);
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return { coding, body: cached };
+    const blob = await this.#store.storedForm(digest, coding);
+    // A form that is forgotten at this moment may be named and its blob be gone.
+    const stored = blob === undefined ? undefined : await this.#blobs.read(blob);
+    if (stored === undefined) return undefined;
+    if (stored.size > this.#maxBytesInMemory) return { coding, body: stored };
+    const pieces: Uint8Array[] = [];
+    for await (const piece of stored.pieces) pieces.push(piece);
+    const bytes = Buffer.concat(pieces);
+    this.#cache.set(name, bytes);
+    return { coding, body: bytes };
+  }
+
+  /** Everybody who asks meanwhile shares the work. */
+  async #makeAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<FoundForm> {
+    const digest = snapshot.digests[form];
+    const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
+    this.#making.set(digest, making);
+    try {
+      await making;
+    } finally {
+      this.#making.delete(digest);
+    }
+    const made = await this.#read(snapshot, form, 'identity');
+    if (made === undefined) throw new Error(`${form} of ${snapshot.catalog} was forgotten while it was made`);
+    return made;
+  }
+
+  async #assembleAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
     const places = await this.#store.snapshotFunctions(snapshot.catalog, snapshot.serial);
     const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-    const entries = await readEntries(this.#store, digests);
-    const { bytes, digest } = await assembleForm(form, catalogHeader(snapshot), entries);
+    const entries = storedEntries(this.#store, digests);
+    const assembled = await assembleForms(this.#blobs, [form], catalogHeader(snapshot), entries);
+    const digest = assembled.digests[form];
     if (digest !== snapshot.digests[form]) {
+      await assembled.discard();
       throw new Error(
         `${form} of snapshot ${snapshot.serial} of ${snapshot.catalog} was ${snapshot.digests[form]}, and made again is ${digest}`,
       );
     }
-    return bytes;
+    await assembled.commit();
+    await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+    if (assembled.sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digest);
   }
+}
+
+export interface FoundForm {
+  coding: Coding;
+  body: Body;
 }
 
 /** What stands at the head of every form of a snapshot. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
-import type { CatalogStore } from '@krmhub/catalog';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createApp } from './app.js';
 import { Cutter } from './cutter.js';
@@ -10,6 +10,7 @@ import { dataPaths } from './data-folder.js';
 import type { RegistryApp, RegistryParts } from './environment.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
+import { NewestSnapshots } from './newest-snapshots.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -41,7 +42,13 @@ export interface TestRegistry {
 }
 
 export async function openTestRegistry(
-  options: { wrapStore?: (store: CatalogStore) => CatalogStore; start?: boolean; folder?: string } = {},
+  options: {
+    wrapStore?: (store: CatalogStore) => CatalogStore;
+    start?: boolean;
+    folder?: string;
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
+  } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
   const paths = dataPaths(folder);
@@ -56,12 +63,15 @@ export async function openTestRegistry(
     countFunctions: async () => (await store.search({ limit: 1 })).total,
     process: false,
   });
-  const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
-  const cutter = new Cutter({ store, forms, clock, log, metrics });
+  const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
+  const newest = new NewestSnapshots(store);
+  const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+  const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,
     forms,
+    newest,
     cutter,
     turns: new Turns(),
     clock,

@@ -1,4 +1,4 @@
-import type { Digest } from '@krmhub/schema';
+import type { Digest, FunctionName } from '@krmhub/schema';
 import type {
   CatalogCut,
   CatalogFunction,
@@ -22,10 +22,28 @@ export interface BlobStore {
   put(bytes: Uint8Array): Promise<Digest>;
   /** Undefined where there is no such blob; rejects with `internal` where the bytes no longer match the digest. */
   get(digest: Digest): Promise<Uint8Array | undefined>;
+  /** For bytes that are not all in memory. */
+  write(): Promise<BlobWriter>;
+  /**
+   * The bytes in pieces, and how many they are; undefined where there is no such blob. Nothing is opened before
+   * the pieces are asked for. The last one comes only when all of them match the digest; else they end with an
+   * `internal` error.
+   */
+  read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
   /** Removing what is not there is no error. */
   delete(digest: Digest): Promise<void>;
   /** Rejects where the store cannot be written. */
   check(): Promise<void>;
+}
+
+/** A blob that is being written; either `commit` or `discard` ends it. */
+export interface BlobWriter {
+  write(bytes: Uint8Array): Promise<void>;
+  /** The digest of what was written so far; nothing is written after it. */
+  digest(): Digest;
+  /** Resolves once the bytes survive a power cut. */
+  commit(): Promise<Digest>;
+  discard(): Promise<void>;
 }
 
 /**
@@ -75,6 +93,8 @@ export interface CatalogStore {
     name: string,
     names?: readonly { group: string; kind: string }[],
   ): Promise<CatalogFunction[]>;
+  /** The entry that the newest state of a catalog has for a function, its kind as it is spelt; else undefined. */
+  catalogEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /** Rejects with a RevisionConflict where the catalog was cut or applied by somebody else meanwhile. */
   commitCut(cut: CatalogCut): Promise<void>;
   /** Newest first. */
@@ -82,6 +102,10 @@ export interface CatalogStore {
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
   /** Places as of a serial, by group and kind in code unit order. */
   snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
+  /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
+  heldEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
+  /** Entries are durable before a cut names them. */
+  storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
   /** Rendered entries by digest; every digest asked for is answered, or it rejects with `internal`. */
   entries(digests: readonly Digest[]): Promise<Map<Digest, RenderedEntry>>;
 

@@ -48,22 +48,40 @@ export function* renderCatalog(
   header: CatalogHeader,
   entries: Iterable<RenderedEntry>,
 ): Generator<string, void, undefined> {
+  const pieces = catalogPieces(form, header);
+  for (const entry of entries) yield pieces.entry(entry);
+  const end = pieces.end();
+  if (end !== '') yield end;
+}
+
+/** The same for entries that come one after the other; `end` is to be called after the last. */
+export function catalogPieces(
+  form: SnapshotForm,
+  { name, labels }: CatalogHeader,
+): { entry(entry: RenderedEntry): string; end(): string } {
   const { kind, syntax } = FORMS[form];
-  const { name, labels } = header;
   const metadata = { name, ...(labels === undefined ? {} : { labels }) };
   const head = { apiVersion: KRM_API_VERSION, kind, metadata };
-  let count = 0;
+  let empty = true;
   if (syntax === 'yaml') {
-    for (const { yaml } of entries) {
-      if (count++ === 0) yield `${toYaml(head)}spec:\n${' '.repeat(ENTRY_INDENT)}krmFunctions:\n`;
-      yield yaml;
-    }
-    if (count === 0) yield toYaml({ ...head, spec: { krmFunctions: [] } });
-    return;
+    return {
+      entry({ yaml }) {
+        const before = empty ? `${toYaml(head)}spec:\n${' '.repeat(ENTRY_INDENT)}krmFunctions:\n` : '';
+        empty = false;
+        return before + yaml;
+      },
+      end: () => (empty ? toYaml({ ...head, spec: { krmFunctions: [] } }) : ''),
+    };
   }
-  yield `${JSON.stringify(head).slice(0, -1)},"spec":{"krmFunctions":[`;
-  for (const { json } of entries) yield `${count++ === 0 ? '\n' : ',\n'}${json}`;
-  yield `${count === 0 ? '' : '\n'}]}}\n`;
+  const start = `${JSON.stringify(head).slice(0, -1)},"spec":{"krmFunctions":[`;
+  return {
+    entry({ json }) {
+      const before = empty ? `${start}\n` : ',\n';
+      empty = false;
+      return before + json;
+    },
+    end: () => (empty ? `${start}]}}\n` : '\n]}}\n'),
+  };
 }
 
 /** The definition with its fields in one order, whatever order they were read in; schemas keep their author's. */

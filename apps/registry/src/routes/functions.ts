@@ -2,7 +2,7 @@ import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type SearchQuery, shownRelease } from '@krmhub/catalog';
 import { functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { foundFunction, foundRelease } from '../lookup.js';
@@ -56,8 +56,7 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
       digest: sha256(bytes),
       mediaType: 'application/schema+json',
       cacheControl: CACHE_ASKING,
-      bytes: () => bytes,
-      length: () => bytes.byteLength,
+      find: async () => asTheyAre(bytes),
     });
   });
 }

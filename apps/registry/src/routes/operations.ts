@@ -2,7 +2,7 @@ import type { Readiness } from '@krmhub/api/model';
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
 import { sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -34,8 +34,7 @@ export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
       digest: sha256(document),
       mediaType: 'application/json',
       cacheControl: CACHE_ASKING,
-      bytes: () => document,
-      length: () => document.byteLength,
+      find: async () => asTheyAre(document),
     }),
   );
 

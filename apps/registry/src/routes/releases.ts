@@ -9,7 +9,7 @@ import {
 } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
-import { bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
+import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -51,8 +51,7 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
       mediaType: release.mediaType,
       cacheControl: CACHE_FOREVER,
       headers: UPLOADED,
-      bytes: () => storedBytes(parts, release.digest),
-      length: () => release.size,
+      find: () => storedBytes(release.digest),
     });
   });
 
@@ -67,14 +66,14 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
       mediaType: 'text/markdown; charset=utf-8',
       cacheControl: CACHE_FOREVER,
       headers: UPLOADED,
-      bytes: () => storedBytes(parts, readme),
+      find: () => storedBytes(readme),
     });
   });
 
-  async function storedBytes(_: RegistryParts, digest: Digest): Promise<Uint8Array> {
+  async function storedBytes(digest: Digest): Promise<{ coding: 'identity'; body: Body }> {
     const bytes = await blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
-    return bytes;
+    return asTheyAre(bytes);
   }
 }
 

@@ -3,18 +3,17 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
-import { readEntries } from '../assemble-form.js';
-import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
 import { foundCatalog } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
-const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
+export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms } = parts;
+  const { store, forms, newest } = parts;
 
   for (const [route, syntax] of [
     [ROUTES.catalogYaml, 'yaml'],
@@ -52,8 +51,9 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
         },
       );
     }
-    const entries = await readEntries(store, [place.entry]);
-    const text = [...renderCatalog(formOf(query.kind, 'yaml'), catalogHeader(snapshot), entries)].join('');
+    const entries = await store.entries([place.entry]);
+    const form = formOf(query.kind, 'yaml');
+    const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
     return textAnswer(c, text, 'application/yaml', CACHE_ASKING, ownLink(snapshot, 'yaml', query.kind));
   });
 
@@ -101,14 +101,14 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       cacheControl,
       headers,
       coded: true,
-      bytes: (coding) => forms.bytes(snapshot, form, coding),
-      length: (coding) => forms.length(snapshot, form, coding),
+      find: (coding) => forms.find(snapshot, form, coding),
     });
   }
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
-    const { newest } = await foundCatalog(store, name);
-    if (newest !== undefined) return newest;
+    const snapshot = await newest.get(name);
+    if (snapshot !== undefined) return snapshot;
+    await foundCatalog(store, name);
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
@@ -143,13 +143,12 @@ function textAnswer(
     mediaType,
     cacheControl,
     headers: { Link: link },
-    bytes: () => bytes,
-    length: () => bytes.byteLength,
+    find: async () => asTheyAre(bytes),
   });
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
-function ownLink(
+export function ownLink(
   { catalog, serial }: SnapshotRecord,
   syntax: 'yaml' | 'json',
   kind: 'Catalog' | 'KRMFunctionCatalog',

@@ -1,8 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
+
+/** Bytes of a big blob that are read at once. */
+const READ_BYTES = 262_144;
 
 /** Where things are below a blob folder. */
 const paths = {
@@ -20,35 +24,39 @@ const paths = {
  */
 export async function openBlobFolder(folder: string): Promise<BlobStore> {
   await translated(folder, () => prepareFolder(folder));
+  return blobsIn(folder);
+}
 
-  /** Writes and syncs a file that no reader looks for. */
-  const writeUnfinished = async (bytes: Uint8Array): Promise<string> => {
+/** Blobs in a folder that another thread of this process has opened. */
+export function blobsIn(folder: string): BlobStore {
+  /** A file that no reader looks for. */
+  const openUnfinished = async (): Promise<{ file: string; handle: FileHandle }> => {
     const file = path.join(paths.unfinished(folder), randomUUID());
-    try {
-      const handle = await open(file, 'wx', 0o644);
-      try {
-        await handle.writeFile(bytes);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      return file;
-    } catch (error) {
-      await rm(file, { force: true }).catch(() => undefined);
-      throw error;
-    }
+    return { file, handle: await open(file, 'wx', 0o644) };
+  };
+
+  /** Syncs a file and gives it the name of its bytes. */
+  const keep = async (file: string, handle: FileHandle, digest: Digest): Promise<void> => {
+    await handle.sync();
+    await handle.close();
+    await rename(file, paths.blob(folder, digest));
+  };
+
+  const drop = async (file: string, handle: FileHandle): Promise<void> => {
+    await handle.close().catch(() => undefined);
+    await rm(file, { force: true }).catch(() => undefined);
   };
 
   const putBytes = async (bytes: Uint8Array): Promise<Digest> => {
     const digest = sha256(bytes);
-    const blob = paths.blob(folder, digest);
-    const stored = await readIfThere(blob);
+    const stored = await ifThere(() => readFile(paths.blob(folder, digest)));
     if (stored === undefined || !stored.equals(bytes)) {
-      const file = await writeUnfinished(bytes);
+      const { file, handle } = await openUnfinished();
       try {
-        await rename(file, blob);
+        await handle.writeFile(bytes);
+        await keep(file, handle, digest);
       } catch (error) {
-        await rm(file, { force: true }).catch(() => undefined);
+        await drop(file, handle);
         throw error;
       }
     }
@@ -57,18 +65,47 @@ export async function openBlobFolder(folder: string): Promise<BlobStore> {
     return digest;
   };
 
+  const openWriter = async (): Promise<BlobWriter> => {
+    const { file, handle } = await openUnfinished();
+    const hash = createHash('sha256');
+    let digest: Digest | undefined;
+    const finish = (): Digest => {
+      digest ??= `sha256:${hash.digest('hex')}`;
+      return digest;
+    };
+    return {
+      write: (bytes) =>
+        translated(folder, async () => {
+          hash.update(bytes);
+          await handle.writeFile(bytes);
+        }),
+      digest: finish,
+      commit: () =>
+        translated(folder, async () => {
+          const committed = finish();
+          try {
+            await keep(file, handle, committed);
+          } catch (error) {
+            await drop(file, handle);
+            throw error;
+          }
+          await syncFolder(paths.shard(folder, committed));
+          return committed;
+        }),
+      discard: () => drop(file, handle),
+    };
+  };
+
+  const reader: BlobStore['read'] = async (digest) => {
+    if (!isDigest(digest)) return undefined;
+    const found = await ifThere(() => stat(paths.blob(folder, digest)));
+    return found && { size: found.size, pieces: checkedPieces(folder, digest) };
+  };
+
   const getBytes = async (digest: Digest): Promise<Uint8Array | undefined> => {
     if (!isDigest(digest)) return undefined;
-    const bytes = await readIfThere(paths.blob(folder, digest));
-    if (bytes !== undefined && sha256(bytes) !== digest) {
-      throw new KrmhubError(
-        'internal',
-        `The stored bytes of ${digest} are damaged: they no longer match their digest.`,
-        {
-          hint: `Put them back from a backup: ${paths.blob(folder, digest)}`,
-        },
-      );
-    }
+    const bytes = await ifThere(() => readFile(paths.blob(folder, digest)));
+    if (bytes !== undefined && sha256(bytes) !== digest) throw damaged(folder, digest);
     return bytes;
   };
 
@@ -78,15 +115,50 @@ export async function openBlobFolder(folder: string): Promise<BlobStore> {
     await syncFolder(paths.shard(folder, digest));
   };
 
-  const checkWritable = async (): Promise<void> =>
-    rm(await writeUnfinished(Buffer.from('check')), { force: true });
+  const checkWritable = async (): Promise<void> => {
+    const { file, handle } = await openUnfinished();
+    try {
+      await handle.writeFile('check');
+      await handle.sync();
+    } finally {
+      await drop(file, handle);
+    }
+  };
 
   return {
     put: (bytes) => translated(folder, () => putBytes(bytes)),
     get: (digest) => translated(folder, () => getBytes(digest)),
+    write: () => translated(folder, openWriter),
+    read: (digest) => translated(folder, () => reader(digest)),
     delete: (digest) => translated(folder, () => deleteBytes(digest)),
     check: () => translated(folder, checkWritable),
   };
+}
+
+/** The bytes of a blob; the last piece is held back until all of them are known to be right. */
+async function* checkedPieces(folder: string, digest: Digest): AsyncIterable<Uint8Array> {
+  const hash = createHash('sha256');
+  let held: Buffer | undefined;
+  try {
+    const file = createReadStream(paths.blob(folder, digest), { highWaterMark: READ_BYTES });
+    for await (const piece of file) {
+      hash.update(piece);
+      if (held !== undefined) yield held;
+      held = piece;
+    }
+  } catch (error) {
+    throw translateFileError(folder, error);
+  }
+  if (`sha256:${hash.digest('hex')}` !== digest) throw damaged(folder, digest);
+  if (held !== undefined) yield held;
+}
+
+function damaged(folder: string, digest: Digest): KrmhubError {
+  return new KrmhubError(
+    'internal',
+    `The stored bytes of ${digest} are damaged: they no longer match their digest.`,
+    { hint: `Put them back from a backup: ${paths.blob(folder, digest)}` },
+  );
 }
 
 /** Makes every folder at once, so that a put has one folder to sync and not its parents too. */
@@ -110,9 +182,9 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function readIfThere(file: string): Promise<Buffer | undefined> {
+async function ifThere<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    return await readFile(file);
+    return await work();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -1,6 +1,6 @@
 import type { CatalogStore } from '@krmhub/catalog';
 import { catalogRows } from './sqlite/catalogs.js';
-import { openConnection } from './sqlite/connection.js';
+import { type Connection, openConnection, openSecondConnection } from './sqlite/connection.js';
 import { eventRows } from './sqlite/events.js';
 import { formRows } from './sqlite/forms.js';
 import { functionRows } from './sqlite/functions.js';
@@ -13,7 +13,15 @@ import { tokenRows } from './sqlite/tokens.js';
  * it cannot be read or written, and where a newer program has migrated it; `storage-full` where the disk is full.
  */
 export async function openSqliteStore(file: string): Promise<CatalogStore> {
-  const connection = openConnection(file);
+  return storeOf(openConnection(file));
+}
+
+/** Opens a database that another thread of this process has open. */
+export function openSecondSqliteStore(file: string): CatalogStore {
+  return storeOf(openSecondConnection(file));
+}
+
+function storeOf(connection: Connection): CatalogStore {
   return {
     ...functionRows(connection),
     ...searchRows(connection),

@@ -1,5 +1,12 @@
-import type { CatalogFunction, CatalogRecord, CatalogStore, SnapshotRecord } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { setImmediate } from 'node:timers/promises';
+import type {
+  CatalogFunction,
+  CatalogRecord,
+  CatalogStore,
+  RenderedEntry,
+  SnapshotRecord,
+} from '@krmhub/catalog';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
 import { applyRecipe } from './apply-recipe.js';
@@ -14,17 +21,23 @@ export type CatalogRows = Pick<
   | 'catalogsHolding'
   | 'applyRecipe'
   | 'catalogFunctions'
+  | 'catalogEntry'
   | 'commitCut'
   | 'snapshots'
   | 'snapshot'
   | 'snapshotFunctions'
+  | 'heldEntries'
+  | 'storeEntries'
   | 'entries'
 >;
+
+/** Entries read at once: between two pages others have their turn. */
+const PAGE = 200;
 
 const name = sql.placeholder('name');
 
 export function catalogRows(connection: Connection): CatalogRows {
-  const { client, db, read } = connection;
+  const { client, db, read, write } = connection;
   const all = db.select().from(catalogs).orderBy(asc(catalogs.name)).prepare();
   const one = db.select().from(catalogs).where(eq(catalogs.name, name)).prepare();
   const newestSnapshots = db
@@ -89,6 +102,25 @@ export function catalogRows(connection: Connection): CatalogRows {
     .where(eq(entries.digest, sql.placeholder('digest')))
     .prepare();
 
+  const newestEntry = client.prepare<[string, string, string], RenderedEntry>(
+    `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
+     JOIN entry ON entry.digest = place.entry
+     WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
+  );
+
+  const heldAfter = client.prepare<
+    { name: string; group: string; kind: string },
+    FunctionName & RenderedEntry
+  >(
+    `SELECT place.group_name AS "group", place.kind, entry.digest, entry.yaml, entry.json
+     FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
+     WHERE place.catalog = :name AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
+     ORDER BY place.group_name, place.kind LIMIT ${PAGE}`,
+  );
+  const addEntry = client.prepare<[string, string, string]>(
+    'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
+  );
+
   const record = ({ appliedEvent: _, ...row }: typeof catalogs.$inferSelect): CatalogRecord => {
     const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
     return { ...row, ...(newest && { newest: snapshot(newest) }) };
@@ -108,6 +140,7 @@ export function catalogRows(connection: Connection): CatalogRows {
         if (names === undefined) return newestPlaces.all({ name: wanted }).map(place);
         return names.flatMap(({ group, kind }) => newestPlace.all({ name: wanted, group, kind }).map(place));
       }),
+    catalogEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
     commitCut: commitCut(connection),
     snapshots: (wanted, limit) =>
       read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),
@@ -120,6 +153,21 @@ export function catalogRows(connection: Connection): CatalogRows {
         return row && snapshot(row);
       }),
     snapshotFunctions: (wanted, serial) => read(() => placesAt.all({ name: wanted, serial }).map(place)),
+    async *heldEntries(wanted) {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(() => heldAfter.all({ name: wanted, ...after }));
+        for (const { group, kind, ...held } of page) yield { group, kind, entry: held };
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    },
+    storeEntries: (added) =>
+      write(() => {
+        for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);
+      }),
     entries: (digests) =>
       read(
         () =>

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -6,13 +7,18 @@ import { type BetterSQLite3Database, drizzle } from 'drizzle-orm/better-sqlite3'
 import { migrate } from 'drizzle-orm/better-sqlite3/migrator';
 import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Database } from './driver.js';
-import { attempt, translateSqliteError } from './errors.js';
+import { attempt, isBusy, translateSqliteError } from './errors.js';
 
-/**
- * Milliseconds for which a statement waits for another process's lock. The driver is synchronous, so the
- * whole server waits with it.
- */
+/** Milliseconds for which opening, migrating and reading wait for another's lock. */
 const BUSY_TIMEOUT_MS = 1_000;
+/** Milliseconds for which a write keeps its thread when another writes: the driver is synchronous. */
+const WRITE_BUSY_TIMEOUT_MS = 5;
+/** Milliseconds between two attempts to write, in which the thread does other work. */
+const WRITE_RETRY_MS = 10;
+/** Milliseconds after which a write gives up: the cut of a great catalog holds the lock for some seconds. */
+const WRITE_PATIENCE_MS = 10_000;
+/** Milliseconds after which a check says that the database cannot be written. */
+const CHECK_PATIENCE_MS = 3_000;
 
 /** At the root of the repository, which is as far away from dist as from src. */
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
@@ -37,10 +43,7 @@ export function openConnection(file: string): Connection {
   try {
     client = new Database(file, { timeout: BUSY_TIMEOUT_MS });
     client.pragma('journal_mode = WAL');
-    // NORMAL would lose acknowledged commits in a power cut.
-    client.pragma('synchronous = FULL');
-    client.pragma('foreign_keys = ON');
-    client.pragma('temp_store = MEMORY');
+    prepareClient(client);
     const db = drizzle(client);
     refuseUnknownMigrations(client, file);
     migrate(db, { migrationsFolder: MIGRATIONS_FOLDER });
@@ -52,19 +55,45 @@ export function openConnection(file: string): Connection {
   }
 }
 
+/** Opens a database file that another thread of this process holds and migrated. */
+export function openSecondConnection(file: string): Connection {
+  const client = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  prepareClient(client);
+  return connection(client, drizzle(client), undefined);
+}
+
+function prepareClient(client: BetterSqlite3.Database): void {
+  // NORMAL would lose acknowledged commits in a power cut.
+  client.pragma('synchronous = FULL');
+  client.pragma('foreign_keys = ON');
+  client.pragma('temp_store = MEMORY');
+}
+
+/** The same, to read. */
+export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
+  const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  client.pragma('temp_store = MEMORY');
+  return {
+    client,
+    read: (work) => attempt(() => client.transaction(work).deferred()),
+    close: () => client.close(),
+  };
+}
+
 function connection(
   client: BetterSqlite3.Database,
   db: BetterSQLite3Database,
   lock: BetterSqlite3.Database | undefined,
 ): Connection {
   const identity = fileIdentity(client);
+  client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
   return {
     client,
     db,
-    write: (work) => attempt(() => client.transaction(work).immediate()),
+    write: (work) => whenFree(WRITE_PATIENCE_MS, () => client.transaction(work).immediate()),
     read: (work) => attempt(() => client.transaction(work).deferred()),
     check: () =>
-      attempt(() => {
+      whenFree(CHECK_PATIENCE_MS, () => {
         if (fileIdentity(client) !== identity) {
           throw new KrmhubError('unavailable', `The database file ${client.name} is gone or was replaced.`, {
             hint: 'Put it back and start the registry again.',
@@ -77,6 +106,19 @@ function connection(
       lock?.close();
     },
   };
+}
+
+/** Runs database work once nobody else writes; rejects with `unavailable` where that takes too long. */
+async function whenFree<Result>(patience: number, work: () => Result): Promise<Result> {
+  const until = performance.now() + patience;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw translateSqliteError(error);
+    }
+    await setTimeout(WRITE_RETRY_MS);
+  }
 }
 
 /**

@@ -21,6 +21,11 @@ export function translateSqliteError(error: unknown): unknown {
   return error;
 }
 
+/** Another connection holds the lock that is needed. */
+export function isBusy(error: unknown): boolean {
+  return sqliteCode(error)?.startsWith('SQLITE_BUSY') ?? false;
+}
+
 /** Runs synchronous database work and rejects with the contract's errors. */
 export async function attempt<Result>(work: () => Result): Promise<Result> {
   try {

@@ -29,6 +29,8 @@ export function kindText(kind: string): string {
 
 export interface TextQuery {
   /** FTS5 expression of what is found at all. */
+  found: string;
+  /** It finds the same, and bm25 weighs by it. */
   match: string;
   /** The query as one lower-case word: what an exact kind is equal to. */
   joined: string;
@@ -39,16 +41,21 @@ export function textQuery(text: string): TextQuery | undefined {
   const words = ([...text].slice(0, MAX_QUERY_LENGTH).join('').match(WORD) ?? []).slice(0, MAX_QUERY_WORDS);
   if (words.length === 0) return undefined;
   const joined = words.join('').toLowerCase();
-  const all = words.map((word, at) => wordExpression(word, at === words.length - 1)).join(' AND ');
-  return { match: words.length === 1 ? all : `(${all}) OR ${prefix(joined)}`, joined };
+  const expression = (weighed: boolean): string => {
+    const all = words.map((word, at) => wordExpression(word, at === words.length - 1, weighed)).join(' AND ');
+    return words.length === 1 ? all : `(${all}) OR ${prefix(joined)}`;
+  };
+  return { found: expression(false), match: expression(true), joined };
 }
 
 /** A word, what it is the beginning of, its singular, and its parts where it is a name itself. */
-function wordExpression(word: string, last: boolean): string {
+function wordExpression(word: string, last: boolean, weighed: boolean): string {
   const lower = word.toLowerCase();
-  // The whole word stands beside the prefix so that it counts twice: `name` is nearer than `namespace`.
-  const ways = [quote(lower)];
-  if (last || [...lower].length >= 2) ways.push(prefix(lower));
+  const begins = last || [...lower].length >= 2;
+  const ways: string[] = [];
+  // The whole word beside its prefix finds nothing more, but counts twice: `name` is nearer than `namespace`.
+  if (weighed || !begins) ways.push(quote(lower));
+  if (begins) ways.push(prefix(lower));
   ways.push(...singulars(lower).map(quote));
   const parts = splitName(word).slice(0, MAX_QUERY_WORDS);
   if (parts.length > 1) {

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+
+/** Header fields of every answer. */
+export const ALWAYS_SENT = {
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+} as const;
+
+/** Sent where an answer has no policy of its own. */
+export const NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'";
+
+/** Reads are public and no cookie is ever used, so pages of any origin may read what anybody may. */
+export const SENT_WITH_READS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Link, X-Request-Id',
+} as const;
+
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/** The client's own id of a request where it gives a decent one. */
+export function requestIdOf(given: string | undefined): string {
+  return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
+}

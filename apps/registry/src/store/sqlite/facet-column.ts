@@ -1,0 +1,118 @@
+/** Most values of a facet that a search answers with. */
+const MAX_FACET_VALUES = 20;
+
+/**
+ * One facet of every function, in memory: each function has the number of its set of values, so that a search
+ * counts sets by running over numbers, and looks at values only at the end.
+ */
+export class FacetColumn {
+  readonly #values: string[] = [];
+  readonly #valueNumbers = new Map<string, number>();
+  /** The numbers of the values of every set, one set after the other, and where each set begins. */
+  readonly #members: number[] = [];
+  readonly #starts: number[] = [0];
+  readonly #setNumbers = new Map<string, number>();
+  /** By number of a value: the numbers of the sets that have it. */
+  readonly #setsWith: number[][] = [];
+  /** By id of a function; 0 is the set without values. */
+  #setOf = new Uint32Array(1);
+
+  constructor() {
+    this.#setNumber([]);
+  }
+
+  /** The number of a function's set of values. */
+  setOf(id: number): number {
+    return this.#setOf[id] ?? 0;
+  }
+
+  /** The numbers of all functions' sets, by id. To be read again after every `put`. */
+  get numbers(): Uint32Array {
+    return this.#setOf;
+  }
+
+  /** How many different sets there are or have been: the length that an array of counts needs. */
+  get sets(): number {
+    return this.#starts.length - 1;
+  }
+
+  put(id: number, values: readonly string[]): void {
+    if (id >= this.#setOf.length) {
+      const grown = new Uint32Array(Math.max(id + 1, this.#setOf.length * 2));
+      grown.set(this.#setOf);
+      this.#setOf = grown;
+    }
+    this.#setOf[id] = this.#setNumber(values);
+  }
+
+  /** 1 for each set that has one of the values, or all of them; by number of the set. */
+  matching(values: readonly string[], mode: 'any' | 'all'): Uint8Array {
+    const wanted = [...new Set(values)].map((value) => this.#valueNumbers.get(value) ?? -1);
+    const found = new Uint8Array(this.sets);
+    if (mode === 'any') {
+      for (const value of wanted) for (const number of this.#setsWith[value] ?? []) found[number] = 1;
+      return found;
+    }
+    const [first = -1, ...others] = wanted;
+    for (const number of this.#setsWith[first] ?? []) {
+      const set = this.#members.slice(this.#starts[number], this.#starts[number + 1]);
+      if (others.every((value) => set.includes(value))) found[number] = 1;
+    }
+    return found;
+  }
+
+  /** The most frequent values, by how many functions have each of the sets. */
+  mostFrequent(countOfSet: Uint32Array): { value: string; count: number }[] {
+    const counts = new Uint32Array(this.#values.length);
+    for (let number = 0; number < countOfSet.length; number += 1) {
+      const count = countOfSet[number]!;
+      if (count === 0) continue;
+      const end = this.#starts[number + 1]!;
+      for (let at = this.#starts[number]!; at < end; at += 1) counts[this.#members[at]!]! += count;
+    }
+    const best: { value: string; count: number }[] = [];
+    let least = 1;
+    for (let number = 0; number < counts.length; number += 1) {
+      const count = counts[number]!;
+      if (count < least) continue;
+      insertByFrequency(best, this.#values[number]!, count);
+      if (best.length === MAX_FACET_VALUES) least = best.at(-1)!.count;
+    }
+    return best;
+  }
+
+  #setNumber(values: readonly string[]): number {
+    const set = [...new Set(values.map((value) => this.#valueNumber(value)))].sort((a, b) => a - b);
+    const key = set.join();
+    const known = this.#setNumbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.sets;
+    this.#members.push(...set);
+    this.#starts.push(this.#members.length);
+    this.#setNumbers.set(key, number);
+    for (const value of set) this.#setsWith[value]!.push(number);
+    return number;
+  }
+
+  #valueNumber(value: string): number {
+    const known = this.#valueNumbers.get(value);
+    if (known !== undefined) return known;
+    const number = this.#values.push(value) - 1;
+    this.#valueNumbers.set(value, number);
+    this.#setsWith.push([]);
+    return number;
+  }
+}
+
+/** Keeps the most frequent, the more frequent first, then by value. */
+function insertByFrequency(best: { value: string; count: number }[], value: string, count: number): void {
+  const isBefore = (other: { value: string; count: number }): boolean =>
+    other.count > count || (other.count === count && other.value < value);
+  if (best.length === MAX_FACET_VALUES) {
+    if (isBefore(best.at(-1)!)) return;
+    best.pop();
+  }
+  let at = best.length;
+  while (at > 0 && !isBefore(best[at - 1]!)) at -= 1;
+  best.splice(at, 0, { value, count });
+}

@@ -1,0 +1,223 @@
+import type { SearchPage } from '@krmhub/catalog';
+import type { Connection } from './connection.js';
+import { FacetColumn } from './facet-column.js';
+import { IN_NEWEST_SNAPSHOT } from './search-rows.js';
+
+export type Facet = keyof SearchPage['facets'];
+export const FACETS: readonly Facet[] = [
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'catalog',
+];
+
+/** Changed functions that are read one by one; when more have changed, everything is read anew. */
+const MAX_SINGLE_READS = 2_000;
+/** New functions that are put in their place one by one; more are sorted with all others. */
+const MAX_INSERTIONS = 50;
+
+export interface SearchColumns {
+  facets: Record<Facet, FacetColumn>;
+  /** Ids of the functions by group and kind in code unit order. */
+  order: Uint32Array;
+  /** By id: where the function stands in `order`. */
+  rank: Uint32Array;
+  /** By id: every release is yanked. */
+  yanked: Uint8Array;
+  /** By id: the release that is shown is deprecated. */
+  deprecated: Uint8Array;
+  /** How many functions stand before this name, or at it. */
+  ranksUpTo(group: string, kind: string): number;
+}
+
+interface FunctionRow {
+  id: number;
+  group: string;
+  kind: string;
+  publisher: string;
+  tags: string;
+  runtimes: string;
+  licenses: string;
+  yanked: number;
+  deprecated: number;
+}
+interface Name {
+  group: string;
+  kind: string;
+}
+interface NamedId extends Name {
+  id: number;
+}
+
+const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated FROM function`;
+
+/**
+ * What searches filter, count and order by, in memory, for every function. Gives a function that brings it up to
+ * the state of the database, to be called in the transaction of the search: the event log and the catalogs'
+ * serials say which functions changed since the last call, whoever changed them.
+ */
+export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
+  const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
+  const newestSerials = client.prepare<[], { catalog: string; serial: number }>(
+    `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
+     FROM catalog WHERE serial IS NOT NULL`,
+  );
+  const changedByEvents = client.prepare<[number], Name>(
+    `SELECT DISTINCT group_name AS "group", kind FROM event
+     WHERE sequence > ? AND type LIKE 'release.%' LIMIT ${MAX_SINGLE_READS + 1}`,
+  );
+  const changedPlaces = client.prepare<[string, number, number], Name>(
+    `SELECT group_name AS "group", kind FROM catalog_function
+     WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
+  );
+  const oneRow = client.prepare<[string, string], FunctionRow>(`${ROW} WHERE group_name = ? AND kind = ?`);
+  const allRows = client.prepare<[], FunctionRow>(`${ROW} ORDER BY group_name, kind`);
+  const catalogsOf = client
+    .prepare<[string, string], string>(
+      `SELECT catalog FROM catalog_function AS place
+       WHERE group_name = ? AND kind = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
+    )
+    .pluck();
+  const placesIn = client.prepare<[string, number, number], Name>(
+    `SELECT group_name AS "group", kind FROM catalog_function
+     WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
+     ORDER BY group_name, kind`,
+  );
+
+  let columns: Columns | undefined;
+  let seenEvent = 0;
+  let seenSerials = new Map<string, number>();
+
+  const readAll = (serials: ReadonlyMap<string, number>): Columns => {
+    const all = new Columns();
+    const catalogs = new Map<string, string[]>();
+    for (const [catalog, serial] of serials) {
+      for (const { group, kind } of placesIn.iterate(catalog, serial, serial)) {
+        const name = `${group}/${kind}`;
+        const others = catalogs.get(name);
+        if (others === undefined) catalogs.set(name, [catalog]);
+        else others.push(catalog);
+      }
+    }
+    for (const row of allRows.iterate()) all.put(row, catalogs.get(`${row.group}/${row.kind}`) ?? []);
+    return all;
+  };
+
+  const changedNames = (serials: ReadonlyMap<string, number>, through: number): Name[] => {
+    const changed = through > seenEvent ? changedByEvents.all(seenEvent) : [];
+    for (const [catalog, serial] of serials) {
+      const seen = seenSerials.get(catalog) ?? 0;
+      if (serial > seen) changed.push(...changedPlaces.all(catalog, seen, serial));
+    }
+    return changed;
+  };
+
+  return () => {
+    const through = lastEvent.get()!;
+    const serials = new Map(newestSerials.all().map(({ catalog, serial }) => [catalog, serial]));
+    const changed = columns === undefined ? [] : changedNames(serials, through);
+    if (columns === undefined || changed.length > MAX_SINGLE_READS) {
+      columns = readAll(serials);
+    } else {
+      for (const { group, kind } of changed) {
+        const row = oneRow.get(group, kind);
+        if (row !== undefined) columns.put(row, catalogsOf.all(group, kind));
+        else columns.forget(group, kind);
+      }
+    }
+    seenEvent = through;
+    seenSerials = serials;
+    columns.settle();
+    return columns;
+  };
+}
+
+class Columns implements SearchColumns {
+  readonly facets = Object.fromEntries(FACETS.map((facet) => [facet, new FacetColumn()])) as Record<
+    Facet,
+    FacetColumn
+  >;
+  order = new Uint32Array();
+  rank = new Uint32Array();
+  yanked = new Uint8Array(1);
+  deprecated = new Uint8Array(1);
+  #ordered: NamedId[] = [];
+  /** 1 for each id that is in `#ordered` or `#added`. */
+  #present = new Uint8Array(1);
+  #added: NamedId[] = [];
+  #forgotten = false;
+
+  put(row: FunctionRow, catalogs: readonly string[]): void {
+    const { id, group, kind, publisher } = row;
+    const { facets } = this;
+    facets.tag.put(id, JSON.parse(row.tags));
+    facets.kind.put(id, [kind]);
+    facets.group.put(id, [group]);
+    facets.publisher.put(id, [publisher]);
+    facets.runtime.put(id, JSON.parse(row.runtimes));
+    facets.license.put(id, JSON.parse(row.licenses));
+    facets.catalog.put(id, catalogs);
+    if (id >= this.yanked.length) {
+      this.yanked = grown(this.yanked, id);
+      this.deprecated = grown(this.deprecated, id);
+      this.#present = grown(this.#present, id);
+    }
+    this.yanked[id] = row.yanked;
+    this.deprecated[id] = row.deprecated;
+    if (this.#present[id] === 1) return;
+    this.#present[id] = 1;
+    this.#added.push({ id, group, kind });
+  }
+
+  forget(group: string, kind: string): void {
+    const gone = this.#ordered.find((name) => name.group === group && name.kind === kind);
+    if (gone === undefined) return;
+    this.#present[gone.id] = 0;
+    this.#ordered = this.#ordered.filter((name) => name !== gone);
+    this.#forgotten = true;
+  }
+
+  /** Puts new functions in their place; to be called after `put` and `forget`. */
+  settle(): void {
+    if (this.#added.length === 0 && !this.#forgotten) return;
+    if (this.#added.length > MAX_INSERTIONS) {
+      this.#ordered = [...this.#ordered, ...this.#added].sort(byName);
+    } else {
+      for (const name of this.#added) this.#ordered.splice(this.ranksUpTo(name.group, name.kind), 0, name);
+    }
+    this.#added = [];
+    this.#forgotten = false;
+    this.order = new Uint32Array(this.#ordered.length);
+    this.rank = new Uint32Array(this.yanked.length);
+    for (let at = 0; at < this.#ordered.length; at += 1) {
+      const { id } = this.#ordered[at]!;
+      this.order[at] = id;
+      this.rank[id] = at;
+    }
+  }
+
+  ranksUpTo = (group: string, kind: string): number => {
+    let low = 0;
+    let high = this.#ordered.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (byName(this.#ordered[middle]!, { group, kind }) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {
+  const more = new Uint8Array(Math.max(id + 1, flags.length * 2));
+  more.set(flags);
+  return more;
+}
+
+function byName(a: Name, b: Name): number {
+  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+  return a.kind === b.kind ? 0 : a.kind < b.kind ? -1 : 1;
+}

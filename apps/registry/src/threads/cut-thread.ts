@@ -1,0 +1,39 @@
+import { constants, setPriority } from 'node:os';
+import { workerData } from 'node:worker_threads';
+import { pino } from 'pino';
+import { Cutter } from '../cutter.js';
+import { SnapshotForms } from '../snapshot-forms.js';
+import { blobsIn } from '../store/blob-fs.js';
+import { openSecondSqliteStore } from '../store/sqlite.js';
+import { answerCalls, notify } from './answer-calls.js';
+import type { CutNotice, CutThreadInput } from './cutter-thread.js';
+
+/** Cuts the catalogs of a database that another thread of this process serves. */
+const { database, formsFolder, logLevel } = workerData as CutThreadInput;
+
+// Answers come before catalogs. On Linux alone is this the priority of a thread and not of the process.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+
+const tell = (notice: CutNotice): void => notify(notice);
+const store = openSecondSqliteStore(database);
+const cutter = new Cutter({
+  store,
+  forms: new SnapshotForms({ store, blobs: blobsIn(formsFolder) }),
+  clock: () => new Date(),
+  log: pino({ level: logLevel, base: null }, { write: (line: string) => tell({ log: line }) }),
+  metrics: {
+    cut: (...measured) => tell({ cut: measured }),
+    catalogFunctions: (...measured) => tell({ catalogFunctions: measured }),
+  },
+  onSnapshot: (snapshot) => tell({ snapshot }),
+  onPass: (reached, status) => tell({ reached, status }),
+});
+answerCalls({
+  wake: async () => cutter.wake(),
+  cutNow: (name: string) => cutter.cutNow(name),
+  stop: async () => {
+    await cutter.stop();
+    await store.close();
+  },
+});
+cutter.start();

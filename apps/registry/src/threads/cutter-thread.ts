@@ -1,0 +1,96 @@
+import type { SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogCutter } from '../catalog-cutter.js';
+import type { CutterStatus } from '../cutter.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
+import { Thread } from './thread.js';
+
+export interface CutThreadInput {
+  database: string;
+  formsFolder: string;
+  logLevel: string;
+}
+
+export type CutNotice =
+  | { log: string }
+  | { cut: Parameters<Metrics['cut']> }
+  | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
+  | { snapshot: SnapshotRecord }
+  | { reached: number; status: CutterStatus };
+
+/** A Cutter in a thread of its own, so that a cut keeps no request waiting. It starts at once. */
+export function startCutterThread(options: {
+  database: string;
+  formsFolder: string;
+  log: Log;
+  metrics: Metrics;
+  onSnapshot(snapshot: SnapshotRecord): void;
+}): CatalogCutter {
+  const { database, formsFolder, log, metrics, onSnapshot } = options;
+  const waiting = new Set<{ event: number; done: () => void }>();
+  let reached = -1;
+  let status: CutterStatus = { caughtUp: false, failing: [] };
+  let stopping: Promise<void> | undefined;
+
+  const onNotice = (notice: CutNotice): void => {
+    if ('log' in notice) passOn(log, notice.log);
+    else if ('cut' in notice) metrics.cut(...notice.cut);
+    else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
+    else if ('snapshot' in notice) onSnapshot(notice.snapshot);
+    else {
+      reached = Math.max(reached, notice.reached);
+      status = notice.status;
+      for (const waiter of waiting) if (waiter.event <= reached) waiter.done();
+    }
+  };
+  const input: CutThreadInput = { database, formsFolder, logLevel: log.level };
+  const thread = new Thread({
+    entry: 'cut-thread',
+    input,
+    log,
+    onNotice: (notice) => onNotice(notice as CutNotice),
+  });
+  // A thread that fails is started anew, and begins with all that is to be cut.
+  const wake = (): void => void thread.call('wake').catch(() => undefined);
+
+  return {
+    wake,
+    async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds) {
+      if (reached >= event) return true;
+      if (stopping !== undefined) return false;
+      wake();
+      return new Promise((resolve) => {
+        const waiter = {
+          event,
+          done: () => {
+            clearTimeout(timer);
+            waiting.delete(waiter);
+            resolve(reached >= event);
+          },
+        };
+        const timer = setTimeout(waiter.done, milliseconds);
+        waiting.add(waiter);
+      });
+    },
+    async cutNow(name) {
+      await thread.call('cutNow', name);
+    },
+    status: () => status,
+    stop() {
+      stopping ??= (async () => {
+        await thread.call('stop').catch(() => undefined);
+        await thread.close();
+        for (const { done } of waiting) done();
+      })();
+      return stopping;
+    },
+  };
+}
+
+/** Logs a line of another thread as this one logs. */
+function passOn(log: Log, line: string): void {
+  const { level, time: _time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+  const name = log.levels.labels[Number(level)] ?? 'info';
+  log[name as 'info'](fields, String(msg));
+}

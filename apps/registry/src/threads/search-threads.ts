@@ -1,0 +1,27 @@
+import { availableParallelism } from 'node:os';
+import type { CatalogStore, SearchPage } from '@krmhub/catalog';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import { Thread } from './thread.js';
+
+export interface SearchThreads extends Pick<CatalogStore, 'search'> {
+  close(): Promise<void>;
+}
+
+/** Searches a database file in threads of their own, so that a search keeps nobody else waiting. */
+export function startSearchThreads(file: string, log: Log): SearchThreads {
+  const count = Math.min(SERVER_LIMITS.maxSearchThreads, Math.max(1, availableParallelism() - 1));
+  const threads = Array.from(
+    { length: count },
+    () => new Thread({ entry: 'search-thread', input: { file }, log }),
+  );
+  return {
+    async search(query) {
+      const idle = threads.reduce((a, b) => (b.pending < a.pending ? b : a));
+      return (await idle.call('search', query)) as SearchPage;
+    },
+    async close() {
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}

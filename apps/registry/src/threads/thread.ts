@@ -1,0 +1,116 @@
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { KrmhubError } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { Answer, Call, Notice, SentError } from './answer-calls.js';
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+export interface ThreadOptions {
+  /** The package's export that the thread runs. A thread is always run as it was built. */
+  entry: 'search-thread' | 'cut-thread';
+  /** What the thread is started with; it must survive a structured clone. */
+  input: unknown;
+  log: Log;
+  /** Called with what the thread tells unasked. */
+  onNotice?: (notice: unknown) => void;
+  /** Called when a thread that failed was started anew. */
+  onRestart?: () => void;
+}
+
+/**
+ * A thread that answers calls, each with a promise. One that fails rejects what it was asked with `unavailable`,
+ * and is started anew.
+ */
+export class Thread {
+  readonly #options: ThreadOptions;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker;
+  #calls = 0;
+  #closing = false;
+  #restart: NodeJS.Timeout | undefined;
+
+  constructor(options: ThreadOptions) {
+    this.#options = options;
+    this.#worker = this.#start();
+  }
+
+  /** How many calls wait for their answer. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  async call(method: string, input?: unknown): Promise<unknown> {
+    if (this.#closing || this.#restart !== undefined) throw stopped();
+    if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
+      throw new KrmhubError('unavailable', 'Too many requests wait for the same work.', {
+        hint: 'Ask again in a moment.',
+      });
+    }
+    const id = this.#calls++;
+    return new Promise((resolve, reject) => {
+      this.#worker.postMessage({ id, method, input } satisfies Call);
+      this.#pending.set(id, { resolve, reject });
+    });
+  }
+
+  /** Ends the thread; what it was asked and has not answered is rejected. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    await this.#worker.terminate();
+    this.#rejectAll();
+  }
+
+  #start(): Worker {
+    const { entry, input, log, onNotice } = this.#options;
+    const file = createRequire(import.meta.url).resolve(`@krmhub/registry/${entry}`);
+    // Options of the process, such as a test runner's, are not for it.
+    const worker = new Worker(file, { workerData: input, name: entry, execArgv: [] });
+    worker.on('message', (message: Answer | Notice) => {
+      if ('notice' in message) {
+        onNotice?.(message.notice);
+        return;
+      }
+      const pending = this.#pending.get(message.id);
+      this.#pending.delete(message.id);
+      if ('error' in message) pending?.reject(receivedError(message.error));
+      else pending?.resolve(message.result);
+    });
+    worker.on('error', (error) => log.error({ err: error, thread: entry }, 'a thread failed'));
+    worker.on('exit', () => {
+      if (this.#closing) return;
+      this.#rejectAll();
+      this.#restart = setTimeout(() => {
+        this.#restart = undefined;
+        this.#worker = this.#start();
+        this.#options.onRestart?.();
+      }, SERVER_LIMITS.minRetryMilliseconds);
+    });
+    return worker;
+  }
+
+  #rejectAll(): void {
+    for (const { reject } of this.#pending.values()) reject(stopped());
+    this.#pending.clear();
+  }
+}
+
+function stopped(): KrmhubError {
+  return new KrmhubError('unavailable', 'The registry is starting or stopping this work.', {
+    hint: 'Ask again in a moment.',
+  });
+}
+
+function receivedError({ code, message, hint, diagnostics, stack }: SentError): Error {
+  if (code !== undefined) {
+    return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), diagnostics });
+  }
+  const error = new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

@@ -1,0 +1,71 @@
+import { sha256 } from '@krmhub/schema';
+export const AT = '2030-01-02T03:04:05.678Z';
+function definitionOf(sample) {
+  return {
+    group: sample.group,
+    names: { kind: sample.kind },
+    description: sample.description,
+    publisher: 'Example Co',
+    versions: [
+      {
+        name: 'v1',
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: { zebra: { type: 'string' }, apple: { type: 'string' } },
+          },
+        },
+        idempotent: true,
+        runtime: { container: { image: 'registry.example.com/fn:v1.0.0' } },
+        usage: 'https://example.com/usage.md',
+        examples: ['https://example.com/example.yaml'],
+        license: 'Apache-2.0',
+      },
+    ],
+  };
+}
+/** A change that stores a release of a function, or marks one. */
+export function changeOf(sample, expectedRevision = 0, action = 'insert', type = 'release.published') {
+  const {
+    kind,
+    group = 'example.com',
+    release: name = '1.0.0',
+    description = `${kind} does its work.`,
+  } = sample;
+  const { publisher = 'Example Co', tags = [], runtimes = ['container'], licenses = ['Apache-2.0'] } = sample;
+  const digest = sha256(`${group}/${kind}@${name}`);
+  const release = {
+    group,
+    kind,
+    release: name,
+    digest,
+    size: 1234,
+    mediaType: 'application/yaml',
+    versions: ['v1'],
+    tags,
+    publisher,
+    runtimes,
+    licenses,
+    publishedAt: AT,
+    publishedBy: 'token publisher',
+    definition: definitionOf({ group, kind, description }),
+    ...(sample.yanked && { yanked: sample.yanked }),
+    ...(sample.deprecated && { deprecated: sample.deprecated }),
+  };
+  const search = {
+    group,
+    kind,
+    description,
+    publisher,
+    release: name,
+    versions: ['v1'],
+    tags,
+    runtimes,
+    licenses,
+    yanked: sample.allYanked ?? false,
+    deprecated: sample.deprecated !== undefined,
+  };
+  const event = { type, at: AT, by: 'token publisher', group, kind, release: name, digest };
+  return { group, kind, expectedRevision, action, release, search, event };
+}
+//# sourceMappingURL=sample-records.js.map

@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { type SearchThreads, startSearchThreads } from '../../apps/registry/src/threads/search-threads.js';
+import { changeOf } from './sample-records.js';
+
+let folder: string;
+let threads: SearchThreads | undefined;
+const logged: string[] = [];
+const log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-threads-'));
+});
+afterEach(async () => {
+  await threads?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it('finds what another thread committed a moment ago', async () => {
+  const file = path.join(folder, 'registry.db');
+  const store = await openSqliteStore(file);
+  threads = startSearchThreads(file, log);
+  for (const kind of ['SetLabels', 'RenderChart', 'Kubeval']) {
+    await store.commitFunction(changeOf({ kind, tags: [kind.toLowerCase()] }));
+    expect(await threads.search({ text: kind, limit: 1 })).toEqual(
+      await store.search({ text: kind, limit: 1 }),
+    );
+  }
+  await expect(threads.search({ limit: 1, cursor: 'x' })).rejects.toMatchObject({
+    code: 'invalid-request',
+    hint: expect.stringContaining('cursor'),
+  });
+  await threads.close();
+  await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
+  await store.close();
+});
+
+it('says that it is unavailable when a thread fails, and starts it again', async () => {
+  const file = path.join(folder, 'registry.db');
+  threads = startSearchThreads(file, log);
+  await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
+  expect(logged.join()).toContain('a thread failed');
+  const store = await openSqliteStore(file);
+  await store.commitFunction(changeOf({ kind: 'SetLabels' }));
+  await vi.waitFor(async () => expect((await threads!.search({ limit: 1 })).total).toBe(1), {
+    timeout: 20_000,
+    interval: 100,
+  });
+  await store.close();
+});
