@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import type { FilledFolder } from './folders.js';
 import type { HttpResource } from './peer-http.js';
 import { applyRecipe, type Server } from './server.js';
@@ -9,6 +10,7 @@ export type CatalogSize = keyof typeof CATALOGS;
 
 /** As few as the smallest registries hold: a catalog cannot have more. */
 const MOST_FUNCTIONS = 400;
+const COMPRESSED_MILLISECONDS = 30_000;
 
 export const pathOf = (name: string): string => `/catalogs/${name}/catalog.yaml`;
 
@@ -67,14 +69,25 @@ export async function makeCatalogs(
   return resources;
 }
 
+/** Waits for the compressed form, which may be made after the catalog is shown. */
 async function resourceOf({ url }: Server, path: string): Promise<HttpResource> {
-  const plain = await get(url + path, { 'Accept-Encoding': 'identity' });
-  const zipped = await get(url + path, { 'Accept-Encoding': 'gzip' });
-  if (plain.status !== 200 || zipped.headers['content-encoding'] !== 'gzip') {
-    throw new Error(`${path}: ${plain.status} ${plain.bytes.subarray(0, 500)}`);
+  const deadline = performance.now() + COMPRESSED_MILLISECONDS;
+  for (;;) {
+    const plain = await get(url + path, { 'Accept-Encoding': 'identity' });
+    if (plain.status !== 200) throw new Error(`${path}: ${plain.status} ${plain.bytes.subarray(0, 500)}`);
+    const zipped = await get(url + path, { 'Accept-Encoding': 'gzip' });
+    if (zipped.headers['content-encoding'] === 'gzip') {
+      const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...headers } = plain.headers;
+      return {
+        path,
+        headers,
+        identity: plain.bytes.toString('base64'),
+        gzip: zipped.bytes.toString('base64'),
+      };
+    }
+    if (performance.now() > deadline) throw new Error(`${path} is never compressed`);
+    await setTimeout(100);
   }
-  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...headers } = plain.headers;
-  return { path, headers, identity: plain.bytes.toString('base64'), gzip: zipped.bytes.toString('base64') };
 }
 
 async function newestDefinitionLength({ url }: Server, group: string, kind: string): Promise<number> {

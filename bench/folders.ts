@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { benchFile, root } from './built.js';
 import type { Corpus } from './corpus.js';
 import { runProcess } from './processes.js';
@@ -90,6 +91,8 @@ export class Folders {
     this.#say(`cutting ${functions} functions for the first time`);
     const server = await startServer(this.#tools, unfinished, { core: 'any' });
     const seconds = await untilCut(server, functions, this.#allowedSeconds);
+    // Compressed forms may come after the catalog is shown, and are not to be made again in every measurement.
+    await untilStill(unfinished, this.#allowedSeconds);
     await server.stop();
     const cut: FirstCut = {
       ...(seconds === undefined ? {} : { seconds }),
@@ -130,6 +133,22 @@ export async function folderBytes(folder: string): Promise<number> {
     bytes += entry.isDirectory() ? await folderBytes(name) : (await stat(name)).size;
   }
   return bytes;
+}
+
+const STILL_SECONDS = 4;
+
+/** Until a server writes no more forms of catalogs into its data folder, but no longer than `seconds`. */
+export async function untilStill(folder: string, seconds: number): Promise<void> {
+  const deadline = performance.now() + seconds * 1_000;
+  const bytes = () => folderBytes(path.join(folder, 'forms')).catch(() => -1);
+  let last = await bytes();
+  for (let still = 0; still < STILL_SECONDS && performance.now() < deadline; still++) {
+    await setTimeout(1_000);
+    const now = await bytes();
+    // Files come and go while they are looked at.
+    if (now !== last || now === -1) still = -1;
+    last = now;
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -9,6 +9,7 @@ import { onCore, type Tools } from './tools.js';
 export const CONNECTIONS = 16;
 
 export interface Throughput {
+  requests: number;
   perSecond: number;
   /** Milliseconds. */
   p99: number;
@@ -60,7 +61,8 @@ export async function getLoad(
       scratch,
       core,
     );
-    return { perSecond: result.milliseconds.length / result.seconds, p99: latency(result.milliseconds).p99 };
+    const { length } = result.milliseconds;
+    return { requests: length, perSecond: length / result.seconds, p99: latency(result.milliseconds).p99 };
   }
   const script = path.join(scratch, 'load.lua');
   const list = path.join(scratch, 'load.txt');
@@ -80,7 +82,11 @@ export async function getLoad(
   >;
   if (report.failed > 0)
     throw new Error(`${report.failed} of ${report.requests} requests to ${origin}${paths[0]} failed`);
-  return { perSecond: report.requests / (report.microseconds / 1e6), p99: report.p99 / 1000 };
+  return {
+    requests: report.requests,
+    perSecond: report.requests / (report.microseconds / 1e6),
+    p99: report.p99 / 1000,
+  };
 }
 
 let plans = 0;

@@ -8,6 +8,7 @@ import { type Core, onCore, type Tools } from './tools.js';
 
 export interface Peer {
   origin: string;
+  pid: number;
   /** Conditional requests must name the peer's own tag. */
   etag(path: string): string;
   stop(): Promise<void>;
@@ -34,6 +35,7 @@ export async function startNodePeer(
   const tags = new Map(resources.map((one) => [one.path, one.headers.etag!]));
   return {
     origin: `http://127.0.0.1:${started.said[1]}`,
+    pid: started.pid,
     etag: (of) => tags.get(of)!,
     stop: () => started.stop(),
   };
@@ -110,7 +112,7 @@ http {
     await answer.arrayBuffer();
     tags.set(name, answer.headers.get('etag') ?? '');
   }
-  return { origin, etag: (of) => tags.get(of)!, stop: () => started.stop() };
+  return { origin, pid: started.pid, etag: (of) => tags.get(of)!, stop: () => started.stop() };
 }
 
 async function freePort(): Promise<number> {

@@ -47,15 +47,18 @@ export function searchPath({ text, ...filters }: Query): string {
   return `/api/v1/functions?${parameters}`;
 }
 
+/** How a statement orders what a text finds. */
+export type Order = 'weighed' | 'by place';
+
 export interface BareSearch {
-  /** The rows of the first page, as group and kind. */
-  rows(query: Query): string[];
+  /** The first page of a query, as group and kind. */
+  rows(query: Query, order: Order): string[];
   close(): void;
 }
 
 /**
  * The same rows by one prepared statement over the registry's own tables, ordered as a search orders them: no
- * facets, no total, no HTTP, no JSON.
+ * facets, no total, no HTTP, no JSON. Texts that find much are ordered by where they are found alone.
  */
 export async function openBareSearch(file: string): Promise<BareSearch> {
   const Database = await sqlite();
@@ -63,22 +66,22 @@ export async function openBareSearch(file: string): Promise<BareSearch> {
   const database = new Database(file, { readonly: true });
   const statements = new Map<string, BetterSqlite3.Statement>();
   return {
-    rows(query) {
-      const sql = statementFor(query);
+    rows(query, order) {
+      const sql = statementFor(query, order);
       const statement = statements.get(sql) ?? database.prepare(sql);
       statements.set(sql, statement);
       const { text, kind, ...filters } = query;
-      const parsed = text === undefined ? undefined : textQuery(text);
+      const sought = text === undefined ? undefined : textQuery(text);
       const rows = statement.all({
         ...filters,
         ...(kind === undefined ? {} : { kind: kind.toLowerCase() }),
-        ...(parsed === undefined
+        ...(sought === undefined
           ? {}
           : {
-              match: parsed.match,
-              joined: parsed.joined,
-              inKind: `{kind} : (${parsed.match})`,
-              inTags: `{kind tags} : (${parsed.match})`,
+              match: order === 'weighed' ? sought.match : sought.found,
+              joined: sought.joined,
+              inKind: `{kind} : (${sought.found})`,
+              inTags: `{kind tags} : (${sought.found})`,
             }),
       }) as { group_name: string; kind: string }[];
       return rows.map((row) => `${row.group_name}/${row.kind}`);
@@ -98,7 +101,7 @@ const FILTERS = {
   group: 'f.group_name = :group',
 };
 
-function statementFor(query: Query): string {
+function statementFor(query: Query, order: Order): string {
   const filters = (Object.keys(FILTERS) as (keyof typeof FILTERS)[])
     .filter((name) => query[name] !== undefined)
     .map((name) => FILTERS[name]);
@@ -106,14 +109,14 @@ function statementFor(query: Query): string {
   if (query.text === undefined) {
     return `SELECT ${COLUMNS} FROM function AS f ${where} ORDER BY f.yanked, f.group_name, f.kind LIMIT ${PAGE}`;
   }
+  const score = order === 'weighed' ? 'bm25(function_text, 10, 5, 2, 1, 1)' : '0';
   return `SELECT ${COLUMNS},
       CASE WHEN f.kind_folded = :joined THEN 0
         WHEN f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :inKind) THEN 1
         WHEN f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :inTags) THEN 2
         ELSE 3 END AS tier,
       CAST(printf('%.1e', hit.score) AS REAL) AS rank
-    FROM (SELECT rowid AS id, bm25(function_text, 10, 5, 2, 1, 1) AS score
-      FROM function_text WHERE function_text MATCH :match) AS hit
+    FROM (SELECT rowid AS id, ${score} AS score FROM function_text WHERE function_text MATCH :match) AS hit
     CROSS JOIN function AS f ON f.id = hit.id ${where}
     ORDER BY f.yanked, tier, rank, f.deprecated, f.group_name, f.kind LIMIT ${PAGE}`;
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -69,6 +69,34 @@ describe('bench', () => {
       remove();
     }
   }, 300_000);
+
+  it.skipIf(spawnSync('wrk', ['--version']).error !== undefined)(
+    'loads with wrk (skipped where it is not installed)',
+    async () => {
+      const { folder, remove } = temporaryFolder();
+      try {
+        const args = [
+          '--quick',
+          '--load',
+          'wrk',
+          '--only',
+          'sparse',
+          '--folder',
+          'kept',
+          '--json',
+          'results.json',
+        ];
+        const { code, stderr } = await bench(args, folder);
+        expect(code, stderr).toBe(0);
+        const { lines } = JSON.parse(readFileSync(path.join(folder, 'results.json'), 'utf8')) as Results;
+        expect(lines[0]!.figures.entriesPerSecond).toBeGreaterThan(0);
+        expect(lines[0]!.figures.notModifiedPerSecond).toBeGreaterThan(0);
+      } finally {
+        remove();
+      }
+    },
+    60_000,
+  );
 
   it('understands every command of its document', async () => {
     const commands = benchCommands();

@@ -1,9 +1,10 @@
 import { CATALOGS, type CatalogSize, get, makeCatalogs, pathOf } from '../catalog-resources.js';
-import { bytes, milliseconds, perSecond } from '../figures.js';
+import { bytes, milliseconds, number, perSecond } from '../figures.js';
 import { getLoad, type Throughput } from '../load.js';
 import { alternate, ratio, spread } from '../measure.js';
 import type { HttpResource } from '../peer-http.js';
 import { type Peer, startNginx, startNodePeer } from '../peers.js';
+import { processorTimeOf } from '../process-figures.js';
 import { atLeast, type Bench, type Line, type Row } from '../row.js';
 import { type Server, startServer } from '../server.js';
 
@@ -71,7 +72,11 @@ export function casesOf(resources: readonly HttpResource[], compressed: boolean)
   return [...plain, notModified, ...(compressed ? zipped : [])];
 }
 
-type Sides = Record<string, Throughput[]>;
+interface Side extends Throughput {
+  /** Microseconds for which processors worked for one request; NaN where the system does not tell. */
+  processorTime: number;
+}
+type Sides = Record<string, Side[]>;
 
 /** Load on our server and on each peer in turns, after a check that they answer the same. */
 export async function measureCase(
@@ -87,25 +92,22 @@ export async function measureCase(
 ): Promise<Sides> {
   const { server, peers, resources, scratch, core = 'load' } = parts;
   const resource = resources.find(({ path }) => path === one.path)!;
-  const origins: Record<string, { origin: string; etag: string }> = {
-    krmhub: { origin: server.url, etag: resource.headers.etag! },
+  const origins: Record<string, { origin: string; pid: number; etag: string }> = {
+    krmhub: { origin: server.url, pid: server.pid, etag: resource.headers.etag! },
   };
   for (const [name, peer] of Object.entries(peers))
-    origins[name] = { origin: peer.origin, etag: peer.etag(one.path) };
-  const sides: Record<string, () => Promise<Throughput>> = {};
-  for (const [name, { origin, etag }] of Object.entries(origins)) {
+    origins[name] = { origin: peer.origin, pid: peer.pid, etag: peer.etag(one.path) };
+  const sides: Record<string, () => Promise<Side>> = {};
+  for (const [name, { origin, pid, etag }] of Object.entries(origins)) {
     const headers: Record<string, string> = { 'Accept-Encoding': one.coding };
     if (one.conditional) headers['If-None-Match'] = etag;
     await checkAnswer(origin + one.path, headers, one, resource);
-    sides[name] = () =>
-      getLoad(tools, {
-        origin,
-        paths: [one.path],
-        headers,
-        milliseconds: effort.milliseconds,
-        scratch,
-        core,
-      });
+    const load = { origin, paths: [one.path], headers, milliseconds: effort.milliseconds, scratch, core };
+    sides[name] = async () => {
+      const before = processorTimeOf(pid);
+      const throughput = await getLoad(tools, load);
+      return { ...throughput, processorTime: (processorTimeOf(pid) - before) / throughput.requests };
+    };
   }
   // Once without counting, so that code is compiled and files are in memory on every side.
   if (!effort.quick) for (const warm of Object.values(sides)) await warm();
@@ -131,6 +133,15 @@ export function rates(measured: Sides, side: string): number[] {
   return measured[side]!.map(({ perSecond }) => perSecond);
 }
 
+/** Less disturbed by what else the machine does than a rate is. */
+export function processorTimes(measured: Sides): string {
+  const times = Object.entries(measured).map(([name, rounds]) => {
+    const { median } = spread(rounds.map(({ processorTime }) => processorTime));
+    return `${name} ${number(median)} µs`;
+  });
+  return `processor time of a request: ${times.join(', ')}`;
+}
+
 function lineOf(one: Case, functions: number, measured: Sides, quick: boolean): Line {
   const ours = rates(measured, 'krmhub');
   const against = ratio(ours, rates(measured, 'node'));
@@ -143,14 +154,18 @@ function lineOf(one: Case, functions: number, measured: Sides, quick: boolean): 
     ours: `${perSecond(spread(ours).median)}, p99 ${milliseconds(p99)}`,
     against: `node:http ${perSecond(spread(rates(measured, 'node')).median)}`,
     ratio: against,
-    beside:
+    beside: [
       nginx === undefined
         ? 'nginx is not installed'
-        : `nginx ${perSecond(spread(nginx).median)}: ${ratio(ours, nginx).median.toFixed(2)}`,
+        : `nginx ${perSecond(spread(nginx).median)}: ${number(ratio(ours, nginx).median)}`,
+      processorTimes(measured),
+    ].join('; '),
     ...(one.counts && !quick ? { target: atLeast(against, 0.9) } : {}),
     figures: {
       oursPerSecond: spread(ours).median,
       oursP99Milliseconds: p99,
+      oursProcessorMicroseconds: spread(measured.krmhub!.map(({ processorTime }) => processorTime)).median,
+      nodeProcessorMicroseconds: spread(measured.node!.map(({ processorTime }) => processorTime)).median,
       nodePerSecond: spread(rates(measured, 'node')).median,
       ...(nginx === undefined
         ? {}

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { get, pathOf } from '../catalog-resources.js';
 import { bytes } from '../figures.js';
 import type { FilledFolder } from '../folders.js';
+import { hasProcessFigures, memoryOf } from '../process-figures.js';
 import { newFunctions, publishRequest } from '../publishing.js';
 import { queriesOf, searchPath } from '../queries.js';
 import { type Bench, type Row, Unmeasured } from '../row.js';
@@ -23,7 +23,7 @@ export const memory: Row = {
   name: 'memory',
   title: 'memory of the server',
   async run(bench, functions) {
-    if (!existsSync('/proc/self/status')) throw new Unmeasured('this system has no /proc');
+    if (!hasProcessFigures) throw new Unmeasured('this system has no /proc');
     bench.say('memory: an empty registry');
     const empty = await measure(bench, await bench.folders.scratch(), undefined, 0);
     const filled = await bench.folders.filled(functions);
@@ -66,7 +66,7 @@ async function measure(
     const cut = filled === undefined || filled.cut.seconds !== undefined;
     if (cut) await untilCut(server, functions, 60);
     await setTimeout(effort.quick ? 100 : 2_000);
-    const started = processMemory(server.pid).now;
+    const started = memoryOf(server.pid).now;
     if (cut) {
       for (const coding of ['identity', 'gzip']) {
         await get(server.url + pathOf('default'), { 'Accept-Encoding': coding });
@@ -83,26 +83,9 @@ async function measure(
       await answer.arrayBuffer();
     }
     await setTimeout(effort.quick ? 100 : 5_000);
-    const { now, peak } = processMemory(server.pid);
+    const { now, peak } = memoryOf(server.pid);
     return { settled: now, peak, started };
   } finally {
     await server.stop();
   }
-}
-
-/** Bytes of a process and of all that it started; what several share is counted for each. */
-function processMemory(pid: number): { now: number; peak: number } {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const field = (name: string) =>
-    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
-  const own = { now: field('VmRSS'), peak: field('VmHWM') };
-  for (const task of readdirSync(`/proc/${pid}/task`)) {
-    const children = readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean);
-    for (const child of children) {
-      const { now, peak } = processMemory(Number(child));
-      own.now += now;
-      own.peak += peak;
-    }
-  }
-  return own;
 }

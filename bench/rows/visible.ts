@@ -4,7 +4,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { sqlite } from '../built.js';
 import { get } from '../catalog-resources.js';
 import { bytes, milliseconds } from '../figures.js';
-import { folderBytes } from '../folders.js';
+import { folderBytes, untilStill } from '../folders.js';
 import { clientLoad } from '../load.js';
 import { spread } from '../measure.js';
 import { newFunctions, publishRequest } from '../publishing.js';
@@ -19,6 +19,8 @@ const TARGET_FUNCTIONS = 10_000;
 const SETTLING = 4;
 const MEASURED = 8;
 const AT_ONCE = 20;
+/** Longest wait for the work behind a cut. */
+const STILL_SECONDS = 120;
 const DEADLINE_MILLISECONDS = 600_000;
 
 export const visible: Row = {
@@ -36,7 +38,7 @@ export const visible: Row = {
       await untilCut(server, functions, 60);
       const next = newFunctions();
       for (let turn = 0; turn < (effort.quick ? 1 : SETTLING); turn++) await untilVisible(server, next());
-      const before = await diskBytes(server);
+      const before = await diskBytes(bench, server);
       const times: number[] = [];
       let published = 0;
       for (let turn = 0; turn < (effort.quick ? 2 : MEASURED); turn++) {
@@ -45,7 +47,7 @@ export const visible: Row = {
         published += Buffer.byteLength(release.text);
         times.push(await untilVisible(server, release));
       }
-      const growth = ((await diskBytes(server)) - before) / times.length;
+      const growth = ((await diskBytes(bench, server)) - before) / times.length;
       const cuts = await cutsOfMany(bench, server, next);
       const { median, low, high } = spread(times);
       const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
@@ -121,9 +123,9 @@ async function cutsOfMany(
 }
 
 /** Bytes on the disk once SQLite's log is written back: its length says nothing of what was added. */
-async function diskBytes({ folder }: Server): Promise<number> {
-  // The last answer may come before old forms are deleted.
-  await setTimeout(500);
+async function diskBytes({ effort }: Bench, { folder }: Server): Promise<number> {
+  // The last answer comes before forms are compressed and old ones deleted.
+  if (!effort.quick) await untilStill(folder, STILL_SECONDS);
   const Database = await sqlite();
   const database = new Database(path.join(folder, 'registry.db'));
   try {

@@ -6,7 +6,7 @@ import { ratio, spread } from '../measure.js';
 import { startNginx } from '../peers.js';
 import { atLeast, type Row, Unmeasured } from '../row.js';
 import { startServer } from '../server.js';
-import { casesOf, catalogSizes, measureCase, rates } from './http.js';
+import { casesOf, catalogSizes, measureCase, processorTimes, rates } from './http.js';
 
 /** Servers and load share every core: with a core for each process there would be none left for load. */
 export const workers: Row = {
@@ -41,6 +41,7 @@ export const workers: Row = {
             ours: perSecond(spread(ours).median),
             against: `nginx ${perSecond(spread(theirs).median)}`,
             ratio: against,
+            beside: processorTimes(measured),
             ...(effort.quick ? {} : { target: atLeast(against, 0.8) }),
             figures: {
               oursPerSecond: spread(ours).median,
