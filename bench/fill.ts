@@ -65,6 +65,7 @@ async function plan(
     currentRelease: undefined,
     newest: current && (await store.release(group, kind, shownRelease(current.releases).release)),
     predecessor: predecessor === undefined ? undefined : await store.release(group, kind, predecessor),
+    takedowns: [],
     allowBreaking: false,
     now: new Date().toISOString(),
     by: 'bench',

@@ -14,6 +14,16 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/**
+ * No peer writes a log of requests, and one client makes the load of many: its limits would be measured. Settings of
+ * the caller win.
+ */
+const SETTINGS = {
+  KRMHUB_LOG_LEVEL: 'warn',
+  KRMHUB_REQUESTS_PER_MINUTE: '0',
+  KRMHUB_WRITES_PER_MINUTE: '0',
+};
+
 /** `krmhub serve` of the built tree on a free port. */
 export async function startServer(
   tools: Tools,
@@ -34,8 +44,7 @@ export async function startServer(
   const started = await startProcess(onCore(tools, options.core ?? 'server', [process.execPath, ...serve]), {
     output: path.join(folder, 'bench.log'),
     until: /krmhub serves (http:\/\/\S+)/,
-    // No peer writes a log either; KRMHUB_ settings of the caller win.
-    env: { KRMHUB_LOG_LEVEL: 'warn', ...process.env, ...options.env },
+    env: { ...SETTINGS, ...process.env, ...options.env },
     milliseconds: 600_000,
   });
   return {

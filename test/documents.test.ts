@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'n
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { benchCommands } from './bench-commands.js';
+import { type Block, blocks } from './document-blocks.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
 /**
@@ -26,33 +27,17 @@ const runElsewhere: Record<string, string> = {
   ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };
 
+/** Who runs the blocks that need more than a registry, by the word after their `sh`. */
+const runByOthers: Record<string, string> = {
+  podman: 'test/interop/container.test.ts',
+  kubectl: 'test/interop/kubernetes.test.ts',
+  systemd: 'test/interop/systemd.test.ts',
+};
+
 const documentedAddress = 'http://localhost:8080';
 
-interface Block {
-  line: number;
-  script: string;
-  output: string | undefined;
-}
-
-function blocks(markdown: string): Block[] {
-  const found: Block[] = [];
-  const fences = /^```(\w*)\n([\s\S]*?)^```$/gm;
-  let previousEnd = -1;
-  for (const match of markdown.matchAll(fences)) {
-    const [whole, language, body] = match as unknown as [string, string, string];
-    const between = markdown.slice(previousEnd, match.index);
-    if (language === 'sh')
-      found.push({
-        line: markdown.slice(0, match.index).split('\n').length + 1,
-        script: body,
-        output: undefined,
-      });
-    const last = found.at(-1);
-    if (language === 'text' && last !== undefined && last.output === undefined && between.trim() === '')
-      last.output = body;
-    previousEnd = match.index + whole.length;
-  }
-  return found;
+function blocksOf(name: string): Block[] {
+  return blocks(readFileSync(path.join(root, name), 'utf8'));
 }
 
 const marker = '--krmhub-test-end-of-block--';
@@ -105,11 +90,25 @@ describe('documents', () => {
     expect(documents.length).toBeGreaterThan(3);
   });
 
-  it.each(documents.filter((name) => blocks(readFileSync(path.join(root, name), 'utf8')).length > 0))(
+  it('leave to other tests only what those run', () => {
+    const left = documents.flatMap((name) =>
+      blocksOf(name).flatMap(({ needs }) =>
+        needs === undefined ? [] : `documentBlocks('${name}', '${needs}')`,
+      ),
+    );
+    const run = Object.entries(runByOthers).flatMap(([need, file]) =>
+      left.filter(
+        (call) => call.endsWith(`'${need}')`) && readFileSync(path.join(root, file), 'utf8').includes(call),
+      ),
+    );
+    expect(run.sort()).toEqual(left.sort());
+  });
+
+  it.each(documents.filter((name) => blocksOf(name).some(({ needs }) => needs === undefined)))(
     '%s does what it says',
     async (name) => {
-      const found = blocks(readFileSync(path.join(root, name), 'utf8')).filter(
-        ({ script }) => !(script.trim() in runElsewhere),
+      const found = blocksOf(name).filter(
+        ({ script, needs }) => needs === undefined && !(script.trim() in runElsewhere),
       );
       const { folder, remove } = temporaryFolder();
       checkout(folder);

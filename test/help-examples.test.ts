@@ -54,6 +54,8 @@ beforeAll(async () => {
   registry = await startRegistry(path.join(folder, 'data'));
   mkdirSync(files);
   await run(['init', 'example.com/SetLabels', '--dir', '.']);
+  const started = path.join(files, 'definition.yaml');
+  writeFileSync(started, readFileSync(started, 'utf8').replaceAll('# CHANGE:', '#'));
   mkdirSync(path.join(files, 'functions'));
   for (const name of ['set-namespace/1.4.2', 'require-limits/0.9.0']) {
     const file = `${name.split('/')[0]}.yaml`;
@@ -66,6 +68,7 @@ beforeAll(async () => {
   cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(files, 'old.yaml'));
   cpSync(path.join(fixtures, 'functions/set-labels/1.1.0.yaml'), path.join(files, 'new.yaml'));
   writeFileSync(path.join(files, 'metadata.yaml'), metadata);
+  writeFileSync(path.join(files, 'krmhub.yaml'), 'logLevel: warn\n');
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);
   writeFileSync(path.join(files, 'plugin.yaml'), plugin);
@@ -80,6 +83,10 @@ beforeAll(async () => {
     );
     await run(['publish', path.join(folder, 'later.yaml'), '--release', release]);
   }
+  writeFileSync(
+    path.join(files, 'leaked.token'),
+    await run(['token', 'create', 'leaked', '--scope', 'publish']),
+  );
   await run(['token', 'create', 'old', '--scope', 'publish']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];

@@ -73,6 +73,21 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(await store.get(digest)).toBeDefined();
     });
 
+    it('lists what is there', async () => {
+      const listed = async () => {
+        const found: Digest[] = [];
+        for await (const digest of store.list()) found.push(digest);
+        return found.sort();
+      };
+      expect(await listed()).toEqual([]);
+      const stored = await Promise.all(
+        Array.from({ length: 20 }, (_, at) => store.put(bytes(`listed ${at}`))),
+      );
+      expect(await listed()).toEqual([...stored].sort());
+      await store.delete(stored[0]!);
+      expect(await listed()).toEqual(stored.slice(1).sort());
+    });
+
     it('names a blob whose bytes are damaged, and mends it when it is put again', async () => {
       const digest = await store.put(bytes('sound'));
       await harness.damage(digest);

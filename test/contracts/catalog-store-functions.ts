@@ -105,6 +105,20 @@ export function functionContract(store: () => CatalogStore): void {
       expect((await store().search({ limit: 10 })).total).toBe(1);
     });
 
+    it('are counted: once each, whatever their releases and marks, and not when refused', async () => {
+      expect(await store().countFunctions()).toBe(0);
+      await store().commitFunction(changeOf({ kind: 'A' }));
+      await store().commitFunction(changeOf({ kind: 'B' }));
+      await store().commitFunction(changeOf({ kind: 'A', group: 'example.org' }));
+      expect(await store().countFunctions()).toBe(3);
+      await store().commitFunction(changeOf({ kind: 'A', release: '2.0.0' }, 1));
+      await store().commitFunction(
+        changeOf({ kind: 'B', yanked: mark, allYanked: true }, 1, 'update', 'release.yanked'),
+      );
+      await expect(store().commitFunction(changeOf({ kind: 'A' }, 7))).rejects.toThrow(RevisionConflict);
+      expect(await store().countFunctions()).toBe(3);
+    });
+
     it('let one of 50 racers win, twenty times', async () => {
       for (let round = 0; round < 20; round += 1) {
         const racers = Array.from({ length: 50 }, (_, at) =>

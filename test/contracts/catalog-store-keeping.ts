@@ -42,6 +42,14 @@ export function keepingContract(harness: () => CatalogStoreHarness): void {
       expect(await store().tokenByHash('f00d')).toEqual(revoked);
       expect(await store().revokeToken('none', AT)).toBeUndefined();
     });
+
+    it('say why they were revoked, where that is known', async () => {
+      await store().createToken(token, 'f00d');
+      const revoked = { ...token, revokedAt: AT, revokedReason: 'reported as leaked' };
+      expect(await store().revokeToken('abc', AT, 'reported as leaked')).toEqual(revoked);
+      expect(await store().revokeToken('abc', LATER, 'another')).toEqual(revoked);
+      expect(await store().tokens()).toEqual([revoked]);
+    });
   });
 
   describe('forms', () => {

@@ -1,3 +1,4 @@
+import type { Agent } from 'node:http';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { Io } from './io.js';
 import { VERSION } from './version.js';
@@ -26,11 +27,21 @@ export async function connect(
       `the token is sent to ${url.origin} without encryption; use https where others can listen`,
     );
   }
+  const agent = await agentFor(io, url);
   return new RegistryClient({
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
+    onRateLimited: async (seconds) => (await import('./wait-for-turn.js')).waitForTurn(io, url, seconds),
     ...(token === undefined ? {} : { token }),
+    ...(agent === undefined ? {} : { agent }),
   });
+}
+
+/** Only who has a proxy loads what it takes. This machine itself is never reached through one. */
+async function agentFor(io: Io, url: URL): Promise<Agent | undefined> {
+  const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));
+  if (!proxied || isLoopback(url.hostname)) return undefined;
+  return (await import('./proxy-agent.js')).proxyAgent(url);
 }
 
 async function tokenFor(io: Io, url: URL): Promise<string | undefined> {

@@ -47,7 +47,7 @@ export async function forgetToken(io: Io, url: URL): Promise<boolean> {
 /** What of a token's text can be one: a line without blanks. Throws `usage` for anything else. */
 export function checkToken(text: string): string {
   const token = text.trim();
-  if (token === '') throw new KrmhubError('usage', 'there is no token to log in with');
+  if (token === '') throw new KrmhubError('usage', 'there is no token: nothing was given');
   if (token.length > MAX_TOKEN_LENGTH || !/^[\x21-\x7e]+$/.test(token)) {
     throw new KrmhubError('usage', 'what was given is not a token', {
       hint: 'Give the token alone, on one line, as `krmhub token create` printed it.',

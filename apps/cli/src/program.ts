@@ -1,6 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
 import { registerCatalog } from './commands/catalog.js';
+import { registerCompletion } from './commands/completion.js';
 import { registerConvert } from './commands/convert.js';
 import { registerDeprecate } from './commands/deprecate.js';
 import { registerDiff } from './commands/diff.js';
@@ -12,6 +13,7 @@ import { registerPublish } from './commands/publish.js';
 import { registerSearch } from './commands/search.js';
 import { registerServe } from './commands/serve.js';
 import { registerShow } from './commands/show.js';
+import { registerTakedown } from './commands/takedown.js';
 import { registerToken } from './commands/token.js';
 import { registerUnyank } from './commands/unyank.js';
 import { registerWhoami } from './commands/whoami.js';
@@ -24,9 +26,10 @@ import { VERSION } from './version.js';
 const GROUPS: Record<string, ((program: Command, io: Io) => void)[]> = {
   'Write functions:': [registerInit, registerLint, registerConvert, registerPublish],
   'Find functions:': [registerSearch, registerShow, registerDiff],
-  'Take back:': [registerYank, registerUnyank, registerDeprecate],
+  'Take back:': [registerYank, registerUnyank, registerDeprecate, registerTakedown],
   'Catalogs:': [registerCatalog],
   'Registry and access:': [registerServe, registerLogin, registerLogout, registerWhoami, registerToken],
+  'This program:': [registerCompletion],
 };
 
 /** The whole program; nothing runs before it is parsed. */

@@ -20,32 +20,79 @@ const SOURCE_NAME = /\.(ya?ml|json)$/i;
 const MAX_FILES = 20_000;
 const MAX_FOLDER_DEPTH = 64;
 
-/** Reads files, folders of YAML and JSON, and `-` for stdin, in order. Files are read as they are asked for. */
-export async function* readSources(io: Io, names: readonly string[]): AsyncGenerator<SourceFile> {
+/** What was named, looked up and not read yet, in order and each once. */
+export interface FoundFiles {
+  files: { name: string; explicit: boolean }[];
+  /** Folders of Helm templates, which are no YAML before they are rendered. */
+  templates: string[];
+}
+
+export const STDIN_NAME = '<stdin>';
+
+/** Looks up files, folders of YAML and JSON, and `-` for stdin. */
+export async function findSources(io: Io, names: readonly string[]): Promise<FoundFiles> {
   if (names.filter((name) => name === '-').length > 1)
     throw new KrmhubError('usage', '"-" is given more than once');
+  const found: FoundFiles = { files: [], templates: [] };
+  const byPath = new Map<string, FoundFiles['files'][number]>();
+  const add = (key: string, name: string, explicit: boolean): void => {
+    const present = byPath.get(key);
+    if (present !== undefined) {
+      // Named by itself and by its folder: the user means this one.
+      present.explicit ||= explicit;
+      return;
+    }
+    const file = { name, explicit };
+    byPath.set(key, file);
+    found.files.push(file);
+  };
   for (const name of names) {
     if (name === '-') {
-      yield { name: '<stdin>', bytes: await readStdin(io, DOCUMENT_LIMITS.maxSourceBytes), explicit: true };
+      add(name, STDIN_NAME, true);
       continue;
     }
-    const status = await stat(path.resolve(io.cwd, name)).catch((error: unknown) => {
+    const full = path.resolve(io.cwd, name);
+    const status = await stat(full).catch((error: unknown) => {
       throw diskError(error, `cannot read ${name}`);
     });
     if (!status.isDirectory()) {
-      yield { name, bytes: await readSource(io, name), explicit: true };
+      add(full, name, true);
       continue;
     }
-    const found: string[] = [];
-    await walk(io, name, found, 0);
-    if (found.length === 0) {
+    const below: string[] = [];
+    await walk(io, name, below, found.templates, 0);
+    if (below.length === 0) {
       throw new KrmhubError('not-found', `there is no .yaml, .yml or .json file in ${name}`);
     }
-    for (const file of found) yield { name: file, bytes: await readSource(io, file), explicit: false };
+    for (const file of below) add(path.resolve(io.cwd, file), file, false);
   }
+  return found;
 }
 
-async function walk(io: Io, folder: string, found: string[], depth: number): Promise<void> {
+/** Reads files, folders of YAML and JSON, and `-` for stdin, in order. Files are read as they are asked for. */
+export async function* readSources(io: Io, names: readonly string[]): AsyncGenerator<SourceFile> {
+  for (const file of (await findSources(io, names)).files) yield await readFound(io, file);
+}
+
+/** The bytes of a file that was found. */
+export async function readFound(
+  io: Pick<Io, 'stdin' | 'cwd'>,
+  { name, explicit }: FoundFiles['files'][number],
+): Promise<SourceFile> {
+  const bytes =
+    name === STDIN_NAME
+      ? await readStdin(io, DOCUMENT_LIMITS.maxSourceBytes)
+      : await readSource(io, name, DOCUMENT_LIMITS.maxSourceBytes);
+  return { name, bytes, explicit };
+}
+
+async function walk(
+  io: Io,
+  folder: string,
+  found: string[],
+  templates: string[],
+  depth: number,
+): Promise<void> {
   if (depth > MAX_FOLDER_DEPTH) throw new KrmhubError('usage', `${folder} is nested too deeply`);
   let entries: Dirent[];
   try {
@@ -54,10 +101,16 @@ async function walk(io: Io, folder: string, found: string[], depth: number): Pro
     throw diskError(error, `cannot read ${folder}`);
   }
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const isChart = entries.some((entry) => entry.isFile() && entry.name === 'Chart.yaml');
   for (const entry of entries) {
     const name = path.join(folder, entry.name);
+    if (isChart && entry.isDirectory() && entry.name === 'templates') {
+      templates.push(name);
+      continue;
+    }
     // Links are not followed: they may lead out of the folder or round in circles.
-    if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) await walk(io, name, found, depth + 1);
+    if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name))
+      await walk(io, name, found, templates, depth + 1);
     else if (entry.isFile() && SOURCE_NAME.test(entry.name)) found.push(name);
     if (found.length > MAX_FILES) {
       throw new KrmhubError('usage', `there are more than ${MAX_FILES} files`, {
@@ -69,7 +122,7 @@ async function walk(io: Io, folder: string, found: string[], depth: number): Pro
 
 /** The bytes of a file, at most one more than a source may have, so that who reads them can tell. */
 export async function readSource(
-  io: Io,
+  io: Pick<Io, 'cwd'>,
   name: string,
   maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes,
 ): Promise<Uint8Array> {
@@ -92,7 +145,7 @@ export async function readSource(
 }
 
 /** Everything on stdin, up to one byte more than the limit. */
-export async function readStdin(io: Io, maxBytes: number): Promise<Uint8Array> {
+export async function readStdin(io: Pick<Io, 'stdin'>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of io.stdin) {

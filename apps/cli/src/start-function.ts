@@ -45,7 +45,7 @@ export async function startFunction(
     await say(io, visible(`wrote ${path.join(folder, file)}`));
   }
   const file = shellWord(path.join(folder, 'definition.yaml'));
-  await say(io, 'Change what is marked in definition.yaml, then:');
+  await say(io, 'Write what definition.yaml marks with CHANGE, remove the marks, then:');
   await say(io, `  krmhub lint ${shellWord(folder)}`);
   await say(
     io,
@@ -70,7 +70,8 @@ function home(group: string, kind: string): string {
 
 function definition(group: string, kind: string, runtime: RuntimeKind): string {
   const url = home(group, kind);
-  return `# What ${kind} is, for people and for the tools that run it. Lines marked CHANGE are placeholders.
+  return `# What ${kind} is, for people and for the tools that run it. What stands below a CHANGE is a
+# placeholder: write your own, and remove the mark. lint tells what is left.
 apiVersion: config.kubernetes.io/v1alpha1
 kind: KRMFunctionDefinition
 spec:

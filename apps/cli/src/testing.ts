@@ -94,11 +94,11 @@ export interface TestRegistry {
   close(): Promise<void>;
 }
 
-/** A real registry on a free port of the loopback interface, with a folder of its own. */
-export async function testRegistry(): Promise<TestRegistry> {
+/** A real registry on a free port of the loopback interface, with a folder of its own and settings of `env`. */
+export async function testRegistry(env: Record<string, string> = {}): Promise<TestRegistry> {
   const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-cli-'));
   const registry = await startRegistry({
-    config: readConfig({}, { host: '127.0.0.1', port: '0', data: folder }),
+    config: readConfig(env, { host: '127.0.0.1', port: '0', data: folder }),
     log: createLog('silent', { write: () => undefined }),
   });
   const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { link, open, readFile, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
+import { makeFolder } from './make-folder.js';
 import { diskError } from './source-files.js';
 
 export interface WriteOptions {
@@ -34,9 +35,8 @@ export async function writeFileAtomically(
       if (present.equals(wanted)) return 'unchanged';
       if (!options.overwrite) throw existsError(file);
     }
-    await mkdir(folder, {
-      recursive: true,
-      ...(options.folderMode === undefined ? {} : { mode: options.folderMode }),
+    await makeFolder(folder, options.folderMode).catch((error: unknown) => {
+      throw folderError(error, folder);
     });
     const handle = await open(temporary, 'wx', options.mode ?? 0o666);
     try {
@@ -56,6 +56,14 @@ export async function writeFileAtomically(
     // What is left over must not hide why the file could not be written.
     await rm(temporary, { force: true }).catch(() => undefined);
   }
+}
+
+function folderError(error: unknown, folder: string): unknown {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) return error;
+  return new KrmhubError('unavailable', `no folder can be made at ${folder}`, {
+    hint: 'Name a folder on a disk.',
+    cause: error,
+  });
 }
 
 function existsError(file: string): KrmhubError {

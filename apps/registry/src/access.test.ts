@@ -179,6 +179,61 @@ describe('tokens', () => {
   });
 });
 
+describe('a leaked token', () => {
+  const report = (body: unknown) =>
+    registry.request('/api/v1/tokens/report-leak', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const shownTo = async (response: Response) => {
+    const headers = [...response.headers].filter(([name]) => name !== 'x-request-id');
+    return { status: response.status, headers, text: await response.text() };
+  };
+
+  it('is revoked by whoever has it, with the reason, and the first report counts', async () => {
+    const leaked = await registry.token({ scopes: ['publish'] });
+    expect((await report({ token: leaked.secret })).status).toBe(204);
+    const stored = await registry.parts.store.tokenByHash(hashSecret(leaked.secret));
+    expect(stored).toMatchObject({ id: leaked.id, revokedReason: 'reported as leaked' });
+    expect((await call('PUT', releasePath(set), `Bearer ${leaked.secret}`)).status).toBe(401);
+    registry.advance(DAY);
+    await report({ token: leaked.secret });
+    expect(await registry.parts.store.tokenByHash(hashSecret(leaked.secret))).toEqual(stored);
+    const { secret: admin } = await registry.token({});
+    const list = (await (await call('GET', '/api/v1/tokens', `Bearer ${admin}`)).json()) as TokenList;
+    expect(list.tokens.find(({ id }) => id === leaked.id)?.revokedReason).toBe('reported as leaked');
+    expect(registry.logged.join('')).toContain('reported as leaked');
+    expect(registry.logged.join('')).not.toContain(leaked.secret);
+  });
+
+  it('is answered as one that nobody knows, one that has ended and one that is revoked', async () => {
+    const known = await registry.token({});
+    const expired = await registry.token({ expiresInDays: 1 });
+    registry.advance(2 * DAY);
+    const answers = [];
+    for (const token of [newSecret(), known.secret, known.secret, expired.secret, newSecret()]) {
+      answers.push(await shownTo(await report({ token })));
+    }
+    for (const answer of answers) expect(answer).toEqual(answers[0]);
+    expect(answers[0]).toMatchObject({ status: 204, text: '' });
+  });
+
+  it('leaves every other token as it is', async () => {
+    const leaked = await registry.token({});
+    const other = await registry.token({});
+    await report({ token: leaked.secret });
+    expect((await call('GET', '/api/v1/whoami', `Bearer ${other.secret}`)).status).toBe(200);
+  });
+
+  it.each([{}, { token: 1 }, { token: '' }, { token: 'krmhub_x' }, { token: 'x'.repeat(201) }, []])(
+    'is not told by %j',
+    async (body) => {
+      expect((await report(body)).status).toBe(400);
+    },
+  );
+});
+
 describe('ensureAdminToken', () => {
   let folder: string;
   let file: string;
@@ -208,6 +263,18 @@ describe('ensureAdminToken', () => {
     await writeFile(file, `${newSecret()}\n`);
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
     expect(await stored()).toBeDefined();
+  });
+
+  it('writes another one where the file was emptied, and leaves the others as they are', async () => {
+    await ensureAdminToken(store, file, now);
+    const first = await stored();
+    await writeFile(file, '', { mode: 0o644 });
+    expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const second = await stored();
+    expect(second).toMatchObject({ name: 'admin', scopes: ['publish', 'yank', 'admin'], groups: ['*'] });
+    expect((await store.tokens()).map(({ id }) => id).sort()).toEqual([first!.id, second!.id].sort());
+    expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
   });
 
   it('never overwrites the file and never brings a revoked token back', async () => {

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
-/** Header fields of every answer. */
-export const ALWAYS_SENT = {
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-} as const;
+/** Header fields of every answer. RFC 6797: only who is reached by https may ask for https. */
+export function alwaysSent(publicUrl: string | undefined): Record<string, string> {
+  return {
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    ...(publicUrl?.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  };
+}
 
 /** Sent where an answer has no policy of its own. */
 export const NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'";
@@ -12,7 +15,7 @@ export const NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'";
 /** Reads are public and no cookie is ever used, so pages of any origin may read what anybody may. */
 export const SENT_WITH_READS = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'ETag, Link, X-Request-Id',
+  'Access-Control-Expose-Headers': 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
 } as const;
 
 const REQUEST_ID = /^[\w.:-]{1,64}$/;

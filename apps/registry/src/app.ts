@@ -1,10 +1,13 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { Hono } from 'hono';
-import { ALWAYS_SENT, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
+import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
+import { clientAddresses, readTrustedProxies } from './client-address.js';
 import { refuseOtherMethods } from './endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
 import { problemAnswer } from './problem-answer.js';
+import { rateLimitFields } from './rate-limit.js';
+import { RequestLimits } from './request-limits.js';
 import { catalogRoutes } from './routes/catalogs.js';
 import { eventRoutes } from './routes/events.js';
 import { functionRoutes } from './routes/functions.js';
@@ -12,29 +15,37 @@ import { markRoutes } from './routes/marks.js';
 import { operationRoutes } from './routes/operations.js';
 import { releaseRoutes } from './routes/releases.js';
 import { snapshotRoutes } from './routes/snapshots.js';
+import { takedownRoutes } from './routes/takedowns.js';
 import { tokenRoutes } from './routes/tokens.js';
 
 /** The registry over HTTP, without a socket. */
 export function createApp(parts: RegistryParts): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
+  const { config, clock, log } = parts;
+  const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
+  const limits = new RequestLimits(config, clock);
+  const always = Object.entries(alwaysSent(config.publicUrl));
   app.use(async (c, next) => {
     const started = performance.now();
     c.set('requestId', requestIdOf(c.req.header('x-request-id')));
     c.set('route', 'unmatched');
+    c.set('client', clientOf(c.env?.incoming));
+    c.set('limits', limits);
     await next();
-    addHeaders(c);
+    addHeaders(c, always);
     record(c, parts, (performance.now() - started) / 1000);
   });
-  app.onError((error, c) => problemAnswer(c, error, parts.log));
+  app.onError((error, c) => problemAnswer(c, error, parts));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
       hint: 'GET / says what is where.',
     });
-    return problemAnswer(c, missing, parts.log);
+    return problemAnswer(c, missing, parts);
   });
   functionRoutes(app, parts);
   releaseRoutes(app, parts);
   markRoutes(app, parts);
+  takedownRoutes(app, parts);
   eventRoutes(app, parts);
   tokenRoutes(app, parts);
   catalogRoutes(app, parts);
@@ -44,10 +55,14 @@ export function createApp(parts: RegistryParts): RegistryApp {
   return app;
 }
 
-function addHeaders(c: RegistryContext): void {
+function addHeaders(c: RegistryContext, always: readonly [string, string][]): void {
   const { headers } = c.res;
   c.header('X-Request-Id', c.get('requestId'));
-  for (const [name, value] of Object.entries(ALWAYS_SENT)) c.header(name, value);
+  for (const [name, value] of always) c.header(name, value);
+  const allowance = c.get('allowance');
+  if (allowance !== undefined) {
+    for (const [name, value] of Object.entries(rateLimitFields(allowance))) c.header(name, value);
+  }
   if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', NOTHING_RUNS);
   if (c.req.method === 'GET' || c.req.method === 'HEAD') {
     for (const [name, value] of Object.entries(SENT_WITH_READS)) c.header(name, value);
@@ -60,8 +75,9 @@ function record(c: RegistryContext, { log, metrics }: RegistryParts, seconds: nu
   const route = c.get('route');
   metrics.request(KNOWN_METHODS.has(method) ? method : 'other', route, status, seconds);
   const level = status >= 500 ? 'error' : QUIET_ROUTES.has(route) ? 'debug' : 'info';
+  const [requestId, client] = [c.get('requestId'), c.get('client')];
   log[level](
-    { requestId: c.get('requestId'), method, route, path: c.req.path.slice(0, 500), status, seconds },
+    { requestId, client, method, route, path: c.req.path.slice(0, 500), status, seconds },
     'request',
   );
 }

@@ -1,7 +1,7 @@
 import type { TokenScope } from '@krmhub/api/model';
 import type { CatalogStore, TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { Context } from 'hono';
+import type { RegistryContext } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { hashSecret, isTokenSecret, unusable } from './tokens.js';
@@ -14,24 +14,37 @@ export interface Authority {
 
 /**
  * The token of a request. Only operations that need one call this: an anonymous read does not look at
- * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`.
+ * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`, and with `rate-limited`
+ * where the token or the address of the client is used too often.
  */
-export async function authenticate(c: Context, { store, clock, log }: Authority): Promise<TokenRecord> {
+export async function authenticate(
+  c: RegistryContext,
+  { store, clock, log }: Authority,
+): Promise<TokenRecord> {
   const header = c.req.header('authorization');
   const hint = 'Create a token with `krmhub token create`, and give it with `krmhub login` or KRMHUB_TOKEN.';
-  const refuse = (message: string) => new KrmhubError('unauthorized', message, { hint });
-  if (header === undefined) throw refuse('This operation needs a token');
+  if (header === undefined) throw new KrmhubError('unauthorized', 'This operation needs a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
-  if (secret === undefined) throw refuse('The Authorization header is not `Bearer` and a token');
+  const hash = secret === undefined ? undefined : hashSecret(secret);
+  const limits = c.get('limits');
+  limits.refuseGuessing(c, hash);
+  const refuse = (message: string) => {
+    limits.recordLogin(c, hash, false);
+    return new KrmhubError('unauthorized', message, { hint });
+  };
+  if (secret === undefined || hash === undefined)
+    throw refuse('The Authorization header is not `Bearer` and a token');
   if (!isTokenSecret(secret)) {
     throw refuse('The token is malformed: it was cut off, mistyped or made by something else');
   }
   // The database compares hashes of what was sent, so its timing tells nothing of a stored secret.
-  const token = await store.tokenByHash(hashSecret(secret));
+  const token = await store.tokenByHash(hash);
   if (token === undefined) throw refuse('This registry does not know the token');
   const now = clock();
   const problem = unusable(token, now.toISOString());
   if (problem !== undefined) throw refuse(`The token "${token.name}" is ${problem}`);
+  limits.recordLogin(c, hash, true);
+  limits.countWrite(c, token);
   await recordUse(token, now, store, log);
   return token;
 }
@@ -52,7 +65,7 @@ async function recordUse(token: TokenRecord, now: Date, store: CatalogStore, log
  * whole registry. Rejects with `unauthorized` or `forbidden`.
  */
 export async function authorise(
-  c: Context,
+  c: RegistryContext,
   authority: Authority,
   scope: TokenScope,
   group?: string,

@@ -9,6 +9,9 @@ export interface CatalogCutter {
   /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
   cutNow(name: string): Promise<void>;
   status(): CutterStatus;
+  /** Resolves when nothing is being cut or compressed; it stays so until `resume`. */
+  pause(): Promise<void>;
+  resume(): void;
   /** Resolves when the cut that is going on is done. */
   stop(): Promise<void>;
 }

@@ -13,19 +13,31 @@ function problemsOf(...input: Parameters<typeof readConfig>): string {
   throw new Error('accepted');
 }
 
+const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 8080,
+  dataFolder: './data',
+  trustedProxies: [],
+  requestsPerMinute: 3_000,
+  writesPerMinute: 3_000,
+  failedLoginsPerMinute: 60,
+  logLevel: 'info',
+};
+
 describe('readConfig', () => {
   it('has defaults for everything, and listens on this machine only', () => {
-    expect(readConfig({ HOME: '/root', PATH: '/bin' })).toEqual({
-      host: '127.0.0.1',
-      port: 8080,
-      dataFolder: './data',
-      logLevel: 'info',
-    });
+    expect(readConfig({ HOME: '/root', PATH: '/bin' })).toEqual(DEFAULTS);
   });
 
   it('reads the environment, and the command line before it', () => {
     const env = { KRMHUB_PORT: '0', KRMHUB_HOST: '::1', KRMHUB_DATA: '/srv/krm', KRMHUB_LOG_LEVEL: 'warn' };
-    expect(readConfig(env)).toEqual({ host: '::1', port: 0, dataFolder: '/srv/krm', logLevel: 'warn' });
+    expect(readConfig(env)).toEqual({
+      ...DEFAULTS,
+      host: '::1',
+      port: 0,
+      dataFolder: '/srv/krm',
+      logLevel: 'warn',
+    });
     expect(readConfig(env, { port: '9000' }).port).toBe(9000);
     expect(readConfig({ KRMHUB_PUBLIC_URL: 'https://krm.example.com/hub/' }).publicUrl).toBe(
       'https://krm.example.com/hub',
@@ -63,6 +75,29 @@ describe('readConfig', () => {
       expect(problemsOf({ KRMHUB_PUBLIC_URL: url })).toContain('KRMHUB_PUBLIC_URL');
     },
   );
+
+  it.each(['/api', '/catalogs/x', '/openapi.json', '/a//b', '/a%2fb'])(
+    'refuses a public URL with the path %j',
+    (path) => {
+      expect(problemsOf({ KRMHUB_PUBLIC_URL: `https://x.example${path}` })).toContain('has a path');
+    },
+  );
+
+  it('reads trusted proxies and limits, and names what is none', () => {
+    const env = { KRMHUB_TRUSTED_PROXIES: '10.0.0.0/8, ::1 ,192.0.2.7,', KRMHUB_WRITES_PER_MINUTE: '0' };
+    expect(readConfig(env)).toMatchObject({
+      trustedProxies: ['10.0.0.0/8', '::1', '192.0.2.7'],
+      writesPerMinute: 0,
+    });
+    const message = problemsOf({
+      KRMHUB_TRUSTED_PROXIES: '10.0.0.0/33,proxy.example,::1,10.0.0/8,1.2.3.4/',
+      KRMHUB_REQUESTS_PER_MINUTE: '-1',
+      KRMHUB_FAILED_LOGINS_PER_MINUTE: '1e3',
+    });
+    expect(message).toContain('"10.0.0.0/33", "proxy.example", "10.0.0/8", "1.2.3.4/": no address');
+    expect(message).toContain('KRMHUB_REQUESTS_PER_MINUTE: "-1"');
+    expect(message).toContain('KRMHUB_FAILED_LOGINS_PER_MINUTE: "1e3"');
+  });
 
   it('leaves the variables of the command line alone', () => {
     expect(() => readConfig({ KRMHUB_REGISTRY: 'x', KRMHUB_TOKEN: 'y' })).not.toThrow();

@@ -1,5 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
+import { readTrustedProxies } from './client-address.js';
+import { canonicalPublicUrl, publicUrlProblem } from './public-address.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -12,6 +14,14 @@ export interface Config {
   dataFolder: string;
   /** Where clients reach the registry, without a slash at the end. */
   publicUrl?: string;
+  /** Addresses and CIDR ranges. */
+  trustedProxies: readonly string[];
+  /** Of each address, where answers cost work; 0 for any number. */
+  requestsPerMinute: number;
+  /** Of each token; 0 for any number. */
+  writesPerMinute: number;
+  /** Of each address; 0 for any number. */
+  failedLoginsPerMinute: number;
   logLevel: LogLevel;
 }
 
@@ -51,7 +61,31 @@ export const SETTINGS = {
     name: 'KRMHUB_PUBLIC_URL',
     unit: 'http or https URL',
     default: 'the address that is listened on',
-    why: 'Where clients reach the registry when a proxy stands before it; shown in the OpenAPI document and on the first page.',
+    why: 'Where clients reach the registry when a proxy stands before it. Links, `Location`, the OpenAPI document and the realm of tokens name it; its path may be taken off by the proxy or not; with https, browsers are told to keep to https.',
+  },
+  trustedProxies: {
+    name: 'KRMHUB_TRUSTED_PROXIES',
+    unit: 'addresses and CIDR ranges, with commas between',
+    default: 'none',
+    why: 'The proxies before the registry. Their `X-Forwarded-For` is believed: the rightmost address in it that is no trusted proxy is the client, for limits and the log. Nobody else is believed.',
+  },
+  requestsPerMinute: {
+    name: 'KRMHUB_REQUESTS_PER_MINUTE',
+    unit: 'requests of one client address in a minute, 0 for no limit',
+    default: '3000',
+    why: 'For searches, details and histories, whose answers are made anew. Newest catalogs, definitions and READMEs are stored bytes and not counted, nor are health, readiness and metrics. An IPv6 address counts with its /64. The whole quota may be used at once; each process counts for itself.',
+  },
+  writesPerMinute: {
+    name: 'KRMHUB_WRITES_PER_MINUTE',
+    unit: 'requests with one token in a minute, 0 for no limit',
+    default: '3000',
+    why: 'For everything that changes something, dry runs too: a script that runs wild leaves room for others, and 1,000 functions are published without waiting.',
+  },
+  failedLoginsPerMinute: {
+    name: 'KRMHUB_FAILED_LOGINS_PER_MINUTE',
+    unit: 'refused tokens of one client address in a minute, 0 for no limit',
+    default: '60',
+    why: 'After so many, tokens from there are refused unseen, but for those that were good before.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
@@ -65,25 +99,41 @@ export type SettingName = keyof typeof SETTINGS;
 export type ConfigOverrides = Partial<Record<SettingName, string>>;
 
 const PREFIX = 'KRMHUB_';
+/** Names the configuration file, in which settings stand under their names in SETTINGS. */
+export const CONFIG_VARIABLE = 'KRMHUB_CONFIG';
 /** Variables with our prefix that belong to the command line. */
 const CLIENT_VARIABLES = ['KRMHUB_REGISTRY', 'KRMHUB_TOKEN'];
 
+/** What a configuration file says, each value with its place. */
+export interface ConfigFile {
+  values: ReadonlyMap<SettingName, { value: string; from: string }>;
+  problems: readonly string[];
+}
+
 /**
- * Reads the configuration; overrides (from the command line) win over the environment.
+ * Reads the configuration; overrides (from the command line) win over the environment, and that over the file.
  * Throws a `usage` KrmhubError that names every problem, unknown `KRMHUB_` variables too.
  */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   overrides: ConfigOverrides = {},
+  file: ConfigFile = { values: new Map(), problems: [] },
 ): Config {
-  const problems: string[] = unknownVariables(env);
-  const text = (name: SettingName): { value: string; from: string } => {
+  const problems: string[] = [...file.problems, ...unknownVariables(env)];
+  const given = (name: SettingName): { value: string; from: string } | undefined => {
     const setting: Setting = SETTINGS[name];
     const override = overrides[name];
     if (override !== undefined) return { value: override, from: setting.flag ?? setting.name };
     const value = env[setting.name];
     // An empty variable is how shells and compose files say "not set".
-    return { value: value === undefined || value === '' ? setting.default : value, from: setting.name };
+    return value === undefined || value === '' ? file.values.get(name) : { value, from: setting.name };
+  };
+  const text = (name: SettingName) =>
+    given(name) ?? { value: SETTINGS[name].default, from: SETTINGS[name].name };
+  const perMinute = (name: 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'): number => {
+    const { value, from } = text(name);
+    if (!/^\d{1,7}$/.test(value)) problems.push(`${from}: "${value}" is no number from 0 to 9999999`);
+    return Number(value);
   };
 
   const host = text('host');
@@ -102,13 +152,26 @@ export function readConfig(
   if (!isLogLevel(logLevel.value)) {
     problems.push(`${logLevel.from}: "${logLevel.value}" is none of ${LOG_LEVELS.join(', ')}`);
   }
-  const publicUrl = overrides.publicUrl ?? (env[SETTINGS.publicUrl.name] || undefined);
-  const parsedUrl = publicUrl === undefined ? undefined : parsePublicUrl(publicUrl);
-  if (publicUrl !== undefined && parsedUrl === undefined) {
-    problems.push(
-      `${SETTINGS.publicUrl.name}: "${publicUrl}" is no http or https URL without user, query and fragment`,
-    );
+  const publicUrl = given('publicUrl');
+  const wrongUrl = publicUrl === undefined ? undefined : publicUrlProblem(publicUrl.value);
+  if (publicUrl !== undefined && wrongUrl !== undefined) {
+    problems.push(`${publicUrl.from}: "${publicUrl.value}" ${wrongUrl}`);
   }
+  const proxies = given('trustedProxies');
+  const trustedProxies = (proxies?.value ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+  const notProxies = readTrustedProxies(trustedProxies).problems;
+  if (proxies !== undefined && notProxies.length > 0) {
+    const named = notProxies.map((entry) => JSON.stringify(entry)).join(', ');
+    problems.push(`${proxies.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
+  }
+  const limits = {
+    requestsPerMinute: perMinute('requestsPerMinute'),
+    writesPerMinute: perMinute('writesPerMinute'),
+    failedLoginsPerMinute: perMinute('failedLoginsPerMinute'),
+  };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {
     throw new KrmhubError('usage', `The configuration has problems:\n  ${problems.join('\n  ')}`, {
       hint: `Settings are ${Object.values(SETTINGS)
@@ -121,12 +184,18 @@ export function readConfig(
     port: Number(port.value),
     dataFolder: data.value,
     logLevel: logLevel.value,
-    ...(parsedUrl === undefined ? {} : { publicUrl: parsedUrl }),
+    trustedProxies,
+    ...limits,
+    ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
   };
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known: string[] = [...Object.values(SETTINGS).map(({ name }) => name), ...CLIENT_VARIABLES];
+  const known: string[] = [
+    ...Object.values(SETTINGS).map(({ name }) => name),
+    CONFIG_VARIABLE,
+    ...CLIENT_VARIABLES,
+  ];
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .sort()
@@ -142,12 +211,4 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
 
 function isLogLevel(text: string): text is LogLevel {
   return (LOG_LEVELS as readonly string[]).includes(text);
-}
-
-function parsePublicUrl(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  const plain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (!plain || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
-  return (url.origin + url.pathname).replace(/\/+$/, '');
 }

@@ -60,7 +60,9 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     entries: [...entries.values()],
   };
   const previous = catalog.newest;
-  const whole = catalog.throughEvent === 0 || previous === undefined;
+  // What was taken down is out of its place already, so that nothing else may have changed.
+  const withdrawn = previous?.withdrawn !== undefined;
+  const whole = catalog.throughEvent === 0 || previous === undefined || withdrawn;
   if (!whole && !bytesChanged) {
     await store.commitCut(cut);
     return undefined;
@@ -69,7 +71,8 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
   const assembled = await forms.assemble(header, changedEntries(store, name, changed, entries));
   const { digests } = assembled;
-  if (previous !== undefined && SNAPSHOT_FORMS.every((form) => previous.digests[form] === digests[form])) {
+  const same = SNAPSHOT_FORMS.every((form) => previous?.digests[form] === digests[form]);
+  if (same && !withdrawn) {
     await assembled.discard();
     await store.commitCut(cut);
     return undefined;

@@ -1,7 +1,9 @@
+import { setTimeout } from 'node:timers/promises';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { CatalogCutter } from './catalog-cutter.js';
 import { type CutParts, cutCatalog } from './cut-catalog.js';
+import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
@@ -38,9 +40,13 @@ export interface CutterParts extends CutParts {
 export class Cutter implements CatalogCutter {
   readonly #parts: CutterParts;
   readonly #failures = new Map<string, Failure>();
+  /** Shared by what puts bytes into the store, taken alone by a pause. */
+  readonly #gate = new Gate();
+  #pausing = new AbortController();
+  #resume: () => void = () => undefined;
   readonly #compressing = new AbortController();
-  /** Newest snapshots whose forms are to be compressed, by catalog. */
-  readonly #toCompress = new Map<string, SnapshotRecord>();
+  /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
+  readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
   #compression: Promise<void> | undefined;
   readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
@@ -78,7 +84,7 @@ export class Cutter implements CatalogCutter {
           resolve(this.#reached >= event);
         },
       };
-      const timer = setTimeout(waiter.done, milliseconds);
+      const timer = globalThis.setTimeout(waiter.done, milliseconds);
       this.#waiting.add(waiter);
     });
   }
@@ -103,6 +109,24 @@ export class Cutter implements CatalogCutter {
       ...(this.#storeFailure === undefined ? {} : { failure: messageOf(this.#storeFailure.error) }),
       failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: messageOf(error) })),
     };
+  }
+
+  async pause(): Promise<void> {
+    this.#pausing.abort();
+    this.#pausing = new AbortController();
+    await new Promise<void>((paused) => {
+      void this.#gate.alone(
+        () =>
+          new Promise<void>((resume) => {
+            this.#resume = resume;
+            paused();
+          }),
+      );
+    });
+  }
+
+  resume(): void {
+    this.#resume();
   }
 
   async stop(): Promise<void> {
@@ -140,7 +164,7 @@ export class Cutter implements CatalogCutter {
     await new Promise<void>((resolve) => {
       this.#wakeLoop = resolve;
       if (!Number.isFinite(next)) return;
-      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
+      const timer = globalThis.setTimeout(resolve, Math.max(next - this.#now(), 0));
       this.#wakeLoop = () => {
         clearTimeout(timer);
         resolve();
@@ -181,11 +205,15 @@ export class Cutter implements CatalogCutter {
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await cutCatalog(this.#parts, name);
+      const snapshot = await this.#gate.shared(async () => {
+        const cut = await cutCatalog(this.#parts, name);
+        // Before anybody can withdraw it.
+        if (cut !== undefined) this.#parts.onSnapshot(cut);
+        return cut;
+      });
       this.#failures.delete(name);
       metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
       if (snapshot === undefined) return;
-      this.#parts.onSnapshot(snapshot);
       this.#compressSoon(snapshot);
       metrics.catalogFunctions(name, snapshot.functions);
       log.info(
@@ -218,25 +246,53 @@ export class Cutter implements CatalogCutter {
     }
   }
 
-  /** Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. */
+  /**
+   * Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. It waits until a
+   * catalog is left alone for a moment: the next cut would make it useless, and has to share the processor with it.
+   */
   #compressSoon(snapshot: SnapshotRecord): void {
-    this.#toCompress.set(snapshot.catalog, snapshot);
+    const now = this.#now();
+    const first = this.#toCompress.get(snapshot.catalog)?.first ?? now;
+    this.#toCompress.set(snapshot.catalog, { snapshot, first, last: now });
     this.#compression ??= this.#compressAll();
   }
 
   async #compressAll(): Promise<void> {
     const { forms, log } = this.#parts;
-    for (const [catalog, snapshot] of this.#toCompress) {
-      this.#toCompress.delete(catalog);
-      if (this.#stopping) continue;
-      try {
-        await forms.compress(snapshot, this.#compressing.signal);
-      } catch (error) {
-        // The catalog is there without it, and its next snapshot or the next start tries again.
-        if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+    const { signal } = this.#compressing;
+    try {
+      for (const catalog of this.#toCompress.keys()) {
+        for (;;) {
+          const { first, last } = this.#toCompress.get(catalog)!;
+          const due = Math.min(
+            last + SERVER_LIMITS.compressAfterMilliseconds,
+            first + SERVER_LIMITS.compressWithinMilliseconds,
+          );
+          const wait = due - this.#now();
+          if (wait <= 0) break;
+          await setTimeout(wait, undefined, { signal });
+        }
+        const due = this.#toCompress.get(catalog)!;
+        this.#toCompress.delete(catalog);
+        try {
+          await this.#gate.shared(() =>
+            forms.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
+          );
+        } catch (error) {
+          if (!this.#stopping && (error as Error).name === 'AbortError') {
+            // A pause broke it off; a newer snapshot goes before.
+            if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, due);
+            continue;
+          }
+          // The catalog is there without it, and its next snapshot or the next start tries again.
+          if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+        }
       }
+    } catch (error) {
+      if (!this.#stopping) log.error({ err: error }, 'catalogs cannot be compressed');
+    } finally {
+      this.#compression = undefined;
     }
-    this.#compression = undefined;
   }
 
   #nextFailure(earlier: Failure | undefined, error: unknown): Failure {

@@ -1,6 +1,7 @@
-import { mkdir, stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
+import { makeFolder } from './make-folder.js';
 
 /** What is where in the data folder. Nothing else is kept anywhere. */
 export interface DataPaths {
@@ -13,6 +14,8 @@ export interface DataPaths {
    */
   forms: string;
   adminToken: string;
+  /** Takedowns, one JSON object a line: applied again to a database that was restored from an older backup. */
+  takedowns: string;
 }
 
 export function dataPaths(folder: string): DataPaths {
@@ -21,17 +24,31 @@ export function dataPaths(folder: string): DataPaths {
     blobs: path.join(folder, 'blobs'),
     forms: path.join(folder, 'forms'),
     adminToken: path.join(folder, 'admin.token'),
+    takedowns: path.join(folder, 'takedowns.jsonl'),
   };
 }
 
-/** Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one. */
+/**
+ * Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one or
+ * cannot be written.
+ */
 export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
     if (!(await stat(folder)).isDirectory()) throw new Error('it is no folder');
   } catch (cause) {
     throw new KrmhubError('usage', `The data folder ${folder} cannot be made: ${(cause as Error).message}`, {
       hint: 'Name another folder with --data or KRMHUB_DATA, or mend its permissions.',
+      cause,
+    });
+  }
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { uid, gid } = await stat(folder);
+    const reason = (cause as NodeJS.ErrnoException).code === 'EROFS' ? ': its file system is read-only' : '';
+    throw new KrmhubError('usage', `The data folder ${folder} cannot be written${reason}.`, {
+      hint: `It belongs to user ${uid} and group ${gid}: give it to the account that the registry runs under.`,
       cause,
     });
   }

@@ -29,6 +29,7 @@ export function serveRoute<Route extends RouteConfig>(
   const querySchema = (route.request?.query as z.ZodObject | undefined) ?? z.object({});
   app.on(route.method, pattern, (c) => {
     c.set('route', route.path);
+    c.get('limits').countRequest(c, route);
     const problems: string[] = [];
     const params = check(paramsSchema, pathValues(c, suffixes), 'path parameter', problems);
     const query = check(querySchema, queryValues(c, querySchema, problems), 'parameter', problems);

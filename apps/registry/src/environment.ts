@@ -1,11 +1,17 @@
+import type { IncomingMessage } from 'node:http';
 import type { BlobStore, CatalogStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
 import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
+import type { Gate } from './gate.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
+import type { Allowance } from './rate-limit.js';
+import type { Door, RequestLimits } from './request-limits.js';
 import type { SnapshotForms } from './snapshot-forms.js';
+import type { TakedownRecord } from './takedown-record.js';
+import type { Planner } from './threads/planner.js';
 import type { Turns } from './turns.js';
 
 /** What the routes stand on. */
@@ -15,20 +21,44 @@ export interface RegistryParts {
   forms: SnapshotForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
+  planner: Planner;
   /** One change of a function after the other. */
   turns: Turns;
+  /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */
+  gate: Gate;
+  /** Survives what the database goes back to when a backup is restored. */
+  takedownRecord: TakedownRecord;
   clock: () => Date;
   log: Log;
   metrics: Metrics;
-  config: Pick<Config, 'publicUrl'>;
+  /** What is absent is off. */
+  config: AccessSettings;
 }
+
+/** The settings that concern who may ask what, how often, and by which address. */
+export type AccessSettings = Partial<
+  Pick<
+    Config,
+    'publicUrl' | 'trustedProxies' | 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'
+  >
+>;
 
 export interface RequestVariables {
   requestId: string;
   /** The path's template; `unmatched` where no route has it. */
   route: string;
+  /** The client's address. */
+  client: string;
+  limits: RequestLimits;
+  door?: Door;
+  /** What the limit that counted the request has left. */
+  allowance?: Allowance;
 }
 
-export type RegistryEnv = { Variables: RequestVariables };
+export type RegistryEnv = {
+  Variables: RequestVariables;
+  /** Nothing where a request comes by no socket. */
+  Bindings: { incoming?: IncomingMessage };
+};
 export type RegistryApp = Hono<RegistryEnv>;
 export type RegistryContext = Context<RegistryEnv>;

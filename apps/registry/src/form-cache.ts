@@ -38,6 +38,11 @@ export class FormCache {
     }
   }
 
+  clear(): void {
+    this.#forms.clear();
+    this.#bytes = 0;
+  }
+
   delete(name: string): void {
     this.#bytes -= this.#forms.get(name)?.byteLength ?? 0;
     this.#forms.delete(name);

@@ -2,8 +2,14 @@
 export const SERVER_LIMITS = {
   /** Bytes of a multipart body beyond its parts: boundaries and part headers. */
   maxMultipartOverheadBytes: 16_384,
+  /** UTF-16 code units of what a refusal says, beside its diagnostics. */
+  maxDetailLength: 8_192,
   /** Bytes of a JSON body: a reason or a token request. */
   maxJsonBytes: 65_536,
+  /** Bytes of a body that is too large which are still read, so that its sender comes to read the answer. */
+  maxDiscardedBytes: 4_194_304,
+  /** Milliseconds for which that goes on. */
+  discardMilliseconds: 1_000,
   /** Milliseconds in which a whole body must arrive: one mebibyte at 40 KB/s. */
   bodyMilliseconds: 30_000,
   /** Milliseconds in which the headers of a request must arrive. */
@@ -20,6 +26,14 @@ export const SERVER_LIMITS = {
   startMilliseconds: 2_000,
   /** Milliseconds that a shutdown waits for requests in flight. */
   shutdownMilliseconds: 40_000,
+  /** Bytes of a definition that is checked between two other requests; a larger one goes to a thread of its own. */
+  maxPlannedAtOnceBytes: 16_384,
+  /** Large definitions that wait for that thread; each holds its bytes. */
+  maxPlansWaiting: 32,
+  /** Milliseconds in which a large definition must be checked: ten times what the worst known takes. */
+  planMilliseconds: 20_000,
+  /** Mebibytes of memory that checking one takes at most. */
+  maxPlanMegabytes: 512,
   /** How often a change is planned anew when others change the same function or catalog. */
   planAttempts: 10,
   /** Threads that search; fewer where the machine has fewer processors. Each holds the facets of all functions. */
@@ -30,6 +44,10 @@ export const SERVER_LIMITS = {
   maxFormCacheBytes: 67_108_864,
   /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
   maxFormCompressedFirstBytes: 1_048_576,
+  /** Milliseconds for which a catalog is left alone before its big forms are compressed. */
+  compressAfterMilliseconds: 2_000,
+  /** Milliseconds within which they are, although the catalog changes all the time. */
+  compressWithinMilliseconds: 30_000,
   /** Characters of a form that are put together before they are written. */
   formPieceCharacters: 262_144,
   /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */
@@ -41,8 +59,12 @@ export const SERVER_LIMITS = {
   /** Milliseconds before a catalog that could not be cut is tried again; doubled each time. */
   minRetryMilliseconds: 1_000,
   maxRetryMilliseconds: 60_000,
+  /** Bytes of the record of takedowns: some 100,000 of them. */
+  maxTakedownRecordBytes: 67_108_864,
   /** Milliseconds between two records of a token's last use. */
   tokenUseMilliseconds: 60_000,
+  /** Clients, and as many tokens, whose requests are counted; who was seen longest ago is forgotten. */
+  maxCountedClients: 20_000,
   /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

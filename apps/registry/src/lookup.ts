@@ -1,19 +1,27 @@
-import type { CatalogRecord, CatalogStore, FunctionRecord, ReleaseRecord } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import {
+  type CatalogRecord,
+  type CatalogStore,
+  type FunctionRecord,
+  type ReleaseRecord,
+  tombstoneText,
+} from '@krmhub/catalog';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
 
-/** The function, whatever the case of its kind; rejects with `not-found`. */
+/** The function, whatever the case of its kind; rejects with `not-found`, and `gone` where all of it was taken down. */
 export async function foundFunction(
   store: CatalogStore,
   { group, kind }: { group: string; kind: string },
 ): Promise<FunctionRecord> {
   const fn = await store.function(group, kind);
   if (fn !== undefined) return fn;
+  const takedowns = await store.takedowns(group, kind);
+  if (takedowns.length > 0) throw gone(takedowns);
   throw new KrmhubError('not-found', `There is no function ${group}/${kind}`, {
     hint: 'GET /api/v1/functions?q= searches.',
   });
 }
 
-/** A release with its function; rejects with `not-found`. `release` is canonical. */
+/** A release with its function; rejects with `not-found`, and `gone` where it was taken down. `release` is canonical. */
 export async function foundRelease(
   store: CatalogStore,
   name: { group: string; kind: string; release: string },
@@ -21,9 +29,19 @@ export async function foundRelease(
   const fn = await foundFunction(store, name);
   const release = await store.release(fn.group, fn.kind, name.release);
   if (release !== undefined) return { fn, release };
+  const takedown = (await store.takedowns(fn.group, fn.kind)).find((one) => one.release === name.release);
+  if (takedown !== undefined) throw gone([takedown]);
   const newest = fn.releases.slice(0, 5).map((one) => one.release);
   throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release ${name.release}`, {
     hint: `Its newest releases are ${newest.join(', ')}.`,
+  });
+}
+
+/** What is left of releases that were taken down, as the answer to who asks for one. */
+export function gone(takedowns: readonly Takedown[]): KrmhubError {
+  return new KrmhubError('gone', takedowns.map(tombstoneText).join('; '), {
+    hint: 'It does not come back: remove copies of it, and use another release.',
+    takedowns,
   });
 }
 

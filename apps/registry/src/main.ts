@@ -1,10 +1,10 @@
 import { KrmhubError } from '@krmhub/schema';
 import { destination } from 'pino';
-import { createLog, readConfig, startRegistry } from './serve.js';
+import { createLog, loadConfig, startRegistry } from './serve.js';
 
 /** The server as a program of its own. The only file of this package that touches `process`. */
 async function main(): Promise<void> {
-  const config = readConfig(process.env);
+  const config = await loadConfig(process.env, {}, process.cwd());
   const log = createLog(config.logLevel, destination({ dest: 2, sync: true }));
   const registry = await startRegistry({ config, log });
   const stop = () => {

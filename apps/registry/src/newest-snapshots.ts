@@ -22,7 +22,9 @@ export class NewestSnapshots {
     if (known !== undefined) return known;
     const changes = this.#changes;
     const newest = (await this.#store.catalog(catalog))?.newest;
-    if (newest !== undefined && this.#changes === changes) this.#newest.set(catalog, newest);
+    // One that is withdrawn is not to be answered from, and gives way in a moment.
+    const stands = newest !== undefined && newest.withdrawn === undefined;
+    if (stands && this.#changes === changes) this.#newest.set(catalog, newest);
     return newest;
   }
 

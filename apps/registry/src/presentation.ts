@@ -54,8 +54,15 @@ export function snapshotSummary({
   digests,
   functions,
   createdAt,
+  withdrawn,
 }: SnapshotRecord): api.SnapshotSummary {
-  return { serial, digest: digests['catalog.yaml'], functions, createdAt };
+  return {
+    serial,
+    digest: digests['catalog.yaml'],
+    functions,
+    createdAt,
+    ...(withdrawn === undefined ? {} : { withdrawn }),
+  };
 }
 
 export function catalogDetail({
@@ -83,7 +90,7 @@ export function tokenDetail({
   createdBy,
   ...times
 }: TokenRecord): api.Token {
-  const { expiresAt, lastUsedAt, revokedAt } = times;
+  const { expiresAt, lastUsedAt, revokedAt, revokedReason } = times;
   return {
     id,
     name,
@@ -94,5 +101,6 @@ export function tokenDetail({
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...(revokedReason === undefined ? {} : { revokedReason }),
   };
 }

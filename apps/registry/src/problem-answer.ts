@@ -2,11 +2,16 @@ import { STATUS_CODES } from 'node:http';
 import type { Problem } from '@krmhub/api/model';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
 import { KrmhubError } from '@krmhub/schema';
-import type { RegistryContext } from './environment.js';
-import type { Log } from './log.js';
+import type { RegistryContext, RegistryParts } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+import { TooManyRequests } from './request-limits.js';
 
 /** Any failure as an RFC 9457 answer. What the caller cannot understand is logged, and told as "internal". */
-export function problemAnswer(c: RegistryContext, failure: unknown, log: Log): Response {
+export function problemAnswer(
+  c: RegistryContext,
+  failure: unknown,
+  { log, config }: Pick<RegistryParts, 'log' | 'config'>,
+): Response {
   const requestId = c.get('requestId');
   const error = failure instanceof KrmhubError ? failure : internalError(failure);
   const status = HTTP_STATUS[error.code];
@@ -18,17 +23,25 @@ export function problemAnswer(c: RegistryContext, failure: unknown, log: Log): R
     title: STATUS_CODES[status] ?? 'Error',
     status,
     code: error.code,
-    detail: error.message,
+    detail: shortened(error.message),
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     ...(error.diagnostics.length === 0 ? {} : { diagnostics: [...error.diagnostics] }),
+    ...(error.takedowns.length === 0 ? {} : { takedowns: [...error.takedowns] }),
     requestId,
   };
   const headers: Record<string, string> = { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' };
-  if (status === 401) headers['WWW-Authenticate'] = 'Bearer realm="krmhub"';
+  if (status === 401) headers['WWW-Authenticate'] = `Bearer realm="${config.publicUrl ?? 'krmhub'}"`;
   if (status === 503) headers['Retry-After'] = '1';
+  if (error instanceof TooManyRequests) headers['Retry-After'] = String(error.retryAfterSeconds);
   // The rest of a body that is too large is not worth reading.
   if (status === 413) headers.Connection = 'close';
   return c.body(JSON.stringify(problem), status, headers);
+}
+
+/** It may name as many problems as the client sent things that are wrong. */
+function shortened(message: string): string {
+  const { maxDetailLength } = SERVER_LIMITS;
+  return message.length <= maxDetailLength ? message : `${message.slice(0, maxDetailLength - 1)}…`;
 }
 
 function internalError(cause: unknown): KrmhubError {

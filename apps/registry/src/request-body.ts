@@ -3,6 +3,8 @@ import { KrmhubError } from '@krmhub/schema';
 import type { RegistryContext } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
 
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
 /**
  * The whole body. Rejects with `too-large` as soon as that is known, from Content-Length or from what
  * has arrived, and with `invalid-request` for one that is cut off or not complete in time.
@@ -19,19 +21,25 @@ export async function readBody(
     });
   }
   const tooLarge = () => new KrmhubError('too-large', `The body has more than ${maxBytes} bytes`);
-  if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge();
+  const declared = Number(c.req.header('content-length') ?? 0);
+  if (declared > maxBytes + SERVER_LIMITS.maxDiscardedBytes) throw tooLarge();
   const { body } = c.req.raw;
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const deadline = startDeadline(milliseconds);
+  const refuse = async () => {
+    await discard(reader);
+    return tooLarge();
+  };
   // One buffer that doubles: a list of many tiny chunks would take far more memory than their bytes.
   let bytes = new Uint8Array(Math.min(maxBytes, 65_536));
   let length = 0;
   try {
+    if (declared > maxBytes) throw await refuse();
     for (;;) {
       const { done, value } = await Promise.race([reader.read(), deadline.passed]);
       if (done) return bytes.slice(0, length);
-      if (length + value.byteLength > maxBytes) throw tooLarge();
+      if (length + value.byteLength > maxBytes) throw await refuse();
       if (length + value.byteLength > bytes.byteLength) {
         const larger = new Uint8Array(
           Math.min(maxBytes, Math.max(bytes.byteLength * 2, length + value.byteLength)),
@@ -49,6 +57,25 @@ export async function readBody(
   } finally {
     deadline.clear();
   }
+}
+
+/**
+ * Reads on for a while and keeps nothing: a client that is still sending when the connection is closed sees a
+ * broken connection, and not the answer.
+ */
+async function discard(reader: BodyReader): Promise<void> {
+  const { maxDiscardedBytes, discardMilliseconds } = SERVER_LIMITS;
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<{ done: true; value: undefined }>((resolve) => {
+    timer = setTimeout(() => resolve({ done: true, value: undefined }), discardMilliseconds);
+  });
+  let discarded = 0;
+  while (discarded < maxDiscardedBytes) {
+    const { done, value } = await Promise.race([reader.read(), passed]);
+    if (done) break;
+    discarded += value.byteLength;
+  }
+  clearTimeout(timer);
 }
 
 function startDeadline(milliseconds: number): { passed: Promise<never>; clear: () => void } {

@@ -10,26 +10,35 @@ import { getRequestListener } from '@hono/node-server';
 import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
+import { answerBrokenRequests } from './broken-requests.js';
 import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
+import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
+import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { storedAnswers } from './stored-answers.js';
+import { keepTakedowns } from './takedown.js';
+import { openTakedownRecord } from './takedown-record.js';
 import { startCutterThread } from './threads/cutter-thread.js';
+import { Planner } from './threads/planner.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
 
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
+export { loadConfig } from './config-file.js';
 export { createLog, type Log } from './log.js';
+export { type RestoredTakedowns, restoreTakedowns } from './restore-takedowns.js';
+export { openTakedownRecord, parseTakedowns, type TakedownRecord } from './takedown-record.js';
 
 export interface RunningRegistry {
   /** Where it listens. */
@@ -67,33 +76,28 @@ export async function startRegistry(options: {
     if (admin.outcome === 'blocked') {
       log.warn(
         { file: paths.adminToken },
-        `there is no usable admin token, and this file ${admin.reason}: remove it to have a new one made at the next start`,
+        `there is no usable admin token, and this file ${admin.reason}: empty it to have a new one made at the next start`,
       );
     } else if (admin.outcome === 'created') {
       log.info({ file: paths.adminToken }, 'admin token written');
     }
     await ensureDefaultCatalog({ store, clock });
-    const countFunctions = async () => (await store.search({ limit: 1 })).total;
-    const metrics = createMetrics({ countFunctions, process: true });
+    const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+    const gate = new Gate();
+    const takedownRecord = openTakedownRecord(paths.takedowns);
+    const kept = { store, blobs, forms, newest, gate, takedownRecord, log };
+    await keepTakedowns(kept);
     const { database: file, forms: formsFolder } = paths;
     const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
     cutter = started;
-    const parts = {
-      store,
-      blobs,
-      forms,
-      newest,
-      cutter: started,
-      turns: new Turns(),
-      clock,
-      log,
-      metrics,
-      config,
-    };
-    const server = createServer(storedAnswers(parts, getRequestListener(createApp(parts).fetch)));
+    const planner = new Planner();
+    const parts = { ...kept, cutter: started, planner, turns: new Turns(), clock, metrics, config };
+    const routes = getRequestListener(createApp(parts).fetch);
+    const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
+    answerBrokenRequests(server);
     const drain = prepareDraining(server);
     await listen(server, config);
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
@@ -105,6 +109,7 @@ export async function startRegistry(options: {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
       await started.stop();
+      await planner.close();
       await store.close();
       log.info('registry stopped');
     };
@@ -124,7 +129,8 @@ export async function startRegistry(options: {
   }
 }
 
-function createServer(listener: RequestListener): Server {
+/** `targetOf` gives the target that the listener knows. */
+function createServer(listener: RequestListener, targetOf: (target: string) => string): Server {
   const options: ServerOptions = {
     maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
     headersTimeout: SERVER_LIMITS.headersMilliseconds,
@@ -132,7 +138,10 @@ function createServer(listener: RequestListener): Server {
     keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
     connectionsCheckingInterval: 5_000,
   };
-  return createHttpServer(options, listener);
+  return createHttpServer(options, (request, response) => {
+    request.url = targetOf(request.url ?? '/');
+    listener(request, response);
+  });
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

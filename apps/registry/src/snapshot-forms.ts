@@ -89,6 +89,14 @@ export class SnapshotForms {
     for (const blob of await this.#store.forgetForms([...new Set(digests)])) await this.#blobs.delete(blob);
   }
 
+  /** Deletes every form that no standing snapshot has; to be called while nobody cuts or compresses. */
+  async deleteWithdrawn(): Promise<void> {
+    await Promise.allSettled(this.#making.values());
+    this.#cache.clear();
+    const named = await this.#store.keepStandingForms();
+    for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
+  }
+
   async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {
     for (const coding of COMPRESSED) {
       if ((await this.#store.storedForm(digest, coding)) !== undefined) continue;

@@ -2,10 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { ROUTES } from '@krmhub/api/routes';
 import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';
 import { type SnapshotForm, sha256 } from '@krmhub/schema';
-import { ALWAYS_SENT, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
+import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
 import { CACHE_ASKING, codedTags, entityTag, matchingTag } from './bytes-answer.js';
+import { clientAddress, readTrustedProxies } from './client-address.js';
 import { type Coding, negotiateCoding } from './content-coding.js';
-import type { RegistryParts } from './environment.js';
+import type { AccessSettings, RegistryParts } from './environment.js';
 import { MEDIA_TYPES, ownLink } from './routes/snapshots.js';
 import { catalogHeader, formOf } from './snapshot-forms.js';
 
@@ -41,7 +42,7 @@ type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean;
  * the same answers.
  */
 export function storedAnswers(
-  parts: Pick<RegistryParts, 'store' | 'forms' | 'newest' | 'metrics' | 'log'>,
+  parts: Pick<RegistryParts, 'store' | 'forms' | 'newest' | 'metrics' | 'log' | 'config'>,
   routes: RequestListener,
 ): RequestListener {
   const answerCatalog = catalogAnswerer(parts);
@@ -59,7 +60,9 @@ function catalogAnswerer({
   newest,
   metrics,
   log,
-}: Pick<RegistryParts, 'forms' | 'newest' | 'metrics' | 'log'>): Answerer {
+  config,
+}: Pick<RegistryParts, 'forms' | 'newest' | 'metrics' | 'log' | 'config'>): Answerer {
+  const logged = answerLog(log, config);
   /** By path. There are as many as catalogs: others have no snapshot. */
   const prepared = new Map<string, PreparedSnapshot>();
 
@@ -103,7 +106,7 @@ function catalogAnswerer({
     const { route } = answer;
     const status = response.statusCode;
     metrics.storedAnswer(method, route, status);
-    if (log.isLevelEnabled('debug')) log.debug({ requestId, method, route, path: url, status }, 'request');
+    logged(request, { requestId, method, route, path: url, status });
     return true;
   };
 
@@ -112,7 +115,7 @@ function catalogAnswerer({
     if (bytes === undefined) return undefined;
     const syntax = form.endsWith('.yaml') ? 'yaml' : 'json';
     const tags = codedTags(snapshot.digests[form], coding);
-    const common = { ...commonHeaders(snapshot, syntax), Vary: 'Accept-Encoding' };
+    const common = { ...commonHeaders(config, snapshot, syntax), Vary: 'Accept-Encoding' };
     const content = {
       'Content-Type': MEDIA_TYPES[syntax],
       ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
@@ -134,14 +137,21 @@ function catalogAnswerer({
  * is the entry behind the head that all catalogs of the snapshot have.
  */
 function entryAnswerer(
-  { store, newest, metrics, log }: Pick<RegistryParts, 'store' | 'newest' | 'metrics' | 'log'>,
+  {
+    store,
+    newest,
+    metrics,
+    log,
+    config,
+  }: Pick<RegistryParts, 'store' | 'newest' | 'metrics' | 'log' | 'config'>,
   routes: RequestListener,
 ): Answerer {
+  const logged = answerLog(log, config);
   const heads = new WeakMap<SnapshotRecord, { text: string; headers: string[] }>();
   const headOf = (snapshot: SnapshotRecord) => {
     const nothing = { digest: snapshot.digests['catalog.yaml'], yaml: '', json: '' };
     const text = [...renderCatalog('catalog.yaml', catalogHeader(snapshot), [nothing])].join('');
-    const head = { text, headers: Object.entries(commonHeaders(snapshot, 'yaml')).flat() };
+    const head = { text, headers: Object.entries(commonHeaders(config, snapshot, 'yaml')).flat() };
     heads.set(snapshot, head);
     return head;
   };
@@ -169,7 +179,7 @@ function entryAnswerer(
     const route = ROUTES.catalogEntry.path;
     const status = response.statusCode;
     metrics.storedAnswer(method, route, status);
-    if (log.isLevelEnabled('debug')) log.debug({ requestId, method, route, path: url, status }, 'request');
+    logged(request, { requestId, method, route, path: url, status });
   };
 
   return (request, response) => {
@@ -191,12 +201,25 @@ function entryAnswerer(
   };
 }
 
-function commonHeaders(snapshot: SnapshotRecord, syntax: 'yaml' | 'json'): Record<string, string> {
+function commonHeaders(
+  config: AccessSettings,
+  snapshot: SnapshotRecord,
+  syntax: 'yaml' | 'json',
+): Record<string, string> {
   return {
-    ...ALWAYS_SENT,
+    ...alwaysSent(config.publicUrl),
     ...SENT_WITH_READS,
     'Content-Security-Policy': NOTHING_RUNS,
     'Cache-Control': CACHE_ASKING,
-    Link: ownLink(snapshot, syntax, 'Catalog'),
+    Link: ownLink(config, snapshot, syntax, 'Catalog'),
+  };
+}
+
+/** Writes the line of a request where anybody wants it: looking at addresses costs as much as an answer. */
+function answerLog(log: RegistryParts['log'], { trustedProxies = [] }: AccessSettings) {
+  const { proxies } = readTrustedProxies(trustedProxies);
+  return (request: IncomingMessage, line: object): void => {
+    if (!log.isLevelEnabled('debug')) return;
+    log.debug({ client: clientAddress(request, proxies), ...line }, 'request');
   };
 }

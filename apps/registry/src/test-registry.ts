@@ -8,6 +8,7 @@ import { createApp } from './app.js';
 import { Cutter } from './cutter.js';
 import { dataPaths } from './data-folder.js';
 import type { RegistryApp, RegistryParts } from './environment.js';
+import { Gate } from './gate.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
@@ -15,6 +16,9 @@ import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import { openSqliteStore } from './store/sqlite.js';
+import { keepTakedowns } from './takedown.js';
+import { openTakedownRecord } from './takedown-record.js';
+import { Planner } from './threads/planner.js';
 import { createToken } from './tokens.js';
 import { Turns } from './turns.js';
 
@@ -46,6 +50,7 @@ export async function openTestRegistry(
     wrapStore?: (store: CatalogStore) => CatalogStore;
     start?: boolean;
     folder?: string;
+    config?: RegistryParts['config'];
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
   } = {},
@@ -59,13 +64,13 @@ export async function openTestRegistry(
   const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const metrics = createMetrics({
-    countFunctions: async () => (await store.search({ limit: 1 })).total,
-    process: false,
-  });
+  const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: false });
   const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
+  const gate = new Gate();
+  const takedownRecord = openTakedownRecord(paths.takedowns);
+  await keepTakedowns({ store, blobs, forms, newest, gate, takedownRecord, log });
   const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
@@ -73,11 +78,14 @@ export async function openTestRegistry(
     forms,
     newest,
     cutter,
+    planner: new Planner(),
     turns: new Turns(),
+    gate,
+    takedownRecord,
     clock,
     log,
     metrics,
-    config: {},
+    config: options.config ?? {},
   };
   await ensureDefaultCatalog(parts);
   const app = createApp(parts);
@@ -123,11 +131,13 @@ export async function openTestRegistry(
     },
     async reopen() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       return openTestRegistry({ folder });
     },
     async close() {
       await cutter.stop();
+      await parts.planner.close();
       await store.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { open, readFile } from 'node:fs/promises';
+import { open, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
@@ -76,24 +76,27 @@ export type AdminTokenState =
   /** A usable admin token was there. */
   | { outcome: 'present' }
   | { outcome: 'created' }
-  /** There is no usable admin token, and the file, which is never overwritten, holds none either. */
+  /** There is no usable admin token, and the file, whose text is never overwritten, holds none either. */
   | { outcome: 'blocked'; reason: string };
 
 /**
  * Makes sure that somebody can administer the registry: where no usable admin token is known, a new
  * one is written to `file`, for its owner only. It does not expire: who reads the file owns the data.
  * The file comes before the row, so after a crash between them the next start takes the file's token.
+ * An empty file asks for a new token beside those that are known: that is for who has lost them.
  */
 export async function ensureAdminToken(
   store: CatalogStore,
   file: string,
   now: Date,
 ): Promise<AdminTokenState> {
+  const asked = await isEmpty(file);
+  if (asked) await rm(file);
   const known = await store.tokens();
   const usable = known.some(
     (token) => token.scopes.includes('admin') && unusable(token, now.toISOString()) === undefined,
   );
-  if (usable) return { outcome: 'present' };
+  if (usable && !asked) return { outcome: 'present' };
   let secret = newSecret();
   if (!(await writeOnce(file, `${secret}\n`))) {
     secret = (await readFile(file, 'utf8')).trim();
@@ -109,6 +112,14 @@ export async function ensureAdminToken(
   const wanted: NewToken = { name: 'admin', scopes: ['publish', 'yank', 'admin'], groups: ['*'] };
   await createToken(store, wanted, { now, by: 'krmhub', secret });
   return { outcome: 'created' };
+}
+
+async function isEmpty(file: string): Promise<boolean> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return found?.size === 0;
 }
 
 /** Durable when it resolves; false where the file is there already. */

@@ -10,6 +10,16 @@ const MARK: ShapeOf<NonNullable<model.ReleaseSummary['yanked']>> = {
   reason: 'string',
 };
 
+export const TAKEDOWN: ShapeOf<model.Takedown> = {
+  group: 'string',
+  kind: 'string',
+  release: 'string',
+  digest: 'string',
+  at: 'string',
+  by: 'string',
+  reason: 'string',
+};
+
 const RELEASE_SUMMARY: ShapeOf<model.ReleaseSummary> = {
   release: 'string',
   digest: 'string',
@@ -70,6 +80,7 @@ export const FUNCTION: ShapeOf<Omit<model.FunctionDetail, 'newest'> & { newest: 
   kind: 'string',
   newest: RELEASE,
   releases: [RELEASE_SUMMARY],
+  'takedowns?': [TAKEDOWN],
   catalogs: ['string'],
 };
 
@@ -131,23 +142,31 @@ export const PUBLISH_RESULT: ShapeOf<model.PublishResult> = {
   catalogs: [SNAPSHOT_REFERENCE],
 };
 
-export const EVENT_PAGE: ShapeOf<model.EventPage> = {
-  events: [
-    {
-      sequence: 'number',
-      type: 'string',
-      at: 'string',
-      by: 'string',
-      'group?': 'string',
-      'kind?': 'string',
-      'release?': 'string',
-      'digest?': 'string',
-      'catalog?': 'string',
-      'serial?': 'number',
-      'reason?': 'string',
-    },
-  ],
-  next: 'number',
+const EVENT: ShapeOf<model.Event> = {
+  sequence: 'number',
+  type: 'string',
+  at: 'string',
+  by: 'string',
+  'group?': 'string',
+  'kind?': 'string',
+  'release?': 'string',
+  'digest?': 'string',
+  'catalog?': 'string',
+  'serial?': 'number',
+  'reason?': 'string',
+};
+
+export const EVENT_PAGE: ShapeOf<model.EventPage> = { events: [EVENT], next: 'number' };
+export const REVOCATION_PAGE: ShapeOf<model.RevocationPage> = { revocations: [EVENT], next: 'number' };
+
+export const TAKEDOWN_RESULT: ShapeOf<model.TakedownResult> = {
+  outcome: 'string',
+  dryRun: 'boolean',
+  takedowns: [TAKEDOWN],
+  blobs: [{ digest: 'string', keptBy: [{ group: 'string', kind: 'string', release: 'string' }] }],
+  withdrawn: [SNAPSHOT_REFERENCE],
+  catalogs: [SNAPSHOT_REFERENCE],
+  erased: 'boolean',
 };
 
 const SNAPSHOT_SUMMARY: ShapeOf<model.SnapshotSummary> = {
@@ -155,6 +174,7 @@ const SNAPSHOT_SUMMARY: ShapeOf<model.SnapshotSummary> = {
   digest: 'string',
   functions: 'number',
   createdAt: 'string',
+  'withdrawn?': TAKEDOWN,
 };
 
 export const CATALOG: ShapeOf<model.CatalogDetail> = {
@@ -186,6 +206,7 @@ export const TOKEN: ShapeOf<model.Token> = {
   'expiresAt?': 'string',
   'lastUsedAt?': 'string',
   'revokedAt?': 'string',
+  'revokedReason?': 'string',
 };
 
 export const TOKEN_LIST: ShapeOf<model.TokenList> = { tokens: [TOKEN] };

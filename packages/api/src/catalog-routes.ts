@@ -29,7 +29,9 @@ const catalogForm = <Params extends z.ZodObject>(
         name.endsWith('Yaml') ? 'application/yaml' : 'application/json',
       ),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...(name.startsWith('snapshot')
+        ? failures('invalid-request', 'not-found', 'gone')
+        : failures('invalid-request', 'not-found', 'unavailable')),
     },
   });
 
@@ -113,7 +115,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: text('A catalog of one function', 'application/yaml'),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...failures('invalid-request', 'not-found', 'unavailable'),
     },
   }),
   snapshots: createRoute({

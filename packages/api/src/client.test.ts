@@ -370,3 +370,44 @@ describe('what the registry says', () => {
     expect(body.equals(definition)).toBe(true);
   });
 });
+
+describe('a registry that is asked too often', () => {
+  const problem = { type: 'about:blank', title: 'Too Many Requests', status: 429, code: 'rate-limited' };
+  const limited = (retryAfter: string | undefined, times: number) => {
+    let requests = 0;
+    return serve((_, response) => {
+      requests += 1;
+      if (requests > times) return answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+      if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
+      answer(response, 429, 'application/problem+json', JSON.stringify({ ...problem, detail: 'too often' }));
+    });
+  };
+
+  it('is an error that says when to come again', async () => {
+    const error = await failure(new RegistryClient({ url: await limited('7', 1) }).search({}));
+    expect(error).toBeInstanceOf(RegistryError);
+    expect(error).toMatchObject({ code: 'rate-limited', status: 429, retryAfterSeconds: 7 });
+  });
+
+  it('is asked again as long as the caller waits', async () => {
+    const waits: number[] = [];
+    const onRateLimited = async (seconds: number) => waits.push(seconds) < 3;
+    const patient = new RegistryClient({ url: await limited('2', 2), onRateLimited });
+    expect((await patient.search({})).total).toBe(0);
+    expect(waits).toEqual([2, 2]);
+    const error = await failure(new RegistryClient({ url: await limited('2', 9), onRateLimited }).search({}));
+    expect(error.code).toBe('rate-limited');
+    expect(waits).toEqual([2, 2, 2]);
+  });
+
+  it.each([undefined, '', '-1', 'soon', '99999999', '1.5'])(
+    'is not waited for with Retry-After %j',
+    async (retryAfter) => {
+      const onRateLimited = async () => true;
+      const error = await failure(
+        new RegistryClient({ url: await limited(retryAfter, 9), onRateLimited }).search({}),
+      );
+      expect(error).toMatchObject({ code: 'rate-limited', retryAfterSeconds: undefined });
+    },
+  );
+});

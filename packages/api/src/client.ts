@@ -13,8 +13,10 @@ import type {
   FunctionDetail,
   PublishResult,
   Release,
+  RevocationPage,
   SearchResult,
   SnapshotList,
+  TakedownResult,
   Token,
   TokenList,
 } from './model.js';
@@ -145,6 +147,31 @@ export class RegistryClient {
     return this.#post(fillPath('deprecate', { group, kind, release }), shapes.RELEASE, { reason });
   }
 
+  /** Takes a release down; `dryRun` tells what would go. */
+  takedown(
+    group: string,
+    kind: string,
+    release: string,
+    reason: string,
+    { dryRun }: { dryRun?: boolean | undefined } = {},
+  ): Promise<TakedownResult> {
+    return this.#transport.json<TakedownResult>(
+      fillPath('takedown', { group, kind, release }),
+      shapes.TAKEDOWN_RESULT,
+      {
+        method: 'POST',
+        query: { dryRun: dryRun === true ? true : undefined },
+        body: JSON.stringify({ reason }),
+        contentType: 'application/json',
+      },
+    );
+  }
+
+  /** Yanks, unyanks, takedowns and withdrawn snapshots after a sequence, oldest first. */
+  revocations(after: number, limit?: number): Promise<RevocationPage> {
+    return this.#json(fillPath('revocations', {}), shapes.REVOCATION_PAGE, { query: { after, limit } });
+  }
+
   /** Events after a sequence, oldest first. */
   events(after: number, limit?: number): Promise<EventPage> {
     return this.#json(fillPath('events', {}), shapes.EVENT_PAGE, { query: { after, limit } });
@@ -224,6 +251,17 @@ export class RegistryClient {
 
   revokeToken(id: string): Promise<Token> {
     return this.#json(fillPath('token', { id }), shapes.TOKEN, { method: 'DELETE' });
+  }
+
+  /** Revokes a token that leaked; what comes of it is the same for one that the registry does not know. */
+  async reportLeak(token: string): Promise<void> {
+    await this.#transport.send(fillPath('reportLeak', {}), {
+      method: 'POST',
+      body: JSON.stringify({ token }),
+      contentType: 'application/json',
+      accept: 'application/json',
+      maxBytes: 0,
+    });
   }
 
   openapi(): Promise<Record<string, unknown>> {

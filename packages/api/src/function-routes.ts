@@ -1,5 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { FunctionDetail, PublishResult, ReasonRequest, Release, SearchResult } from './model.js';
+import {
+  FunctionDetail,
+  PublishResult,
+  ReasonRequest,
+  Release,
+  SearchResult,
+  TakedownResult,
+} from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, failures, json, notModified, text } from './route-answers.js';
@@ -38,7 +45,7 @@ const releaseChange = (verb: 'yank' | 'unyank' | 'deprecate', summary: string, r
     },
     responses: {
       200: json('The release as it is now', Release),
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
     },
   });
 
@@ -60,7 +67,10 @@ export const FUNCTION_ROUTES = {
     tags: ['functions'],
     summary: 'A function with its releases',
     request: { params: functionParameters },
-    responses: { 200: json('The function', FunctionDetail), ...failures('invalid-request', 'not-found') },
+    responses: {
+      200: json('The function', FunctionDetail),
+      ...failures('invalid-request', 'not-found', 'gone'),
+    },
   }),
   functionConfigSchema: createRoute({
     method: 'get',
@@ -74,7 +84,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('A JSON Schema', 'application/schema+json'),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...failures('invalid-request', 'not-found', 'gone'),
     },
   }),
   release: createRoute({
@@ -84,7 +94,7 @@ export const FUNCTION_ROUTES = {
     tags: ['releases'],
     summary: 'A release with its definition in normal form',
     request: { params: releaseParameters },
-    responses: { 200: json('The release', Release), ...failures('invalid-request', 'not-found') },
+    responses: { 200: json('The release', Release), ...failures('invalid-request', 'not-found', 'gone') },
   }),
   publish: createRoute({
     method: 'put',
@@ -119,7 +129,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('The definition; the ETag is its digest', 'application/yaml', 'application/json'),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...failures('invalid-request', 'not-found', 'gone'),
     },
   }),
   readme: createRoute({
@@ -132,10 +142,27 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('Markdown', 'text/markdown'),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...failures('invalid-request', 'not-found', 'gone'),
     },
   }),
   yank: releaseChange('yank', 'Take a release out of catalogs; its bytes stay', true),
   unyank: releaseChange('unyank', 'Put a yanked release back', false),
+  takedown: createRoute({
+    method: 'post',
+    path: PATHS.takedown,
+    operationId: 'takeDownRelease',
+    tags: ['releases'],
+    summary: 'Remove a release for good; its name, its digest and the reason stay',
+    ...bearer,
+    request: {
+      params: releaseParameters,
+      query: parameters.TakedownParameters,
+      body: { required: true, content: { 'application/json': { schema: ReasonRequest } } },
+    },
+    responses: {
+      200: json('What went, or would go', TakedownResult),
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+    },
+  }),
   deprecate: releaseChange('deprecate', 'Advise against a release; catalogs keep it', true),
 } as const;

@@ -23,6 +23,18 @@ export const Diagnostic = z
   })
   .openapi('Diagnostic');
 
+export const Takedown = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    release: z.string(),
+    digest: DigestText.openapi({ description: 'Digest of the exact bytes that the definition had' }),
+    at: Time,
+    by: z.string(),
+    reason: z.string(),
+  })
+  .openapi('Takedown', { description: 'What is left of a release that was taken down' });
+
 export const Problem = z
   .object({
     type: z.string(),
@@ -32,6 +44,7 @@ export const Problem = z
     detail: z.string(),
     hint: z.string().optional(),
     diagnostics: z.array(Diagnostic).optional(),
+    takedowns: z.array(Takedown).optional(),
     requestId: z.string().optional(),
   })
   .openapi('Problem', { description: 'RFC 9457 problem details' });
@@ -69,6 +82,7 @@ export const FunctionDetail = z
       description: 'The newest release that is not yanked; the newest of all where every one is',
     }),
     releases: z.array(ReleaseSummary).openapi({ description: 'Newest first, by SemVer precedence' }),
+    takedowns: z.array(Takedown).optional().openapi({ description: 'Releases that were taken down' }),
     catalogs: z.array(z.string()).openapi({ description: 'Catalogs whose newest snapshot has the function' }),
   })
   .openapi('Function');
@@ -128,13 +142,42 @@ export const PublishResult = z
   })
   .openapi('PublishResult');
 
+export const TakedownResult = z
+  .object({
+    outcome: z.enum(['taken-down', 'unchanged']),
+    dryRun: z.boolean(),
+    takedowns: z
+      .array(Takedown)
+      .openapi({ description: 'The release, and others of the function with the same bytes' }),
+    blobs: z
+      .array(
+        z.object({
+          digest: DigestText,
+          keptBy: z
+            .array(z.object({ group: z.string(), kind: z.string(), release: z.string() }))
+            .openapi({ description: 'Releases for which these bytes stay' }),
+        }),
+      )
+      .openapi({ description: 'Definitions and READMEs' }),
+    withdrawn: z.array(CatalogSnapshotReference).openapi({ description: 'Snapshots that held it' }),
+    catalogs: z
+      .array(CatalogSnapshotReference)
+      .openapi({ description: 'The newest snapshots of these catalogs, without it' }),
+    erased: z
+      .boolean()
+      .openapi({ description: 'Nothing is left on the disk; where false, the registry tries again' }),
+  })
+  .openapi('TakedownResult');
+
 export const EVENT_TYPES = [
   'release.published',
   'release.yanked',
   'release.unyanked',
   'release.deprecated',
+  'release.taken-down',
   'catalog.applied',
   'catalog.cut',
+  'catalog.withdrawn',
 ] as const;
 
 export const Event = z
@@ -157,12 +200,17 @@ export const EventPage = z.object({ events: z.array(Event), next: z.number().int
   description: '`next` is what to give as `after` to read on',
 });
 
+export const RevocationPage = z
+  .object({ revocations: z.array(Event), next: z.number().int() })
+  .openapi('RevocationPage', { description: '`next` is what to give as `after` to read on' });
+
 export const SnapshotSummary = z
   .object({
     serial: z.number().int(),
     digest: DigestText.openapi({ description: 'Digest of catalog.yaml' }),
     functions: z.number().int(),
     createdAt: Time,
+    withdrawn: Takedown.optional().openapi({ description: 'The takedown for which its bytes are gone' }),
   })
   .openapi('SnapshotSummary');
 
@@ -204,6 +252,7 @@ export const Token = z
     expiresAt: Time.optional(),
     lastUsedAt: Time.optional(),
     revokedAt: Time.optional(),
+    revokedReason: z.string().optional().openapi({ example: 'reported as leaked' }),
   })
   .openapi('Token');
 
@@ -212,13 +261,25 @@ export const CreateTokenRequest = z
   .object({
     name: z.string().min(1).max(100),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
-    groups: z.array(z.string().min(1).max(253)).min(1).default(['*']),
+    groups: z
+      .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
+      .min(1)
+      .default(['*']),
     expiresInDays: z.number().int().min(1).max(3650).default(90),
   })
   .openapi('CreateTokenRequest');
 export const CreatedToken = Token.extend({
   token: z.string().openapi({ description: 'The secret. It is shown once and cannot be read again' }),
 }).openapi('CreatedToken');
+
+export const LeakReport = z
+  .object({
+    token: z
+      .string()
+      .max(200)
+      .openapi({ description: 'The whole token', example: `krmhub_${'0'.repeat(72)}` }),
+  })
+  .openapi('LeakReport');
 
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 
@@ -239,6 +300,9 @@ export const Readiness = z
   .openapi('Readiness');
 
 export type Diagnostic = z.infer<typeof Diagnostic>;
+export type Takedown = z.infer<typeof Takedown>;
+export type TakedownResult = z.infer<typeof TakedownResult>;
+export type RevocationPage = z.infer<typeof RevocationPage>;
 export type Problem = z.infer<typeof Problem>;
 export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
 export type Release = z.infer<typeof Release>;

@@ -1,5 +1,16 @@
 import { z } from '@hono/zod-openapi';
-import { canonicalRelease, isApiVersionName, isDigest, isGroup, isKind, RUNTIME_KINDS } from '@krmhub/schema';
+import {
+  canonicalRelease,
+  GROUP_PATTERN,
+  isApiVersionName,
+  isDigest,
+  isGroup,
+  isKind,
+  KIND_PATTERN,
+  MAX_GROUP_LENGTH,
+  RUNTIME_KINDS,
+  VERSION_PATTERN,
+} from '@krmhub/schema';
 
 /** Limits on what a request may ask for: each with its unit, and why. */
 export const REQUEST_LIMITS = {
@@ -25,12 +36,17 @@ const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 export const Group = z
   .string()
   .refine(isGroup, 'is no group: lower-case DNS names with at least one dot, such as example.com')
-  .openapi({ example: 'example.com' });
+  .openapi({ example: 'example.com', pattern: GROUP_PATTERN.source, maxLength: MAX_GROUP_LENGTH });
 
 export const Kind = z
   .string()
   .refine(isKind, 'is no kind: letters, digits and hyphens, beginning with a letter, such as SetLabels')
-  .openapi({ example: 'SetLabels', description: 'Found whatever its case' });
+  .openapi({ example: 'SetLabels', pattern: KIND_PATTERN.source, description: 'Found whatever its case' });
+
+const NUMBER = '(0|[1-9][0-9]{0,14})';
+const IDENTIFIER = '(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)';
+/** What canonicalRelease takes, for clients: it judges by npm's semver, which refuses larger numbers. */
+const RELEASE_PATTERN = `^v?${NUMBER}([.]${NUMBER}){0,2}(-${IDENTIFIER}([.]${IDENTIFIER})*)?$`;
 
 export const ReleaseName = z
   .string()
@@ -40,12 +56,18 @@ export const ReleaseName = z
     'is no release: a SemVer version without build metadata, such as 1.2.0',
   )
   .transform((text) => canonicalRelease(text) ?? text)
-  .openapi({ type: 'string', example: '1.2.0', description: 'SemVer; v1.2 is taken as 1.2.0' });
+  .openapi({
+    type: 'string',
+    example: '1.2.0',
+    pattern: RELEASE_PATTERN,
+    maxLength: 128,
+    description: 'SemVer; v1.2 is taken as 1.2.0',
+  });
 
 export const ApiVersion = z
   .string()
   .refine(isApiVersionName, 'is no API version, such as v1 or v1beta1')
-  .openapi({ example: 'v1' });
+  .openapi({ example: 'v1', pattern: VERSION_PATTERN.source });
 
 export const CatalogName = z
   .string()
@@ -58,7 +80,11 @@ export const SnapshotReference = z
     (text) => isDigest(text) || (/^[1-9]\d{0,14}$/.test(text) && Number.isSafeInteger(Number(text))),
     'is neither a serial (1, 2, …) nor the sha256:… digest of a catalog.yaml',
   )
-  .openapi({ example: '7', description: 'Serial, or digest of catalog.yaml' });
+  .openapi({
+    example: '7',
+    pattern: '^([1-9][0-9]{0,14}|sha256:[a-f0-9]{64})$',
+    description: 'Serial, or digest of catalog.yaml',
+  });
 
 export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is no token ID');
 
@@ -66,10 +92,14 @@ export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is no token ID'
 function limit(fallback: number, max: number) {
   return z
     .string()
-    .regex(/^[+-]?\d{1,20}$/, 'is no whole number')
+    .regex(/^[+-]?\d+$/, 'is no whole number')
     .transform((text) => Math.min(Math.max(Number(text), 1), max))
     .default(fallback)
-    .openapi({ type: 'integer', minimum: 1, maximum: max, default: fallback });
+    .openapi({
+      type: 'integer',
+      default: fallback,
+      description: `From 1 to ${max}; what is less or more is taken as the nearest of them`,
+    });
 }
 
 const Flag = z
@@ -121,7 +151,7 @@ export const EventParameters = z.object({
     .regex(/^\d{1,15}$/, 'is no event sequence: 0, or `next` of the page before')
     .transform(Number)
     .default(0)
-    .openapi({ type: 'integer', minimum: 0, default: 0 }),
+    .openapi({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999, default: 0 }),
   limit: limit(REQUEST_LIMITS.defaultEventLimit, REQUEST_LIMITS.maxEventLimit),
 });
 
@@ -137,6 +167,10 @@ export const PublishParameters = z.object({
   wait: Flag.openapi({
     description: 'Answer when the catalogs have been cut, after 30 seconds at the latest',
   }),
+});
+
+export const TakedownParameters = z.object({
+  dryRun: Flag.openapi({ description: 'Tell what would go, change nothing' }),
 });
 
 export const CatalogFormParameters = z.object({

@@ -1,5 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi';
-import { CreatedToken, CreateTokenRequest, EventPage, Health, Readiness, Token, TokenList } from './model.js';
+import {
+  CreatedToken,
+  CreateTokenRequest,
+  EventPage,
+  Health,
+  LeakReport,
+  Readiness,
+  RevocationPage,
+  Token,
+  TokenList,
+} from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, failures, json, text } from './route-answers.js';
@@ -14,6 +24,18 @@ export const REGISTRY_ROUTES = {
     summary: 'What happened, in order',
     request: { query: parameters.EventParameters },
     responses: { 200: json('A page of events, oldest first', EventPage), ...failures('invalid-request') },
+  }),
+  revocations: createRoute({
+    method: 'get',
+    path: PATHS.revocations,
+    operationId: 'listRevocations',
+    tags: ['events'],
+    summary: 'Yanks, unyanks, takedowns and withdrawn snapshots in order, for mirrors and caches',
+    request: { query: parameters.EventParameters },
+    responses: {
+      200: json('A page of revocations, oldest first', RevocationPage),
+      ...failures('invalid-request'),
+    },
   }),
   whoami: createRoute({
     method: 'get',
@@ -57,6 +79,18 @@ export const REGISTRY_ROUTES = {
     responses: {
       200: json('The token as it is now', Token),
       ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
+    },
+  }),
+  reportLeak: createRoute({
+    method: 'post',
+    path: PATHS.reportLeak,
+    operationId: 'reportLeakedToken',
+    tags: ['tokens'],
+    summary: 'Revoke a token that was found where it should not be; having it is all that is needed',
+    request: { body: { required: true, content: { 'application/json': { schema: LeakReport } } } },
+    responses: {
+      204: { description: 'A token of this registry is revoked now; of any other, nothing is said' },
+      ...failures('invalid-request'),
     },
   }),
   openapi: createRoute({

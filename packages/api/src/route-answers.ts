@@ -8,9 +8,11 @@ const DESCRIPTIONS = {
   unauthorized: 'The token is missing, malformed, unknown, revoked or expired',
   forbidden: 'The token lacks the scope or the group',
   'not-found': 'There is nothing of this name',
+  gone: 'It was taken down; `takedowns` says when, by whom and why',
   conflict: 'The same name is taken by something else',
   'too-large': 'The body is larger than the limit',
   'unsupported-media-type': 'The body is of another media type',
+  'rate-limited': 'Too many requests; try again after the seconds that Retry-After names',
   unavailable: 'Try again after the seconds that Retry-After names',
 } as const;
 
@@ -23,7 +25,10 @@ export function failures(...codes: Failure[]) {
   const all = { ...DESCRIPTIONS };
   return {
     ...Object.fromEntries(
-      codes.map((code) => [HTTP_STATUS[code], { description: all[code], content: problemContent }]),
+      [...codes, 'rate-limited' as const].map((code) => [
+        HTTP_STATUS[code],
+        { description: all[code], content: problemContent },
+      ]),
     ),
     default: { description: 'Any other failure', content: problemContent },
   };
@@ -35,7 +40,13 @@ export const json = <Schema extends z.ZodType>(description: string, schema: Sche
 });
 export const text = (description: string, ...mediaTypes: string[]) => ({
   description,
-  content: Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: z.string() }])),
+  content: Object.fromEntries(
+    // Of YAML and JSON a client's schema judges what the text says.
+    mediaTypes.map((mediaType) => [
+      mediaType,
+      { schema: mediaType.startsWith('text/') ? z.string() : z.looseObject({}) },
+    ]),
+  ),
 });
 
 export const bearer = { security: [{ bearer: [] }] };

@@ -1,17 +1,30 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import {
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { mismatch, type Shape } from './answer-shape.js';
+import { TAKEDOWN } from './answer-shapes.js';
 import type { Problem } from './model.js';
+import { networkReason, printable } from './network-reason.js';
 
 /** A failure that the registry told of, as against one on the way to it. */
 export class RegistryError extends KrmhubError {
   readonly registry: string;
   readonly status: number;
   readonly requestId: string | undefined;
+  /** Seconds after which the registry wants to be asked again, where it says so. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(registry: string, problem: Omit<Problem, 'code'> & { code: ErrorCode }) {
+  constructor(
+    registry: string,
+    problem: Omit<Problem, 'code'> & { code: ErrorCode },
+    retryAfterSeconds?: number,
+  ) {
     super(problem.code, problem.detail, {
       ...(problem.hint === undefined ? {} : { hint: problem.hint }),
       ...(problem.diagnostics === undefined
@@ -23,10 +36,14 @@ export class RegistryError extends KrmhubError {
               ...(hint === undefined ? {} : { hint }),
             })),
           }),
+      ...(problem.takedowns === undefined
+        ? {}
+        : { takedowns: problem.takedowns as KrmhubError['takedowns'] }),
     });
     this.registry = registry;
     this.status = problem.status;
     this.requestId = problem.requestId;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -38,6 +55,13 @@ export interface TransportOptions {
   userAgent?: string;
   /** For one whole call, its body included. Default 60,000. */
   timeoutMilliseconds?: number;
+  /** How connections are made, such as through a proxy; Node's own way by default. */
+  agent?: Agent;
+  /**
+   * Called when the registry says that it is asked too often (429): resolves when it may be asked again, with
+   * false to give up instead. Without it, such answers are errors at once.
+   */
+  onRateLimited?: (retryAfterSeconds: number) => Promise<boolean>;
 }
 
 export interface Call {
@@ -68,6 +92,7 @@ const PROBLEM_SHAPE: Shape = {
   detail: 'string',
   'hint?': 'string',
   'requestId?': 'string',
+  'takedowns?': [TAKEDOWN],
   'diagnostics?': [
     {
       code: 'string',
@@ -91,11 +116,15 @@ export class Transport {
   readonly #origin: string;
   readonly #headers: Record<string, string>;
   readonly #timeout: number;
+  readonly #agent: Agent | undefined;
+  readonly #onRateLimited: TransportOptions['onRateLimited'];
 
   constructor(options: TransportOptions) {
     const url = parseRegistryUrl(options.url);
     this.#origin = url.origin;
     this.url = url.origin + url.pathname.replace(/\/+$/, '');
+    this.#agent = options.agent;
+    this.#onRateLimited = options.onRateLimited;
     this.#timeout = options.timeoutMilliseconds ?? DEFAULT_TIMEOUT_MILLISECONDS;
     this.#headers = { 'User-Agent': options.userAgent ?? 'krmhub' };
     if (options.token !== undefined) {
@@ -123,6 +152,19 @@ export class Transport {
 
   /** The answer with a status of 2xx. */
   async send(path: string, call: Call): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#sendOnce(path, call);
+      } catch (error) {
+        // What was refused for coming too often was not looked at, so that it can be sent again whatever it is.
+        const limited = error instanceof RegistryError && error.code === 'rate-limited';
+        if (!limited || error.retryAfterSeconds === undefined) throw error;
+        if ((await this.#onRateLimited?.(error.retryAfterSeconds)) !== true) throw error;
+      }
+    }
+  }
+
+  async #sendOnce(path: string, call: Call): Promise<Answer> {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
     const signal = AbortSignal.timeout(this.#timeout);
@@ -150,7 +192,7 @@ export class Transport {
     const send = target.startsWith('https:') ? requestHttps : requestHttp;
     try {
       return await new Promise<IncomingMessage>((resolve, reject) => {
-        const request = send(target, { method: call.method ?? 'GET', headers, signal });
+        const request = send(target, { method: call.method ?? 'GET', headers, signal, agent: this.#agent });
         request.on('response', resolve);
         request.on('error', reject);
         request.end(body?.bytes);
@@ -193,7 +235,11 @@ export class Transport {
       throw this.#foreign(path, what, status);
     }
     const told = problem as Problem;
-    throw new RegistryError(this.url, { ...told, code: isErrorCode(told.code) ? told.code : 'internal' });
+    throw new RegistryError(
+      this.url,
+      { ...told, code: isErrorCode(told.code) ? told.code : 'internal' },
+      secondsOf(response.headers['retry-after']),
+    );
   }
 
   /** The limit is on what a coded body unpacks to. */
@@ -296,6 +342,11 @@ async function encodeBody({ body, contentType }: Call): Promise<EncodedBody | un
   return { bytes: body, contentType: contentType ?? 'application/octet-stream' };
 }
 
+/** RFC 9110 has dates in Retry-After too, which our registry does not send. */
+function secondsOf(retryAfter: string | undefined): number | undefined {
+  return retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
+}
+
 /** Undefined for a coding that was not asked for. */
 async function unpack(response: IncomingMessage, coding: string | undefined): Promise<Readable | undefined> {
   if (coding === undefined || coding === 'identity') return response;
@@ -318,37 +369,4 @@ function parseJson(bytes: Uint8Array): unknown {
 
 function isErrorCode(code: string): code is ErrorCode {
   return (ERROR_CODES as readonly string[]).includes(code);
-}
-
-/** Text of the other side in our messages: short, and without anything that a terminal would act on. */
-function printable(text: string): string {
-  const clean = text.replace(/[^\x20-\x7e]/g, '?');
-  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
-}
-
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the connection was cut',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name could not be looked up',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'the connection timed out',
-  EPIPE: 'the connection was cut',
-  EPROTO: 'it does not speak TLS; perhaps its address begins with http://',
-  ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'a certificate of its chain is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
-};
-
-function networkReason(error: unknown): string {
-  if (!(error instanceof Error)) return printable(String(error));
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (REASONS[code] !== undefined) return REASONS[code];
-  if (code.startsWith('HPE_')) return 'its answer is not HTTP';
-  if (/^(Z_|ERR_BROTLI|ERR__ERROR_FORMAT)/.test(code)) return 'its answer is damaged';
-  return printable(error.message === '' ? code : error.message);
 }

@@ -5,6 +5,7 @@ export * from './entry.js';
 export * from './newest.js';
 export * from './plan-mark.js';
 export * from './plan-publish.js';
+export * from './plan-takedown.js';
 export * from './ports.js';
 export * from './publish-codes.js';
 export * from './read-recipe.js';

@@ -34,6 +34,7 @@ function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}
     mediaType: 'application/yaml',
     current,
     currentRelease: standing.find(({ release }) => release === '1.0.0'),
+    takedowns: [],
     newest,
     predecessor: standing.find(({ release }) => release === before),
     allowBreaking: false,

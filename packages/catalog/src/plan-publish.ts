@@ -12,10 +12,12 @@ import {
   lint,
   runtimeKinds,
   sha256,
+  type Takedown,
 } from '@krmhub/schema';
 import { checkCompatibility } from './check-compatibility.js';
 import { checkSubmission } from './check-submission.js';
 import { predecessorOf, searchDocument, shownRelease } from './newest.js';
+import { burnt } from './plan-takedown.js';
 import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
 import type {
   DefinitionMediaType,
@@ -39,6 +41,8 @@ export interface PublishInput {
   current: FunctionRecord | undefined;
   /** The release of the same canonical name. */
   currentRelease: ReleaseRecord | undefined;
+  /** What was taken down of the function, whose names and bytes are not taken again. */
+  takedowns: readonly Takedown[];
   /** The record of `shownRelease(current.releases)`. */
   newest: ReleaseRecord | undefined;
   /** The record of `predecessorOf(current, release)`. */
@@ -64,6 +68,8 @@ export function planPublish(input: PublishInput): PublishPlan {
   const { bytes, current, currentRelease, readme } = input;
   const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
   const release = canonicalRelease(input.release);
+  const refusal = release && burnt(input.takedowns, { release, digest: sha256(bytes) });
+  if (refusal) return { outcome: 'conflict', error: refusal };
   if (release !== undefined && currentRelease !== undefined && current?.kind === input.name.kind) {
     return compareWithStanding(currentRelease, bytes, readme);
   }

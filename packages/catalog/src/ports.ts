@@ -1,4 +1,4 @@
-import type { Digest, FunctionName } from '@krmhub/schema';
+import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
 import type {
   CatalogCut,
   CatalogFunction,
@@ -6,12 +6,14 @@ import type {
   Event,
   FunctionChange,
   FunctionRecord,
+  FunctionTakedown,
   NewEvent,
   ReleaseRecord,
   RenderedEntry,
   SearchPage,
   SearchQuery,
   SnapshotRecord,
+  TakedownReach,
   Time,
   TokenRecord,
 } from './records.js';
@@ -32,6 +34,8 @@ export interface BlobStore {
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
   /** Removing what is not there is no error. */
   delete(digest: Digest): Promise<void>;
+  /** Every blob there is, in no order. */
+  list(): AsyncIterable<Digest>;
   /** Rejects where the store cannot be written. */
   check(): Promise<void>;
 }
@@ -57,13 +61,32 @@ export interface CatalogStore {
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
   /** Every function, by group and kind in code unit order. */
   allFunctions(): AsyncIterable<FunctionRecord>;
+  /** How many functions there are. */
+  countFunctions(): Promise<number>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
   /**
    * Applies a planned change and gives its event. Rejects with a RevisionConflict where the function is
-   * no longer at the revision on which the change was planned.
+   * no longer at the revision on which the change was planned, and with `conflict` where the name or the bytes of
+   * a new release were taken down.
    */
   commitFunction(change: FunctionChange): Promise<Event>;
   search(query: SearchQuery): Promise<SearchPage>;
+
+  /** Takedowns of the function whose kind is equal but for case, in the order in which they happened. */
+  takedowns(group: string, kind: string): Promise<Takedown[]>;
+  allTakedowns(): Promise<Takedown[]>;
+  /**
+   * Applies a planned takedown: the releases and everything that repeats their content are gone from every answer,
+   * and cuts that were planned before are refused. `rehearse` gives the same and changes nothing. Rejects with a
+   * RevisionConflict as commitFunction does.
+   */
+  commitTakedown(takedown: FunctionTakedown, options?: { rehearse: boolean }): Promise<TakedownReach>;
+  /** What is left to be deleted outside of the store; undefined where every takedown is finished. */
+  unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
+  /** Erases from the store's own files what takedowns removed from it, and remembers that they are finished. */
+  finishTakedowns(): Promise<void>;
+  /** Yanks, unyanks, takedowns and withdrawn snapshots after a sequence, oldest first. */
+  revocations(after: number, limit: number): Promise<Event[]>;
 
   /** Events after a sequence, oldest first. */
   events(after: number, limit: number): Promise<Event[]>;
@@ -116,13 +139,15 @@ export interface CatalogStore {
   ): Promise<void>;
   /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
   forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
+  /** Forgets the forms that no snapshot has which is not withdrawn, and gives the blobs that the others name. */
+  keepStandingForms(): Promise<Set<Digest>>;
 
   /** `hash` is the SHA-256 of the secret, in hexadecimal. */
   createToken(token: TokenRecord, hash: string): Promise<void>;
   tokenByHash(hash: string): Promise<TokenRecord | undefined>;
   tokens(): Promise<TokenRecord[]>;
   /** Gives the token as it is now; undefined where there is none of that id. */
-  revokeToken(id: string, at: Time): Promise<TokenRecord | undefined>;
+  revokeToken(id: string, at: Time, reason?: string): Promise<TokenRecord | undefined>;
   touchToken(id: string, at: Time): Promise<void>;
 
   /** Rejects where the database cannot be written. */

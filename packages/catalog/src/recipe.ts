@@ -9,11 +9,13 @@ export const RECIPE_KIND = 'CatalogRecipe';
 export const RECIPE_LIMITS = {
   /** Bytes of a recipe. */
   maxBytes: 262_144,
+  /** Sources of a recipe. */
   maxSources: 100,
   /** Selectors in one `match` or `exclude`. */
   maxSelectors: 1_000,
   /** Tags in one selector. */
   maxTags: 50,
+  /** Labels of a catalog. */
   maxLabels: 50,
   /** UTF-16 code units of a selector's value and of a release range. */
   maxValueLength: 253,

@@ -5,6 +5,7 @@ import type {
   FunctionName,
   Shadowed,
   SnapshotForm,
+  Takedown,
 } from '@krmhub/schema';
 
 /** Times are RFC 3339 in UTC with milliseconds. */
@@ -75,8 +76,10 @@ export type EventType =
   | 'release.yanked'
   | 'release.unyanked'
   | 'release.deprecated'
+  | 'release.taken-down'
   | 'catalog.applied'
-  | 'catalog.cut';
+  | 'catalog.cut'
+  | 'catalog.withdrawn';
 
 export interface NewEvent {
   type: EventType;
@@ -105,6 +108,28 @@ export interface FunctionChange extends FunctionName {
   release: ReleaseRecord;
   search: SearchDocument;
   event: NewEvent;
+}
+
+/** What a plan asks a store to remove in one transaction. */
+export interface FunctionTakedown extends FunctionName {
+  /** The revision on which it was planned; 0 for a function of which nothing stands. */
+  expectedRevision: number;
+  /** Every release of the function with these bytes. */
+  takedowns: Takedown[];
+  /** ID of the token that asked for it. */
+  token?: string;
+  /** What search finds the function by afterwards; absent where no release is left. */
+  search?: SearchDocument;
+}
+
+/** What a takedown reaches. */
+export interface TakedownReach {
+  /** Sequence of its last event. */
+  event: number;
+  /** Snapshots that held an entry with something of these releases. */
+  withdrawn: { catalog: string; serial: number; digest: Digest }[];
+  /** Bytes of definitions and READMEs, and the releases for which they stay all the same. */
+  blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
 }
 
 /** Which release serves each API version of a function in a catalog, and what else there was. */
@@ -147,6 +172,8 @@ export interface SnapshotRecord {
   /** Number of functions. */
   functions: number;
   createdAt: Time;
+  /** The takedown for which its bytes are gone; names and digests stay. */
+  withdrawn?: Takedown;
 }
 
 /** A function's place in a catalog, from one serial until another. */
@@ -209,4 +236,5 @@ export interface TokenRecord {
   expiresAt?: Time;
   lastUsedAt?: Time;
   revokedAt?: Time;
+  revokedReason?: string;
 }

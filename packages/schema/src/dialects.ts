@@ -18,6 +18,8 @@ export interface Dialect {
   drafts: Draft[];
   /** Undefined for every other kind of document, with an error among the diagnostics. */
   kind: 'KRMFunctionDefinition' | CatalogKind | undefined;
+  /** The document belongs to another tool, beyond doubt. */
+  foreign?: true;
   /** Of a catalog that has a name. */
   catalog?: { name: string; labels?: Record<string, string> };
 }
@@ -34,7 +36,10 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
   const corrections = new Corrections(document, file);
   const { diagnostics } = corrections;
   const kind = readKind(document.value, corrections);
-  if (kind === undefined || !isObject(document.value)) return { diagnostics, drafts: [], kind: undefined };
+  if (kind === undefined || !isObject(document.value)) {
+    const { foreign } = recognise(document.value);
+    return { diagnostics, drafts: [], kind: undefined, ...(foreign === undefined ? {} : { foreign }) };
+  }
 
   const { spec } = document.value;
   checkFields(document.value, ['apiVersion', 'kind', 'metadata', 'spec'], [], corrections);

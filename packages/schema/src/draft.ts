@@ -27,6 +27,8 @@ export interface LintResult {
   /** Sorted by position. With no `error` among them, every definition below is complete. */
   diagnostics: Diagnostic[];
   documents: LintedDocument[];
+  /** Documents of other tools that were passed over; 0 where they are problems. */
+  passedOver: number;
 }
 
 export type LintedDocument =

@@ -1,4 +1,5 @@
 import type { Diagnostic } from './diagnostic.js';
+import type { Takedown } from './takedown.js';
 
 /**
  * Every way in which an operation can fail. HTTP status and exit code each stand in one table
@@ -11,10 +12,12 @@ export const ERROR_CODES = [
   'unauthorized',
   'forbidden',
   'not-found',
+  'gone',
   'method-not-allowed',
   'conflict',
   'too-large',
   'unsupported-media-type',
+  'rate-limited',
   'unavailable',
   'storage-full',
   'unreachable',
@@ -30,15 +33,23 @@ export class KrmhubError extends Error {
   readonly hint: string | undefined;
   /** For `invalid-document`: every problem found. */
   readonly diagnostics: readonly Diagnostic[];
+  /** For `gone`: what was taken down. */
+  readonly takedowns: readonly Takedown[];
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { hint?: string; diagnostics?: readonly Diagnostic[]; cause?: unknown } = {},
+    options: {
+      hint?: string;
+      diagnostics?: readonly Diagnostic[];
+      takedowns?: readonly Takedown[];
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
     this.diagnostics = options.diagnostics ?? [];
+    this.takedowns = options.takedowns ?? [];
   }
 }

@@ -28,4 +28,5 @@ export type { LintProfile } from './lint/rule.js';
 export { LINT_PROFILES } from './lint/rule.js';
 export * from './release.js';
 export * from './snapshot.js';
+export type { Takedown } from './takedown.js';
 export * from './yaml.js';

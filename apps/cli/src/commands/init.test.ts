@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,8 +17,14 @@ const run = (...args: string[]) => runTest(args, { cwd: folder });
 const read = (name: string) => readFile(path.join(folder, name), 'utf8');
 
 async function started(directory: string) {
-  const bytes = await readFile(path.join(folder, directory, 'definition.yaml'));
-  const { documents, diagnostics } = lint(bytes, { file: 'definition.yaml' });
+  const text = await read(path.join(directory, 'definition.yaml'));
+  const left = lint(Buffer.from(text), { file: 'definition.yaml' }).diagnostics;
+  const errors = left.filter(({ severity }) => severity === 'error').map(({ code }) => code);
+  expect(errors).toContain('placeholder/marked');
+  expect(errors.filter((code) => !code.startsWith('placeholder/'))).toEqual([]);
+  // As its author does, who writes what is asked for and removes the marks.
+  const written = text.replaceAll('# CHANGE:', '#').replaceAll('0'.repeat(64), '0f'.repeat(32));
+  const { documents, diagnostics } = lint(Buffer.from(written), { file: 'definition.yaml' });
   const [document] = documents;
   if (document?.kind !== 'KRMFunctionDefinition') throw new Error(JSON.stringify(diagnostics));
   return { definition: document.definition, diagnostics };
@@ -45,8 +52,12 @@ describe('init', () => {
       'registry.example.com/functions/set-labels:v0.1.0',
     );
     expect(await read('set-labels/README.md')).toContain('# SetLabels');
-    // What it says to do next does not fail.
-    expect((await run('lint', 'set-labels')).exitCode).toBe(0);
+    // What has to be written is told, each with its line.
+    const left = await run('lint', 'set-labels');
+    expect(left.exitCode).toBe(1);
+    const marks = (await read('set-labels/definition.yaml')).match(/# CHANGE:/g)!.length;
+    expect(left.out().match(/^error\[placeholder\/marked\]/gm)).toHaveLength(marks);
+    expect(left.out()).toMatch(new RegExp(`^1 file: ${marks} errors`, 'm'));
   });
 
   it.each([
@@ -109,6 +120,16 @@ describe('init', () => {
   it('quotes a folder that the shell would split', async () => {
     const io = await run('init', 'example.com/SetLabels', '--dir', "it's here");
     expect(io.err()).toContain("krmhub lint 'it'\\''s here'");
+  });
+
+  it.runIf(existsSync('/proc/self'))('says at once that a folder cannot be made', async () => {
+    for (const where of ['/proc/x', '/proc/x/y/z']) {
+      const io = await run('init', 'example.com/SetLabels', '--dir', where);
+      expect([io.exitCode, io.err()]).toEqual([
+        5,
+        `error: no folder can be made at ${where}\n  hint: Name a folder on a disk.\n`,
+      ]);
+    }
   });
 
   it('says that the folder is none', async () => {

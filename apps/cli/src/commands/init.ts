@@ -5,7 +5,7 @@ import type { Io } from '../io.js';
 export function registerInit(program: Command, io: Io): void {
   program
     .command('init')
-    .description('Start a function: a definition that passes lint, a README and an example.')
+    .description('Start a function: a definition to fill in, a README and an example.')
     .argument('<function>', 'GROUP/KIND of the function; the group is a domain of yours.')
     .option('--dir <folder>', 'Folder to write to; else one named after the kind.')
     .addOption(

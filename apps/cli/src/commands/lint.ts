@@ -1,5 +1,7 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Io } from '../io.js';
+import { LINT_FORMATS } from '../lint/formats.js';
+import type { LintFilesOptions } from '../lint/lint-files.js';
 
 export function registerLint(program: Command, io: Io): void {
   program
@@ -7,26 +9,37 @@ export function registerLint(program: Command, io: Io): void {
     .description('Show every problem of definitions and catalogs, with its place and the way out.')
     .argument('<file...>', 'Files, folders of YAML and JSON, or - for stdin.')
     .addOption(
-      new Option('--format <format>', 'How problems are printed.').choices(['text', 'json']).default('text'),
+      new Option('--format <format>', 'How problems are printed.').choices(LINT_FORMATS).default('text'),
     )
     .addOption(
       new Option('--profile <profile>', 'What is asked: publishing to a registry, or the letter of KEP-2906.')
         .choices(['registry', 'kep'])
         .default('registry'),
     )
+    .option('--skip-others', 'Pass over what is no definition or catalog in named files too.')
+    .option('--rules-url <url>', 'Where docs/lint-rules.md is published; SARIF links to it.', webAddress)
     .addHelpText(
       'after',
       `
-In a folder, YAML of other kinds is passed over. Warnings do not fail: lint
-ends with 1 where there are errors. docs/lint-rules.md explains each code.
+In a folder, YAML of other kinds is passed over, and so are Helm templates;
+what is named has to be a definition or catalog, unless --skip-others is given.
+Warnings do not fail: lint ends with 1 where there are errors.
+docs/lint-rules.md explains each code, docs/ci.md the formats for pipelines.
 
 Examples:
   krmhub lint definition.yaml
   krmhub lint functions/ --profile kep
-  krmhub lint functions/ --format json | jq .diagnostics`,
+  krmhub lint functions/ --format json | jq .diagnostics
+  krmhub lint functions/ --format sarif > krmhub.sarif`,
     )
-    .action(async (files: string[], options: { format: 'text' | 'json'; profile: 'registry' | 'kep' }) => {
-      const { lintFiles } = await import('../lint-files.js');
+    .action(async (files: string[], options: LintFilesOptions) => {
+      const { lintFiles } = await import('../lint/lint-files.js');
       await lintFiles(io, files, options);
     });
+}
+
+function webAddress(text: string): string {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError('Give an http or https URL.');
+  return text;
 }

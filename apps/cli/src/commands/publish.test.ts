@@ -53,8 +53,37 @@ it('shows what the registry alone can refuse, and no warning twice', async () =>
   await put('case.yaml', await definition(group, unpinned));
   const io = await run(['case.yaml', '--release', '2.1.0']);
   expect(io.exitCode).toBe(1);
-  expect(io.err()).toContain('publish/kind-case');
+  // As lint shows it; this one is about the whole file.
+  expect(io.err()).toMatch(/^error\[publish\/kind-case\]: .*\n --> case\.yaml\n {2}= hint: /m);
   expect(io.err().match(/image\/unpinned-release/g)).toHaveLength(1);
+});
+
+it('takes the definition of a file of a folder that holds something else too, and of that file alone it does not', async () => {
+  const text = `apiVersion: apps/v1\nkind: Deployment\n---\n${await definition('beside.example.com')}`;
+  await put('beside/all.yaml', text);
+  expect((await run(['beside/all.yaml'])).exitCode).toBe(1);
+  const io = await run(['beside']);
+  expect(io.exitCode, io.err()).toBe(0);
+  expect(await stored('beside.example.com', 'SetLabels')).toEqual(['2.0.0']);
+});
+
+it('refuses what `krmhub init` has left to be written, here and in the registry', async () => {
+  const marked = await definition('left.example.com', (text) =>
+    text.replace('  publisher:', '  # CHANGE: who publishes it.\n  publisher:'),
+  );
+  await put('left.yaml', marked);
+  const io = await run(['left.yaml']);
+  expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('error[placeholder/marked]')]);
+  const response = await fetch(`${registry.url}/api/v1/functions/left.example.com/SetLabels/releases/2.0.0`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${registry.token}`, 'content-type': 'application/yaml' },
+    body: marked,
+  });
+  expect([response.status, await response.text()]).toEqual([
+    expect.any(Number),
+    expect.stringContaining('placeholder/marked'),
+  ]);
+  expect(await stored('left.example.com', 'SetLabels')).toEqual([]);
 });
 
 describe('one definition', () => {
@@ -325,7 +354,7 @@ describe('the release before', () => {
     const together = await run(['before']);
     expect(together.exitCode).toBe(1);
     expect(together.err()).toMatch(
-      /error\[publish\/breaking\] before\/10\.yaml:\d+:\d+: .*since 3\.0\.0 in v1: onlyKinds is removed/,
+      /error\[publish\/breaking\]: since 3\.0\.0 in v1: onlyKinds is removed.*\n +--> before\/10\.yaml:\d+:\d+\n +\|\n\d+ \| /,
     );
     expect(await stored('before.example.com', 'SetLabels')).toEqual([]);
 
@@ -362,4 +391,27 @@ describe('the release before', () => {
     expect(filled.exitCode, filled.err()).toBe(0);
     expect(filled.err()).not.toContain('publish/breaking');
   });
+});
+
+describe('a registry that takes only so many at once', () => {
+  it('is waited for, with a word on it, until everything is published', async () => {
+    const slow = await testRegistry({ KRMHUB_WRITES_PER_MINUTE: '60' });
+    try {
+      const files: string[] = [];
+      // 70 writes: a dry run and a publish each.
+      for (let index = 0; index < 35; index++) {
+        const text = (await definition('slow.example.com')).replaceAll('SetLabels', `SetLabels${index}`);
+        files.push(await put(`slow-${index}.yaml`, text));
+      }
+      const result = await run([...files, '--release', '2.0.0', '--no-wait'], { env: slow.env });
+      expect([result.exitCode, result.err()]).toEqual([0, expect.stringContaining('takes no more for now')]);
+      expect(result.err().match(/takes no more/g)).toHaveLength(1);
+      const found = (await (await fetch(`${slow.url}/api/v1/functions?group=slow.example.com`)).json()) as {
+        total: number;
+      };
+      expect(found.total).toBe(35);
+    } finally {
+      await slow.close();
+    }
+  }, 60_000);
 });

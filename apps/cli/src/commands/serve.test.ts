@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,6 +24,22 @@ async function started(io: TestIo, running: Promise<void>): Promise<string> {
     if (ended === true || Date.now() > deadline) throw new Error(`it does not serve: ${io.err()}`);
   }
 }
+
+it('is configured by a file, over which environment and options win', async () => {
+  await writeFile(path.join(folder, 'krmhub.yaml'), 'port: 1\ndata: from-file\nlogLevel: debug\n');
+  const io = testIo({ cwd: folder, env: { KRMHUB_LOG_LEVEL: 'silent' } });
+  const running = runProgram(['serve', '--config', 'krmhub.yaml', '--port', '0'], io);
+  await started(io, running);
+  expect(io.err()).toContain(path.join(folder, 'from-file', 'admin.token'));
+  expect(io.out()).toBe('');
+  io.stop();
+  await running;
+  await writeFile(path.join(folder, 'wrong.yaml'), 'prot: 1\nlogLevel: loud\n');
+  const wrong = await runTest(['serve', '--config', 'wrong.yaml'], { cwd: folder });
+  expect(wrong.exitCode).toBe(2);
+  expect(wrong.err()).toContain('wrong.yaml:1:1: there is no setting "prot"');
+  expect(wrong.err()).toContain('wrong.yaml:2:11: logLevel: "loud" is none of');
+});
 
 it('serves until it is stopped, and says what to do next', async () => {
   const io = testIo({ cwd: folder });
@@ -87,10 +104,11 @@ it('says that the port is in use, and what to do', async () => {
 
 it('says that the data folder cannot be made', async () => {
   await writeFile(path.join(folder, 'file'), '');
-  for (const data of ['file', 'file/data']) {
+  const elsewhere = existsSync('/proc/self') ? ['/proc/x/data'] : [];
+  for (const data of ['file', 'file/data', ...elsewhere]) {
     const io = await runTest(['serve', '--port', '0', '--data', data], { cwd: folder });
     expect(io.exitCode).toBe(5);
-    expect(io.err()).toContain(path.join(folder, data));
+    expect(io.err()).toContain(path.resolve(folder, data));
     expect(io.err()).toContain('--data');
     expect(io.err()).not.toContain('fault of krmhub');
   }

@@ -9,6 +9,7 @@ interface ServeOptions {
   host?: string;
   port?: string;
   data?: string;
+  config?: string;
 }
 
 export function registerServe(program: Command, io: Io): void {
@@ -18,6 +19,7 @@ export function registerServe(program: Command, io: Io): void {
     .option('--host <address>', 'Address to listen on; KRMHUB_HOST, else 127.0.0.1.')
     .option('--port <port>', 'Port to listen on, 0 for any free one; KRMHUB_PORT, else 8080.')
     .option('--data <folder>', 'Folder to keep everything in; KRMHUB_DATA, else ./data.')
+    .option('--config <file>', 'File of settings, YAML; KRMHUB_CONFIG. Environment and options win over it.')
     .addHelpText(
       'after',
       `
@@ -26,11 +28,12 @@ The first start writes an admin token to admin.token in the data folder.
 Examples:
   krmhub serve
   krmhub serve --port 9000 --data /var/lib/krmhub
+  krmhub serve --config krmhub.yaml
   krmhub serve --host 0.0.0.0          open to every network`,
     )
     .action(async (options: ServeOptions) => {
-      const { createLog, readConfig } = await import('@krmhub/registry');
-      const config = readConfig(io.env, options);
+      const { createLog, loadConfig } = await import('@krmhub/registry');
+      const config = await loadConfig(io.env, options, io.cwd);
       const dataFolder = path.resolve(io.cwd, config.dataFolder);
       // From here on a signal waits for an orderly end, even one that comes during the start.
       const stopped = io.untilStopped();

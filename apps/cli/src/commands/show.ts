@@ -46,6 +46,7 @@ async function show(io: Io, text: string, options: ShowOptions): Promise<void> {
       release,
       newest: fn.newest.release,
       releases: fn.releases,
+      takedowns: fn.takedowns ?? [],
       catalogs: fn.catalogs,
       schemaUrl: (version) => client.functionConfigSchemaUrl(fn.group, version, fn.kind),
       releaseUrl:

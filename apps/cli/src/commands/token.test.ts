@@ -100,3 +100,28 @@ it('knows a token by the beginning of its ID where no other begins so', () => {
 function visibleLength(line: string): number {
   return line.replace(/\u001b\[\d+m/g, '').length;
 }
+
+it('ends a token that leaked, whoever has it, and says the same of any other', async () => {
+  const secret = (await run(['token', 'create', 'leaky', '--scope', 'publish'])).out().trim();
+  const report = (stdin: string) =>
+    runTest(['token', 'report-leak'], { stdin, env: { KRMHUB_REGISTRY: registry.url } });
+  const reported = await report(`${secret}\n`);
+  expect([reported.exitCode, reported.out()]).toEqual([0, '']);
+  expect(reported.err()).toBe(`If ${registry.url} knows this token, it is revoked now.\n`);
+  expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
+  expect((await report(secret)).err()).toBe(reported.err());
+  const list = JSON.parse((await run(['token', 'list', '-o', 'json'])).out()) as { tokens: Token[] };
+  expect(list.tokens.find(({ name }) => name === 'leaky')?.revokedReason).toBe('reported as leaked');
+  expect((await run(['token', 'list'])).out()).toContain('leaky\tpublish\t*\trevoked, reported as leaked');
+  const wrong = await report('krmhub_123');
+  expect([wrong.exitCode, wrong.err()]).toEqual([2, expect.stringContaining('not the whole of it')]);
+  expect((await report('')).exitCode).toBe(2);
+});
+
+it('says when a token was used last', async () => {
+  const secret = (await run(['token', 'create', 'used', '--scope', 'publish'])).out().trim();
+  const cell = async () => (await run(['token', 'list'])).out().match(/\tused\t.*\t(\S+)\n/)?.[1];
+  expect(await cell()).toBe('never');
+  await run(['whoami'], { token: secret });
+  expect(Date.now() - Date.parse((await cell()) ?? '')).toBeLessThan(600_000);
+});

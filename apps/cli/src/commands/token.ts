@@ -16,10 +16,11 @@ const MAX_DAYS = 3_650;
 const DEFAULT_DAYS = 90;
 
 export function registerToken(program: Command, io: Io): void {
-  const token = program.command('token').description("Create, list and revoke a registry's tokens (admin).");
+  const token = program.command('token').description("Create, list and revoke a registry's tokens.");
   registerCreate(token, io);
   registerList(token, io);
   registerRevoke(token, io);
+  registerReportLeak(token, io);
 }
 
 interface CreateOptions {
@@ -97,6 +98,28 @@ function registerRevoke(parent: Command, io: Io): void {
         visible(meant.revokedAt === undefined ? `Revoked ${name}.` : `${name} was revoked already.`),
       );
     });
+}
+
+function registerReportLeak(parent: Command, io: Io): void {
+  withRegistry(parent.command('report-leak'))
+    .description('Revoke a token that leaked. It is read from stdin or asked for; no other token is needed.')
+    .addHelpText('after', '\nExamples:\n  krmhub token report-leak < leaked.token')
+    .action(async (options: { registry?: string }) => {
+      const token = await leakedToken(io);
+      const client = await connect(io, options.registry);
+      await client.reportLeak(token);
+      await say(io, `If ${client.url} knows this token, it is revoked now.`);
+    });
+}
+
+async function leakedToken(io: Io): Promise<string> {
+  const { checkToken, MAX_TOKEN_LENGTH } = await import('../credentials.js');
+  if (io.stdin.isTTY === true) {
+    const { readSecret } = await import('../read-secret.js');
+    return checkToken(await readSecret(io, 'The leaked token: '));
+  }
+  const { readStdin } = await import('../source-files.js');
+  return checkToken(new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH)));
 }
 
 /** The one token whose ID begins so; a token that is revoked already stands back. */

@@ -31,12 +31,11 @@ export async function printDiagnostics(
 }
 
 /** `3 files: 2 errors, 1 warning`; a kind of which there is none is left out. */
-export function summaryLine(files: number, diagnostics: readonly Diagnostic[]): string {
-  const count = (severity: Severity) => diagnostics.filter((one) => one.severity === severity).length;
+export function summaryLine(files: number, findings: Readonly<Record<Severity, number>>): string {
   const found = [
-    [count('error'), 'error', 'errors'],
-    [count('warning'), 'warning', 'warnings'],
-    [count('info'), 'note', 'notes'],
+    [findings.error, 'error', 'errors'],
+    [findings.warning, 'warning', 'warnings'],
+    [findings.info, 'note', 'notes'],
   ] as const;
   const said = found
     .filter(([number]) => number > 0)

@@ -1,5 +1,5 @@
 import type { ReleaseAnswer } from '@krmhub/api/client';
-import type { ReleaseSummary } from '@krmhub/api/model';
+import type { ReleaseSummary, Takedown } from '@krmhub/api/model';
 import type { FunctionVersion, JsonObject } from '@krmhub/schema';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { columnsOf, type Io, write } from '../io.js';
@@ -15,6 +15,8 @@ export interface FunctionPage {
   newest: string;
   /** Newest first. */
   releases: readonly ReleaseSummary[];
+  /** Oldest first. */
+  takedowns: readonly Takedown[];
   catalogs: readonly string[];
   schemaUrl(version: string): string;
   /** Where the definition is read; the README stands beside it. */
@@ -126,7 +128,7 @@ function about(sheet: Sheet, { release, newest, catalogs, releaseUrl }: Function
   ]);
 }
 
-function releaseList(sheet: Sheet, { releases }: FunctionPage): void {
+function releaseList(sheet: Sheet, { releases, takedowns }: FunctionPage): void {
   sheet.title('RELEASES');
   const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
     const marks = [
@@ -139,6 +141,10 @@ function releaseList(sheet: Sheet, { releases }: FunctionPage): void {
   sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', noted ? 'NOTE' : ''], rows);
   if (releases.length > MAX_RELEASES)
     sheet.prose(`and ${releases.length - MAX_RELEASES} older; -o json has them all`);
+  if (takedowns.length === 0) return;
+  sheet.title('TAKEN DOWN');
+  const gone = takedowns.map(({ release, at, by, reason }) => [release, sheet.time(at), by, reason]);
+  sheet.table(['RELEASE', 'WHEN', 'BY', 'REASON'], gone);
 }
 
 const GAP = '  ';

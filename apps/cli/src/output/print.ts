@@ -20,8 +20,11 @@ export async function printData(
 /** JSON escapes C0 controls itself; the rest of what a terminal may act on is escaped too. */
 export function jsonText(data: object): string {
   const text = JSON.stringify(data, undefined, 2).replace(
-    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu,
+    (character) =>
+      Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+        .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+        .join(''),
   );
   return `${text}\n`;
 }

@@ -35,7 +35,7 @@ async function standingReleases(
   try {
     return (await client.function(group, kind)).releases;
   } catch (error) {
-    if (error instanceof KrmhubError && error.code === 'not-found') return [];
+    if (error instanceof KrmhubError && (error.code === 'not-found' || error.code === 'gone')) return [];
     throw error;
   }
 }

@@ -33,12 +33,29 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
   const allowBreaking = options.allowBreaking === true;
-  const plans = await planAll(client, submissions, readme, allowBreaking, progress);
-  await sayChanges(io, plans, sources);
-  const published =
-    options.dryRun === true ? plans : await storeAll(client, submissions, readme, options, progress);
+  const published = await (async () => {
+    const plans = await planAll(client, submissions, readme, allowBreaking, progress);
+    await sayChanges(io, plans, sources);
+    return options.dryRun === true ? plans : storeAll(client, submissions, readme, options, progress);
+  })().catch(async (error: unknown) => {
+    await progress.clear();
+    throw await withoutDiagnostics(io, error, sources);
+  });
   await progress.clear();
   await printPublished(io, published, options);
+}
+
+/** What the registry has found is shown as lint shows it, with the lines of the files. */
+async function withoutDiagnostics(
+  io: Io,
+  error: unknown,
+  sources: ReadonlyMap<string, Uint8Array>,
+): Promise<unknown> {
+  if (!(error instanceof KrmhubError) || error.diagnostics.length === 0) return error;
+  const { printDiagnostics } = await import('../output/diagnostics.js');
+  await printDiagnostics(io, io.stderr, error.diagnostics, sources);
+  const { code, message, hint } = error;
+  return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), cause: error });
 }
 
 async function readSubmissions(

@@ -11,7 +11,7 @@ import {
   releaseFromPath,
 } from '@krmhub/schema';
 import type { Io } from '../io.js';
-import { holdsSomethingElse } from '../lint-files.js';
+import { holdsSomethingElse } from '../lint/lint-source.js';
 import { readSources, type SourceFile } from '../source-files.js';
 
 /** One release that is to be published. */
@@ -44,7 +44,7 @@ export async function readDefinitions(io: Io, names: readonly string[]): Promise
   for await (const source of readSources(io, names)) {
     // The same file may be named twice, by itself and by its folder.
     if (result.sources.has(source.name)) continue;
-    const linted = lint(source.bytes, { file: source.name });
+    const linted = lint(source.bytes, { file: source.name, passOverForeign: !source.explicit });
     if (!source.explicit && holdsSomethingElse(linted)) {
       result.passedOver++;
       continue;
@@ -56,10 +56,13 @@ export async function readDefinitions(io: Io, names: readonly string[]): Promise
   return result;
 }
 
-function definitionsOf(source: SourceFile, { documents }: LintResult): Definitions['definitions'] {
+function definitionsOf(
+  source: SourceFile,
+  { documents, passedOver }: LintResult,
+): Definitions['definitions'] {
   const { name: file, bytes } = source;
   const [only] = documents;
-  if (only?.kind === 'KRMFunctionDefinition' && documents.length === 1) {
+  if (only?.kind === 'KRMFunctionDefinition' && documents.length === 1 && passedOver === 0) {
     const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml';
     return [{ definition: only.definition, bytes, mediaType, file, exact: true }];
   }

@@ -1,4 +1,5 @@
 import type { ApplyResult, CatalogList, Diagnostic } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS, RevisionConflict, readRecipe } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
@@ -8,6 +9,7 @@ import type { RegistryApp, RegistryContext, RegistryParts } from '../environment
 import { SERVER_LIMITS } from '../limits.js';
 import { foundCatalog } from '../lookup.js';
 import { catalogDetail } from '../presentation.js';
+import { publicAddress } from '../public-address.js';
 import { bodyMediaType, readBody } from '../request-body.js';
 
 /** The catalog that every registry has; its recipe is the program's. */
@@ -48,7 +50,8 @@ export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
       catalog: catalogDetail(await foundCatalog(store, name)),
       diagnostics,
     };
-    return c.json(result, outcome === 'created' ? 201 : 200);
+    if (outcome !== 'created') return c.json(result);
+    return c.json(result, 201, { Location: publicAddress(parts.config, fillPath('catalog', { name })) });
   });
 
   serveRoute(app, ROUTES.cut, async (c, { params: { name } }) => {

@@ -1,4 +1,4 @@
-import type { EventPage } from '@krmhub/api/model';
+import type { EventPage, RevocationPage } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
@@ -7,6 +7,12 @@ export function eventRoutes(app: RegistryApp, { store }: RegistryParts): void {
   serveRoute(app, ROUTES.events, async (c, { query }) => {
     const events = await store.events(query.after, query.limit);
     const result: EventPage = { events, next: events.at(-1)?.sequence ?? query.after };
+    return c.json(result);
+  });
+
+  serveRoute(app, ROUTES.revocations, async (c, { query }) => {
+    const revocations = await store.revocations(query.after, query.limit);
+    const result: RevocationPage = { revocations, next: revocations.at(-1)?.sequence ?? query.after };
     return c.json(result);
   });
 }

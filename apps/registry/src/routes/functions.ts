@@ -26,11 +26,13 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
   serveRoute(app, ROUTES.function, async (c, { params }) => {
     const fn = await foundFunction(store, params);
     const { release } = await foundRelease(store, { ...fn, release: shownRelease(fn.releases).release });
+    const takedowns = await store.takedowns(fn.group, fn.kind);
     const result: FunctionDetail = {
       group: fn.group,
       kind: fn.kind,
       newest: releaseDetail(release),
       releases: fn.releases.map(releaseSummary),
+      ...(takedowns.length === 0 ? {} : { takedowns }),
       catalogs: await store.catalogsHolding(fn.group, fn.kind),
     };
     return c.json(result);

@@ -16,6 +16,7 @@ const FIRST_PAGE = `krmhub: a registry of KRM functions
 /catalogs/default/snapshots              its history
 /schemas/{group}/{version}/{kind}.json   JSON Schema of a functionConfig, for editors
 /api/v1/events                           what happened, in order
+/api/v1/revocations                      yanks and takedowns, in order, for mirrors
 /openapi.json                            all of the API
 /healthz /readyz /metrics                for operators
 

@@ -1,12 +1,7 @@
 import type { PublishResult } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import {
-  planPublish,
-  predecessorOf,
-  type ReleaseRecord,
-  RevisionConflict,
-  shownRelease,
-} from '@krmhub/catalog';
+import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
 import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
 import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
@@ -15,6 +10,7 @@ import type { RegistryApp, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { foundRelease } from '../lookup.js';
 import { releaseDetail, releaseSummary } from '../presentation.js';
+import { publicAddress } from '../public-address.js';
 import { readSubmission, type Submission } from '../submission.js';
 
 /** What somebody uploaded must not run in a browser on the registry's origin. */
@@ -41,7 +37,10 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
       await parts.cutter.waitFor(await store.lastEvent());
       result.catalogs = await snapshotsHolding(parts, result.release, result.release.release);
     }
-    return c.json(result, result.outcome === 'created' && !result.dryRun ? 201 : 200);
+    if (result.outcome !== 'created' || result.dryRun) return c.json(result);
+    const { group, kind, release } = result.release;
+    const Location = publicAddress(parts.config, fillPath('release', { group, kind, release }));
+    return c.json(result, 201, { Location });
   });
 
   serveRoute(app, ROUTES.definition, async (c, { params }) => {
@@ -101,13 +100,14 @@ async function publish(
     const current = await store.function(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
     const predecessor = predecessorOf(current, release);
-    const plan = planPublish({
+    const plan = await parts.planner.plan({
       name: { group, kind },
       release,
       ...submission,
       current,
       currentRelease: await named(release),
       newest: current && (await named(shownRelease(current.releases).release)),
+      takedowns: await store.takedowns(group, kind),
       predecessor: predecessor === undefined ? undefined : await named(predecessor),
       allowBreaking,
       now: clock().toISOString(),
@@ -118,10 +118,12 @@ async function publish(
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
     if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
-    // Durable before the transaction that names them.
-    for (const blob of plan.blobs) await blobs.put(blob);
     try {
-      await store.commitFunction(plan.change);
+      await parts.gate.shared(async () => {
+        // Durable before the transaction that names them.
+        for (const blob of plan.blobs) await blobs.put(blob);
+        await store.commitFunction(plan.change);
+      });
     } catch (error) {
       if (error instanceof RevisionConflict) continue;
       throw error;

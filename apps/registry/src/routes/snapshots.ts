@@ -5,15 +5,16 @@ import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from
 import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { foundCatalog } from '../lookup.js';
+import type { AccessSettings, RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { foundCatalog, gone } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
+import { publicAddress } from '../public-address.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
 
 export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms, newest } = parts;
+  const { store, forms, newest, config } = parts;
 
   for (const [route, syntax] of [
     [ROUTES.catalogYaml, 'yaml'],
@@ -21,7 +22,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   ] as const) {
     serveRoute(app, route, async (c, { params, query: { kind } }) => {
       const snapshot = await newestSnapshot(params.name);
-      const headers = { Link: ownLink(snapshot, syntax, kind) };
+      const headers = { Link: ownLink(config, snapshot, syntax, kind) };
       return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_ASKING, headers });
     });
   }
@@ -31,8 +32,8 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     [ROUTES.snapshotCatalogJson, 'json'],
   ] as const) {
     serveRoute(app, route, async (c, { params, query: { kind } }) => {
-      const snapshot = await namedSnapshot(params);
-      const headers = { Link: newestLink(snapshot) };
+      const snapshot = await standingSnapshot(params);
+      const headers = { Link: newestLink(config, snapshot) };
       return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_FOREVER, headers });
     });
   }
@@ -54,7 +55,13 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const entries = await store.entries([place.entry]);
     const form = formOf(query.kind, 'yaml');
     const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
-    return textAnswer(c, text, 'application/yaml', CACHE_ASKING, ownLink(snapshot, 'yaml', query.kind));
+    return textAnswer(
+      c,
+      text,
+      'application/yaml',
+      CACHE_ASKING,
+      ownLink(config, snapshot, 'yaml', query.kind),
+    );
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
@@ -72,7 +79,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       renderSnapshot(snapshot, functions),
       MEDIA_TYPES.json,
       CACHE_FOREVER,
-      newestLink(snapshot),
+      newestLink(config, snapshot),
     );
   });
 
@@ -80,7 +87,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
     const text = renderReport(snapshot.catalog, snapshot.serial, functions);
-    return textAnswer(c, text, MEDIA_TYPES.json, CACHE_FOREVER, newestLink(snapshot));
+    return textAnswer(c, text, MEDIA_TYPES.json, CACHE_FOREVER, newestLink(config, snapshot));
   });
 
   function formAnswer(
@@ -107,11 +114,23 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   async function newestSnapshot(name: string): Promise<SnapshotRecord> {
     const snapshot = await newest.get(name);
+    if (snapshot?.withdrawn !== undefined) {
+      throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
+        hint: 'Ask again in a moment.',
+      });
+    }
     if (snapshot !== undefined) return snapshot;
     await foundCatalog(store, name);
     throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
       hint: 'Ask again in a moment.',
     });
+  }
+
+  /** One whose bytes are there; its names and digests are never withdrawn. */
+  async function standingSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord> {
+    const snapshot = await namedSnapshot(params);
+    if (snapshot.withdrawn === undefined) return snapshot;
+    throw gone([snapshot.withdrawn]);
   }
 
   async function namedSnapshot({
@@ -149,19 +168,21 @@ function textAnswer(
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
 export function ownLink(
+  config: AccessSettings,
   { catalog, serial }: SnapshotRecord,
   syntax: 'yaml' | 'json',
   kind: 'Catalog' | 'KRMFunctionCatalog',
 ): string {
   const route = syntax === 'yaml' ? 'snapshotCatalogYaml' : 'snapshotCatalogJson';
-  const path = fillPath(route, { name: catalog, snapshot: String(serial) });
+  const path = publicAddress(config, fillPath(route, { name: catalog, snapshot: String(serial) }));
   const query = kind === 'Catalog' ? '' : `?kind=${kind}`;
-  const history = fillPath('snapshots', { name: catalog });
+  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
   return `<${path}${query}>; rel="memento", <${history}>; rel="version-history"`;
 }
 
 /** RFC 5829. */
-function newestLink({ catalog }: SnapshotRecord): string {
-  const history = fillPath('snapshots', { name: catalog });
-  return `<${fillPath('catalogYaml', { name: catalog })}>; rel="latest-version", <${history}>; rel="version-history"`;
+function newestLink(config: AccessSettings, { catalog }: SnapshotRecord): string {
+  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
+  const newest = publicAddress(config, fillPath('catalogYaml', { name: catalog }));
+  return `<${newest}>; rel="latest-version", <${history}>; rel="version-history"`;
 }

@@ -1,18 +1,20 @@
-import { type CreatedToken, CreateTokenRequest, type TokenList } from '@krmhub/api/model';
+import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { authenticate, authorise } from '../authorise.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { tokenDetail } from '../presentation.js';
+import { publicAddress } from '../public-address.js';
 import { readJsonBody } from '../request-body.js';
-import { createToken } from '../tokens.js';
+import { createToken, hashSecret, isTokenSecret } from '../tokens.js';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const GROUP_GLOB = /^[a-z0-9.*-]+$/;
 
 export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, clock } = parts;
+  const { store, clock, log } = parts;
 
   serveRoute(app, ROUTES.whoami, async (c) =>
     c.json(tokenDetail(await authenticate(c, parts)), 200, NO_STORE),
@@ -45,7 +47,27 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
     }
     const { token, secret } = await createToken(store, wanted, { now: clock(), by });
     const result: CreatedToken = { ...tokenDetail(token), token: secret };
-    return c.json(result, 201, NO_STORE);
+    const Location = publicAddress(parts.config, fillPath('token', { id: token.id }));
+    return c.json(result, 201, { ...NO_STORE, Location });
+  });
+
+  serveRoute(app, ROUTES.reportLeak, async (c) => {
+    const { token: secret } = await readJsonBody(c, LeakReport);
+    if (!isTokenSecret(secret)) {
+      throw new KrmhubError('invalid-request', 'This is no krmhub token, or not the whole of it', {
+        hint: 'A token is krmhub_ and 72 hexadecimal digits.',
+      });
+    }
+    const token = await store.tokenByHash(hashSecret(secret));
+    // An answer that told known from unknown tokens would tell a finder what is worth trying.
+    if (token !== undefined && token.revokedAt === undefined) {
+      await store.revokeToken(token.id, clock().toISOString(), 'reported as leaked');
+      log.warn(
+        { requestId: c.get('requestId'), client: c.get('client'), tokenId: token.id, name: token.name },
+        'token revoked: it was reported as leaked',
+      );
+    }
+    return c.body(null, 204, NO_STORE);
   });
 
   serveRoute(app, ROUTES.revokeToken, async (c, { params: { id } }) => {

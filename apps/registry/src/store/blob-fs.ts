@@ -115,6 +115,13 @@ export function blobsIn(folder: string): BlobStore {
     await syncFolder(paths.shard(folder, digest));
   };
 
+  async function* listBlobs(): AsyncIterable<Digest> {
+    for (const shard of await translated(folder, () => readdir(paths.blobs(folder)))) {
+      const names = await translated(folder, () => readdir(path.join(paths.blobs(folder), shard)));
+      for (const digest of names.map((name) => `sha256:${name}`)) if (isDigest(digest)) yield digest;
+    }
+  }
+
   const checkWritable = async (): Promise<void> => {
     const { file, handle } = await openUnfinished();
     try {
@@ -131,6 +138,7 @@ export function blobsIn(folder: string): BlobStore {
     write: () => translated(folder, openWriter),
     read: (digest) => translated(folder, () => reader(digest)),
     delete: (digest) => translated(folder, () => deleteBytes(digest)),
+    list: listBlobs,
     check: () => translated(folder, checkWritable),
   };
 }

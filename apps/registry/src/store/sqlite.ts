@@ -5,6 +5,7 @@ import { eventRows } from './sqlite/events.js';
 import { formRows } from './sqlite/forms.js';
 import { functionRows } from './sqlite/functions.js';
 import { searchRows } from './sqlite/search.js';
+import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
 
 /**
@@ -21,13 +22,15 @@ export function openSecondSqliteStore(file: string): CatalogStore {
   return storeOf(openSecondConnection(file));
 }
 
-function storeOf(connection: Connection): CatalogStore {
+/** The store on a connection, which it closes. */
+export function storeOf(connection: Connection): CatalogStore {
   return {
     ...functionRows(connection),
     ...searchRows(connection),
     ...eventRows(connection),
     ...catalogRows(connection),
     ...formRows(connection),
+    ...takedownRows(connection),
     ...tokenRows(connection),
     check: () => connection.check(),
     close: async () => connection.close(),

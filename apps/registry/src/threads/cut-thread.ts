@@ -1,4 +1,4 @@
-import { constants, setPriority } from 'node:os';
+import { constants, platform, setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { pino } from 'pino';
 import { Cutter } from '../cutter.js';
@@ -12,7 +12,7 @@ import type { CutNotice, CutThreadInput } from './cutter-thread.js';
 const { database, formsFolder, logLevel } = workerData as CutThreadInput;
 
 // Answers come before catalogs. On Linux alone is this the priority of a thread and not of the process.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const tell = (notice: CutNotice): void => notify(notice);
 const store = openSecondSqliteStore(database);
@@ -31,6 +31,8 @@ const cutter = new Cutter({
 answerCalls({
   wake: async () => cutter.wake(),
   cutNow: (name: string) => cutter.cutNow(name),
+  pause: () => cutter.pause(),
+  resume: async () => cutter.resume(),
   stop: async () => {
     await cutter.stop();
     await store.close();

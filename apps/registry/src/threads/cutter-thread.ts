@@ -77,6 +77,10 @@ export function startCutterThread(options: {
       await thread.call('cutNow', name);
     },
     status: () => status,
+    async pause() {
+      await thread.call('pause');
+    },
+    resume: () => void thread.call('resume').catch(() => undefined),
     stop() {
       stopping ??= (async () => {
         await thread.call('stop').catch(() => undefined);

@@ -52,8 +52,17 @@ export function isKrewPlugin(value: JsonValue): boolean {
   return groupOf(textField(value, 'apiVersion') ?? '') === KREW_GROUP && field(value, 'kind') === 'Plugin';
 }
 
-/** What a document that holds no definition is, in words, and the way out where there is one. */
-export function recognise(value: JsonValue): { name: string; hint?: string } {
+export interface Recognised {
+  /** What the document is, in words. */
+  name: string;
+  /** The way out, where there is one. */
+  hint?: string;
+  /** It is a resource of another kind beyond doubt, and not one of ours with a slip of the pen. */
+  foreign?: true;
+}
+
+/** What a document that holds no definition is. */
+export function recognise(value: JsonValue): Recognised {
   if (isKptMetadata(value)) return { name: 'function metadata of kpt', hint: CONVERT };
   if (!isObject(value)) return { name: Array.isArray(value) ? 'a list' : 'a single value' };
   const apiVersion = textField(value, 'apiVersion');
@@ -62,7 +71,7 @@ export function recognise(value: JsonValue): { name: string; hint?: string } {
     (entry) =>
       kind !== undefined && entry.kinds.includes(kind) && entry.group.test(groupOf(apiVersion ?? '')),
   );
-  if (known !== undefined) return { name: known.name, hint: known.hint ?? LEAVE_OUT };
+  if (known !== undefined) return { name: known.name, hint: known.hint ?? LEAVE_OUT, foreign: true };
   if (apiVersion === undefined && kind === undefined)
     return { name: 'a document without apiVersion and kind' };
   if (kind === undefined) return { name: `a document of ${shorten(apiVersion ?? '')} without kind` };
@@ -70,7 +79,9 @@ export function recognise(value: JsonValue): { name: string; hint?: string } {
   const name = `a ${shorten(kind)} of ${shorten(apiVersion)}`;
   // A slip of the pen in one of our own kinds is mended; what belongs to another tool stays as it is.
   const ours = OWN_KINDS.includes(kind) || suggest(kind, OWN_KINDS) !== undefined;
-  return ours || groupOf(apiVersion) === groupOf(KRM_API_VERSION) ? { name } : { name, hint: LEAVE_OUT };
+  return ours || groupOf(apiVersion) === groupOf(KRM_API_VERSION)
+    ? { name }
+    : { name, hint: LEAVE_OUT, foreign: true };
 }
 
 function groupOf(apiVersion: string): string {

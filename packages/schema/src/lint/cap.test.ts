@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic, Severity } from '../diagnostic.js';
-import { capped } from './cap.js';
+import { capped, Findings } from './cap.js';
 
 const at = (line: number, severity: Severity): Diagnostic => ({
   code: `x/${severity}`,
@@ -39,5 +39,27 @@ describe('capped', () => {
   it('is as severe as what it leaves out', () => {
     const told = capped([at(1, 'error'), at(2, 'error'), at(3, 'error')], 1, 'f');
     expect(told.at(-1)).toMatchObject({ severity: 'error', message: 'and 2 errors more' });
+  });
+});
+
+describe('Findings', () => {
+  it('keeps a bounded number and counts every one', () => {
+    const findings = new Findings();
+    for (let line = 1; line <= 20_000; line++) findings.add([at(line, 'warning')]);
+    expect(findings.enough).toBe(false);
+    findings.add([at(1, 'error')]);
+    const told = findings.capped(3, 'f');
+    expect(told.slice(0, 3).map(({ code }) => code)).toEqual(['x/error', 'x/warning', 'x/warning']);
+    expect(told[3]).toMatchObject({ code: 'lint/more', message: 'and 19998 warnings more' });
+  });
+
+  it('says where something was not looked at', () => {
+    const findings = new Findings();
+    findings.add(Array.from({ length: 5_000 }, (_, index) => at(index + 1, 'error')));
+    expect(findings.enough).toBe(true);
+    findings.cut = true;
+    expect(findings.capped(1, 'f').at(-1)?.message).toBe(
+      'and 4999 errors more; what follows was not looked at',
+    );
   });
 });

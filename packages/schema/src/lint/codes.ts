@@ -207,6 +207,19 @@ export const LINT_RULES = {
     mend: 'Nothing: it is a known fault of the schema. SPDX expressions are what registries use.',
   },
 
+  'placeholder/marked': {
+    severity: 'error',
+    kep: 'warning',
+    summary: 'A comment `# CHANGE:` of `krmhub init` is left, so what stands below it is a placeholder.',
+    mend: 'Write what is asked for, and remove the comment.',
+  },
+  'placeholder/digest': {
+    severity: 'error',
+    kep: 'warning',
+    summary: 'A digest is all zeros: a placeholder that no file has.',
+    mend: 'Write the digest of the image or of the downloaded file.',
+  },
+
   'text/control-character': {
     severity: 'error',
     summary: 'A text holds control characters, which can rewrite a terminal.',

@@ -6,6 +6,7 @@ import type { Report, Rule } from './rule.js';
 import { quote } from './rule.js';
 
 export const SHA256_PATTERN = /^[a-f0-9]{64}$/;
+const NO_DIGEST = '0'.repeat(64);
 const FLOATING_NAME =
   /^(?:latest|unstable|stable|main|master|head|trunk|edge|nightly|canary|dev|devel|develop|development|next|beta|alpha|rc|release|prod|production|staging|test)$/i;
 /** `v1` and `v0.3` move with every release below them. */
@@ -80,6 +81,10 @@ export function checkDigest(
   code: 'image/digest-form' | 'exec/digest-form',
   report: Report,
 ): void {
+  if (sha256 === NO_DIGEST) {
+    report('placeholder/digest', path, 'the digest is a placeholder of zeros');
+    return;
+  }
   if (SHA256_PATTERN.test(sha256) || sha256.trim() === '') return;
   const mended = sha256
     .trim()

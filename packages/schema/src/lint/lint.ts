@@ -1,15 +1,16 @@
 import type { CatalogKind } from '../catalog.js';
 import type { FunctionDefinition } from '../definition.js';
-import type { Diagnostic } from '../diagnostic.js';
+import type { Diagnostic, Range } from '../diagnostic.js';
 import { hasErrors } from '../diagnostic.js';
 import { readDialect } from '../dialects.js';
 import type { Draft, LintedDocument, LintResult } from '../draft.js';
 import type { DocumentLimits } from '../limits.js';
 import { DOCUMENT_LIMITS } from '../limits.js';
 import { readYaml } from '../yaml.js';
-import { capped } from './cap.js';
+import { Findings } from './cap.js';
+import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
-import type { LintProfile } from './rule.js';
+import type { LintProfile, Rule } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
@@ -19,6 +20,8 @@ export interface LintOptions {
   /** Default `registry`. */
   profile?: LintProfile;
   limits?: Partial<DocumentLimits>;
+  /** Documents that belong to other tools, such as a Deployment, are passed over with all that is in them. */
+  passOverForeign?: boolean;
 }
 
 /**
@@ -29,33 +32,77 @@ export interface LintOptions {
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
   const { file, profile = 'registry', limits = {} } = options;
   const yaml = readYaml(input, { file, limits });
-  const diagnostics = [...yaml.diagnostics];
+  const findings = new Findings();
   const result: LintedDocument[] = [];
+  const foreign: Range[] = [];
   for (const document of yaml.documents) {
     const dialect = readDialect(document, file);
-    diagnostics.push(...dialect.diagnostics);
-    const found = lintDrafts(dialect.drafts, profile);
-    diagnostics.push(...found.flat());
+    if (options.passOverForeign === true && dialect.foreign === true) {
+      const range = document.locate([]);
+      if (range !== undefined) foreign.push(range);
+      continue;
+    }
+    findings.add(dialect.diagnostics);
+    const faulty = lintDrafts(dialect.drafts, profile, findings);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
     if (dialect.kind === 'KRMFunctionDefinition') {
       dialect.drafts.forEach((draft, index) => {
-        if (!hasErrors(found[index]!))
-          result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
+        if (!faulty[index]) result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
       });
-    } else if (dialect.catalog !== undefined && !found.some(hasErrors)) {
+    } else if (dialect.catalog !== undefined && !findings.cut && !faulty.includes(true)) {
       result.push(catalogOf(dialect.kind, dialect.catalog, dialect.drafts));
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
-  return { diagnostics: capped(diagnostics, maxDiagnostics, file), documents: result };
+  const ofText = [...yaml.diagnostics, ...leftPlaceholders(yaml.placeholders, file, profile)];
+  findings.add(ofText.filter(({ range }) => !standsInside(range, foreign)));
+  return {
+    diagnostics: findings.capped(maxDiagnostics, file),
+    documents: result,
+    passedOver: foreign.length,
+  };
 }
 
-/** Diagnostics of each draft; drafts of one document are also compared with each other. */
-function lintDrafts(drafts: readonly Draft[], profile: LintProfile): Diagnostic[][] {
+/** Marks of `krmhub init` are comments, which no rule sees. */
+function leftPlaceholders(marks: readonly Range[], file: string, profile: LintProfile): Diagnostic[] {
+  const { mend, ...rule } = LINT_RULES['placeholder/marked'];
+  const severity = profile === 'kep' ? rule.kep : rule.severity;
+  const message = 'what is marked here has not been changed yet';
+  return marks.map((range) => ({
+    code: 'placeholder/marked',
+    severity,
+    message,
+    file,
+    path: '',
+    range,
+    hint: mend,
+  }));
+}
+
+function standsInside(range: Range | undefined, outer: readonly Range[]): boolean {
+  if (range === undefined) return false;
+  const { line } = range.start;
+  return outer.some(({ start, end }) => start.line <= line && line <= end.line);
+}
+
+/**
+ * Whether each draft has errors; drafts of one document are also compared with each other. Ends early where
+ * there are errors enough.
+ */
+function lintDrafts(drafts: readonly Draft[], profile: LintProfile, findings: Findings): boolean[] {
   const checkEntry = createEntryCheck();
-  return drafts.map((draft, index) =>
-    runRules([...RULES, (entry, report) => checkEntry(entry, index, report)], draft, profile),
-  );
+  const faulty: boolean[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    if (findings.enough && index > 0) {
+      findings.cut = true;
+      break;
+    }
+    const rules: Rule[] = [...RULES, (entry, report) => checkEntry(entry, index, report)];
+    const found = runRules(rules, draft, profile);
+    findings.add(found);
+    faulty.push(hasErrors(found));
+  }
+  return faulty;
 }
 
 /** The shape rule has found nothing, so the draft is what its type says. */

@@ -56,8 +56,17 @@ function checkFields(
   path: Path,
   report: Report,
 ): void {
+  const names = Object.keys(properties);
+  const misspelt = new Map<string, string>();
+  for (const name of Object.keys(value)) {
+    const near = objectField(properties, name) === undefined ? suggest(name, names) : undefined;
+    if (near !== undefined) misspelt.set(name, near);
+  }
+  const meant = new Set(misspelt.values());
   for (const name of listField(schema, 'required')) {
     if (typeof name !== 'string' || !isMissing(value, name)) continue;
+    // It stands there under a wrong name, which is told below.
+    if (meant.has(name) && !Object.hasOwn(value, name)) continue;
     const at = [...path, name];
     const message = Object.hasOwn(value, name) ? `${labelOf(at)} has no value` : `${labelOf(at)} is missing`;
     report('shape/missing-field', at, message, { ...hintOf(field(properties, name)), target: 'key' });
@@ -72,8 +81,7 @@ function checkFields(
       }
       continue;
     }
-    const names = Object.keys(properties);
-    const near = suggest(name, names);
+    const near = misspelt.get(name);
     const where = path.length === 0 ? 'a function definition' : labelOf(path);
     report('shape/unknown-field', at, `${where} has no field ${quote(name)}`, {
       hint: near === undefined ? `Known fields: ${names.join(', ')}.` : `Did you mean ${near}?`,

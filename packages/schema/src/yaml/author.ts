@@ -18,6 +18,13 @@ export interface YamlDocument {
   locate(path: Path, target?: Target): Range | undefined;
 }
 
+/** The comment that `krmhub init` marks with what its user has to write. */
+const PLACEHOLDER = '# CHANGE:';
+/** A reader needs no more of them, and a hostile file may hold nothing else. */
+const MAX_PLACEHOLDERS = 100;
+/** What the lexer sends before the text of a scalar, which may begin as a comment does. */
+const SCALAR_FOLLOWS = '\u001f';
+
 /** Syntax errors told of one document: what follows the first few is mostly their consequence. */
 const MAX_SYNTAX_ERRORS = 10;
 
@@ -26,14 +33,15 @@ const SCHEMA = new Schema({ schema: 'core', resolveKnownTags: false });
 
 /**
  * Reads an author's file, YAML or JSON, and keeps positions. Never throws: what cannot be read is told
- * in the diagnostics, and documents with errors in their syntax are left out.
+ * in the diagnostics, and documents with errors in their syntax are left out. `placeholders` are the comments
+ * `# CHANGE:` of the file.
  */
 export function readYaml(
   input: Uint8Array,
   options: ReadOptions,
-): { documents: YamlDocument[]; diagnostics: Diagnostic[] } {
+): { documents: YamlDocument[]; diagnostics: Diagnostic[]; placeholders: Range[] } {
   const { limits, reporter, source } = openText(input, options, 'maxSourceBytes');
-  if (source === undefined) return { documents: [], diagnostics: reporter.finish() };
+  if (source === undefined) return { documents: [], diagnostics: reporter.finish(), placeholders: [] };
 
   const reader = new StreamReader(source, limits, reporter);
   reader.readAll();
@@ -41,7 +49,8 @@ export function readYaml(
   if (documents.length === 0 && !reporter.hasErrors) {
     reporter.report('yaml/empty', 'the file holds no document', 0);
   }
-  return { documents, diagnostics: reporter.finish() };
+  const placeholders = reader.placeholders.map(([start, end]) => source.range(start, end));
+  return { documents, diagnostics: reporter.finish(), placeholders };
 }
 
 /** Thrown inside the composer to end its work on a document with many errors. */
@@ -49,6 +58,8 @@ class TooManyErrors extends Error {}
 
 class StreamReader {
   readonly documents: YamlDocument[] = [];
+  /** Offsets of the comments, start and end. */
+  readonly placeholders: [start: number, end: number][] = [];
   private syntaxErrors = 0;
   private lastErrorLine = 0;
   /** The document, as `documentTokens` counts, that was told of a tab. */
@@ -77,7 +88,10 @@ class StreamReader {
    */
   readAll(): void {
     try {
+      let before = '';
       for (const lexeme of new Lexer().lex(this.source.text)) {
+        if (lexeme.startsWith(PLACEHOLDER) && before !== SCALAR_FOLLOWS) this.addPlaceholder(lexeme);
+        before = lexeme;
         for (const token of this.parser.next(lexeme)) this.take(token);
         if (this.stopped || this.exceedsLimits()) return;
       }
@@ -88,6 +102,13 @@ class StreamReader {
       this.reporter.report('yaml/syntax', 'the text cannot be read as YAML', offset);
       if (!(error instanceof Error)) throw error;
     }
+  }
+
+  /** To be called before the parser has taken the comment. */
+  private addPlaceholder(comment: string): void {
+    const { offset } = this.parser;
+    if (this.placeholders.length < MAX_PLACEHOLDERS)
+      this.placeholders.push([offset, offset + comment.length]);
   }
 
   private exceedsLimits(): boolean {

@@ -21,24 +21,30 @@ export function registerCatalogHistory(parent: Command, io: Io): void {
       const list = await ofCatalog((await connect(io, options.registry)).snapshots(name, options.limit));
       await printData(io, options.output, list, () => {
         const now = io.now();
+        const noted = list.snapshots.some(({ withdrawn }) => withdrawn !== undefined);
+        const note = ({ withdrawn }: (typeof list.snapshots)[number]) =>
+          !noted ? [] : [withdrawn === undefined ? '' : `withdrawn: ${withdrawn.reason}`];
         const columns = [
           { header: 'SNAPSHOT' },
           { header: 'FUNCTIONS' },
           { header: 'CUT' },
           { header: 'DIGEST', min: 20 },
+          ...(noted ? [{ header: 'NOTE' }] : []),
         ];
         return printTable(io, columns, list.snapshots, {
-          terminal: ({ serial, functions, createdAt, digest }) => [
-            String(serial),
-            String(functions),
-            relativeTime(createdAt, now),
-            digest,
+          terminal: (snapshot) => [
+            String(snapshot.serial),
+            String(snapshot.functions),
+            relativeTime(snapshot.createdAt, now),
+            snapshot.digest,
+            ...note(snapshot),
           ],
-          pipe: ({ serial, functions, createdAt, digest }) => [
-            String(serial),
-            String(functions),
-            createdAt,
-            digest,
+          pipe: (snapshot) => [
+            String(snapshot.serial),
+            String(snapshot.functions),
+            snapshot.createdAt,
+            snapshot.digest,
+            ...note(snapshot),
           ],
         });
       });

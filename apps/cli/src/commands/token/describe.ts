@@ -37,14 +37,18 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
       token.name,
       token.scopes.join(','),
       token.groups.join(','),
-      token.revokedAt === undefined ? (token.expiresAt ?? 'never') : 'revoked',
+      token.revokedAt === undefined ? (token.expiresAt ?? 'never') : revoked(token),
       token.lastUsedAt ?? 'never',
     ],
   });
 }
 
 function endOf(token: Token, now: Date): string {
-  if (token.revokedAt !== undefined) return 'revoked';
+  if (token.revokedAt !== undefined) return revoked(token);
   if (token.expiresAt === undefined) return 'never';
   return Date.parse(token.expiresAt) <= now.getTime() ? 'expired' : relativeTime(token.expiresAt, now);
+}
+
+function revoked({ revokedReason }: Token): string {
+  return revokedReason === undefined ? 'revoked' : `revoked, ${revokedReason}`;
 }

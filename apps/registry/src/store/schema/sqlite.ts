@@ -6,7 +6,8 @@ import type {
   Selection,
   SnapshotRecord,
 } from '@krmhub/catalog';
-import type { Digest } from '@krmhub/schema';
+import type { Digest, Takedown } from '@krmhub/schema';
+import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -46,26 +47,7 @@ export const functions = sqliteTable(
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),
     index('function_order').on(table.group, table.kind),
-    index('function_listing').on(table.yanked, table.group, table.kind),
-    index('function_kind').on(table.kind),
     index('function_kind_folded').on(table.kindFolded),
-    index('function_publisher').on(table.publisher),
-  ],
-);
-
-/** What search filters and counts a function by, beside its own columns: one row for each value. */
-export const functionFacets = sqliteTable(
-  'function_facet',
-  {
-    facet: text('facet').$type<'tag' | 'runtime' | 'license' | 'catalog'>().notNull(),
-    value: text('value').notNull(),
-    functionId: integer('function_id')
-      .notNull()
-      .references(() => functions.id),
-  },
-  (table) => [
-    primaryKey({ columns: [table.facet, table.value, table.functionId] }),
-    index('function_facet_function').on(table.functionId, table.facet),
   ],
 );
 
@@ -112,21 +94,57 @@ export const releases = sqliteTable(
   ],
 );
 
-export const events = sqliteTable('event', {
-  /** Counts from 1; a number is never given twice. */
-  sequence: integer('sequence').primaryKey({ autoIncrement: true }),
-  type: text('type').$type<EventType>().notNull(),
-  /** UTC. */
-  at: text('at').notNull(),
-  by: text('by').notNull(),
-  group: text('group_name'),
-  kind: text('kind'),
-  release: text('release'),
-  digest: text('digest').$type<Digest>(),
-  catalog: text('catalog'),
-  serial: integer('serial'),
-  reason: text('reason'),
-});
+/** What is left of releases that were taken down, whether the function has others or not. */
+export const takedowns = sqliteTable(
+  'takedown',
+  {
+    id: integer('id').primaryKey(),
+    group: text('group_name').notNull(),
+    kind: text('kind').notNull(),
+    /** Lower case. */
+    kindFolded: text('kind_folded').notNull(),
+    /** Canonical SemVer name. */
+    release: text('release').notNull(),
+    /** Digest of the definition's exact bytes. */
+    digest: text('digest').$type<Digest>().notNull(),
+    /** Digest of the README's exact bytes. */
+    readme: text('readme').$type<Digest>(),
+    /** Of the function after it: one that is published anew counts on from there. */
+    revision: integer('revision').notNull(),
+    /** UTC. */
+    at: text('at').notNull(),
+    by: text('by').notNull(),
+    /** ID of the token that asked for it. */
+    token: text('token'),
+    reason: text('reason').notNull(),
+    /** Nothing of its bytes is left on the disk. */
+    finished: integer('finished', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [unique('takedown_release').on(table.group, table.kindFolded, table.release)],
+);
+
+/** What the revocation feed holds: the condition of its index. */
+export const IS_REVOCATION = `"type" IN ('release.yanked', 'release.unyanked', 'release.taken-down', 'catalog.withdrawn')`;
+
+export const events = sqliteTable(
+  'event',
+  {
+    /** Counts from 1; a number is never given twice. */
+    sequence: integer('sequence').primaryKey({ autoIncrement: true }),
+    type: text('type').$type<EventType>().notNull(),
+    /** UTC. */
+    at: text('at').notNull(),
+    by: text('by').notNull(),
+    group: text('group_name'),
+    kind: text('kind'),
+    release: text('release'),
+    digest: text('digest').$type<Digest>(),
+    catalog: text('catalog'),
+    serial: integer('serial'),
+    reason: text('reason'),
+  },
+  (table) => [index('event_revocation').on(table.sequence).where(sql.raw(IS_REVOCATION))],
+);
 
 export const catalogs = sqliteTable('catalog', {
   name: text('name').primaryKey(),
@@ -135,7 +153,10 @@ export const catalogs = sqliteTable('catalog', {
   /** UTC. */
   appliedAt: text('applied_at').notNull(),
   appliedBy: text('applied_by').notNull(),
-  /** Sequence of the event by which the recipe was applied. */
+  /**
+   * Sequence of the event before which no cut may have been planned: the recipe was applied with it, or something
+   * was taken down that such a cut may hold.
+   */
   appliedEvent: integer('applied_event').notNull(),
   /** Every event up to this sequence is taken into the newest snapshot. */
   throughEvent: integer('through_event').notNull(),
@@ -161,6 +182,8 @@ export const snapshots = sqliteTable(
     functions: integer('functions').notNull(),
     /** UTC. */
     createdAt: text('created_at').notNull(),
+    /** JSON of the takedown for which its bytes are gone. */
+    withdrawn: text('withdrawn', { mode: 'json' }).$type<Takedown>(),
   },
   (table) => [
     primaryKey({ columns: [table.catalog, table.serial] }),
@@ -235,6 +258,7 @@ export const tokens = sqliteTable(
     lastUsedAt: text('last_used_at'),
     /** UTC. */
     revokedAt: text('revoked_at'),
+    revokedReason: text('revoked_reason'),
   },
   (table) => [unique('token_hash').on(table.hash)],
 );

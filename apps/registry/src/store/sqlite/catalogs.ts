@@ -7,7 +7,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
-import { and, asc, desc, eq, gt, isNull, lte, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
 import { applyRecipe } from './apply-recipe.js';
 import { commitCut } from './commit-cut.js';
@@ -52,12 +52,12 @@ export function catalogRows(connection: Connection): CatalogRows {
     .from(snapshots)
     .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
     .prepare();
-  // A catalog may come back to earlier bytes: the newest such snapshot answers.
+  // A catalog may come back to earlier bytes: the newest such snapshot answers that is not withdrawn.
   const byDigest = db
     .select()
     .from(snapshots)
     .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
-    .orderBy(desc(snapshots.serial))
+    .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
     .limit(1)
     .prepare();
   const newestPlaces = db
@@ -183,8 +183,8 @@ export function catalogRows(connection: Connection): CatalogRows {
   };
 }
 
-function snapshot({ digest: _, labels, ...row }: typeof snapshots.$inferSelect): SnapshotRecord {
-  return { ...row, ...(labels !== null && { labels }) };
+function snapshot({ digest: _, labels, withdrawn, ...row }: typeof snapshots.$inferSelect): SnapshotRecord {
+  return { ...row, ...(labels !== null && { labels }), ...(withdrawn !== null && { withdrawn }) };
 }
 
 function place(row: typeof catalogFunctions.$inferSelect): CatalogFunction {

@@ -9,7 +9,6 @@ export function commitCut(connection: Connection): CatalogStore['commitCut'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
   const storePlace = placeWriter(connection);
-  const syncFacet = facetWriter(connection);
   const addEntry = db
     .insert(entries)
     .values({
@@ -29,7 +28,6 @@ export function commitCut(connection: Connection): CatalogStore['commitCut'] {
         db.insert(snapshots)
           .values({ ...cut.snapshot, catalog: cut.catalog, digest: cut.snapshot.digests['catalog.yaml'] })
           .run();
-        syncFacet({ catalog: cut.catalog, serial: next });
       }
       if (cut.event !== undefined) appendEvent(cut.event);
       db.update(catalogs).set({ throughEvent: cut.throughEvent }).where(eq(catalogs.name, cut.catalog)).run();
@@ -45,10 +43,10 @@ function nextSerial({ db }: Connection, cut: CatalogCut): number {
       `Catalog ${cut.catalog} is cut through event ${current.throughEvent}, not ${cut.expectedThroughEvent}`,
     );
   }
-  // Two recipes one after the other both leave the catalog at event 0.
+  // Two recipes one after the other both leave the catalog at event 0, and a takedown leaves it where it is.
   if (cut.throughEvent < current.appliedEvent) {
     throw new RevisionConflict(
-      `Catalog ${cut.catalog} got its recipe with event ${current.appliedEvent}, after ${cut.throughEvent}`,
+      `Catalog ${cut.catalog} must be cut through event ${current.appliedEvent}, not ${cut.throughEvent}`,
     );
   }
   const newest = db
@@ -68,7 +66,8 @@ function nextSerial({ db }: Connection, cut: CatalogCut): number {
   return next;
 }
 
-function placeWriter({ db }: Connection) {
+/** Gives a function its place in a catalog from the next serial on; to be called in a transaction. */
+export function placeWriter({ db }: Connection) {
   const group = sql.placeholder('group');
   const kind = sql.placeholder('kind');
   const isOpen = and(
@@ -97,23 +96,5 @@ function placeWriter({ db }: Connection) {
     db.insert(catalogFunctions)
       .values({ catalog, group, kind, fromSerial: next, entry: entry ?? null, selection })
       .run();
-  };
-}
-
-/** Makes the search facet `catalog` say what the newest snapshot holds. */
-function facetWriter({ client }: Connection) {
-  const changed = `FROM catalog_function AS place JOIN function AS f
-    ON f.group_name = place.group_name AND f.kind = place.kind
-    WHERE place.catalog = :catalog AND place.from_serial = :serial`;
-  const forget = client.prepare<{ catalog: string; serial: number }>(
-    `DELETE FROM function_facet WHERE facet = 'catalog' AND value = :catalog AND function_id IN (SELECT f.id ${changed})`,
-  );
-  const add = client.prepare<{ catalog: string; serial: number }>(
-    `INSERT INTO function_facet (facet, value, function_id)
-     SELECT 'catalog', :catalog, f.id ${changed} AND place.entry IS NOT NULL`,
-  );
-  return (at: { catalog: string; serial: number }): void => {
-    forget.run(at);
-    add.run(at);
   };
 }

@@ -1,11 +1,13 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CatalogStore } from '@krmhub/catalog';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as schema from '../schema/sqlite.js';
-import { openSqliteStore } from '../sqlite.js';
+import { openSqliteStore, storeOf } from '../sqlite.js';
 import { openConnection } from './connection.js';
 import { Database } from './driver.js';
 import { attempt } from './errors.js';
@@ -186,5 +188,60 @@ describe('errors', () => {
         throw error;
       }),
     ).rejects.toBe(error);
+  });
+});
+
+describe('writes that come at the same time', () => {
+  const ids = (store: CatalogStore) => store.tokens().then((tokens) => tokens.map(({ id }) => id).sort());
+  const create = (store: CatalogStore, id: string, hash = id, name = 'n') =>
+    store.createToken({ ...token, id, name }, hash);
+
+  it('are all stored, but for one that fails', async () => {
+    const store = await openSqliteStore(file);
+    const outcomes = await Promise.allSettled(
+      ['a', 'b', 'a', 'c', 'd'].map((id, at) => create(store, id, String(at))),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ]);
+    expect(await ids(store)).toEqual(['a', 'b', 'c', 'd']);
+    await store.close();
+    const again = await openSqliteStore(file);
+    expect(await ids(again)).toEqual(['a', 'b', 'c', 'd']);
+    await again.close();
+  });
+
+  it('say for each whether it was stored when the disk is full', async () => {
+    const connection = openConnection(file);
+    connection.client.pragma(`max_page_count = ${connection.client.pragma('page_count', { simple: true })}`);
+    const store = storeOf(connection);
+    const all = Array.from({ length: 40 }, (_, at) => `t${String(at).padStart(2, '0')}`);
+    const outcomes = await Promise.allSettled(
+      all.map((id, at) => create(store, id, id, 'x'.repeat(at % 2 === 0 ? 10 : 50_000))),
+    );
+    const stored = all.filter((_, at) => outcomes[at]!.status === 'fulfilled');
+    const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+    expect(refused.length).toBeGreaterThan(0);
+    for (const error of refused) expect(error).toMatchObject({ code: 'storage-full' });
+    expect(await ids(store)).toEqual(stored);
+    await store.close();
+  });
+
+  it('wait for another program, and are stored when it is done', async () => {
+    const store = await openSqliteStore(file);
+    const other = new Database(file);
+    other.exec('BEGIN IMMEDIATE');
+    const writes = Promise.all(['a', 'b'].map((id) => create(store, id)));
+    await sleep(300);
+    expect(await ids(store)).toEqual([]);
+    other.exec('ROLLBACK');
+    other.close();
+    await writes;
+    expect(await ids(store)).toEqual(['a', 'b']);
+    await store.close();
   });
 });

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -27,8 +27,13 @@ export interface Connection {
   /** For what drizzle cannot say: full-text search and statements over many rows. */
   client: BetterSqlite3.Database;
   db: BetterSQLite3Database;
-  /** Runs `work` in one IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing. */
+  /**
+   * Runs `work` in an IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing.
+   * What comes at the same time shares the transaction, so that the disk is waited for once.
+   */
   write<Result>(work: () => Result): Promise<Result>;
+  /** Lets writes wait until `work` of another connection is done; reads go on. */
+  pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
   read<Result>(work: () => Result): Promise<Result>;
   /** Writes the database's header. */
@@ -87,10 +92,25 @@ function connection(
 ): Connection {
   const identity = fileIdentity(client);
   client.pragma(`busy_timeout = ${WRITE_BUSY_TIMEOUT_MS}`);
+  const writeTogetherWithOthers = writeTogether(client);
+  let pause: Promise<unknown> | undefined;
   return {
     client,
     db,
-    write: (work) => whenFree(WRITE_PATIENCE_MS, () => client.transaction(work).immediate()),
+    async write(work) {
+      while (pause !== undefined) await pause;
+      return writeTogetherWithOthers(work);
+    },
+    async pauseWrites(work) {
+      while (pause !== undefined) await pause;
+      const running = work();
+      pause = running
+        .catch(() => undefined)
+        .finally(() => {
+          pause = undefined;
+        });
+      return running;
+    },
     read: (work) => attempt(() => client.transaction(work).deferred()),
     check: () =>
       whenFree(CHECK_PATIENCE_MS, () => {
@@ -99,13 +119,64 @@ function connection(
             hint: 'Put it back and start the registry again.',
           });
         }
-        client.pragma('user_version = 0');
+        // While writes wait, another connection of this process is writing.
+        if (pause === undefined) client.pragma('user_version = 0');
       }),
     close: () => {
       client.close();
       lock?.close();
     },
   };
+}
+
+interface PendingWrite {
+  work: () => unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** One after the other in one transaction, each in a savepoint of its own: one that fails leaves the others. */
+function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
+  let pending: PendingWrite[] = [];
+  let running = false;
+
+  const runAll = (writes: readonly PendingWrite[]): (() => void)[] =>
+    client
+      .transaction(() =>
+        writes.map(({ work, resolve, reject }) => {
+          try {
+            const result = client.transaction(work)();
+            return () => resolve(result);
+          } catch (error) {
+            // A full disk, say, makes SQLite give up the whole transaction.
+            if (!client.inTransaction) throw error;
+            return () => reject(translateSqliteError(error));
+          }
+        }),
+      )
+      .immediate();
+
+  const run = async (): Promise<void> => {
+    running = true;
+    while (pending.length > 0) {
+      const writes = pending;
+      pending = [];
+      try {
+        for (const settle of await whenFree(WRITE_PATIENCE_MS, () => runAll(writes))) settle();
+      } catch (error) {
+        for (const { reject } of writes) reject(error);
+      }
+      await setImmediate();
+    }
+    running = false;
+  };
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
+      // Others that are ready now have their turn first, and come along.
+      if (!running) globalThis.setImmediate(() => running || void run());
+    });
 }
 
 /** Runs database work once nobody else writes; rejects with `unavailable` where that takes too long. */

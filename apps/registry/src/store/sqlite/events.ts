@@ -1,15 +1,22 @@
 import type { CatalogStore, Event, NewEvent } from '@krmhub/catalog';
-import { asc, gt, max, sql } from 'drizzle-orm';
-import { events } from '../schema/sqlite.js';
+import { and, asc, gt, max, sql } from 'drizzle-orm';
+import { events, IS_REVOCATION } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 
-export type EventRows = Pick<CatalogStore, 'events' | 'lastEvent' | 'functionsChanged'>;
+export type EventRows = Pick<CatalogStore, 'events' | 'lastEvent' | 'functionsChanged' | 'revocations'>;
 
 export function eventRows({ client, db, read }: Connection): EventRows {
   const page = db
     .select()
     .from(events)
     .where(gt(events.sequence, sql.placeholder('after')))
+    .orderBy(asc(events.sequence))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const revoking = db
+    .select()
+    .from(events)
+    .where(and(gt(events.sequence, sql.placeholder('after')), sql.raw(IS_REVOCATION)))
     .orderBy(asc(events.sequence))
     .limit(sql.placeholder('limit'))
     .prepare();
@@ -23,6 +30,8 @@ export function eventRows({ client, db, read }: Connection): EventRows {
   );
   return {
     events: (after, limit) => read(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
+    revocations: (after, limit) =>
+      read(() => revoking.all({ after, limit: Math.max(0, limit) }).map(present)),
     lastEvent: () => read(() => last.get()?.sequence ?? 0),
     functionsChanged: (after, through) => read(() => changed.all(after, through)),
   };

@@ -4,7 +4,10 @@ import { and, eq, sql } from 'drizzle-orm';
 import { forms } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 
-export type FormRows = Pick<CatalogStore, 'storedForm' | 'rememberForms' | 'forgetForms'>;
+export type FormRows = Pick<
+  CatalogStore,
+  'storedForm' | 'rememberForms' | 'forgetForms' | 'keepStandingForms'
+>;
 
 export function formRows({ client, db, read, write }: Connection): FormRows {
   const stored = db
@@ -22,6 +25,11 @@ export function formRows({ client, db, read, write }: Connection): FormRows {
         OR EXISTS (SELECT 1 FROM release WHERE readme = :blob)`,
     )
     .pluck();
+  const forgetFallen = client.prepare(
+    `DELETE FROM form WHERE digest NOT IN (
+       SELECT form_digest.value FROM snapshot, json_each(snapshot.digests) AS form_digest WHERE withdrawn IS NULL)`,
+  );
+  const allBlobs = client.prepare<[], Digest>('SELECT DISTINCT blob FROM form').pluck();
   return {
     storedForm: (digest, coding) => read(() => stored.get({ digest, coding })?.blob),
     rememberForms: (remembered) =>
@@ -38,6 +46,11 @@ export function formRows({ client, db, read, write }: Connection): FormRows {
         const blobs = new Set(digests.flatMap((digest) => blobsOf.all(digest)));
         for (const digest of digests) forget.run(digest);
         return [...blobs].filter((blob) => isNamed.get({ blob }) === 0);
+      }),
+    keepStandingForms: () =>
+      write(() => {
+        forgetFallen.run();
+        return new Set(allBlobs.all());
       }),
   };
 }

@@ -6,17 +6,18 @@ import type {
   ReleaseRecord,
   ReleaseSummary,
 } from '@krmhub/catalog';
-import { RevisionConflict } from '@krmhub/catalog';
+import { burnt, RevisionConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import { functions, releases } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
 import { searchRowWriter } from './search-rows.js';
+import { functionTakedowns, lastRevision } from './takedown-rows.js';
 
 export type FunctionRows = Pick<
   CatalogStore,
-  'function' | 'functions' | 'allFunctions' | 'release' | 'commitFunction'
+  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'commitFunction'
 >;
 
 /** Functions read at once: between two pages the server answers others. */
@@ -29,20 +30,11 @@ const nameColumns = {
   kind: functions.kind,
   revision: functions.revision,
 };
-type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColumns>;
+export type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColumns>;
 
 export function functionRows(connection: Connection): FunctionRows {
   const { db, read, write } = connection;
-  const byName = db
-    .select(nameColumns)
-    .from(functions)
-    .where(
-      and(
-        eq(functions.group, sql.placeholder('group')),
-        eq(functions.kindFolded, sql.placeholder('kindFolded')),
-      ),
-    )
-    .prepare();
+  const find = functionFinder(connection);
   const summariesOf = db
     .select(summaryColumns)
     .from(releases)
@@ -68,8 +60,7 @@ export function functionRows(connection: Connection): FunctionRows {
     .limit(PAGE)
     .prepare();
 
-  const find = (group: string, kind: string): NameRow | undefined =>
-    byName.get({ group, kindFolded: kind.toLowerCase() });
+  const counted = db.select({ functions: count() }).from(functions).prepare();
 
   const record = ({ id, group, kind, revision }: NameRow): FunctionRecord => ({
     group,
@@ -115,6 +106,8 @@ export function functionRows(connection: Connection): FunctionRows {
       }
     },
 
+    countFunctions: () => read(() => counted.get()!.functions),
+
     release: (group, kind, release) =>
       read(() => {
         const fn = find(group, kind);
@@ -126,6 +119,21 @@ export function functionRows(connection: Connection): FunctionRows {
   };
 }
 
+/** Finds a function whose kind is equal but for case. */
+export function functionFinder({ db }: Connection): (group: string, kind: string) => NameRow | undefined {
+  const byName = db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      and(
+        eq(functions.group, sql.placeholder('group')),
+        eq(functions.kindFolded, sql.placeholder('kindFolded')),
+      ),
+    )
+    .prepare();
+  return (group, kind) => byName.get({ group, kindFolded: kind.toLowerCase() });
+}
+
 function functionCommitter(
   connection: Connection,
   find: (group: string, kind: string) => NameRow | undefined,
@@ -134,6 +142,8 @@ function functionCommitter(
   const { db } = connection;
   const appendEvent = eventAppender(connection);
   const searchRows = searchRowWriter(connection);
+  const takedownsOf = functionTakedowns(connection);
+  const revisionOf = lastRevision(connection);
 
   const upsertFunction = (change: FunctionChange, current: NameRow | undefined): number => {
     const { group, kind, ...shown } = change.search;
@@ -142,7 +152,8 @@ function functionCommitter(
       db.update(functions).set(columns).where(eq(functions.id, current.id)).run();
       return current.id;
     }
-    const row = { ...shown, group, kind, kindFolded: kind.toLowerCase(), revision: 1 };
+    const revision = revisionOf(group, kind) + 1;
+    const row = { ...shown, group, kind, kindFolded: kind.toLowerCase(), revision };
     return Number(db.insert(functions).values(row).run().lastInsertRowid);
   };
 
@@ -181,6 +192,9 @@ function functionCommitter(
       if (current !== undefined && current.kind !== change.kind) {
         throw refused(change.release, `differs by case only from the kind ${current.kind}, which is there`);
       }
+      const taken =
+        change.action === 'insert' && burnt(takedownsOf(change.group, change.kind), change.release);
+      if (taken) throw taken;
       const id = upsertFunction(change, current);
       try {
         storeRelease(id, change);

@@ -33,11 +33,11 @@ export function tokenRows({ db, read, write }: Connection): TokenRows {
         return row && tokenRecord(row);
       }),
     tokens: () => read(() => all.all().map(tokenRecord)),
-    revokeToken: (id, at) =>
+    revokeToken: (id, at, reason) =>
       write(() => {
         // The first revocation is the one that counts.
         db.update(tokens)
-          .set({ revokedAt: at })
+          .set({ revokedAt: at, revokedReason: reason ?? null })
           .where(and(eq(tokens.id, id), isNull(tokens.revokedAt)))
           .run();
         const row = byId.get({ id });
@@ -54,11 +54,12 @@ export function tokenRows({ db, read, write }: Connection): TokenRows {
 }
 
 function tokenRecord(row: typeof tokens.$inferSelect): TokenRecord {
-  const { hash: _, expiresAt, lastUsedAt, revokedAt, ...rest } = row;
+  const { hash: _, expiresAt, lastUsedAt, revokedAt, revokedReason, ...rest } = row;
   return {
     ...rest,
     ...(expiresAt !== null && { expiresAt }),
     ...(lastUsedAt !== null && { lastUsedAt }),
     ...(revokedAt !== null && { revokedAt }),
+    ...(revokedReason !== null && { revokedReason }),
   };
 }

@@ -4,7 +4,7 @@ import { toJsonSchema } from '../../json-schema/function-config.js';
 import { keyword } from '../../json-schema/open-api.js';
 import { isObject } from '../json-access.js';
 import { loadAjv } from '../libraries.js';
-import { quote } from '../rule.js';
+import { quote, type Report } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 import type { PatternSet } from './pattern-set.js';
 import { scalarDefault } from './scalar-default.js';
@@ -23,7 +23,9 @@ export const defaults: SchemaCheck = (nodes, report, state) => {
     const scalar = scalarDefault(node.schema, value, patterns);
     if (scalar !== 'unknown') {
       if (scalar !== undefined) report('schema/default', [...node.path, 'default'], `the default ${scalar}`);
-      continue;
+      if (!patterns.exhausted) continue;
+      reportCostly(node, report);
+      break;
     }
     state.valuesLeft -= countValues(node.schema, state.valuesLeft);
     if (state.valuesLeft <= 0) {
@@ -39,12 +41,19 @@ export const defaults: SchemaCheck = (nodes, report, state) => {
   }
   if (checked.length === 0) return;
   const defaultsByIndex = Object.fromEntries(checked.map(({ value }, index) => [index, value]));
+  const before = patterns.exhausted;
   const errors = validate(schemas, defaultsByIndex, patterns);
+  if (patterns.exhausted && !before) reportCostly(checked[0]!.node, report);
   for (const [index, { path, message }] of firstErrors(errors)) {
     const { node, value } = checked[index]!;
     report('schema/default', [...node.path, 'default', ...stepsIn(value, path)], `the default ${message}`);
   }
 };
+
+function reportCostly({ path }: SchemaNode, report: Report): void {
+  const message = 'matching the patterns costs too much to check this default and those after it';
+  report('schema/default-unchecked', [...path, 'default'], message, { target: 'key' });
+}
 
 /** Validates every value against the schema of the same name, in one compilation. */
 function validate(schemas: JsonObject, values: JsonObject, patterns: PatternSet): ErrorObject[] {

@@ -7,6 +7,7 @@ import type { Report } from '../rule.js';
 import { quote } from '../rule.js';
 import { suggest } from '../suggest.js';
 import type { SchemaCheck } from './nodes.js';
+import { META_TYPES } from './structure.js';
 
 const FORBIDDEN: Partial<Record<OpenApiKeyword, string>> = {
   $ref: 'Write the schema here that it refers to.',
@@ -65,11 +66,21 @@ const VALUE_WORDS: Record<KeywordValue, string> = {
 
 /** Keywords that do not exist, are forbidden or have values of the wrong type; types that do not exist. */
 export const keywords: SchemaCheck = (nodes, report) => {
-  for (const { schema, path } of nodes) {
+  const rootLength = nodes[0]?.path.length ?? 0;
+  for (const { schema, path, name: field = '' } of nodes) {
+    const ofResource = path.length === rootLength + 2 && Object.hasOwn(META_TYPES, field);
     for (const name of Object.keys(schema)) {
       const value = schema[name]!;
       const at = [...path, name];
-      if (Object.hasOwn(OPEN_API_KEYWORDS, name)) checkKeyword(name as OpenApiKeyword, value, at, report);
+      if (name === 'type' && ofResource && typeof value === 'string')
+        checkType(
+          value,
+          at,
+          report,
+          `Write \`${META_TYPES[field as keyof typeof META_TYPES]}\`, as it always is.`,
+        );
+      else if (Object.hasOwn(OPEN_API_KEYWORDS, name))
+        checkKeyword(name as OpenApiKeyword, value, at, report);
       else if (!name.startsWith('x-') || name.startsWith('x-kubernetes-')) reportUnknown(name, at, report);
     }
   }
@@ -118,13 +129,15 @@ function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report
   if (kind === 'schemas' || kind === 'schemaMap') checkInner(name, value, path, report);
 }
 
-function checkType(type: string, path: Path, report: Report): void {
+function checkType(type: string, path: Path, report: Report, hint?: string): void {
   if ((OPEN_API_TYPES as readonly string[]).includes(type)) return;
   const near = suggest(type, OPEN_API_TYPES);
   const known = Object.hasOwn(TYPE_HINTS, type.toLowerCase()) ? TYPE_HINTS[type.toLowerCase()]! : undefined;
   report('schema/unknown-type', path, `schemas have no type ${quote(type)}`, {
     hint:
-      known ?? (near === undefined ? `The types are ${OPEN_API_TYPES.join(', ')}.` : `Did you mean ${near}?`),
+      hint ??
+      known ??
+      (near === undefined ? `The types are ${OPEN_API_TYPES.join(', ')}.` : `Did you mean ${near}?`),
   });
 }
 

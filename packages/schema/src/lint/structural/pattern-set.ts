@@ -2,11 +2,13 @@ import type { RE2JS } from 're2js';
 import { loadRe2 } from '../libraries.js';
 
 export const MAX_PATTERN_LENGTH = 1_000;
-/** Of all patterns of one schema. Compiling 20,000 units takes about 5 ms. */
-const MAX_COST = 1_000_000;
+/** Instructions of all patterns of one definition. Compiling 1,000 takes about 0.7 ms. */
+const MAX_INSTRUCTIONS = 200_000;
+/** Steps of all matches of one definition: characters times instructions. A million takes up to 50 ms. */
+const MAX_STEPS = 4_000_000;
 
 export type CompiledPattern =
-  | { expression: RE2JS }
+  | { expression: RE2JS; instructions: number }
   | { refused: 'syntax'; reason: string }
   | { refused: 'length' }
   | { refused: 'cost' };
@@ -14,7 +16,13 @@ export type CompiledPattern =
 /** The patterns of one schema, each compiled once, and all together within a bound. */
 export class PatternSet {
   readonly #compiled = new Map<string, CompiledPattern>();
-  #cost = 0;
+  #instructions = 0;
+  #steps = 0;
+
+  /** Whether a text was not matched because what was matched before had cost too much. */
+  get exhausted(): boolean {
+    return this.#steps > MAX_STEPS;
+  }
 
   compile(pattern: string): CompiledPattern {
     const known = this.#compiled.get(pattern);
@@ -24,18 +32,22 @@ export class PatternSet {
     return compiled;
   }
 
-  /** Whether the pattern is found in the text; what could not be compiled restricts nothing. */
+  /** Whether the pattern is found in the text; what could not be compiled or costs too much restricts nothing. */
   test(pattern: string, text: string): boolean {
     const compiled = this.compile(pattern);
-    return !('expression' in compiled) || compiled.expression.test(text);
+    if (!('expression' in compiled)) return true;
+    // Linear in the text is not soon: every instruction may be looked at for every character.
+    this.#steps += text.length * compiled.instructions;
+    return this.exhausted || compiled.expression.test(text);
   }
 
   #make(pattern: string): CompiledPattern {
     if (pattern.length > MAX_PATTERN_LENGTH) return { refused: 'length' };
-    this.#cost += patternCost(pattern);
-    if (this.#cost > MAX_COST) return { refused: 'cost' };
+    const instructions = countInstructions(pattern);
+    this.#instructions += instructions;
+    if (this.#instructions > MAX_INSTRUCTIONS) return { refused: 'cost' };
     try {
-      return { expression: loadRe2().compile(pattern) };
+      return { expression: loadRe2().compile(pattern), instructions };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { refused: 'syntax', reason: message.replace(/^error parsing regexp: /, '') };
@@ -43,12 +55,33 @@ export class PatternSet {
   }
 }
 
-/** An upper bound of the instructions that a pattern compiles to: its length times its repeats. */
-function patternCost(pattern: string): number {
-  let repeat = 1;
-  for (const match of pattern.matchAll(/\{(\d{1,4})(?:,(\d{0,4}))?\}/g)) {
-    repeat += Math.max(Number(match[1]), Number(match[2] || 0));
+/** An escape, a class, a repeat, or one character. */
+const TOKEN = /\\[pP](?:\{[^}]*\}|.)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|./gsu;
+/** A class of Unicode has hundreds of ranges. */
+const UNICODE_CLASS = 20;
+
+/** About how many instructions a pattern compiles to: what is repeated stands there as often. */
+export function countInstructions(pattern: string): number {
+  const outer: number[] = [];
+  let sum = 0;
+  let last = 0;
+  for (const [token, least, most] of pattern.matchAll(TOKEN)) {
+    if (least !== undefined) {
+      // RE2 refuses repeats of more than 1,000.
+      const times = Math.min(Math.max(Number(least), Number(most || 0), 1), 1_000);
+      sum += last * (times - 1);
+      last *= times;
+    } else if (token === '(') {
+      outer.push(sum);
+      sum = 0;
+      last = 0;
+    } else if (token === ')') {
+      last = sum + 2;
+      sum = (outer.pop() ?? 0) + last;
+    } else {
+      last = 1 + UNICODE_CLASS * (token.match(/\\[pP]/g)?.length ?? 0);
+      sum += last;
+    }
   }
-  // RE2 refuses repeats of more than 1,000 in all.
-  return pattern.length * Math.min(repeat, 1_000);
+  return outer.reduce((total, part) => total + part, sum);
 }

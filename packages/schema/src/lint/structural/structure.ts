@@ -14,7 +14,8 @@ import type { Report } from '../rule.js';
 import { quote } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 
-const META_TYPES = { apiVersion: 'string', kind: 'string', metadata: 'object' } as const;
+/** Types of the fields that every resource has. */
+export const META_TYPES = { apiVersion: 'string', kind: 'string', metadata: 'object' } as const;
 const META_NAMES = Object.keys(META_TYPES);
 
 /** What makes a schema structural: an object at the root, and a type for every value below it. */
@@ -132,7 +133,7 @@ function checkMetaTypes(schema: JsonObject, path: Path, report: Report): void {
   for (const [name, expected] of Object.entries(META_TYPES)) {
     const declared = propertyOf(schema, name);
     const type = declared === undefined ? undefined : typeOf(declared);
-    if (type === undefined || type === expected) continue;
+    if (type === undefined || type === expected || !OPEN_API_TYPES.some((known) => known === type)) continue;
     const message = `\`${name}\` of a resource is always ${quote(expected)}, not ${quote(type)}`;
     report('schema/meta-type', [...path, 'properties', name, 'type'], message);
   }

@@ -1,0 +1,101 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TakedownResult } from '@krmhub/api/model';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
+const NAME = 'functions.example.com/SetLabels';
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await testRegistry();
+  const io = await run(['publish', path.join(fixtures, 'set-labels'), '--allow-breaking']);
+  expect(io.exitCode, io.err()).toBe(0);
+});
+afterEach(() => registry.close());
+
+const run = (args: readonly string[], options: TestIoOptions = {}) =>
+  runTest(args, { env: registry.env, ...options });
+
+describe('takedown', () => {
+  it('tells what would go, then takes it down and tells what went', async () => {
+    const rehearsed = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '--dry-run']);
+    expect([rehearsed.exitCode, rehearsed.out()]).toEqual([0, '']);
+    expect(rehearsed.err()).toContain(`would take down ${NAME}@2.0.0`);
+    expect(rehearsed.err()).toMatch(/ {2}sha256:[a-f0-9]{64} goes\n/);
+    expect(rehearsed.err()).toMatch(/snapshots? of default withdrawn: \d/);
+    expect(rehearsed.err()).toContain('nothing was changed');
+    expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
+
+    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware']);
+    expect([io.exitCode, io.out()]).toEqual([0, '']);
+    expect(io.err()).toContain(`took down ${NAME}@2.0.0`);
+    expect(io.err()).toMatch(/default is now at snapshot \d/);
+    expect(io.err()).not.toContain('not everything');
+
+    const again = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'other']);
+    expect(again.err()).toMatch(/was taken down already at .*Z by .*: malware/);
+  });
+
+  it('prints the whole answer as JSON', async () => {
+    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'malware', '-o', 'json']);
+    const result = JSON.parse(io.out()) as TakedownResult;
+    expect(result).toMatchObject({ outcome: 'taken-down', erased: true, takedowns: [{ release: '2.0.0' }] });
+    expect(result.catalogs[0]!.serial).toBeGreaterThan(result.withdrawn.at(-1)!.serial);
+  });
+
+  it('is told by show, history and publish', async () => {
+    const before = JSON.parse((await run(['catalog', 'history', 'default', '-o', 'json'])).out()) as {
+      snapshots: { serial: number }[];
+    };
+    await run(['takedown', `${NAME}@2.0.0`, '--reason', 'mal\u001bware']);
+    const release = await run(['show', `${NAME}@2.0.0`]);
+    expect([release.exitCode, release.out()]).toEqual([3, '']);
+    expect(release.err()).toMatch(/was taken down at .*Z by .*: mal␛ware/);
+    const page = await run(['show', NAME]);
+    expect(page.exitCode).toBe(0);
+    expect(page.out()).toMatch(/TAKEN DOWN\nRELEASE +WHEN +BY +REASON\n2\.0\.0 .*malware/);
+    const history = await run(['catalog', 'history', 'default']);
+    expect(history.out()).toMatch(/withdrawn: malware/);
+    const serial = String(before.snapshots[0]!.serial);
+    const pulled = await run(['catalog', 'pull', 'default', '--snapshot', serial, '--out', '-']);
+    expect([pulled.exitCode, pulled.out()]).toEqual([3, '']);
+    const publish = ['publish', path.join(fixtures, 'set-labels/2.0.0.yaml'), '--allow-breaking'];
+    const refused = await run(publish);
+    expect(refused.exitCode).toBe(1);
+    expect(refused.err()).toContain('its name is never given again');
+  });
+
+  it('of every release is told by show, and publish refuses each again', async () => {
+    for (const version of ['1.0.0', '1.1.0', '2.0.0']) {
+      expect((await run(['takedown', `${NAME}@${version}`, '--reason', 'malware'])).exitCode).toBe(0);
+    }
+    const page = await run(['show', NAME]);
+    expect([page.exitCode, page.out()]).toEqual([3, '']);
+    expect(page.err()).toContain('malware');
+    expect((await run(['search', 'labels'])).out()).toBe('');
+    const refused = await run(['publish', path.join(fixtures, 'set-labels'), '--allow-breaking']);
+    expect(refused.exitCode).toBe(1);
+    expect(refused.err()).toContain('3 releases of 3');
+  });
+
+  it.each([
+    [[`${NAME}@2.0.0`]],
+    [[`${NAME}@2.0.0`, '--reason', ' ']],
+    [[NAME, '--reason', 'x']],
+    [['SetLabels@2.0.0', '--reason', 'x']],
+  ])('is refused as %j', async (args) => {
+    expect((await run(['takedown', ...args])).exitCode).toBe(2);
+    expect((await run(['show', `${NAME}@2.0.0`])).exitCode).toBe(0);
+  });
+
+  it('needs an administrator', async () => {
+    const created = await run(['token', 'create', 'ci', '--scope', 'publish', '--scope', 'yank']);
+    const env = { ...registry.env, KRMHUB_TOKEN: created.out().trim() };
+    const io = await run(['takedown', `${NAME}@2.0.0`, '--reason', 'x'], { env });
+    expect(io.exitCode).toBe(5);
+    expect(io.err()).toContain('lacks the scope "admin"');
+    expect((await run(['takedown', `${NAME}@9.0.0`, '--reason', 'x'])).exitCode).toBe(3);
+  });
+});

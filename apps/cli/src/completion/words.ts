@@ -1,0 +1,99 @@
+import type { Argument, Command, Option } from 'commander';
+
+/** What can be typed after `krmhub`, read from the program itself, so that no script can differ from it. */
+
+/** What completes a value; `none` where only the user knows. */
+export type Values = { kind: 'choices'; choices: string[] } | { kind: 'files' | 'folders' | 'none' };
+
+export interface OptionWords {
+  /** `-o`, `--output`. */
+  flags: string[];
+  description: string;
+  /** Of an option that takes a value. */
+  value?: { name: string; values: Values };
+}
+
+export interface ArgumentWords {
+  name: string;
+  values: Values;
+  variadic: boolean;
+}
+
+export interface CommandWords {
+  /** Names from the program on, without its own: `['catalog', 'pull']`. */
+  path: string[];
+  description: string;
+  options: OptionWords[];
+  arguments: ArgumentWords[];
+  commands: CommandWords[];
+}
+
+/** Reads commander's description of a program. `shared` options are valid with every command. */
+export function wordsOf(command: Command, path: string[] = [], shared: OptionWords[] = []): CommandWords {
+  const help = command.createHelp();
+  const own = help.visibleOptions(command).map(optionWords);
+  const known = new Set(own.flatMap(({ flags }) => flags));
+  const options = [...own, ...shared.filter(({ flags }) => !flags.some((flag) => known.has(flag)))];
+  // Of the program's own options those are left out that end it.
+  const passedOn = path.length === 0 ? own.filter(({ flags }) => !flags.includes('--version')) : shared;
+  const children = help
+    .visibleCommands(command)
+    .filter((child) => path.length === 0 || child.name() !== 'help');
+  const commands = children.map((child) => wordsOf(child, [...path, child.name()], passedOn));
+  for (const one of commands) {
+    if (path.length > 0 || one.path[0] !== 'help') continue;
+    const choices = commands.map((other) => other.path[0]!).filter((name) => name !== 'help');
+    one.arguments = [{ name: 'command', values: { kind: 'choices', choices }, variadic: false }];
+  }
+  return {
+    path,
+    description: summary(command.description()),
+    options,
+    arguments: help.visibleArguments(command).concat(hiddenArguments(command)).map(argumentWords),
+    commands,
+  };
+}
+
+/** Every command, the outer before the inner. */
+export function allCommands(words: CommandWords): CommandWords[] {
+  return [words, ...words.commands.flatMap(allCommands)];
+}
+
+function optionWords(option: Option): OptionWords {
+  const flags = [option.short, option.long].filter((flag) => flag !== undefined);
+  const description = summary(option.description);
+  if (!option.required && !option.optional) return { flags, description };
+  const name = /[<[]([^\]>]+?)(?:\.\.\.)?[\]>]/.exec(option.flags)?.[1] ?? 'value';
+  return {
+    flags,
+    description,
+    value: { name, values: valuesOf(name, option.description, option.argChoices) },
+  };
+}
+
+function argumentWords(argument: Argument): ArgumentWords {
+  const name = argument.name();
+  return {
+    name,
+    values: valuesOf(name, argument.description, argument.argChoices),
+    variadic: argument.variadic,
+  };
+}
+
+/** Commander's help shows arguments only where one of them has a description. */
+function hiddenArguments(command: Command): readonly Argument[] {
+  return command.createHelp().visibleArguments(command).length > 0 ? [] : command.registeredArguments;
+}
+
+/** A value is a file where its name or its description says so. */
+function valuesOf(name: string, description: string, choices: readonly string[] | undefined): Values {
+  if (choices !== undefined) return { kind: 'choices', choices: [...choices] };
+  if (/^(?:folder|directory)$/.test(name)) return { kind: 'folders' };
+  return { kind: /^(?:files?|path)$/.test(name) || /\bfiles?\b/i.test(description) ? 'files' : 'none' };
+}
+
+/** The first sentence, in one line. */
+function summary(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return (/^.*?[.;](?=\s|$)/.exec(line)?.[0] ?? line).replace(/[.;]$/, '');
+}

@@ -1,0 +1,3 @@
+/** How lint reports. */
+export const LINT_FORMATS = ['text', 'json', 'sarif', 'github'] as const;
+export type LintFormat = (typeof LINT_FORMATS)[number];

@@ -1,0 +1,105 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { clientAddress, clientAddresses, countedAs, readTrustedProxies } from './client-address.js';
+
+function requestFrom(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
+  const socket = new Socket();
+  Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress });
+  const request = new IncomingMessage(socket);
+  if (forwarded !== undefined) request.headers['x-forwarded-for'] = forwarded;
+  return request;
+}
+
+describe('clientAddress', () => {
+  const { proxies, problems } = readTrustedProxies(['10.0.0.0/8', '::1', 'fd00::/8', '192.0.2.7']);
+  const { proxies: none } = readTrustedProxies([]);
+
+  it('reads addresses and ranges of both families', () => {
+    expect(problems).toEqual([]);
+    expect(['10.255.0.1', '::1', 'fdab::1', '192.0.2.7'].map((one) => proxies.includes(one))).toEqual(
+      Array(4).fill(true),
+    );
+    expect(['11.0.0.1', '::2', 'fe80::1', '192.0.2.8', 'x', ''].map((one) => proxies.includes(one))).toEqual(
+      Array(6).fill(false),
+    );
+    expect(readTrustedProxies(['', '10.0.0.0/', '1.2.3', '::1/129', '10.0.0.1/x']).problems).toHaveLength(5);
+  });
+
+  it.each([
+    // Nobody is believed who is not trusted.
+    ['198.51.100.1', '203.0.113.9', '198.51.100.1'],
+    ['198.51.100.1', undefined, '198.51.100.1'],
+    ['::ffff:198.51.100.1', '203.0.113.9', '198.51.100.1'],
+    // A trusted proxy is; what its client wrote before is not.
+    ['10.0.0.1', '203.0.113.9', '203.0.113.9'],
+    ['::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
+    ['10.0.0.1', '192.0.2.200, 203.0.113.9', '203.0.113.9'],
+    ['10.0.0.1', '203.0.113.9, 10.1.1.1', '203.0.113.9'],
+    ['10.0.0.1', '6.6.6.6, 203.0.113.9 ,10.1.1.1,fd00::5', '203.0.113.9'],
+    ['10.0.0.1', '203.0.113.9:4711', '203.0.113.9'],
+    ['10.0.0.1', '[2001:db8::9]:4711', '2001:db8::9'],
+    ['::1', '2001:db8::9', '2001:db8::9'],
+    ['10.0.0.1', '::ffff:203.0.113.9', '203.0.113.9'],
+    // Only proxies on the way: the farthest.
+    ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    // What is no address ends the list: the last one that is known counts.
+    ['10.0.0.1', 'unknown', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
+    ['10.0.0.1', '', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.9,', '10.0.0.1'],
+    ['fe80::1%eth0', undefined, 'fe80::1'],
+    [undefined, '203.0.113.9', 'unknown'],
+  ])('from %s with %j is %s', (remote, forwarded, client) => {
+    expect(clientAddress(requestFrom(remote, forwarded), proxies)).toBe(client);
+  });
+
+  it('believes nobody where no proxy is trusted', () => {
+    expect(clientAddress(requestFrom('10.0.0.1', '203.0.113.9'), none)).toBe('10.0.0.1');
+    expect(clientAddress(undefined, none)).toBe('unknown');
+  });
+
+  it('does not read Forwarded, which a proxy may pass on unread', () => {
+    const request = requestFrom('10.0.0.1');
+    request.headers.forwarded = 'for=203.0.113.9';
+    expect(clientAddress(request, proxies)).toBe('10.0.0.1');
+  });
+});
+
+describe('clientAddresses', () => {
+  const logged: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => logged.push(line) });
+
+  it("says once where a proxy of one's own seems to be forgotten", () => {
+    const { proxies } = readTrustedProxies(['10.0.0.0/8']);
+    const clientOf = clientAddresses(proxies, log);
+    expect(clientOf(requestFrom('10.0.0.1', '203.0.113.9'))).toBe('203.0.113.9');
+    expect(clientOf(requestFrom('198.51.100.1', '203.0.113.9'))).toBe('198.51.100.1');
+    expect(clientOf(requestFrom('192.168.0.1'))).toBe('192.168.0.1');
+    expect(logged).toEqual([]);
+    for (const count of [1, 2]) {
+      expect(clientOf(requestFrom('::ffff:192.168.0.1', `203.0.113.${count}`))).toBe('192.168.0.1');
+    }
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain('"proxy":"192.168.0.1"');
+    expect(logged[0]).toContain('KRMHUB_TRUSTED_PROXIES');
+  });
+});
+
+describe('countedAs', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:0002:ffff::1', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
+    ['64:ff9b::192.0.2.33', '64:ff9b:0:0::/64'],
+    ['unknown', 'unknown'],
+  ])('%s counts as %s', (address, key) => {
+    expect(countedAs(address)).toBe(key);
+  });
+});

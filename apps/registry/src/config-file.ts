@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type Diagnostic, hasErrors, KrmhubError, type YamlDocument } from '@krmhub/schema';
+import { suggest } from '@krmhub/schema/lint/suggest';
+import { readYaml } from '@krmhub/schema/yaml';
+import {
+  CONFIG_VARIABLE,
+  type Config,
+  type ConfigFile,
+  type ConfigOverrides,
+  readConfig,
+  SETTINGS,
+  type SettingName,
+} from './config.js';
+
+/**
+ * Reads the configuration with the file that `--config` or KRMHUB_CONFIG names, if one does; relative to `folder`.
+ * Rejects with a `usage` KrmhubError that names every problem.
+ */
+export async function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  { config: option, ...overrides }: ConfigOverrides & { config?: string },
+  folder: string,
+): Promise<Config> {
+  const name = option ?? env[CONFIG_VARIABLE];
+  if (name === undefined || name === '') return readConfig(env, overrides);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path.resolve(folder, name));
+  } catch (cause) {
+    const from = option === undefined ? CONFIG_VARIABLE : '--config';
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
+    throw new KrmhubError('usage', `The configuration file ${name} cannot be read: ${reason}`, {
+      hint: `${from} names it.`,
+      cause,
+    });
+  }
+  return readConfig(env, overrides, readConfigFile(bytes, name));
+}
+
+/** Settings by their names in SETTINGS, YAML or JSON; `file` is the name to show. */
+export function readConfigFile(bytes: Uint8Array, file: string): ConfigFile {
+  const { documents, diagnostics } = readYaml(bytes, { file });
+  const values = new Map<SettingName, { value: string; from: string }>();
+  if (hasErrors(diagnostics)) return { values, problems: diagnostics.map(line) };
+  const [document] = documents;
+  if (document === undefined || documents.length > 1 || !isMapping(document.value)) {
+    return { values, problems: [`${file}: one mapping of settings is expected`] };
+  }
+  const names = Object.keys(SETTINGS);
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(document.value)) {
+    if (!isSettingName(name)) {
+      const meant = suggest(name, names);
+      const known = meant === undefined ? `settings are ${names.join(', ')}` : `did you mean ${meant}?`;
+      problems.push(`${place(document, file, name, 'key')}: there is no setting "${name}"; ${known}`);
+      continue;
+    }
+    const text = textOf(value);
+    const from = `${place(document, file, name, 'value')}: ${name}`;
+    if (text === undefined) problems.push(`${from}: neither text nor a number${listHint(name)}`);
+    else values.set(name, { value: text, from });
+  }
+  return { values, problems };
+}
+
+function isSettingName(name: string): name is SettingName {
+  return Object.hasOwn(SETTINGS, name);
+}
+
+/** Lists are written with commas in the environment. */
+function textOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    return value.every((item) => typeof item === 'string') ? value.join(',') : undefined;
+  }
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}
+
+function listHint(name: SettingName): string {
+  return name === 'trustedProxies' ? ', nor a list of texts' : '';
+}
+
+function place(document: YamlDocument, file: string, name: string, target: 'key' | 'value'): string {
+  const start = document.locate([name], target)?.start;
+  return start === undefined ? file : `${file}:${start.line}:${start.column}`;
+}
+
+function line({ file, range, message }: Diagnostic): string {
+  return `${file}${range === undefined ? '' : `:${range.start.line}:${range.start.column}`}: ${message}`;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

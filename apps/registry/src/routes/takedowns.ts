@@ -1,0 +1,65 @@
+import { ReasonRequest, type TakedownResult } from '@krmhub/api/model';
+import { ROUTES } from '@krmhub/api/routes';
+import type { FunctionName } from '@krmhub/schema';
+import { authorise } from '../authorise.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { foundRelease } from '../lookup.js';
+import { readJsonBody } from '../request-body.js';
+import { finishTakedowns, takeDown } from '../takedown.js';
+import { turnOf } from './releases.js';
+
+/** Bytes that go do not come back, so this is for administrators; publishers yank. */
+export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
+  serveRoute(app, ROUTES.takedown, async (c, { params, query: { dryRun } }) => {
+    const token = await authorise(c, parts, 'admin');
+    const { reason } = await readJsonBody(c, ReasonRequest);
+    const mark = { at: parts.clock().toISOString(), by: token.name, reason };
+    const result = await parts.turns.take(turnOf(params), async () => {
+      const earlier = (await parts.store.takedowns(params.group, params.kind)).find(
+        ({ release }) => release === params.release,
+      );
+      if (earlier === undefined) return apply(parts, params, mark, { rehearse: dryRun, token: token.id });
+      return { outcome: 'unchanged' as const, takedowns: [earlier], blobs: [], withdrawn: [] };
+    });
+    const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
+    if (dryRun) return c.json(answer);
+    // A cut that was planned before is refused by then, so that what it left is erased as well.
+    await parts.cutter.waitFor(await parts.store.lastEvent());
+    answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
+    answer.erased = await finishTakedowns(parts);
+    return c.json(answer);
+  });
+}
+
+async function apply(
+  parts: RegistryParts,
+  name: FunctionName & { release: string },
+  mark: { at: string; by: string; reason: string },
+  options: { rehearse: boolean; token: string },
+): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
+  const { release } = await foundRelease(parts.store, name);
+  const takedown = {
+    group: release.group,
+    kind: release.kind,
+    release: release.release,
+    digest: release.digest,
+    ...mark,
+  };
+  const { takedowns, reach } = await takeDown(parts, takedown, options);
+  if (!options.rehearse) parts.cutter.wake();
+  return { outcome: 'taken-down', takedowns, blobs: reach.blobs, withdrawn: reach.withdrawn };
+}
+
+async function newestSnapshots(
+  { store }: RegistryParts,
+  names: ReadonlySet<string>,
+): Promise<TakedownResult['catalogs']> {
+  const found: TakedownResult['catalogs'] = [];
+  for (const name of names) {
+    const newest = (await store.catalog(name))?.newest;
+    if (newest === undefined || newest.withdrawn !== undefined) continue;
+    found.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });
+  }
+  return found;
+}

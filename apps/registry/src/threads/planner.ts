@@ -1,0 +1,94 @@
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import { Turns } from '../turns.js';
+import type { PlanAnswer } from './plan-thread.js';
+
+/**
+ * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait
+ * for it, so that large ones are planned in a thread of their own: one after the other, in bounded time and memory.
+ */
+export class Planner {
+  readonly #turns = new Turns();
+  readonly #script: string;
+  readonly #milliseconds: number;
+  #waiting = 0;
+  #worker: Worker | undefined;
+
+  constructor(options: { script?: string; milliseconds?: number } = {}) {
+    // A thread is always run as it was built.
+    this.#script = options.script ?? createRequire(import.meta.url).resolve('@krmhub/registry/plan-thread');
+    this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.planMilliseconds;
+  }
+
+  /** Rejects with `unavailable` where too many wait, and with `invalid-request` for what takes too long to check. */
+  async plan(input: PublishInput): Promise<PublishPlan> {
+    if (input.bytes.byteLength <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
+    if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
+      throw new KrmhubError('unavailable', 'Too many large definitions are waiting to be checked', {
+        hint: 'Publish it again in a moment.',
+      });
+    }
+    this.#waiting++;
+    try {
+      return await this.#turns.take('worker', () => this.#ask(input));
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  async #ask(input: PublishInput): Promise<PublishPlan> {
+    this.#worker ??= this.#start();
+    const answer = await this.#answerOf(this.#worker, input);
+    if ('failure' in answer) throw answer.failure;
+    if ('plan' in answer) return answer.plan;
+    const { message, ...options } = answer.conflict;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, options) };
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#script, {
+      // Options of the process, such as a test runner's, are not for it.
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
+    });
+    worker.unref();
+    // Who waits for an answer learns of it by the exit that follows.
+    worker.on('error', () => undefined);
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+
+  #answerOf(worker: Worker, input: PublishInput): Promise<PlanAnswer> {
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        clearTimeout(timer);
+        worker.off('message', answered);
+        worker.off('exit', ended);
+        act();
+      };
+      const answered = (answer: PlanAnswer) => settle(() => resolve(answer));
+      const ended = () =>
+        settle(() =>
+          reject(
+            new KrmhubError('invalid-request', 'The definition takes too much time or memory to check', {
+              hint: 'Make its schemas smaller.',
+            }),
+          ),
+        );
+      const timer = setTimeout(() => void worker.terminate(), this.#milliseconds);
+      worker.once('message', answered);
+      worker.once('exit', ended);
+      worker.postMessage(input);
+    });
+  }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE "token" ADD COLUMN "revoked_reason" text;

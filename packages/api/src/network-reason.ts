@@ -1,0 +1,33 @@
+/** Text of the other side in our messages: short, and without anything that a terminal would act on. */
+export function printable(text: string): string {
+  const clean = text.replace(/[^\x20-\x7e]/g, '?');
+  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the connection was cut',
+  ENOTFOUND: 'no such host',
+  EAI_AGAIN: 'the name could not be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'the connection timed out',
+  EPIPE: 'the connection was cut',
+  EPROTO: 'it does not speak TLS; perhaps its address begins with http://',
+  ERR_STREAM_PREMATURE_CLOSE: 'the connection was cut',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'a certificate of its chain is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+};
+
+/** Why there was no answer, in words. */
+export function networkReason(error: unknown): string {
+  if (!(error instanceof Error)) return printable(String(error));
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (REASONS[code] !== undefined) return REASONS[code];
+  if (code.startsWith('HPE_')) return 'its answer is not HTTP';
+  if (/^(Z_|ERR_BROTLI|ERR__ERROR_FORMAT)/.test(code)) return 'its answer is damaged';
+  return printable(error.message === '' ? code : error.message);
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { countInstructions, PatternSet } from './pattern-set.js';
+
+describe('countInstructions', () => {
+  it.each([
+    ['', 0],
+    ['abc', 3],
+    ['a{10}', 10],
+    ['a{2,10}', 10],
+    ['a{3,}', 3],
+    ['(ab){10}', 40],
+    ['((a{10}){10}){10}', 1_220],
+    ['[a-z]{5}', 5],
+    ['[]a-z(){}]{5}', 5],
+    ['[[:alpha:]]{5}', 5],
+    ['\\({5}', 5],
+    ['\\pL{10}', 210],
+    ['\\p{Greek}', 21],
+    ['[\\pL\\pN]{2}', 82],
+    ['((((', 0],
+    ['a{999999999}', 1_000],
+    ['{', 1],
+  ])('of %s are about %d', (pattern, count) => {
+    expect(countInstructions(pattern)).toBe(count);
+  });
+
+  it('ends soon on what looks like a class and is none', () => {
+    const begin = performance.now();
+    for (const part of ['[', '[:a:]', '[[:a:]', '[^]', '\\p{', '(']) countInstructions(part.repeat(1_000));
+    expect(performance.now() - begin).toBeLessThan(2_000);
+  });
+});
+
+describe('PatternSet', () => {
+  it('matches until the steps are spent, and then says so', () => {
+    const patterns = new PatternSet();
+    expect(patterns.test('^a{1000}$', 'b'.repeat(3_000))).toBe(false);
+    expect(patterns.exhausted).toBe(false);
+    expect(patterns.test('^a{1000}$', 'b'.repeat(3_000))).toBe(true);
+    expect(patterns.exhausted).toBe(true);
+  });
+
+  it('refuses to compile what all together costs too much', () => {
+    const patterns = new PatternSet();
+    expect(patterns.compile('\\pL'.repeat(300))).toHaveProperty('expression');
+    const rest = Array.from({ length: 100 }, (_, index) => patterns.compile(`${'\\pL'.repeat(300)}${index}`));
+    expect(rest[0]).toHaveProperty('expression');
+    expect(rest.at(-1)).toEqual({ refused: 'cost' });
+  });
+
+  it('takes hundreds of patterns as people write them', () => {
+    const patterns = new PatternSet();
+    const uuid = '^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$';
+    for (let index = 0; index < 2_000; index++) {
+      expect(patterns.compile(`${uuid}|${index}`)).toHaveProperty('expression');
+      expect(patterns.test(`${uuid}|${index}`, '123e4567-e89b-12d3-a456-426614174000')).toBe(true);
+    }
+    expect(patterns.exhausted).toBe(false);
+  });
+});

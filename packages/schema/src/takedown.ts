@@ -1,0 +1,15 @@
+import type { Digest } from './digest.js';
+
+/** What is left of a release that was taken down: its name and its digest are burnt, its bytes are gone. */
+export interface Takedown {
+  group: string;
+  kind: string;
+  /** Canonical SemVer name. */
+  release: string;
+  /** Digest of the definition's exact bytes. */
+  digest: Digest;
+  /** RFC 3339 in UTC with milliseconds. */
+  at: string;
+  by: string;
+  reason: string;
+}

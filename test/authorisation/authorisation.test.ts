@@ -1,0 +1,363 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { CreatedToken, EventPage, Problem, TokenList, TokenScope } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { ROUTES } from '@krmhub/api/routes';
+import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { definitionText } from '../../apps/registry/src/test-registry.js';
+import { newSecret } from '../../apps/registry/src/tokens.js';
+import { root } from '../running.js';
+import { GUARDED_ROUTES, type GuardedRoute } from './guarded-routes.js';
+import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
+import { HEADER_TRICKS, HOST_TRICKS, methodTricks, PATH_TRICKS } from './tricks.js';
+
+/**
+ * Every operation that is not open × everybody who may try it × the spellings that have fooled servers, as raw
+ * bytes over a socket. Who may do what is decided here once more, from the table of routes and roles alone.
+ */
+
+const DAY = 86_400_000;
+
+interface Role {
+  name: string;
+  /** Values of Authorization. */
+  authorization: string[];
+  /** Undefined where it is no good token. */
+  token?: { scopes: TokenScope[]; here: boolean; everywhere: boolean };
+}
+
+let folder: string;
+let registry: RunningRegistry;
+let port: number;
+let root_: string;
+let roles: Role[];
+let count = 0;
+let offset = 0;
+
+async function api<T>(method: string, target: string, body?: object): Promise<T> {
+  const response = await fetch(registry.url + target, {
+    method,
+    headers: { Authorization: `Bearer ${root_}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  expect(response.ok, `${method} ${target}`).toBe(true);
+  return (await response.json()) as T;
+}
+
+const created = (name: string, scopes: TokenScope[], groups = ['*'], expiresInDays = 90) =>
+  api<CreatedToken>('POST', '/api/v1/tokens', { name, scopes, groups, expiresInDays });
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorisation-'));
+  const unlimited = {
+    KRMHUB_REQUESTS_PER_MINUTE: '0',
+    KRMHUB_WRITES_PER_MINUTE: '0',
+    KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
+  };
+  registry = await startRegistry({
+    config: readConfig(unlimited, { port: '0', data: folder }),
+    log: createLog('silent', { write: () => undefined }),
+    clock: () => new Date(Date.now() + offset),
+  });
+  port = Number(new URL(registry.url).port);
+  root_ = (await readFile(registry.adminTokenFile, 'utf8')).trim();
+  for (const kind of ['SetLabels', 'TakeDown']) {
+    const target = fillPath('release', { group: 'example.com', kind, release: '1.0.0' });
+    const response = await fetch(registry.url + target, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${root_}`, 'Content-Type': 'application/yaml' },
+      body: definitionText({ kind, release: '1.0.0' }),
+    });
+    expect(response.status).toBe(201);
+  }
+  const role = async (
+    name: string,
+    scopes: TokenScope[],
+    groups?: string[],
+    alive: { expiresInDays?: number; end?: 'revoke' | 'leak' } = {},
+  ): Promise<Role> => {
+    const { token, id } = await created(name, scopes, groups, alive.expiresInDays);
+    if (alive.end === 'revoke') await api('DELETE', fillPath('token', { id }));
+    if (alive.end === 'leak') {
+      await fetch(registry.url + fillPath('reportLeak', {}), {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ token }),
+      });
+    }
+    const everywhere = groups === undefined;
+    const here = everywhere || groups.some((glob) => ['example.com', '*ample.com'].includes(glob));
+    const good = alive.end === undefined && alive.expiresInDays === undefined;
+    const authorization = [`Bearer ${token}`];
+    return { name, authorization, ...(good ? { token: { scopes, here, everywhere } } : {}) };
+  };
+  const all: TokenScope[] = ['publish', 'yank', 'admin'];
+  const elsewhere = ['other.com', '*.example.com', 'example.com.*', 'xexample.com', 'example'];
+  roles = [
+    { name: 'nobody', authorization: [] },
+    { name: 'an unknown token', authorization: [`Bearer ${newSecret()}`] },
+    { name: 'a malformed token', authorization: [`Bearer ${root_.slice(0, -1)}0`] },
+    { name: 'a token that was cut off', authorization: [`Bearer ${root_.slice(0, -1)}`] },
+    { name: 'a token in upper case', authorization: [`Bearer ${root_.toUpperCase()}`] },
+    { name: 'an empty token', authorization: ['Bearer '] },
+    { name: 'a password', authorization: [`Basic ${btoa(`admin:${root_}`)}`] },
+    { name: 'two tokens, the right one last', authorization: [`Bearer ${newSecret()}`, `Bearer ${root_}`] },
+    { name: 'two tokens, the right one first', authorization: [`Bearer ${root_}`, `Bearer ${newSecret()}`] },
+    { name: 'two tokens in one header', authorization: [`Bearer ${newSecret()}, Bearer ${root_}`] },
+    await role('expired', all, undefined, { expiresInDays: 1 }),
+    await role('revoked', all, undefined, { end: 'revoke' }),
+    await role('leaked', all, undefined, { end: 'leak' }),
+    await role('publish elsewhere', ['publish'], elsewhere),
+    await role('yank elsewhere', ['yank'], elsewhere),
+    await role('both elsewhere', ['publish', 'yank'], elsewhere),
+    await role('publish here', ['publish'], ['example.com']),
+    await role('publish by glob', ['publish'], ['*ample.com']),
+    await role('yank here', ['yank'], ['example.com']),
+    await role('both here', ['publish', 'yank'], ['example.com']),
+    await role('publish everywhere', ['publish']),
+    await role('yank everywhere', ['yank']),
+    await role('admin alone', ['admin']),
+    await role('everything', all),
+  ];
+  offset = 2 * DAY;
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What the answer is to be: 401, 403, or anything that is neither. */
+function verdict({ needs, ofGroup }: GuardedRoute, { token }: Role): 401 | 403 | 'done' {
+  if (needs === 'none') return 'done';
+  if (token === undefined) return 401;
+  if (needs === 'any') return 'done';
+  return token.scopes.includes(needs) && (ofGroup ? token.here : token.everywhere) ? 'done' : 403;
+}
+
+async function requestOf(route: GuardedRoute, { authorization }: Role): Promise<RawRequest> {
+  count += 1;
+  const { id } = route.target(0, 'ID').includes('ID') ? await created('victim', ['publish']) : { id: '' };
+  const body = route.body?.(count);
+  return {
+    method: route.method,
+    target: route.target(count, id),
+    headers: [
+      ['Host', 'registry.test'],
+      ...(route.type === undefined ? [] : [['Content-Type', route.type] as const]),
+      ...authorization.map((value) => ['Authorization', value] as const),
+    ],
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+/** Everything that a request could have changed. Cuts follow changes by themselves, and uses are recorded. */
+async function state(): Promise<string> {
+  const events: EventPage['events'] = [];
+  for (let after = 0; ; ) {
+    const page = await api<EventPage>('GET', `/api/v1/events?after=${after}&limit=1000`);
+    if (page.events.length === 0) break;
+    events.push(...page.events);
+    after = page.next;
+  }
+  const { tokens } = await api<TokenList>('GET', '/api/v1/tokens');
+  const catalogs = await api<{ catalogs: { name: string; recipe: string }[] }>('GET', '/api/v1/catalogs');
+  return JSON.stringify([
+    events.filter(({ type }) => type !== 'catalog.cut'),
+    tokens.map(({ lastUsedAt: _, ...token }) => token),
+    catalogs.catalogs.map(({ name, recipe }) => [name, recipe]),
+  ]);
+}
+
+/** Sends all, a few at a time; gives what is not as it must be. */
+async function wrongAnswers(
+  requests: readonly { name: string; request: RawRequest }[],
+  right: (answer: RawAnswer) => boolean,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  for (let from = 0; from < requests.length; from += 16) {
+    await Promise.all(
+      requests.slice(from, from + 16).map(async ({ name, request }) => {
+        const answer = await sendRaw(port, request);
+        if (!right(answer))
+          wrong.push(`${name}: ${request.method} ${request.target}: ${answer.head} ${answer.body}`);
+      }),
+    );
+  }
+  return wrong;
+}
+
+const refused = ({ status }: RawAnswer) => status >= 400 && status < 500;
+const rows = Object.entries(GUARDED_ROUTES) as [keyof typeof ROUTES, GuardedRoute][];
+const changing = rows.filter(([, { method, needs }]) => method !== 'GET' && needs !== 'none');
+
+describe('every operation that is not open', () => {
+  it('has a row in the table', () => {
+    const guarded = Object.entries(ROUTES).filter(
+      ([, route]) => route.method !== 'get' || 'security' in route,
+    );
+    expect(rows.map(([name]) => name).sort()).toEqual(guarded.map(([name]) => name).sort());
+    for (const [name, row] of rows) expect(row.method.toLowerCase(), name).toBe(ROUTES[name].method);
+  });
+
+  it.each(rows)('%s is for those who may, and changes nothing for others', async (_, route) => {
+    for (const role of roles) {
+      const expected = verdict(route, role);
+      const request = await requestOf(route, role);
+      const before = await state();
+      const answer = await sendRaw(port, request);
+      if (expected === 'done') {
+        expect(answer.status, `${role.name}: ${answer.body}`).toBeGreaterThanOrEqual(200);
+        expect(answer.status, `${role.name}: ${answer.body}`).toBeLessThan(300);
+        continue;
+      }
+      expect([role.name, answer.status]).toEqual([role.name, expected]);
+      const problem = JSON.parse(answer.body) as Problem;
+      expect(problem.code).toBe(expected === 401 ? 'unauthorized' : 'forbidden');
+      expect(/^www-authenticate: Bearer realm="krmhub"\r?$/im.test(answer.head)).toBe(expected === 401);
+      for (const value of role.authorization) {
+        const secret = value.replace(/^\w+ /, '');
+        if (secret !== '') expect(answer.head + answer.body).not.toContain(secret);
+      }
+      expect(await state(), role.name).toBe(before);
+    }
+  });
+
+  it.each(changing)('%s is not to be had by another spelling of its path', async (_, route) => {
+    const tries: { name: string; request: RawRequest }[] = [];
+    for (const role of roles.filter((one) => verdict(route, one) !== 'done')) {
+      const request = await requestOf(route, role);
+      for (const trick of PATH_TRICKS) {
+        tries.push({ name: `${role.name}, ${trick.name}`, request: trick.apply(request) });
+      }
+    }
+    expect(tries.length).toBeGreaterThan(500);
+    const before = await state();
+    expect(await wrongAnswers(tries, refused)).toEqual([]);
+    expect(await state()).toBe(before);
+  });
+
+  it.each(changing)('%s is not to be had by headers', async (_, route) => {
+    const tries: { name: string; request: RawRequest }[] = [];
+    for (const role of roles.filter((one) => verdict(route, one) !== 'done')) {
+      const request = await requestOf(route, role);
+      for (const trick of [...HEADER_TRICKS, ...HOST_TRICKS]) {
+        tries.push({ name: `${role.name}, ${trick.name}`, request: trick.apply(request) });
+      }
+    }
+    const before = await state();
+    expect(await wrongAnswers(tries, refused)).toEqual([]);
+    expect(await state()).toBe(before);
+  });
+
+  it.each(changing)(
+    '%s is not done by another method, not even for who may do everything',
+    async (_, route) => {
+      const tries: { name: string; request: RawRequest }[] = [];
+      for (const role of [roles[0]!, roles.at(-1)!]) {
+        const request = await requestOf(route, role);
+        for (const trick of methodTricks(request)) {
+          tries.push({ name: `${role.name}, ${trick.name}`, request: trick.apply(request) });
+        }
+      }
+      const before = await state();
+      expect(await wrongAnswers(tries, ({ status }) => status < 500)).toEqual([]);
+      expect(await state()).toBe(before);
+    },
+  );
+
+  it.each(rows)('%s is never a fault of the registry, whatever the spelling', async (_, route) => {
+    const everything = roles.at(-1)!;
+    const request = await requestOf(route, everything);
+    const tries = [...PATH_TRICKS, ...HEADER_TRICKS, ...HOST_TRICKS].map((trick) => ({
+      name: trick.name,
+      request: trick.apply(request),
+    }));
+    expect(await wrongAnswers(tries, ({ status }) => status >= 200 && status < 500)).toEqual([]);
+  });
+});
+
+describe('a token', () => {
+  it.each(['bearer', 'BEARER', 'bEaReR'])('may be called %s', async (scheme) => {
+    const route = GUARDED_ROUTES.createToken!;
+    for (const role of roles.filter(({ authorization }) => authorization.length === 1)) {
+      const odd = role.authorization.map((value) => value.replace(/^Bearer/, scheme));
+      const answer = await sendRaw(port, await requestOf(route, { ...role, authorization: odd }));
+      const expected = verdict(route, role);
+      if (expected === 'done') expect([role.name, answer.status]).toEqual([role.name, 201]);
+      else expect([role.name, answer.status]).toEqual([role.name, expected]);
+    }
+  });
+
+  it('is read in Authorization alone, as a bearer token', async () => {
+    const places: [string, string][][] = [
+      [['Authorization', root_]],
+      [['Authorization', `Token ${root_}`]],
+      [['Authorization', `Bearer:${root_}`]],
+      [['Authorization', `Bearer ${root_} extra`]],
+      [['Authorization', `Bearer "${root_}"`]],
+      [['Authorization', `Bearer token=${root_}`]],
+      [['Authorization', `Basic ${btoa(`${root_}:`)}`]],
+      [['Proxy-Authorization', `Bearer ${root_}`]],
+      [['X-Authorization', `Bearer ${root_}`]],
+      [['X-Forwarded-Authorization', `Bearer ${root_}`]],
+      [['X-Auth-Token', root_]],
+      [['Cookie', `token=${root_}; Authorization=Bearer ${root_}`]],
+    ];
+    const nobody = roles[0]!;
+    const before = await state();
+    for (const [, route] of changing) {
+      const request = await requestOf(GUARDED_ROUTES.createToken!, nobody);
+      const query = { ...request, target: `${request.target}?access_token=${root_}&token=${root_}` };
+      const tries = [...places.map((headers) => withHeaders(request, ...headers)), query].map((one) => ({
+        name: route.method,
+        request: one,
+      }));
+      expect(await wrongAnswers(tries, ({ status }) => status === 401 || status === 400)).toEqual([]);
+    }
+    expect(await state()).toBe(before);
+  });
+
+  it('stops at once when it is revoked, reported or over', async () => {
+    const whoami = async (secret: string) => {
+      const request = await requestOf(GUARDED_ROUTES.whoami!, {
+        name: '',
+        authorization: [`Bearer ${secret}`],
+      });
+      return (await sendRaw(port, request)).status;
+    };
+    const [revoked, leaked, ending] = [
+      await created('revoked later', ['publish']),
+      await created('leaked later', ['publish']),
+      await created('ending', ['publish'], ['*'], 1),
+    ];
+    for (const { token } of [revoked, leaked, ending]) expect(await whoami(token)).toBe(200);
+    await api('DELETE', fillPath('token', { id: revoked.id }));
+    expect(await whoami(revoked.token)).toBe(401);
+    await fetch(registry.url + fillPath('reportLeak', {}), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token: leaked.token }),
+    });
+    expect(await whoami(leaked.token)).toBe(401);
+    const end = Date.parse(ending.expiresAt ?? '');
+    const now = offset;
+    offset = end - Date.now() - 60_000;
+    expect(await whoami(ending.token)).toBe(200);
+    offset = end - Date.now();
+    expect(await whoami(ending.token)).toBe(401);
+    offset = now;
+  });
+
+  it('is found by the regular expression for secret scanners', () => {
+    const documented = /^\\b(krmhub_.*)\\b$/m.exec(
+      readFileSync(path.join(root, 'docs/operate.md'), 'utf8'),
+    )?.[1];
+    const expression = new RegExp(`\\b${documented}\\b`, 'g');
+    const secrets = [newSecret(), newSecret()];
+    const text = `export KRMHUB_TOKEN=${secrets[0]}\ncurl -H "Authorization: Bearer ${secrets[1]}" x${newSecret()}`;
+    expect(text.match(expression)).toEqual(secrets);
+  });
+});

@@ -1,0 +1,92 @@
+import type { TokenScope } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import type { RouteName } from '@krmhub/api/routes';
+import { definitionText } from '../../apps/registry/src/test-registry.js';
+import { newSecret } from '../../apps/registry/src/tokens.js';
+
+/** A route that changes something, or shows what is not for everybody. */
+export interface GuardedRoute {
+  method: string;
+  /** Of a request that changes something each time, where that is possible; `id` is a token's. */
+  target(count: number, id: string): string;
+  body?(count: number): string;
+  type?: string;
+  /** `none`: anybody may; `any`: any token that is good. */
+  needs: TokenScope | 'none' | 'any';
+  /** Whether the group is asked for: example.com. */
+  ofGroup: boolean;
+}
+
+const kind = 'SetLabels';
+const group = 'example.com';
+const mark = (verb: 'yank' | 'unyank' | 'deprecate'): GuardedRoute => ({
+  method: 'POST',
+  target: () => fillPath(verb, { group, kind, release: '1.0.0' }),
+  body: (count) => JSON.stringify({ reason: `reason ${count}` }),
+  type: 'application/json',
+  needs: 'yank',
+  ofGroup: true,
+});
+
+/** Every operation of the contract that is not open to read. */
+export const GUARDED_ROUTES: Partial<Record<RouteName, GuardedRoute>> = {
+  publish: {
+    method: 'PUT',
+    target: (count) => fillPath('release', { group, kind, release: `2.0.${count}` }),
+    body: (count) => definitionText({ kind, release: `2.0.${count}` }),
+    type: 'application/yaml',
+    needs: 'publish',
+    ofGroup: true,
+  },
+  yank: mark('yank'),
+  unyank: mark('unyank'),
+  deprecate: mark('deprecate'),
+  takedown: {
+    ...mark('deprecate'),
+    target: () => fillPath('takedown', { group, kind: 'TakeDown', release: '1.0.0' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
+  applyCatalog: {
+    method: 'PUT',
+    target: (count) => fillPath('catalog', { name: `platform-${count}` }),
+    body: (count) => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: platform-${count}}
+spec: {sources: [{name: ours, functions: {}}]}
+`,
+    type: 'application/yaml',
+    needs: 'admin',
+    ofGroup: false,
+  },
+  cut: {
+    method: 'POST',
+    target: () => fillPath('cut', { name: 'default' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
+  whoami: { method: 'GET', target: () => fillPath('whoami', {}), needs: 'any', ofGroup: false },
+  listTokens: { method: 'GET', target: () => fillPath('tokens', {}), needs: 'admin', ofGroup: false },
+  createToken: {
+    method: 'POST',
+    target: () => fillPath('tokens', {}),
+    body: (count) => JSON.stringify({ name: `made ${count}`, scopes: ['publish'] }),
+    type: 'application/json',
+    needs: 'admin',
+    ofGroup: false,
+  },
+  revokeToken: {
+    method: 'DELETE',
+    target: (_, id) => fillPath('token', { id }),
+    needs: 'admin',
+    ofGroup: false,
+  },
+  reportLeak: {
+    method: 'POST',
+    target: () => fillPath('reportLeak', {}),
+    body: () => JSON.stringify({ token: newSecret() }),
+    type: 'application/json',
+    needs: 'none',
+    ofGroup: false,
+  },
+};

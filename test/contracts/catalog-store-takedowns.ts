@@ -1,0 +1,362 @@
+import {
+  type CatalogFunction,
+  type CatalogStore,
+  type FunctionChange,
+  type FunctionTakedown,
+  RevisionConflict,
+} from '@krmhub/catalog';
+import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256, type Takedown } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import type { CatalogStoreHarness } from './catalog-store.js';
+import { AT, changeOf } from './sample-records.js';
+
+const NAME = { group: 'example.com', kind: 'Bad' };
+const LATER = '2030-03-04T05:06:07.890Z';
+
+function takedownOf(release: FunctionChange['release'], reason = 'malware'): Takedown {
+  const { group, kind, digest } = release;
+  return { group, kind, release: release.release, digest, at: LATER, by: 'root', reason };
+}
+
+export function takedownContract(harness: () => CatalogStoreHarness): void {
+  const store = (): CatalogStore => harness().store;
+  const one = changeOf({ kind: 'Bad', release: '1.0.0', tags: ['evil'], description: 'Wicked words.' });
+  const two = changeOf({ kind: 'Bad', release: '2.0.0', tags: ['fair'] }, 1);
+
+  /** A planned takedown; `left` is the change whose search document stays. */
+  const planned = (
+    change: FunctionChange,
+    expectedRevision: number,
+    left?: FunctionChange,
+  ): FunctionTakedown => ({
+    ...NAME,
+    expectedRevision,
+    takedowns: [takedownOf(change.release)],
+    token: 't1',
+    ...(left && { search: left.search }),
+  });
+
+  const place = (
+    change: FunctionChange,
+    entry: string | undefined = change.release.release,
+  ): CatalogFunction => ({
+    ...NAME,
+    versions: [
+      { name: 'v1', source: 'ours', release: change.release.release, definition: change.release.digest },
+    ],
+    shadowed: [],
+    yanked: [],
+    ...(entry !== undefined && { entry: sha256(entry) }),
+  });
+
+  const apply = (name: string) =>
+    store().applyRecipe({
+      name,
+      recipe: 'r',
+      expectedRecipe: undefined,
+      at: AT,
+      by: 'admin',
+      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog: name },
+    });
+
+  /** Cuts a snapshot whose entries are the names of releases. */
+  const cut = async (name: string, changed: CatalogFunction[], entries: string[], throughEvent?: number) => {
+    const catalog = (await store().catalog(name))!;
+    const serial = (catalog.newest?.serial ?? 0) + 1;
+    const through = throughEvent ?? (await store().lastEvent());
+    await store().commitCut({
+      catalog: name,
+      expectedThroughEvent: catalog.throughEvent,
+      throughEvent: through,
+      changed,
+      entries: entries.map((text) => ({ digest: sha256(text), yaml: text, json: text })),
+      snapshot: {
+        catalog: name,
+        serial,
+        previous: catalog.newest?.digests['catalog.yaml'] ?? null,
+        digests: digestsOf(`${name} ${serial}`),
+        functions: changed.length,
+        createdAt: AT,
+      },
+    });
+  };
+
+  describe('takedowns', () => {
+    it('leave a tombstone, and what is left of the function', async () => {
+      await store().commitFunction(one);
+      await store().commitFunction(two);
+      const { event, withdrawn, blobs } = await store().commitTakedown(planned(two, 2, one));
+      expect(event).toBe(3);
+      expect(withdrawn).toEqual([]);
+      expect(blobs).toEqual([{ digest: two.release.digest, keptBy: [] }]);
+      expect(await store().release('example.com', 'Bad', '2.0.0')).toBeUndefined();
+      const left = await store().function('example.com', 'bad');
+      expect(left).toMatchObject({ revision: 3, releases: [{ release: '1.0.0' }] });
+      const tombstone = takedownOf(two.release);
+      expect(await store().takedowns('example.com', 'bad')).toEqual([tombstone]);
+      expect(await store().takedowns('example.com', 'Other')).toEqual([]);
+      expect(await store().allTakedowns()).toEqual([tombstone]);
+      expect((await store().search({ text: 'wicked', limit: 9 })).items).toEqual([one.search]);
+      expect((await store().search({ tag: ['fair'], limit: 9 })).total).toBe(0);
+      expect(await store().events(2, 9)).toEqual([
+        {
+          sequence: 3,
+          type: 'release.taken-down',
+          ...NAME,
+          at: LATER,
+          by: 'root',
+          reason: 'malware',
+          release: '2.0.0',
+          digest: two.release.digest,
+        },
+      ]);
+    });
+
+    it('of all releases leave no function, neither to find nor to list', async () => {
+      await store().commitFunction(one);
+      await store().commitFunction(changeOf({ kind: 'Good' }));
+      await store().commitTakedown(planned(one, 1));
+      expect(await store().function('example.com', 'Bad')).toBeUndefined();
+      expect(await store().functions([NAME])).toEqual([]);
+      const all = [];
+      for await (const fn of store().allFunctions()) all.push(fn.kind);
+      expect(all).toEqual(['Good']);
+      const page = await store().search({ limit: 9 });
+      expect([page.total, page.items.map(({ kind }) => kind)]).toEqual([1, ['Good']]);
+      expect(JSON.stringify(page.facets)).not.toMatch(/evil|Bad/);
+      expect((await store().search({ text: 'wicked', limit: 9 })).total).toBe(0);
+    });
+
+    it('and publishes after them are found, whatever was searched before', async () => {
+      await store().commitFunction(changeOf({ kind: 'Good' }));
+      await store().commitFunction(one);
+      expect((await store().search({ limit: 9 })).total).toBe(2);
+      await store().commitTakedown(planned(one, 1));
+      await store().commitFunction(changeOf({ kind: 'Best', tags: ['new'] }));
+      const page = await store().search({ limit: 9 });
+      expect([page.total, page.items.map(({ kind }) => kind)]).toEqual([2, ['Best', 'Good']]);
+      expect(page.facets.tag).toEqual([{ value: 'new', count: 1 }]);
+      expect((await store().search({ tag: ['new'], limit: 9 })).total).toBe(1);
+      expect((await store().search({ text: 'wicked', limit: 9 })).total).toBe(0);
+    });
+
+    it('burn the name and the bytes for ever, and nothing else', async () => {
+      await store().commitFunction(one);
+      await store().commitTakedown(planned(one, 1));
+      const insert = (change: FunctionChange) => store().commitFunction({ ...change, expectedRevision: 0 });
+      await expect(insert(one)).rejects.toMatchObject({ code: 'conflict' });
+      const otherBytes = { ...one, release: { ...one.release, digest: sha256('other') } };
+      await expect(insert(otherBytes)).rejects.toMatchObject({ code: 'conflict' });
+      const otherName = { ...two, release: { ...two.release, digest: one.release.digest } };
+      await expect(insert(otherName)).rejects.toMatchObject({ code: 'conflict' });
+      const lowerCase = changeOf({ kind: 'bad', release: '1.0.0' });
+      await expect(store().commitFunction(lowerCase)).rejects.toMatchObject({ code: 'conflict' });
+      expect(await store().lastEvent()).toBe(2);
+      await insert(two);
+      expect((await store().function('example.com', 'Bad'))?.releases).toHaveLength(1);
+    });
+
+    it('let no plan pass that was made before, not even for a function that came back', async () => {
+      await store().commitFunction(one);
+      await expect(store().commitTakedown(planned(one, 0))).rejects.toThrow(RevisionConflict);
+      await store().commitTakedown(planned(one, 1));
+      await store().commitFunction({ ...two, expectedRevision: 0 });
+      const third = changeOf({ kind: 'Bad', release: '3.0.0' }, 1);
+      await expect(store().commitFunction(third)).rejects.toThrow(RevisionConflict);
+      expect((await store().function('example.com', 'Bad'))?.revision).toBe(3);
+    });
+
+    it('burn what never stood here', async () => {
+      await store().commitTakedown(planned(one, 0));
+      expect(await store().takedowns('example.com', 'Bad')).toEqual([takedownOf(one.release)]);
+      await expect(store().commitFunction(one)).rejects.toMatchObject({ code: 'conflict' });
+      await expect(store().commitTakedown(planned(one, 0))).rejects.toMatchObject({ code: 'conflict' });
+    });
+
+    it('of other bytes than those that stand are refused, and change nothing', async () => {
+      await store().commitFunction(one);
+      const other = { ...one, release: { ...one.release, digest: sha256('other') } };
+      await expect(store().commitTakedown(planned(other, 1))).rejects.toMatchObject({ code: 'conflict' });
+      expect(await store().release('example.com', 'Bad', '1.0.0')).toEqual(one.release);
+      expect(await store().allTakedowns()).toEqual([]);
+      expect(await store().lastEvent()).toBe(1);
+    });
+
+    it('name the bytes that go, and those that stay for others', async () => {
+      const readme = sha256('readme');
+      await store().commitFunction({ ...one, release: { ...one.release, readme } });
+      const good = changeOf({ kind: 'Good' });
+      await store().commitFunction({ ...good, release: { ...good.release, readme } });
+      // Anybody can publish the bytes of a definition as a README.
+      const sly = changeOf({ kind: 'Sly' });
+      await store().commitFunction({ ...sly, release: { ...sly.release, readme: one.release.digest } });
+      const { blobs } = await store().commitTakedown(planned(one, 1));
+      const name = (kind: string) => ({ group: 'example.com', kind, release: '1.0.0' });
+      expect(blobs).toEqual([
+        { digest: one.release.digest, keptBy: [name('Sly')] },
+        { digest: readme, keptBy: [name('Good')] },
+      ]);
+      expect((await store().unfinishedTakedowns())?.blobs).toEqual([]);
+    });
+
+    it('are unfinished until nothing is left of them', async () => {
+      await store().commitFunction(one);
+      expect(await store().unfinishedTakedowns()).toBeUndefined();
+      await store().commitTakedown(planned(one, 1));
+      expect(await store().unfinishedTakedowns()).toEqual({
+        takedowns: [takedownOf(one.release)],
+        blobs: [one.release.digest],
+      });
+      // A cut that broke off had rendered it, and none names it.
+      const orphan = { digest: sha256('orphan'), yaml: 'orphan', json: 'orphan' };
+      await store().storeEntries([orphan]);
+      await store().finishTakedowns();
+      await expect(store().entries([orphan.digest])).rejects.toMatchObject({ code: 'internal' });
+      expect(await store().unfinishedTakedowns()).toBeUndefined();
+      expect(await store().allTakedowns()).toHaveLength(1);
+    });
+
+    it('can be rehearsed', async () => {
+      await store().commitFunction(one);
+      await apply('c');
+      await cut('c', [place(one)], ['1.0.0']);
+      const rehearsed = await store().commitTakedown(planned(one, 1), { rehearse: true });
+      expect(await store().release('example.com', 'Bad', '1.0.0')).toEqual(one.release);
+      expect((await store().catalog('c'))?.newest?.withdrawn).toBeUndefined();
+      expect(await store().lastEvent()).toBe(2);
+      expect(await store().commitTakedown(planned(one, 1))).toEqual(rehearsed);
+    });
+
+    it('are kept over a restart', async ({ skip }) => {
+      const { reopen } = harness();
+      if (reopen === undefined) return skip('this store keeps nothing');
+      await store().commitFunction(one);
+      await store().commitTakedown(planned(one, 1));
+      const reopened = await reopen();
+      expect(await reopened.allTakedowns()).toEqual([takedownOf(one.release)]);
+      expect((await reopened.unfinishedTakedowns())?.blobs).toEqual([one.release.digest]);
+      await expect(reopened.commitFunction(one)).rejects.toMatchObject({ code: 'conflict' });
+    });
+  });
+
+  describe('snapshots that held what was taken down', () => {
+    it('are withdrawn, and keep names and digests but no content', async () => {
+      await store().commitFunction(one);
+      await store().commitFunction(two);
+      await apply('c');
+      await cut('c', [place(two)], ['2.0.0']);
+      await cut('c', [place(one)], ['1.0.0']);
+      await cut('c', [place(two)], []);
+      const { withdrawn } = await store().commitTakedown(planned(one, 2, two));
+      const digest = digestsOf('c 2')['catalog.yaml'];
+      expect(withdrawn).toEqual([{ catalog: 'c', serial: 2, digest }]);
+      expect((await store().snapshot('c', 2))?.withdrawn).toEqual(takedownOf(one.release));
+      expect((await store().snapshot('c', 1))?.withdrawn).toBeUndefined();
+      expect((await store().catalog('c'))?.newest).not.toHaveProperty('withdrawn');
+      expect(await store().snapshotFunctions('c', 2)).toEqual([place(one, undefined)].map(withoutEntry));
+      expect(await store().snapshotFunctions('c', 3)).toEqual([place(two)]);
+      await expect(store().entries([sha256('1.0.0')])).rejects.toMatchObject({ code: 'internal' });
+      expect((await store().entries([sha256('2.0.0')])).size).toBe(1);
+      expect((await store().revocations(0, 9)).map(({ type, serial }) => [type, serial])).toEqual([
+        ['release.taken-down', undefined],
+        ['catalog.withdrawn', 2],
+      ]);
+    });
+
+    it('leave the function without a place, until it is cut again', async () => {
+      await store().commitFunction(one);
+      await apply('c');
+      await cut('c', [place(one)], ['1.0.0']);
+      await store().commitTakedown(planned(one, 1));
+      expect((await store().catalog('c'))?.newest?.withdrawn).toEqual(takedownOf(one.release));
+      const empty = { ...NAME, versions: [], shadowed: [], yanked: [] };
+      expect(await store().catalogFunctions('c')).toEqual([empty]);
+      expect(await store().catalogsHolding('example.com', 'Bad')).toEqual([]);
+      await cut('c', [], []);
+      expect(await store().snapshotFunctions('c', 2)).toEqual([empty]);
+      expect((await store().catalog('c'))?.newest).toMatchObject({ serial: 2 });
+    });
+
+    it('are not followed by a cut that was planned before', async () => {
+      await store().commitFunction(one);
+      await apply('c');
+      await apply('d');
+      await cut('d', [], []);
+      const before = await store().lastEvent();
+      await store().commitTakedown(planned(one, 1));
+      await expect(cut('c', [place(one)], ['1.0.0'], before)).rejects.toThrow(RevisionConflict);
+      await expect(cut('d', [place(one)], ['1.0.0'], before)).rejects.toThrow(RevisionConflict);
+      await expect(store().entries([sha256('1.0.0')])).rejects.toThrow();
+      await cut('c', [], []);
+      await cut('d', [], []);
+    });
+
+    it('give up an entry only where no other release has the same', async () => {
+      await store().commitFunction(one);
+      await store().commitFunction(two);
+      await apply('c');
+      await apply('d');
+      await cut('c', [place(one, 'same')], ['same']);
+      await cut('d', [place(two, 'same')], []);
+      await store().commitTakedown(planned(one, 2, two));
+      expect((await store().entries([sha256('same')])).size).toBe(1);
+      expect((await store().catalog('d'))?.newest).not.toHaveProperty('withdrawn');
+      await store().commitTakedown({ ...planned(two, 3), takedowns: [takedownOf(two.release)] });
+      await expect(store().entries([sha256('same')])).rejects.toThrow();
+    });
+
+    it('have no forms that stay', async () => {
+      await store().commitFunction(one);
+      await apply('c');
+      await cut('c', [place(one)], ['1.0.0']);
+      await apply('d');
+      await cut('d', [], []);
+      const held = digestsOf('c 1')['catalog.yaml'];
+      const other = digestsOf('d 1')['catalog.yaml'];
+      const orphan = sha256('of a cut that was refused');
+      await store().rememberForms(
+        [held, other, orphan].map((digest) => ({ digest, coding: 'br', blob: sha256(`br ${digest}`) })),
+      );
+      await store().commitTakedown(planned(one, 1));
+      expect(await store().keepStandingForms()).toEqual(new Set([sha256(`br ${other}`)]));
+      expect(await store().storedForm(held, 'br')).toBeUndefined();
+      expect(await store().storedForm(orphan, 'br')).toBeUndefined();
+      expect(await store().storedForm(other, 'br')).toBe(sha256(`br ${other}`));
+    });
+  });
+
+  describe('revocations', () => {
+    it('are yanks, unyanks, takedowns and withdrawn snapshots, in order and by pages', async () => {
+      await store().commitFunction(one);
+      const mark = { at: AT, by: 'x', reason: 'broken' };
+      await store().commitFunction(
+        changeOf({ kind: 'Bad', release: '1.0.0', yanked: mark }, 1, 'update', 'release.yanked'),
+      );
+      await store().commitFunction(
+        changeOf({ kind: 'Bad', release: '1.0.0' }, 2, 'update', 'release.unyanked'),
+      );
+      await store().commitFunction(changeOf({ kind: 'Good' }));
+      await store().commitTakedown(planned(one, 3));
+      const all = await store().revocations(0, 9);
+      expect(all.map(({ sequence, type }) => [sequence, type])).toEqual([
+        [2, 'release.yanked'],
+        [3, 'release.unyanked'],
+        [5, 'release.taken-down'],
+      ]);
+      expect(await store().revocations(2, 1)).toEqual([all[1]]);
+      expect(await store().revocations(5, 9)).toEqual([]);
+      expect(await store().revocations(0, 0)).toEqual([]);
+    });
+  });
+}
+
+function withoutEntry({ entry: _, ...rest }: CatalogFunction): CatalogFunction {
+  return rest;
+}
+
+function digestsOf(text: string): Record<SnapshotForm, Digest> {
+  return Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
+    SnapshotForm,
+    Digest
+  >;
+}

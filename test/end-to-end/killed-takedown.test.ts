@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, expect, it } from 'vitest';
+import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+const { folder, remove } = temporaryFolder();
+afterAll(remove);
+
+const rounds = 12;
+const text = readFileSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), 'utf8');
+const pathOf = (round: number) => `/api/v1/functions/functions.example.com/SetLabels/releases/1.${round}.0`;
+const marker = (round: number) => `qz${round}secretx`;
+
+function post(registry: RunningRegistry, round: number): Promise<Response> {
+  return fetch(`${registry.url}${pathOf(round)}/takedown`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${registry.token}`, 'content-type': 'application/json' },
+    body: '{"reason": "leaked"}',
+  });
+}
+
+/** Files of the data folder that hold a text, as they are or unpacked. */
+function filesWith(data: string, sought: string): string[] {
+  return readdirSync(data, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
+    .filter((file) => {
+      const bytes = readFileSync(file);
+      return [() => bytes, () => gunzipSync(bytes), () => brotliDecompressSync(bytes)].some((read) => {
+        try {
+          return read().includes(sought);
+        } catch {
+          return false;
+        }
+      });
+    });
+}
+
+it('a SIGKILL during a takedown leaves the release whole or gone to the last byte', async () => {
+  const data = path.join(folder, 'data');
+  const gone: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    let registry = await startRegistry(data);
+    const published = await fetch(`${registry.url}${pathOf(round)}?wait=true&allowBreaking=true`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${registry.token}`, 'content-type': 'application/yaml' },
+      body: text.replace(/^( *description: )/m, `$1${marker(round)} `),
+    });
+    expect([published.status, filesWith(data, marker(round)).length > 0]).toEqual([201, true]);
+
+    let acknowledged = false;
+    const answer = post(registry, round).then(
+      ({ status }) => {
+        acknowledged = status === 200;
+      },
+      () => undefined,
+    );
+    await new Promise((resolve) => setTimeout(resolve, round * 8));
+    await registry.stop('SIGKILL');
+    await answer;
+
+    registry = await startRegistry(data);
+    const { status } = await fetch(registry.url + pathOf(round));
+    expect(acknowledged ? [410] : [200, 410]).toContain(status);
+    if (status === 200) {
+      const { status: repeated } = await post(registry, round);
+      expect(repeated).toBe(200);
+    }
+    gone.push(round);
+    for (const one of gone) expect([one, filesWith(data, marker(one))]).toEqual([one, []]);
+    const catalog = await fetch(`${registry.url}/catalogs/default/catalog.yaml`);
+    expect([catalog.status, (await catalog.text()).includes('secretx')]).toEqual([200, false]);
+    expect(await registry.stop()).toBe(0);
+  }
+  const record = readFileSync(path.join(data, 'takedowns.jsonl'), 'utf8').trim().split('\n');
+  expect(record).toHaveLength(rounds);
+}, 240_000);

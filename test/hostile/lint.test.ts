@@ -1,0 +1,62 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { krmhub, temporaryFolder } from '../running.js';
+import { batches, CORPUS, unsafePlace } from './corpus.js';
+import type { HostileCase } from './hostile-case.js';
+
+const { folder, remove } = temporaryFolder();
+afterAll(remove);
+
+/** Milliseconds for one process and its batch, on a machine that is busy with something else too. */
+const MAX_MILLISECONDS = 60_000;
+/** Megabytes of heap that lint gets: it may not need more for any of them. */
+const HEAP = { NODE_OPTIONS: '--max-old-space-size=400' };
+
+interface Report {
+  diagnostics: { code: string; severity: string; message: string; file: string }[];
+}
+
+async function lint(cases: readonly HostileCase[], format: 'text' | 'json') {
+  const names = cases.map(({ make }, index) => {
+    const name = `case-${index}-${format}.yaml`;
+    writeFileSync(path.join(folder, name), make());
+    return name;
+  });
+  const begin = performance.now();
+  const finished = await krmhub(['lint', '--format', format, ...names], { cwd: folder, env: HEAP });
+  return { ...finished, names, milliseconds: performance.now() - begin };
+}
+
+describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 8 })))(
+  'lint of hostile documents from $first on',
+  ({ cases }) => {
+    it('judges each in bounded time and memory', async () => {
+      const { code, stdout, stderr, names, milliseconds } = await lint(cases, 'json');
+      expect(stderr).toBe('');
+      expect(milliseconds).toBeLessThan(MAX_MILLISECONDS);
+      expect(unsafePlace(stdout)).toBeUndefined();
+      const { diagnostics } = JSON.parse(stdout) as Report;
+      const verdicts = cases.map(({ name, verdict }, index) => {
+        const errors = diagnostics.filter(
+          ({ file, severity }) => file === names[index] && severity === 'error',
+        );
+        return { name, verdict: verdict === 'either' ? verdict : errors.length > 0 ? 'refused' : 'taken' };
+      });
+      expect(verdicts).toEqual(cases.map(({ name, verdict }) => ({ name, verdict })));
+      expect(code).toBe(diagnostics.some(({ severity }) => severity === 'error') ? 1 : 0);
+      // Enough for every reader, and never as much as a hostile file can hold.
+      for (const name of names) {
+        expect(diagnostics.filter(({ file }) => file === name).length).toBeLessThanOrEqual(202);
+      }
+    }, 90_000);
+
+    it('writes nothing that acts on a terminal', async () => {
+      const { stdout, stderr, milliseconds } = await lint(cases, 'text');
+      expect(milliseconds).toBeLessThan(MAX_MILLISECONDS);
+      expect(stderr).toBe('');
+      expect(stdout).toMatch(/\d+ files: /);
+      expect(unsafePlace(stdout)).toBeUndefined();
+    }, 90_000);
+  },
+);

@@ -1,0 +1,140 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { batches, CORPUS, unsafePlace } from './corpus.js';
+import { GROUP } from './definition.js';
+import type { HostileCase } from './hostile-case.js';
+import { faultOf, MAX_GROWTH, MAX_WAIT, memoryOf, type Neighbour, startNeighbour } from './neighbour.js';
+
+const { folder, remove } = temporaryFolder();
+let registry: RunningRegistry;
+let neighbour: Neighbour;
+let memory: number;
+
+beforeAll(async () => {
+  // What is not collected in time would otherwise count as growth, up to the size of the machine.
+  vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=400');
+  registry = await startRegistry(path.join(folder, 'data'));
+  vi.unstubAllEnvs();
+  const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
+  expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
+  memory = await memoryOf(registry);
+  neighbour = startNeighbour(registry);
+});
+
+afterAll(async () => {
+  await neighbour.stop();
+  expect(await registry.stop()).toBe(0);
+  remove();
+});
+
+let release = 0;
+
+/** Puts the bytes as a release of the kind that they name, so that nothing but their content refuses them. */
+function put(
+  bytes: Uint8Array,
+  contentType: string,
+  body: FormData | Uint8Array<ArrayBuffer> = new Uint8Array(bytes),
+): Promise<Response> {
+  const kind = /"kind":"([A-Za-z0-9]+)"/g;
+  const text = Buffer.from(bytes).toString('latin1').slice(0, 2_000);
+  const named = [...text.matchAll(kind)]
+    .map((match) => match[1]!)
+    .find((name) => name !== 'KRMFunctionDefinition');
+  const url = `${registry.url}/api/v1/functions/${GROUP}/${named ?? 'Hostile'}/releases/1.0.${release++}`;
+  return fetch(`${url}?allowBreaking=true`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${registry.token}`,
+      ...(contentType === '' ? {} : { 'content-type': contentType }),
+    },
+    body,
+    signal: AbortSignal.timeout(20_000),
+  });
+}
+
+function form(bytes: Uint8Array): FormData {
+  const data = new FormData();
+  data.set('definition', new File([new Uint8Array(bytes)], 'definition.yaml', { type: 'application/yaml' }));
+  data.set('readme', new File([new Uint8Array(bytes.subarray(0, 262_144))], 'README.md'));
+  return data;
+}
+
+/** Whether the answer was what the case says, and a fault where it was not. */
+async function judge({ name, verdict }: HostileCase, response: Response): Promise<string | undefined> {
+  const accepted = response.status === 201 || response.status === 200;
+  const fault = await faultOf(response, verdict === 'refused' ? [] : [200, 201]);
+  if (fault !== undefined) return `${name}: ${fault}`;
+  return verdict === 'taken' && !accepted ? `${name}: refused with ${response.status}` : undefined;
+}
+
+describe('hostile definitions sent to the registry', () => {
+  it.each([
+    ['YAML', (bytes: Uint8Array) => put(bytes, 'application/yaml')],
+    ['JSON', (bytes: Uint8Array) => put(bytes, 'application/json')],
+    ['a form', (bytes: Uint8Array) => put(bytes, '', form(bytes))],
+  ] as const)(
+    'are judged when they are sent as %s',
+    async (what, send) => {
+      const faults: string[] = [];
+      // Whatever carries them, the same eyes look at them: all as YAML, a part of them as the others.
+      for (const one of CORPUS.filter((_, index) => what === 'YAML' || index % 4 === 0)) {
+        // What is YAML and no JSON is refused for that alone, and a README that is no text for that.
+        const verdict = what === 'YAML' || one.verdict === 'refused' ? one.verdict : 'either';
+        const fault = await judge({ ...one, verdict }, await send(one.make()));
+        if (fault !== undefined) faults.push(fault);
+      }
+      expect(faults).toEqual([]);
+      expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
+      expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+    },
+    240_000,
+  );
+
+  it('are judged when many are sent at once', async () => {
+    const largest = [...CORPUS]
+      .map((one) => ({ one, bytes: one.make() }))
+      .filter(({ bytes }) => bytes.length > 300_000);
+    expect(largest.length).toBeGreaterThan(10);
+    for (const batch of batches(largest, 8)) {
+      const answers = await Promise.all(
+        batch.map(async ({ one, bytes }) =>
+          judge(
+            { ...one, verdict: one.verdict === 'taken' ? 'either' : one.verdict },
+            await put(bytes, 'application/yaml'),
+          ),
+        ),
+      );
+      expect(answers.filter((fault) => fault !== undefined)).toEqual([]);
+    }
+    expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
+    expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+  }, 240_000);
+
+  it('that were taken are in the catalog, and the registry is ready', async () => {
+    const ready = await fetch(`${registry.url}/readyz`);
+    expect(ready.status).toBe(200);
+    const catalog = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();
+    expect(catalog).toContain('kind: Wide');
+    expect(unsafePlace(catalog.replaceAll('\t', ''))).toBeUndefined();
+    expect(neighbour.answers()).toBeGreaterThan(100);
+  });
+});
+
+describe('hostile definitions given to krmhub publish', () => {
+  it('are refused or published, and nothing that acts on a terminal is written', async () => {
+    const chosen = CORPUS.filter((_, index) => index % 12 === 0);
+    for (const [index, { name, verdict, make }] of chosen.entries()) {
+      const file = path.join(folder, `publish-${index}.yaml`);
+      writeFileSync(file, make());
+      const begin = performance.now();
+      const finished = await krmhub(['publish', file, '--release', `2.0.${index}`], { env: registry.env });
+      expect(performance.now() - begin, name).toBeLessThan(20_000);
+      // Tabs stand between the columns of what a program reads.
+      expect(unsafePlace(finished.stdout.replaceAll('\t', ' ') + finished.stderr), name).toBeUndefined();
+      expect(finished.stdout + finished.stderr, name).not.toMatch(/internal|node:| {4}at /);
+      if (verdict === 'refused') expect(finished.code, name).not.toBe(0);
+    }
+  }, 240_000);
+});

@@ -1,0 +1,114 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { cleanEnvironment, root } from '../running.js';
+
+const execute = promisify(execFile);
+
+/** The base image that is made from programs of this machine. */
+export const BASE_IMAGE = 'localhost/krmhub-test-base';
+
+/** Why containers cannot be run here; undefined where they can. */
+export function whyNoContainers(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root may make containers in a folder of its own';
+  const missing = ['podman', 'buildah', 'runc', 'ldd'].filter((name) => !isInstalled(name));
+  return missing.length === 0 ? undefined : `${missing.join(', ')} not installed`;
+}
+
+export function isInstalled(name: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
+}
+
+export interface ContainerEngine {
+  /** In which `podman` and `krmhub` are found, `podman` working on images and containers of this engine alone. */
+  env: NodeJS.ProcessEnv;
+  folder: string;
+  podman(...args: string[]): Promise<string>;
+  /** Ends and removes everything. */
+  remove(): Promise<void>;
+}
+
+/** Podman with all of its state in a temporary folder, and with a base image; reaches no image registry. */
+export async function openContainerEngine(): Promise<ContainerEngine> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-containers-'));
+  const at = (name: string) => path.join(folder, name);
+  for (const name of ['bin', 'tmp', 'run']) mkdirSync(at(name));
+  // Limits and control groups as they can be had inside of another container.
+  writeFileSync(
+    at('containers.conf'),
+    `[containers]\ndefault_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
+[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\nruntime = "runc"\n`,
+  );
+  writeFileSync(
+    at('storage.conf'),
+    `[storage]\ndriver = "vfs"\nrunroot = "${at('runroot')}"\ngraphroot = "${at('images')}"\n`,
+  );
+  writeFileSync(at('registries.conf'), 'unqualified-search-registries = []\n');
+  // What a document cannot say: the base, and that one layer of vfs is as good as many.
+  writeFileSync(
+    at('bin/podman'),
+    `#!/bin/sh
+real=$(PATH=\${PATH#*:} command -v podman)
+if [ "$1" = build ]; then shift; set -- build --layers=false --build-arg BASE_IMAGE=${BASE_IMAGE} "$@"; fi
+exec "$real" "$@"
+`,
+    { mode: 0o755 },
+  );
+  const env = cleanEnvironment(folder, {
+    PATH: `${at('bin')}:${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+    CONTAINERS_CONF: at('containers.conf'),
+    CONTAINERS_STORAGE_CONF: at('storage.conf'),
+    CONTAINERS_REGISTRIES_CONF: at('registries.conf'),
+    BUILDAH_ISOLATION: 'chroot',
+    XDG_RUNTIME_DIR: at('run'),
+    TMPDIR: at('tmp'),
+  });
+  const run = async (program: string, args: string[]) =>
+    (await execute(program, args, { env, cwd: folder, maxBuffer: 1 << 24 })).stdout.trim();
+  const podman = (...args: string[]) => run(at('bin/podman'), args);
+  const engine: ContainerEngine = {
+    env,
+    folder,
+    podman,
+    remove: async () => {
+      await podman('rm', '--all', '--force', '--time', '0').catch(() => undefined);
+      await podman('volume', 'rm', '--all', '--force').catch(() => undefined);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await makeBaseImage(at('base'), (...args) => run('buildah', args));
+  } catch (error) {
+    await engine.remove();
+    throw error;
+  }
+  return engine;
+}
+
+/** Node, `env` for its scripts, `cat`, and the libraries that they load; no shell and no account but root's. */
+async function makeBaseImage(folder: string, buildah: (...args: string[]) => Promise<string>): Promise<void> {
+  const place = (from: string, to: string) => {
+    const target = path.join(folder, to);
+    if (existsSync(target)) return;
+    mkdirSync(path.dirname(target), { recursive: true });
+    copyFileSync(from, target);
+  };
+  const programs = {
+    '/usr/bin/node': process.execPath,
+    '/usr/bin/env': '/usr/bin/env',
+    '/usr/bin/cat': '/bin/cat',
+  };
+  for (const [to, from] of Object.entries(programs)) {
+    place(from, to);
+    const { stdout } = await execute('ldd', [from]);
+    for (const [library] of stdout.matchAll(/\/\S+/g)) place(library, library);
+  }
+  mkdirSync(path.join(folder, 'etc'));
+  writeFileSync(path.join(folder, 'etc/passwd'), 'root:x:0:0:root:/:/sbin/nologin\n');
+  const container = await buildah('from', 'scratch');
+  await buildah('copy', '--quiet', container, folder, '/');
+  await buildah('config', '--env', 'PATH=/usr/bin', container);
+  await buildah('commit', '--quiet', '--rm', container, BASE_IMAGE);
+}

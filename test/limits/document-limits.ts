@@ -1,0 +1,171 @@
+import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
+import { type Diagnostic, DOCUMENT_LIMITS, lint, readMachineYaml, readYaml } from '@krmhub/schema';
+import { bytesOf, definition, list, type Parts, PLAIN_SCHEMA } from '../hostile/definition.js';
+
+/** Nothing where it passes, else what is said of it. */
+export type Outcome = string | undefined;
+export interface Limit {
+  name: string;
+  limit: number;
+  /** What a thing of this size comes to. */
+  attempt: (size: number) => Outcome | Promise<Outcome>;
+  /** What has to be said beyond the limit. */
+  says: string | RegExp;
+}
+
+export const padded = (text: string, bytes: number) =>
+  bytesOf(`${text}\n#${'x'.repeat(bytes - text.length - 2)}`);
+const spoken = (diagnostics: readonly Diagnostic[], ...codes: string[]): Outcome =>
+  diagnostics.find(({ code }) => codes.includes(code))?.code;
+const linted = (parts: Parts, ...codes: string[]): Outcome =>
+  spoken(lint(bytesOf(JSON.stringify(definition(parts))), { file: 'f' }).diagnostics, ...codes);
+const text = (value: string) => ({
+  properties: { text: { type: 'string', description: 'x', pattern: value } },
+});
+
+export const documents: Limit[] = [
+  {
+    name: 'maxCatalogBytes',
+    limit: DOCUMENT_LIMITS.maxCatalogBytes,
+    attempt: (size) =>
+      spoken(
+        readMachineYaml(padded('a: b', size), { file: 'f' }).diagnostics,
+        'yaml/too-large',
+        'yaml/syntax',
+      ),
+    says: 'yaml/too-large',
+  },
+  {
+    name: 'maxSourceBytes',
+    limit: DOCUMENT_LIMITS.maxSourceBytes,
+    attempt: (size) =>
+      spoken(readYaml(padded('a: b', size), { file: 'f' }).diagnostics, 'yaml/too-large', 'yaml/syntax'),
+    says: 'yaml/too-large',
+  },
+  ...(
+    [
+      ['maxDepth', 'yaml/too-deep', (size) => '['.repeat(size) + ']'.repeat(size)],
+      ['maxMappingKeys', 'yaml/too-many-keys', (size) => list(size, (n) => `k${n}: x\n`).join('')],
+      [
+        'maxAliases',
+        'yaml/too-many-aliases',
+        (size) => `a: &a x\nb: [${list(size, () => '*a').join(', ')}]\n`,
+      ],
+      ['maxDocuments', 'yaml/too-many-documents', (size) => list(size, () => '--- x\n').join('')],
+      ['maxDiagnostics', 'yaml/too-many-problems', (size) => '- yes\n'.repeat(size)],
+    ] as [keyof typeof DOCUMENT_LIMITS, string, (size: number) => string][]
+  ).map(
+    ([name, code, make]): Limit => ({
+      name,
+      limit: DOCUMENT_LIMITS[name],
+      attempt: (size) => spoken(readYaml(bytesOf(make(size)), { file: 'f' }).diagnostics, code),
+      says: code,
+    }),
+  ),
+  {
+    name: 'findings of one lint',
+    limit: DOCUMENT_LIMITS.maxDiagnostics,
+    // A tag that is repeated is one finding.
+    attempt: (size) => linted({ spec: { tags: list(size + 1, () => 'x') } }, 'lint/more'),
+    says: 'lint/more',
+  },
+  {
+    name: 'characters of a pattern',
+    limit: 1_000,
+    attempt: (size) =>
+      linted({ schema: { ...PLAIN_SCHEMA, ...text('x'.repeat(size)) } }, 'schema/pattern-cost'),
+    says: 'schema/pattern-cost',
+  },
+  {
+    name: 'characters of a text',
+    limit: 10_000,
+    attempt: (size) =>
+      linted({ schema: { ...PLAIN_SCHEMA, description: 'x'.repeat(size) } }, 'text/too-long'),
+    says: 'text/too-long',
+  },
+  {
+    name: 'characters of a name',
+    limit: 500,
+    attempt: (size) =>
+      linted(
+        { schema: { ...PLAIN_SCHEMA, properties: { ['x'.repeat(size)]: { type: 'string' } } } },
+        'text/too-long',
+      ),
+    says: 'text/too-long',
+  },
+  {
+    name: 'characters of a group',
+    limit: 253,
+    attempt: (size) => linted({ spec: { group: `${'a'.repeat(size - 4)}.com` } }, 'names/group'),
+    says: 'names/group',
+  },
+  {
+    name: 'characters of a kind',
+    limit: 63,
+    attempt: (size) => linted({ spec: { names: { kind: 'K'.repeat(size) } } }, 'names/kind'),
+    says: 'names/kind',
+  },
+  {
+    name: 'characters of an API version',
+    limit: 63,
+    attempt: (size) => linted({ version: { name: 'v'.repeat(size) } }, 'names/version'),
+    says: 'names/version',
+  },
+  {
+    name: 'characters of a tag',
+    limit: 50,
+    attempt: (size) => linted({ spec: { tags: ['t'.repeat(size)] } }, 'tags/form'),
+    says: 'tags/form',
+  },
+  {
+    name: 'characters of a description',
+    limit: 200,
+    attempt: (size) => linted({ spec: { description: 'd'.repeat(size) } }, 'description/length'),
+    says: 'description/length',
+  },
+];
+
+function recipe(
+  source: object = { name: 'registry', functions: {} },
+  metadata: object = {},
+  more: object[] = [],
+): string {
+  return JSON.stringify({
+    apiVersion: 'krmhub.dev/v1alpha1',
+    kind: 'CatalogRecipe',
+    metadata: { name: 'limits', ...metadata },
+    spec: { sources: [source, ...more] },
+  });
+}
+const read = (document: string): Outcome => {
+  const { diagnostics } = readRecipe(bytesOf(document), 'f');
+  return diagnostics.map(({ code, message }) => `${code} ${message}`)[0];
+};
+const matching = (selectors: object[]) => recipe({ name: 'registry', functions: {}, match: selectors });
+
+export const recipes: Limit[] = (
+  [
+    ['maxBytes', (size) => `${recipe()}${' '.repeat(size - recipe().length)}`],
+    [
+      'maxSources',
+      (size) =>
+        recipe(
+          undefined,
+          {},
+          list(size - 1, (n) => ({ name: `s${n}`, functions: {} })),
+        ),
+    ],
+    ['maxSelectors', (size) => matching(list(size, (n) => ({ kind: `K${n}` })))],
+    ['maxTags', (size) => matching([{ tags: list(size, (n) => `t${n}`) }])],
+    [
+      'maxLabels',
+      (size) => recipe(undefined, { labels: Object.fromEntries(list(size, (n) => [`l${n}`, 'x'])) }),
+    ],
+    ['maxValueLength', (size) => matching([{ publisher: 'x'.repeat(size) }])],
+  ] as [keyof typeof RECIPE_LIMITS, (size: number) => string][]
+).map(([name, make]) => ({
+  name,
+  limit: RECIPE_LIMITS[name],
+  attempt: (size) => read(make(size)),
+  says: /^recipe\/limit .*at most \d+ are taken/,
+}));

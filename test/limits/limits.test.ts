@@ -1,0 +1,319 @@
+import path from 'node:path';
+import * as parameters from '@krmhub/api/parameters';
+import { PUBLISH_LIMITS, RECIPE_LIMITS } from '@krmhub/catalog';
+import { DOCUMENT_LIMITS } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
+import { definition, list } from '../hostile/definition.js';
+import { rawRequest } from '../hostile/raw-request.js';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { documents, type Limit, type Outcome, padded, recipes } from './document-limits.js';
+
+/** Every limit that a client can meet, on both of its sides: at the limit passes, one beyond is refused and says why. */
+
+const { folder, remove } = temporaryFolder();
+let registry: RunningRegistry;
+
+beforeAll(async () => {
+  registry = await startRegistry(path.join(folder, 'data'));
+});
+afterAll(async () => {
+  expect(await registry.stop()).toBe(0);
+  remove();
+});
+
+interface Request {
+  method?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
+  type?: string;
+  headers?: Record<string, string>;
+}
+async function ask(
+  target: string,
+  { method = 'GET', body, type = 'application/json', headers = {} }: Request = {},
+): Promise<Outcome> {
+  const response = await fetch(registry.url + target, {
+    method,
+    headers: {
+      authorization: `Bearer ${registry.token}`,
+      ...(body === undefined ? {} : { 'content-type': type }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const answer = await response.text();
+  // A name that nobody has is none that may not be.
+  if (response.status < 300 || response.status === 404) return undefined;
+  return `${response.status} ${(JSON.parse(answer) as { detail: string }).detail}`;
+}
+
+let releases = 0;
+const target = () => `/api/v1/functions/hostile.example.com/Limits/releases/1.0.${releases++}`;
+const source = (more = '') => `${JSON.stringify(definition({ kind: 'Limits' }))}${more}`;
+
+const BOUNDARY = 'boundary'.repeat(4);
+
+/** A form of exactly so many bytes, or as few as it can have, with a definition as large as it may be. */
+function form(bytes: number, readmeBytes: number): Uint8Array<ArrayBuffer> {
+  const part = (name: string, content: Uint8Array, file: string) => [
+    Buffer.from(
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="${file}"\r\nContent-Type: application/yaml\r\n\r\n`,
+    ),
+    content,
+    Buffer.from('\r\n'),
+  ];
+  const readme = new Uint8Array(readmeBytes).fill(0x78);
+  const make = (padding: number) =>
+    Buffer.concat([
+      ...part('definition', padded(source(), DOCUMENT_LIMITS.maxDefinitionBytes), 'definition.yaml'),
+      ...part('readme', readme, `README.md${'x'.repeat(padding)}`),
+      Buffer.from(`--${BOUNDARY}--\r\n`),
+    ]);
+  return new Uint8Array(make(Math.max(0, bytes - make(0).length)));
+}
+const { maxDefinitionBytes } = DOCUMENT_LIMITS;
+const { maxReadmeBytes } = PUBLISH_LIMITS;
+const putForm = (body: Uint8Array<ArrayBuffer>) =>
+  ask(target(), { method: 'PUT', body, type: `multipart/form-data; boundary=${BOUNDARY}` });
+const createToken = (fields: object) =>
+  ask('/api/v1/tokens', { method: 'POST', body: JSON.stringify({ name: 'x', scopes: ['yank'], ...fields }) });
+const { REQUEST_LIMITS } = parameters;
+
+const requests: Limit[] = [
+  {
+    name: 'maxDefinitionBytes',
+    limit: maxDefinitionBytes,
+    attempt: (size) =>
+      ask(target(), {
+        method: 'PUT',
+        body: new Uint8Array(padded(source(), size)),
+        type: 'application/yaml',
+      }),
+    says: `413 The body has more than ${maxDefinitionBytes} bytes`,
+  },
+  {
+    name: 'maxReadmeBytes',
+    limit: maxReadmeBytes,
+    attempt: (size) => putForm(form(0, size)),
+    says: `413 The part "readme" has more than ${maxReadmeBytes} bytes`,
+  },
+  {
+    name: 'maxMultipartOverheadBytes',
+    limit: maxDefinitionBytes + maxReadmeBytes + SERVER_LIMITS.maxMultipartOverheadBytes,
+    attempt: (size) => putForm(form(size, maxReadmeBytes)),
+    says: /^413 The body has more than \d+ bytes/,
+  },
+  {
+    name: 'maxJsonBytes',
+    limit: SERVER_LIMITS.maxJsonBytes,
+    attempt: (size) =>
+      ask('/api/v1/tokens', { method: 'POST', body: '{"name":"x","scopes":["yank"]}'.padEnd(size, ' ') }),
+    says: `413 The body has more than ${SERVER_LIMITS.maxJsonBytes} bytes`,
+  },
+  {
+    name: 'maxDiscardedBytes',
+    limit: SERVER_LIMITS.maxJsonBytes + SERVER_LIMITS.maxDiscardedBytes,
+    // Either is too large; the answer to what is read on reaches who has sent all of it.
+    attempt: async (size) => {
+      const head = `POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/json\r\nContent-Length: ${size}\r\n\r\n`;
+      const begin = performance.now();
+      const { status } = await rawRequest(registry.url, head, { patience: 20_000 });
+      expect(status).toBe(413);
+      return performance.now() - begin >= SERVER_LIMITS.discardMilliseconds * 0.9 ? undefined : 'at once';
+    },
+    says: 'at once',
+  },
+  {
+    name: 'maxDetailLength',
+    limit: SERVER_LIMITS.maxDetailLength,
+    attempt: async (size) => {
+      const start = await ask('/api/v1/tokens?x=');
+      const detail = await ask(`/api/v1/tokens?${'y'.repeat(size - (start!.length - '400 '.length) + 1)}=`);
+      return detail?.endsWith('…') ? detail : undefined;
+    },
+    says: /…$/,
+  },
+  {
+    name: 'characters of a reason',
+    limit: 1_000,
+    attempt: (size) =>
+      ask('/api/v1/functions/a.example.com/A/releases/1.0.0/yank', {
+        method: 'POST',
+        body: JSON.stringify({ reason: 'x'.repeat(size) }),
+      }),
+    says: /^400 reason: .*1000/,
+  },
+  {
+    name: 'characters of the name of a token',
+    limit: 100,
+    attempt: (size) => createToken({ name: 'x'.repeat(size) }),
+    says: /^400 name: .*100/,
+  },
+  {
+    name: 'characters of the group of a token',
+    limit: 253,
+    attempt: (size) => createToken({ groups: ['x'.repeat(size)] }),
+    says: /^400 groups\.0: .*253/,
+  },
+  {
+    name: 'days of a token',
+    limit: 3_650,
+    attempt: (size) => createToken({ expiresInDays: size }),
+    says: /^400 expiresInDays: .*3650/,
+  },
+  {
+    name: 'maxQueryLength',
+    limit: REQUEST_LIMITS.maxQueryLength,
+    attempt: (size) => ask(`/api/v1/functions?q=${'x'.repeat(size)}`),
+    says: /"q" is longer than 500 characters/,
+  },
+  {
+    name: 'maxFilterLength',
+    limit: REQUEST_LIMITS.maxFilterLength,
+    attempt: (size) => ask(`/api/v1/functions?tag=${'x'.repeat(size)}`),
+    says: /"tag" is longer than 253 characters/,
+  },
+  {
+    name: 'maxFilterValues',
+    limit: REQUEST_LIMITS.maxFilterValues,
+    attempt: (size) => ask(`/api/v1/functions?${list(size, (n) => `tag=t${n}`).join('&')}`),
+    says: /"tag" is given more than 20 times/,
+  },
+  {
+    name: 'maxReleaseLength',
+    limit: PUBLISH_LIMITS.maxReleaseLength,
+    attempt: (size) => ask(`/api/v1/functions/a.example.com/A/releases/1.0.0-${'x'.repeat(size - 6)}`),
+    says: /"release" is longer than 128 characters/,
+  },
+  {
+    name: 'characters of a group in a path',
+    limit: 253,
+    attempt: (size) => ask(`/api/v1/functions/${'a'.repeat(size - 4)}.com/A`),
+    says: /"group" is no group/,
+  },
+  {
+    name: 'characters of a kind in a path',
+    limit: 63,
+    attempt: (size) => ask(`/api/v1/functions/a.example.com/${'A'.repeat(size)}`),
+    says: /"kind" is no kind/,
+  },
+  {
+    name: 'characters of an API version in a path',
+    limit: 63,
+    attempt: (size) => ask(`/schemas/a.example.com/${'v'.repeat(size)}/A.json`),
+    says: /"version" is no API version/,
+  },
+  {
+    name: 'characters of a catalog',
+    limit: 63,
+    attempt: (size) => ask(`/api/v1/catalogs/${'a'.repeat(size)}`),
+    says: /"name" is no catalog name/,
+  },
+  {
+    name: 'characters of the ID of a token',
+    limit: 64,
+    attempt: (size) => ask(`/api/v1/tokens/${'a'.repeat(size)}`, { method: 'DELETE' }),
+    says: /"id" is no token ID/,
+  },
+  ...(
+    [
+      ['maxSearchLimit', parameters.SearchParameters],
+      ['maxEventLimit', parameters.EventParameters],
+      ['maxSnapshotLimit', parameters.SnapshotParameters],
+    ] as const
+  ).map(
+    ([name, schema]): Limit => ({
+      name,
+      limit: REQUEST_LIMITS[name],
+      // More is no error: a page has as many as it may have.
+      attempt: (size) =>
+        schema.parse({ limit: String(size) }).limit === size
+          ? undefined
+          : `brought to ${REQUEST_LIMITS[name]}`,
+      says: `brought to ${REQUEST_LIMITS[name]}`,
+    }),
+  ),
+];
+
+describe.each([
+  ['a document', documents],
+  ['a recipe', recipes],
+  ['a request', requests],
+])('limits on %s', (_, limits) => {
+  it.each(limits.map((one) => [one.name, one] as const))(
+    '%s',
+    async (_name, { limit, attempt, says }) => {
+      expect(await attempt(limit)).toBeUndefined();
+      const outcome = await attempt(limit + 1);
+      if (typeof says === 'string') expect(outcome).toBe(says);
+      else expect(outcome).toMatch(says);
+    },
+    60_000,
+  );
+});
+
+describe('limits on a connection', () => {
+  it('maxHeaderBytes', async () => {
+    const { maxHeaderBytes } = SERVER_LIMITS;
+    const head = (value: string) =>
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: ${value}\r\n\r\n`;
+    const fits = await rawRequest(registry.url, head('x'.repeat(maxHeaderBytes - head('').length)));
+    expect(fits.status).toBe(200);
+    const beyond = await rawRequest(registry.url, head('x'.repeat(maxHeaderBytes)));
+    expect(beyond.status).toBe(431);
+    expect(beyond.received).toContain(`more than ${maxHeaderBytes} bytes`);
+  });
+
+  it('bodyMilliseconds lets a slow body pass (test/hostile/socket.test.ts has one that is too slow)', async () => {
+    const body = '{"name":"slow","scopes":["yank"]}';
+    const head = `POST /api/v1/tokens HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+    const pieces = [...body].map((character) => `1\r\n${character}\r\n`);
+    const answer = await rawRequest(registry.url, `${head}Transfer-Encoding: chunked\r\n\r\n`, {
+      patience: 20_000,
+      more: (socket) => {
+        const timer = setInterval(() => {
+          const piece = pieces.shift();
+          if (piece === undefined) clearInterval(timer);
+          socket.write(piece ?? '0\r\n\r\n');
+        }, 50);
+      },
+    });
+    expect(answer.status).toBe(201);
+  });
+});
+
+describe('the tables', () => {
+  /** Limits that no client meets by what it sends, and those whose two sides are shown elsewhere. */
+  const ELSEWHERE: Record<string, string> = {
+    maxEntryLength: 'packages/catalog/src/plan-publish.test.ts',
+    bodyMilliseconds: 'here and in test/hostile/socket.test.ts',
+    headersMilliseconds: 'test/hostile/socket.test.ts',
+    requestMilliseconds: 'test/hostile/socket.test.ts',
+    discardMilliseconds: 'maxDiscardedBytes',
+    maxHeaderBytes: 'here',
+    maxPlannedAtOnceBytes: 'apps/registry/src/threads/planner.test.ts',
+    maxPlansWaiting: 'apps/registry/src/threads/planner.test.ts',
+    planMilliseconds: 'apps/registry/src/threads/planner.test.ts',
+    maxPlanMegabytes: 'apps/registry/src/threads/planner.test.ts',
+    maxThreadCalls: 'asked of a thread that many clients share; what is beyond is answered as unavailable',
+    maxCountedClients: 'apps/registry/src/request-limits.test.ts',
+    maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
+    planAttempts: 'apps/registry/src/publish.test.ts',
+    defaultSearchLimit: 'a default',
+    defaultEventLimit: 'a default',
+    defaultSnapshotLimit: 'a default',
+  };
+  /** What the registry does by itself. */
+  const OWN =
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|compressAfter|compressWithin)Milliseconds$|^(maxFormCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters)$/;
+
+  it('hold every limit that has a name', () => {
+    const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));
+    const named = [DOCUMENT_LIMITS, SERVER_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS, REQUEST_LIMITS].flatMap(
+      (limits) => Object.keys(limits),
+    );
+    expect(
+      named.filter((name) => !tested.has(name) && !Object.hasOwn(ELSEWHERE, name) && !OWN.test(name)),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { createMetrics } from '../apps/registry/src/metrics.js';
+import { root } from './running.js';
+
+const text = readFileSync(path.join(root, 'docs/operate.md'), 'utf8');
+const metrics = createMetrics({ countFunctions: async () => 0, process: true });
+metrics.request('GET', '/', 200, 0.1);
+metrics.publish('created');
+metrics.cut('default', 'snapshot', 0.1);
+metrics.catalogFunctions('default', 0);
+
+it('docs/operate.md lists every metric, with its labels and what it says of itself', async () => {
+  const rendered = await metrics.render();
+  const rows = [...rendered.matchAll(/^# HELP (krmhub_\w+) (.*)$/gm)].map(([, name, help]) => {
+    const sample = new RegExp(`^${name}(?:_count)?(?:\\{(.*)\\})? `, 'm').exec(rendered);
+    const labels = [...(sample?.[1] ?? '').matchAll(/(\w+)="/g)].map(([, label]) => `\`${label}\``);
+    return `| \`${name}\` | ${labels.join(', ')} | ${help} |`;
+  });
+  expect(rows.length).toBeGreaterThan(5);
+  expect(text.match(/^\| `krmhub_.*$/gm)).toEqual(rows);
+});
+
+it('its alerts ask for metrics, labels and routes that there are', async () => {
+  const rendered = await metrics.render();
+  const rules = [...text.matchAll(/^```yaml\n(groups:[\s\S]*?)^```$/gm)]
+    .flatMap(([, yaml]) => parse(yaml!).groups)
+    .flatMap(({ rules }) => rules);
+  expect(rules.length).toBeGreaterThan(3);
+  for (const { alert, expr } of rules) {
+    expect(alert).toMatch(/^Krmhub[A-Z]/);
+    for (const [name] of expr.matchAll(/krmhub_\w+/g))
+      expect(rendered).toMatch(new RegExp(`^${name}[{ ]`, 'm'));
+    for (const [, label] of expr.matchAll(/[{,](\w+)[!=]/g))
+      if (label !== 'job') expect(rendered).toContain(`${label}="`);
+  }
+});
