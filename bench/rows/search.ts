@@ -30,12 +30,11 @@ export const search: Row = {
   async run(bench, functions) {
     const { tools, folders, effort } = bench;
     const filled = await folders.filled(functions);
-    const folder = await folders.copy(filled);
-    const server = await startServer(tools, folder);
+    const server = await startServer(tools, await folders.copy(filled));
     try {
       if (filled.cut.seconds !== undefined) await untilCut(server, functions, 60);
-      const bare = await openBareSearch(path.join(folder, 'registry.db'));
       const scratch = await folders.scratch();
+      const bare = await openBareSearch(path.join(filled.folder, 'registry.db'), scratch);
       const queries = queriesOf(filled.corpus);
       const lines: Line[] = [];
       try {
