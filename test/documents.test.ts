@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { benchCommands } from './bench-commands.js';
 import { type Block, blocks } from './document-blocks.js';
 import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder } from './running.js';
 
@@ -24,6 +25,7 @@ const runElsewhere: Record<string, string> = {
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
   'npm run faults -- --count 1000': 'takes half an hour; test/faults/faults.test.ts runs a sample of it',
+  ...Object.fromEntries(benchCommands().map((command) => [command, 'test/bench.test.ts runs it'])),
 };
 
 /** Who runs the blocks that need more than a registry, by the word after their `sh`. */

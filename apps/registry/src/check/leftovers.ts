@@ -19,28 +19,36 @@ export const checkLeftovers: Check = async function* (input) {
   yield* reclaimable(input, 'forms', 'forms that no row names', unnamed(forms, ofForm));
   yield* reclaimable(input, 'blobs', 'unfinished files, which the next start removes', blobs.unfinished());
   yield* reclaimable(input, 'forms', 'unfinished files, which the next start removes', forms.unfinished());
-  const ofNoSnapshot = (database: CheckInput['client']) =>
-    database
-      .prepare<[], string>(
-        `SELECT DISTINCT digest FROM form WHERE digest NOT IN (
-           SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one)`,
-      )
-      .pluck()
-      .all();
-  const before = ofNoSnapshot(client);
-  if (before.length === 0) return;
-  // A cut stores its forms before the snapshot that names them.
-  const still = new Set(input.now(ofNoSnapshot));
-  const left = before.filter((digest) => still.has(digest)).length;
-  if (left > 0) yield information('forms', `${left} stored forms are of no snapshot`);
+  yield* formsOfNoSnapshot(input);
 };
+
+async function* formsOfNoSnapshot(input: CheckInput) {
+  const rows = input.client
+    .prepare<[], { digest: string; blob: string }>(
+      `SELECT digest, blob FROM form WHERE digest NOT IN (
+         SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one)`,
+    )
+    .all();
+  if (rows.length === 0) return;
+  // A cut stores its forms before the snapshot that names them.
+  const inFlight = new Set<string>();
+  for await (const { digest, written } of input.forms.blobs()) {
+    if (isInFlight(input, written)) inFlight.add(digest);
+  }
+  const left = new Set(rows.filter(({ blob }) => !inFlight.has(blob)).map(({ digest }) => digest));
+  if (left.size > 0) yield information('forms', `${left.size} stored forms are of no snapshot`);
+}
+
+function isInFlight({ began }: CheckInput, written: Date): boolean {
+  return written.getTime() > began.getTime() - IN_FLIGHT_MILLISECONDS;
+}
 
 async function* unnamed(reader: BlobReader, isNamed: (blob: { digest: string }) => boolean) {
   for await (const blob of reader.blobs()) if (!isNamed(blob)) yield blob;
 }
 
 async function* reclaimable(
-  { began }: CheckInput,
+  input: CheckInput,
   subject: string,
   what: string,
   files: AsyncIterable<StoredFile>,
@@ -48,7 +56,7 @@ async function* reclaimable(
   let count = 0;
   let bytes = 0;
   for await (const { size, written } of files) {
-    if (written.getTime() > began.getTime() - IN_FLIGHT_MILLISECONDS) continue;
+    if (isInFlight(input, written)) continue;
     count += 1;
     bytes += size;
   }

@@ -1,0 +1,39 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type BetterSqlite3 from 'better-sqlite3';
+
+/** The built tree: what is measured is what users run. This file stands in bench/dist when it runs. */
+export const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
+export const command = path.join(root, 'apps/cli/dist/main.js');
+/** What npm links as `krmhub`. */
+export const linkedCommand = path.join(root, 'apps/cli/bin/krmhub.js');
+export const benchFile = (name: string): string => path.join(root, 'bench/dist', name);
+
+const store = (name: string): Promise<unknown> =>
+  import(new URL(`../../apps/registry/dist/store/${name}.js`, import.meta.url).href);
+
+/** The registry's stores, which its package keeps to itself. */
+export async function registryStores() {
+  const { openSqliteStore } = (await store(
+    'sqlite',
+  )) as typeof import('../apps/registry/src/store/sqlite.js');
+  const { openBlobFolder } = (await store(
+    'blob-fs',
+  )) as typeof import('../apps/registry/src/store/blob-fs.js');
+  return { openSqliteStore, openBlobFolder };
+}
+
+/** SQLite with nothing of the registry around it. */
+export async function sqlite(): Promise<typeof BetterSqlite3> {
+  const { Database } = (await store(
+    'sqlite/driver',
+  )) as typeof import('../apps/registry/src/store/sqlite/driver.js');
+  return Database;
+}
+
+/** How the registry makes a full-text expression of what people type. */
+export async function searchText() {
+  return (await store(
+    'sqlite/search-text',
+  )) as typeof import('../apps/registry/src/store/sqlite/search-text.js');
+}

@@ -1,0 +1,75 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type PublishPlan, planPublish, predecessorOf, shownRelease } from '@krmhub/catalog';
+import { registryStores } from './built.js';
+import { CorpusCounter } from './corpus.js';
+import { SyntheticFunctions, type SyntheticRelease } from './synthetic/definitions.js';
+
+/**
+ * Fills a data folder with synthetic functions: `node fill.js COUNT FOLDER`. Plans and stores are the registry's
+ * own, so that rows, index and facets are what its server would have made.
+ */
+
+/** Definitions planned and made durable side by side; commits follow one another. */
+const BATCH = 200;
+
+const count = Number(process.argv[2]);
+const folder = process.argv[3]!;
+const { openSqliteStore, openBlobFolder } = await registryStores();
+const store = await openSqliteStore(path.join(folder, 'registry.db'));
+const blobs = await openBlobFolder(path.join(folder, 'blobs'));
+const source = new SyntheticFunctions(1);
+const corpus = new CorpusCounter();
+const started = performance.now();
+
+for (let done = 0; done < count; done += BATCH) {
+  const functions = Array.from({ length: Math.min(BATCH, count - done) }, () => source.next());
+  const first = await Promise.all(
+    functions.map(async ([release]) => {
+      const planned = await plan(release!, false);
+      for (const blob of planned.blobs) await blobs.put(blob);
+      return planned;
+    }),
+  );
+  for (const { change } of first) await store.commitFunction(change);
+  for (const [, ...later] of functions) {
+    for (const release of later) {
+      const planned = await plan(release, true);
+      for (const blob of planned.blobs) await blobs.put(blob);
+      await store.commitFunction(planned.change);
+    }
+  }
+  for (const releases of functions) corpus.add(releases.at(-1)!);
+  const seconds = (performance.now() - started) / 1000;
+  process.stderr.write(
+    `\rfilling ${count} functions: ${done + functions.length} (${((done + functions.length) / seconds).toFixed(0)}/s) `,
+  );
+}
+process.stderr.write('\n');
+await store.close();
+await writeFile(path.join(folder, 'corpus.json'), JSON.stringify(corpus.result()));
+
+async function plan(
+  release: SyntheticRelease,
+  known: boolean,
+): Promise<Extract<PublishPlan, { outcome: 'created' }>> {
+  const { group, kind } = release;
+  const current = known ? await store.function(group, kind) : undefined;
+  const predecessor = predecessorOf(current, release.release);
+  const planned = planPublish({
+    name: { group, kind },
+    release: release.release,
+    bytes: Buffer.from(release.text),
+    mediaType: 'application/yaml',
+    current,
+    currentRelease: undefined,
+    newest: current && (await store.release(group, kind, shownRelease(current.releases).release)),
+    predecessor: predecessor === undefined ? undefined : await store.release(group, kind, predecessor),
+    takedowns: [],
+    allowBreaking: false,
+    now: new Date().toISOString(),
+    by: 'bench',
+  });
+  if (planned.outcome === 'created') return planned;
+  throw new Error(`${group}/${kind}@${release.release} cannot be published: ${JSON.stringify(planned)}`);
+}

@@ -1,0 +1,102 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { availableParallelism, totalmem } from 'node:os';
+import { Folders } from './folders.js';
+import { CONNECTIONS } from './load.js';
+import { HELP, type Options, readOptions } from './options.js';
+import { type Bench, type Line, type Row, Unmeasured } from './row.js';
+import { http } from './rows/http.js';
+import { lint } from './rows/lint.js';
+import { memory } from './rows/memory.js';
+import { publish } from './rows/publish.js';
+import { search } from './rows/search.js';
+import { sparse } from './rows/sparse.js';
+import { start } from './rows/start.js';
+import { visible } from './rows/visible.js';
+import { workers } from './rows/workers.js';
+import { joined, markdownTable, type Results, textTable, withTable } from './table.js';
+import { findTools, type Tools } from './tools.js';
+
+const ROWS: Row[] = [lint, http, workers, search, publish, visible, sparse, start, memory];
+const NAMES = ROWS.map(({ name }) => name);
+const TITLES = new Map(ROWS.map(({ name, title }) => [name, title]));
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  let options: Options;
+  try {
+    options = readOptions(process.argv.slice(2), NAMES);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\nnpm run bench -- --help says more.\n`);
+    return 2;
+  }
+  if (options.help) process.stdout.write(HELP);
+  else if (options.list) process.stdout.write(plan(options));
+  else return run(options);
+  return 0;
+}
+
+function plan({ rows, sizes }: Options): string {
+  return rows.map((row) => `${row}: ${TITLES.get(row)}, ${sizes.join(', ')} functions\n`).join('');
+}
+
+async function run(options: Options): Promise<number> {
+  const earlier = await Promise.all(
+    options.from.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as Results),
+  );
+  const measured = options.rows.length > 0 ? [await measure(options)] : [];
+  const results = joined([...earlier, ...measured.map(({ results }) => results)], NAMES);
+  process.stdout.write(textTable(results, TITLES));
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(results, undefined, 2)}\n`);
+  if (options.write !== undefined) {
+    const document = await readFile(options.write, 'utf8');
+    await writeFile(options.write, withTable(document, markdownTable(results, TITLES)));
+  }
+  return measured.some(({ failed }) => failed) ? 1 : 0;
+}
+
+/** Every row at every size. A row that fails says so in the table and stops no other. */
+async function measure(options: Options): Promise<{ results: Results; failed: boolean }> {
+  const say = (text: string) => process.stderr.write(`${text}\n`);
+  const tools = findTools(options.load);
+  const folders = new Folders({ base: options.folder, tools, allowedSeconds: options.cutSeconds, say });
+  const bench: Bench = { effort: options.effort, tools, folders, workers: options.workers, say };
+  const lines: Line[] = [];
+  let failed = false;
+  for (const row of ROWS.filter(({ name }) => options.rows.includes(name))) {
+    for (const functions of options.sizes) {
+      try {
+        lines.push(...(await row.run(bench, functions)));
+      } catch (error) {
+        const why = (error as Error).message;
+        if (!(error instanceof Unmeasured)) {
+          failed = true;
+          say(`${row.name} at ${functions} functions failed: ${(error as Error).stack}`);
+        }
+        lines.push({
+          row: row.name,
+          what: 'not measured',
+          functions,
+          ours: '–',
+          beside: why.split('\n')[0]!,
+          figures: {},
+        });
+      } finally {
+        await folders.removeCopies();
+      }
+    }
+  }
+  return { results: { machine: machineOf(tools), lines }, failed };
+}
+
+function machineOf(tools: Tools): string {
+  const load = tools.load === 'wrk' ? 'wrk' : 'a Node process, which may be slower than the server';
+  return [
+    `${availableParallelism()} cores`,
+    `${Math.round(totalmem() / 2 ** 30)} GiB of memory`,
+    `${process.platform} ${process.arch}`,
+    `Node.js ${process.versions.node}`,
+    `load of GETs by ${load}, ${CONNECTIONS} connections`,
+    tools.pinned ? 'server and load each on a core of its own.' : 'server and load share the cores.',
+  ].join(', ');
+}

@@ -1,0 +1,61 @@
+/** What several rounds gave. */
+export interface Spread {
+  median: number;
+  low: number;
+  high: number;
+}
+
+export function spread(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  const median = ((below ?? Number.NaN) + (above ?? Number.NaN)) / 2;
+  return { median, low: sorted[0] ?? Number.NaN, high: sorted.at(-1) ?? Number.NaN };
+}
+
+/** Of values in ascending order, the nearest rank from below; NaN where there are none. */
+export function quantile(sorted: readonly number[], fraction: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN;
+}
+
+export interface Latency {
+  /** Milliseconds. */
+  p50: number;
+  p99: number;
+  count: number;
+}
+
+export function latency(milliseconds: readonly number[]): Latency {
+  const sorted = [...milliseconds].sort((a, b) => a - b);
+  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), count: sorted.length };
+}
+
+/** Ratio of what was measured in the same round, so that what slows the machine for a while slows both sides. */
+export function ratio(ours: readonly number[], theirs: readonly number[]): Spread {
+  return spread(ours.map((value, round) => value / theirs[round]!));
+}
+
+/**
+ * Measures sides in turns, in every round each once, and another one first in each. Gives what each measured,
+ * round by round.
+ */
+export async function alternate<Side extends string, Measured>(
+  rounds: number,
+  sides: Readonly<Record<Side, () => Measured | Promise<Measured>>>,
+): Promise<Record<Side, Measured[]>> {
+  const names = Object.keys(sides) as Side[];
+  const measured = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Side, Measured[]>;
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(round + turn) % names.length]!;
+      measured[name].push(await sides[name]());
+    }
+  }
+  return measured;
+}
+
+/** Milliseconds that a piece of work takes. */
+export async function timed(work: () => unknown): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}

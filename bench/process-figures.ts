@@ -1,0 +1,47 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+/** What Linux tells of a process and of all that it started. */
+
+export const hasProcessFigures = existsSync('/proc/self/status');
+
+/** Microseconds of one tick of process times: USER_HZ is 100 on every architecture that Node runs on. */
+const TICK_MICROSECONDS = 10_000;
+
+export interface Memory {
+  /** Bytes in physical memory; what several processes share is counted for each. */
+  now: number;
+  /** The most that it ever was. */
+  peak: number;
+}
+
+export function memoryOf(pid: number): Memory {
+  const memory = { now: 0, peak: 0 };
+  for (const one of withChildren(pid)) {
+    const status = readFileSync(`/proc/${one}/status`, 'utf8');
+    const field = (name: string) =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
+    memory.now += field('VmRSS');
+    memory.peak += field('VmHWM');
+  }
+  return memory;
+}
+
+/** Microseconds for which processors worked for it since it started; NaN where the system does not tell. */
+export function processorTimeOf(pid: number): number {
+  if (!hasProcessFigures) return Number.NaN;
+  let ticks = 0;
+  for (const one of withChildren(pid)) {
+    const text = readFileSync(`/proc/${one}/stat`, 'utf8');
+    // proc(5): the name in brackets may hold anything; user and system time are fields 14 and 15.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    ticks += Number(fields[11]) + Number(fields[12]);
+  }
+  return ticks * TICK_MICROSECONDS;
+}
+
+function withChildren(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(withChildren)];
+}

@@ -1,0 +1,137 @@
+import { copyFile } from 'node:fs/promises';
+import path from 'node:path';
+import type BetterSqlite3 from 'better-sqlite3';
+import { searchText, sqlite } from './built.js';
+import type { Corpus } from './corpus.js';
+
+/** What people ask a search for. */
+export interface Query {
+  text?: string;
+  tag?: string;
+  kind?: string;
+  group?: string;
+  runtime?: string;
+}
+
+export type QueryClass = 'text, rare' | 'text, common' | 'tag' | 'kind' | 'group' | 'combined';
+
+/** Results on a page, on both sides. */
+export const PAGE = 20;
+
+/** Many different ones of each class, so that no answer is only remembered. */
+export function queriesOf({
+  rareWords,
+  commonWords,
+  tags,
+  kinds,
+  groups,
+}: Corpus): Record<QueryClass, Query[]> {
+  return {
+    'text, rare': rareWords.map((text) => ({ text })),
+    'text, common': commonWords.map((text) => ({ text })),
+    tag: tags.map((tag) => ({ tag })),
+    kind: kinds.map((kind) => ({ kind })),
+    group: groups.map((group) => ({ group })),
+    combined: commonWords.flatMap((text, at) => [
+      { text, tag: tags[at % 10]! },
+      { text, runtime: 'exec', group: groups[at % 10]! },
+      { tag: tags[at % 10]!, kind: kinds[at % kinds.length]!, runtime: 'container' },
+    ]),
+  };
+}
+
+export function searchPath({ text, ...filters }: Query): string {
+  const parameters = new URLSearchParams({
+    ...(text === undefined ? {} : { q: text }),
+    ...filters,
+    limit: String(PAGE),
+  });
+  return `/api/v1/functions?${parameters}`;
+}
+
+/** How a statement orders what a text finds. */
+export type Order = 'weighed' | 'by place';
+
+export interface BareSearch {
+  /** The first page of a query, as group and kind. */
+  rows(query: Query, order: Order): string[];
+  close(): void;
+}
+
+/**
+ * The same rows by one prepared statement over a copy of the registry's own tables, ordered as a search orders
+ * them: no facets, no total, no HTTP, no JSON. Texts that find much are ordered by where they are found alone.
+ * The copy gets the indexes that whoever searched by SQL would make.
+ */
+export async function openBareSearch(registryDatabase: string, scratch: string): Promise<BareSearch> {
+  const Database = await sqlite();
+  const { textQuery } = await searchText();
+  const file = path.join(scratch, 'bare-search.db');
+  await copyFile(registryDatabase, file);
+  const database = new Database(file);
+  database.pragma('synchronous = OFF');
+  database.exec(INDEXES);
+  const statements = new Map<string, BetterSqlite3.Statement>();
+  return {
+    rows(query, order) {
+      const sql = statementFor(query, order);
+      const statement = statements.get(sql) ?? database.prepare(sql);
+      statements.set(sql, statement);
+      const { text, kind, ...filters } = query;
+      const sought = text === undefined ? undefined : textQuery(text);
+      const rows = statement.all({
+        ...filters,
+        ...(kind === undefined ? {} : { kind: kind.toLowerCase() }),
+        ...(sought === undefined
+          ? {}
+          : {
+              match: order === 'weighed' ? sought.match : sought.found,
+              joined: sought.joined,
+              inKind: `{kind} : (${sought.found})`,
+              inTags: `{kind tags} : (${sought.found})`,
+            }),
+      }) as { group_name: string; kind: string }[];
+      return rows.map((row) => `${row.group_name}/${row.kind}`);
+    },
+    close: () => {
+      database.close();
+    },
+  };
+}
+
+const INDEXES = `
+  CREATE TABLE bare_facet (facet TEXT NOT NULL, value TEXT NOT NULL, function_id INTEGER NOT NULL,
+    PRIMARY KEY (facet, value, function_id)) WITHOUT ROWID;
+  INSERT OR IGNORE INTO bare_facet SELECT 'tag', one.value, f.id FROM function AS f, json_each(f.tags) AS one;
+  INSERT OR IGNORE INTO bare_facet SELECT 'runtime', one.value, f.id FROM function AS f, json_each(f.runtimes) AS one;
+  CREATE INDEX bare_listing ON function (yanked, group_name, kind);
+  CREATE INDEX bare_kind ON function (kind_folded, yanked, group_name, kind);`;
+
+const COLUMNS = `f.group_name, f.kind, f.description, f.publisher, f.release, f.versions, f.tags, f.runtimes,
+  f.licenses, f.yanked, f.deprecated`;
+const FILTERS = {
+  tag: `f.id IN (SELECT function_id FROM bare_facet WHERE facet = 'tag' AND value = :tag)`,
+  runtime: `f.id IN (SELECT function_id FROM bare_facet WHERE facet = 'runtime' AND value = :runtime)`,
+  kind: 'f.kind_folded = :kind',
+  group: 'f.group_name = :group',
+};
+
+function statementFor(query: Query, order: Order): string {
+  const filters = (Object.keys(FILTERS) as (keyof typeof FILTERS)[])
+    .filter((name) => query[name] !== undefined)
+    .map((name) => FILTERS[name]);
+  const where = filters.length === 0 ? '' : `WHERE ${filters.join(' AND ')}`;
+  if (query.text === undefined) {
+    return `SELECT ${COLUMNS} FROM function AS f ${where} ORDER BY f.yanked, f.group_name, f.kind LIMIT ${PAGE}`;
+  }
+  const score = order === 'weighed' ? 'bm25(function_text, 10, 5, 2, 1, 1)' : '0';
+  return `SELECT ${COLUMNS},
+      CASE WHEN f.kind_folded = :joined THEN 0
+        WHEN f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :inKind) THEN 1
+        WHEN f.id IN (SELECT rowid FROM function_text WHERE function_text MATCH :inTags) THEN 2
+        ELSE 3 END AS tier,
+      CAST(printf('%.1e', hit.score) AS REAL) AS rank
+    FROM (SELECT rowid AS id, ${score} AS score FROM function_text WHERE function_text MATCH :match) AS hit
+    CROSS JOIN function AS f ON f.id = hit.id ${where}
+    ORDER BY f.yanked, tier, rank, f.deprecated, f.group_name, f.kind LIMIT ${PAGE}`;
+}

@@ -1,0 +1,70 @@
+import type { Folders } from './folders.js';
+import type { Spread } from './measure.js';
+import type { Tools } from './tools.js';
+
+/** One line of the table. */
+export interface Line {
+  /** The row that it belongs to. */
+  row: string;
+  what: string;
+  /** Functions in the registry; absent where their number means nothing. */
+  functions?: number;
+  /** What krmhub did, with its unit. */
+  ours: string;
+  /** The peer of the ratio, and what it did. */
+  against?: string;
+  /** What krmhub did divided by what its peer did in the same round. */
+  ratio?: Spread;
+  /** Other figures of the same run, or why one is missing. */
+  beside?: string;
+  target?: Target;
+  /** The figures as numbers, whose names say the units. */
+  figures: Record<string, number>;
+}
+
+export interface Target {
+  text: string;
+  met: boolean;
+}
+
+/** How much is measured. */
+export interface Effort {
+  rounds: number;
+  /** Milliseconds of load for one side in one round. */
+  milliseconds: number;
+  /** Whether the largest size is measured wholly, whatever time it takes. */
+  full: boolean;
+  /** Measure little, to see that the bench itself works. */
+  quick: boolean;
+}
+
+/** What a row measures with. */
+export interface Bench {
+  effort: Effort;
+  tools: Tools;
+  folders: Folders;
+  /** Server processes of the row about several of them. */
+  workers: number;
+  /** Tells what goes on. */
+  say(text: string): void;
+}
+
+export interface Row {
+  name: string;
+  title: string;
+  /** Measures at one size. Rejects with an Unmeasured where that cannot be. */
+  run(bench: Bench, functions: number): Promise<Line[]>;
+}
+
+/** Why a row has no figures: told in the table, and no failure of the bench. */
+export class Unmeasured extends Error {
+  override readonly name = 'Unmeasured';
+}
+
+export function atLeast(ratio: Spread, target: number): Target {
+  return { text: `≥ ${target}`, met: ratio.median >= target };
+}
+
+export function atMost(ratio: Spread, target: number): Target {
+  return { text: `≤ ${target}×`, met: ratio.median <= target };
+}

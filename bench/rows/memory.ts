@@ -1,0 +1,91 @@
+import { setTimeout } from 'node:timers/promises';
+import { get, pathOf } from '../catalog-resources.js';
+import { bytes } from '../figures.js';
+import type { FilledFolder } from '../folders.js';
+import { hasProcessFigures, memoryOf } from '../process-figures.js';
+import { newFunctions, publishRequest } from '../publishing.js';
+import { queriesOf, searchPath } from '../queries.js';
+import { type Bench, type Row, Unmeasured } from '../row.js';
+import { startServer, untilCut } from '../server.js';
+
+const TARGET_BYTES = 150_000_000;
+
+interface Memory {
+  /** Bytes in physical memory after everything below, and some seconds of rest. */
+  settled: number;
+  /** The most that it ever had. */
+  peak: number;
+  /** Bytes right after the start, before anybody asked for something. */
+  started: number;
+}
+
+export const memory: Row = {
+  name: 'memory',
+  title: 'memory of the server',
+  async run(bench, functions) {
+    if (!hasProcessFigures) throw new Unmeasured('this system has no /proc');
+    bench.say('memory: an empty registry');
+    const empty = await measure(bench, await bench.folders.scratch(), undefined, 0);
+    const filled = await bench.folders.filled(functions);
+    bench.say(`memory: ${functions} functions`);
+    const full = await measure(bench, await bench.folders.copy(filled), filled, functions);
+    const more = full.settled - empty.settled;
+    return [
+      {
+        row: 'memory',
+        what: 'after reads, searches and publishes',
+        functions,
+        ours: `${bytes(full.settled)}, peak ${bytes(full.peak)}`,
+        against: `empty ${bytes(empty.settled)}, peak ${bytes(empty.peak)}`,
+        beside: `+${bytes(more)}; after the start ${bytes(full.started)}, empty ${bytes(empty.started)}`,
+        ...(bench.effort.quick
+          ? {}
+          : { target: { text: `≤ +${bytes(TARGET_BYTES)}`, met: more <= TARGET_BYTES } }),
+        figures: {
+          settledBytes: full.settled,
+          peakBytes: full.peak,
+          startedBytes: full.started,
+          emptySettledBytes: empty.settled,
+          emptyPeakBytes: empty.peak,
+          moreBytes: more,
+        },
+      },
+    ];
+  },
+};
+
+/** Starts a server, lets it do what servers do, and looks at its memory. */
+async function measure(
+  { tools, effort }: Bench,
+  folder: string,
+  filled: FilledFolder | undefined,
+  functions: number,
+): Promise<Memory> {
+  const server = await startServer(tools, folder);
+  try {
+    const cut = filled === undefined || filled.cut.seconds !== undefined;
+    if (cut) await untilCut(server, functions, 60);
+    await setTimeout(effort.quick ? 100 : 2_000);
+    const started = memoryOf(server.pid).now;
+    if (cut) {
+      for (const coding of ['identity', 'gzip']) {
+        await get(server.url + pathOf('default'), { 'Accept-Encoding': coding });
+      }
+    }
+    for (const list of filled === undefined ? [] : Object.values(queriesOf(filled.corpus))) {
+      for (const query of list.slice(0, effort.quick ? 2 : 20)) await get(server.url + searchPath(query));
+    }
+    const next = newFunctions();
+    for (let turn = 0; turn < (effort.quick ? 1 : 5); turn++) {
+      const { method, path, headers, body } = publishRequest(server, next(), '?wait=true');
+      const answer = await fetch(server.url + path, { method, headers, body });
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+      await answer.arrayBuffer();
+    }
+    await setTimeout(effort.quick ? 100 : 5_000);
+    const { now, peak } = memoryOf(server.pid);
+    return { settled: now, peak, started };
+  } finally {
+    await server.stop();
+  }
+}

@@ -1,0 +1,205 @@
+import path from 'node:path';
+import { get } from '../catalog-resources.js';
+import { percentiles } from '../figures.js';
+import { clientLoad } from '../load.js';
+import { alternate, type Latency, latency, ratio } from '../measure.js';
+import { newFunctions, publishRequest } from '../publishing.js';
+import {
+  type BareSearch,
+  type Order,
+  openBareSearch,
+  type Query,
+  type QueryClass,
+  queriesOf,
+  searchPath,
+} from '../queries.js';
+import type { Bench, Line, Row } from '../row.js';
+import { type Server, startServer, untilCut } from '../server.js';
+
+const TARGET_P99_MILLISECONDS = 15;
+/** Searches in flight in the mixed load. */
+const SEARCHERS = 4;
+const PUBLISHES_PER_SECOND = 10;
+/** Milliseconds in which at least a few slow answers are seen. */
+const LEAST_MILLISECONDS = 1_500;
+
+/** The statement that our server runs is not asked for: who finds the same rows with one of SQLite's is the peer. */
+export const search: Row = {
+  name: 'search',
+  title: 'search with facets',
+  async run(bench, functions) {
+    const { tools, folders, effort } = bench;
+    const filled = await folders.filled(functions);
+    const server = await startServer(tools, await folders.copy(filled));
+    try {
+      if (filled.cut.seconds !== undefined) await untilCut(server, functions, 60);
+      const scratch = await folders.scratch();
+      const bare = await openBareSearch(path.join(filled.folder, 'registry.db'), scratch);
+      const queries = queriesOf(filled.corpus);
+      const lines: Line[] = [];
+      try {
+        for (const [name, list] of Object.entries(queries) as [QueryClass, Query[]][]) {
+          bench.say(`search: ${name}`);
+          lines.push(await oneAtATime(bench, { name, list, server, bare, scratch, functions }));
+        }
+      } finally {
+        bare.close();
+      }
+      for (const publishing of [false, true]) {
+        bench.say(`search: mixed${publishing ? ', while others publish' : ''}`);
+        lines.push(await mixed(bench, { queries, server, scratch, functions, publishing }));
+      }
+      return effort.quick ? lines.map(({ target: _, ...line }) => line) : lines;
+    } finally {
+      await server.stop();
+    }
+  },
+};
+
+interface Asked {
+  name: QueryClass;
+  list: Query[];
+  server: Server;
+  bare: BareSearch;
+  scratch: string;
+  functions: number;
+}
+
+async function oneAtATime({ tools, effort }: Bench, asked: Asked): Promise<Line> {
+  const { name, list, server, bare, scratch, functions } = asked;
+  const time = Math.max(effort.quick ? 0 : LEAST_MILLISECONDS, effort.milliseconds);
+  const requests = list.map((query) => ({ method: 'GET', path: searchPath(query) }));
+  const { orders, differing, empty } = await comparePages(server, bare, list);
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  const rounds = await alternate(effort.rounds, {
+    krmhub: async () => {
+      const load = { origin: server.url, requests, connections: 1, milliseconds: time };
+      const { milliseconds } = await clientLoad(tools, load, scratch);
+      ours.push(...milliseconds);
+      return latency(milliseconds).p50;
+    },
+    sqlite: () => {
+      const milliseconds = bareRound(bare, list, orders, time);
+      theirs.push(...milliseconds);
+      return latency(milliseconds).p50;
+    },
+  });
+  const [found, bareFound] = [latency(ours), latency(theirs)];
+  return {
+    row: 'search',
+    what: name,
+    functions,
+    ours: percentiles(found),
+    against: `SQLite ${percentiles(bareFound)}`,
+    ratio: ratio(rounds.krmhub, rounds.sqlite),
+    beside: [
+      `${found.count} searches`,
+      ...(differing > 0 ? [`other rows than SQLite's for ${differing} of ${list.length} queries`] : []),
+      ...(empty > 0 ? [`${empty} of ${list.length} queries find nothing`] : []),
+    ].join('; '),
+    target: p99Target(found),
+    figures: figuresOf(found, bareFound),
+  };
+}
+
+/** The same queries in this process, one after the other. */
+function bareRound(
+  bare: BareSearch,
+  list: readonly Query[],
+  orders: readonly Order[],
+  time: number,
+): number[] {
+  const milliseconds: number[] = [];
+  const started = performance.now();
+  for (let turn = 0; performance.now() - started < time; turn++) {
+    const begun = performance.now();
+    bare.rows(list[turn % list.length]!, orders[turn % list.length]!);
+    milliseconds.push(performance.now() - begun);
+  }
+  return milliseconds;
+}
+
+async function mixed(
+  { tools, effort }: Bench,
+  parts: {
+    queries: Record<QueryClass, Query[]>;
+    server: Server;
+    scratch: string;
+    functions: number;
+    publishing: boolean;
+  },
+): Promise<Line> {
+  const { queries, server, scratch, functions, publishing } = parts;
+  const time = (effort.quick ? 1 : 3) * Math.max(effort.quick ? 0 : LEAST_MILLISECONDS, effort.milliseconds);
+  const classes = Object.values(queries);
+  const requests = Array.from({ length: 120 }, (_, turn) => {
+    const list = classes[turn % classes.length]!;
+    return { method: 'GET', path: searchPath(list[turn % list.length]!) };
+  });
+  const next = newFunctions();
+  const publishes = Array.from({ length: Math.ceil((time / 1000) * PUBLISHES_PER_SECOND) }, () =>
+    publishRequest(server, next()),
+  );
+  const [found, published] = await Promise.all([
+    clientLoad(tools, { origin: server.url, requests, connections: SEARCHERS, milliseconds: time }, scratch),
+    publishing
+      ? clientLoad(
+          tools,
+          { origin: server.url, requests: publishes, connections: 2, perSecond: PUBLISHES_PER_SECOND },
+          scratch,
+        )
+      : undefined,
+  ]);
+  const figures = latency(found.milliseconds);
+  return {
+    row: 'search',
+    what: `mixed, ${SEARCHERS} at a time${publishing ? ', while others publish' : ''}`,
+    functions,
+    ours: percentiles(figures),
+    beside: [
+      `${figures.count} searches`,
+      ...(published === undefined
+        ? []
+        : [
+            `${publishes.length} publishes in ${published.seconds.toFixed(1)} s, ${percentiles(latency(published.milliseconds))}`,
+          ]),
+    ].join('; '),
+    target: p99Target(figures),
+    figures: figuresOf(figures),
+  };
+}
+
+/** For each query the order that gives the server's page, and what there is to tell of the pages. */
+async function comparePages(
+  server: Server,
+  bare: BareSearch,
+  list: readonly Query[],
+): Promise<{ orders: Order[]; differing: number; empty: number }> {
+  const orders: Order[] = [];
+  const found = { orders, differing: 0, empty: 0 };
+  for (const query of list) {
+    const answer = await get(server.url + searchPath(query));
+    if (answer.status !== 200) throw new Error(`${searchPath(query)}: ${answer.status} ${answer.bytes}`);
+    const { items } = JSON.parse(answer.bytes.toString()) as { items: { group: string; kind: string }[] };
+    const ours = items.map(({ group, kind }) => `${group}/${kind}`).join();
+    if (ours === '') found.empty += 1;
+    const order = (['weighed', 'by place'] as const).find((one) => bare.rows(query, one).join() === ours);
+    if (order === undefined) found.differing += 1;
+    orders.push(order ?? 'weighed');
+  }
+  return found;
+}
+
+function p99Target({ p99 }: Latency) {
+  return { text: `p99 ≤ ${TARGET_P99_MILLISECONDS} ms`, met: p99 <= TARGET_P99_MILLISECONDS };
+}
+
+function figuresOf(ours: Latency, bare?: Latency): Record<string, number> {
+  return {
+    oursP50Milliseconds: ours.p50,
+    oursP99Milliseconds: ours.p99,
+    searches: ours.count,
+    ...(bare === undefined ? {} : { sqliteP50Milliseconds: bare.p50, sqliteP99Milliseconds: bare.p99 }),
+  };
+}

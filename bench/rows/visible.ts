@@ -1,0 +1,137 @@
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fillPath } from '@krmhub/api/paths';
+import { sqlite } from '../built.js';
+import { get } from '../catalog-resources.js';
+import { bytes, milliseconds } from '../figures.js';
+import { folderBytes, untilStill } from '../folders.js';
+import { clientLoad } from '../load.js';
+import { spread } from '../measure.js';
+import { newFunctions, publishRequest } from '../publishing.js';
+import { type Bench, type Row, Unmeasured } from '../row.js';
+import { newestSnapshot, type Server, startServer, untilCut } from '../server.js';
+import type { SyntheticRelease } from '../synthetic/definitions.js';
+
+const TARGET_MILLISECONDS = 1_000;
+/** The size that the target is given for. */
+const TARGET_FUNCTIONS = 10_000;
+/** Cuts after which the forms of old snapshots are forgotten as fast as new ones are made. */
+const SETTLING = 4;
+const MEASURED = 8;
+const AT_ONCE = 20;
+/** Longest wait for the work behind a cut. */
+const STILL_SECONDS = 120;
+const DEADLINE_MILLISECONDS = 600_000;
+
+export const visible: Row = {
+  name: 'visible',
+  title: 'publish until visible',
+  async run(bench, functions) {
+    const { tools, folders, effort } = bench;
+    const filled = await folders.filled(functions);
+    const { seconds, allowedSeconds } = filled.cut;
+    if (seconds === undefined) {
+      throw new Unmeasured(`the first cut of ${functions} functions was not done within ${allowedSeconds} s`);
+    }
+    const server = await startServer(tools, await folders.copy(filled));
+    try {
+      await untilCut(server, functions, 60);
+      const next = newFunctions();
+      for (let turn = 0; turn < (effort.quick ? 1 : SETTLING); turn++) await untilVisible(server, next());
+      const before = await diskBytes(bench, server);
+      const times: number[] = [];
+      let published = 0;
+      for (let turn = 0; turn < (effort.quick ? 2 : MEASURED); turn++) {
+        bench.say(`visible: publish ${turn + 1}`);
+        const release = next();
+        published += Buffer.byteLength(release.text);
+        times.push(await untilVisible(server, release));
+      }
+      const growth = ((await diskBytes(bench, server)) - before) / times.length;
+      const cuts = await cutsOfMany(bench, server, next);
+      const { median, low, high } = spread(times);
+      const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
+      return [
+        {
+          row: 'visible',
+          what: 'one new function',
+          functions,
+          ours: `${milliseconds(median)} (${milliseconds(low)}–${milliseconds(high)})`,
+          beside: [
+            `disk +${bytes(growth)} for each, ${bytes(published / times.length)} of it published`,
+            `${AT_ONCE} at once: ${cuts} cuts`,
+            `first cut of all ${milliseconds(seconds * 1_000)}`,
+          ].join('; '),
+          ...(measurable
+            ? {
+                target: {
+                  text: `≤ ${milliseconds(TARGET_MILLISECONDS)}`,
+                  met: median <= TARGET_MILLISECONDS,
+                },
+              }
+            : {}),
+          figures: {
+            medianMilliseconds: median,
+            slowestMilliseconds: high,
+            diskBytesPerCut: growth,
+            publishedBytesPerCut: published / times.length,
+            cutsForManyAtOnce: cuts,
+            firstCutSeconds: seconds,
+          },
+        },
+      ];
+    } finally {
+      await server.stop();
+    }
+  },
+};
+
+/** Milliseconds from the request that publishes to the answer of `default` that holds the release. */
+async function untilVisible(server: Server, release: SyntheticRelease): Promise<number> {
+  const { method, path: target, headers, body } = publishRequest(server, release, '?wait=true');
+  const started = performance.now();
+  const answer = await fetch(server.url + target, { method, headers, body });
+  if (answer.status !== 201) throw new Error(`${target}: ${answer.status} ${await answer.text()}`);
+  await answer.arrayBuffer();
+  const { group, kind } = release;
+  const entry = server.url + fillPath('catalogEntry', { name: 'default', group, kind });
+  // `wait` gives up after its time; whoever wants the function asks on.
+  while ((await get(entry)).status !== 200) {
+    if (performance.now() - started > DEADLINE_MILLISECONDS)
+      throw new Error(`${group}/${kind} never became visible`);
+    await setTimeout(20);
+  }
+  return performance.now() - started;
+}
+
+/** How many snapshots several publishes at once make. */
+async function cutsOfMany(
+  { tools, folders }: Bench,
+  server: Server,
+  next: () => SyntheticRelease,
+): Promise<number> {
+  const before = await newestSnapshot(server, 'default');
+  const requests = Array.from({ length: AT_ONCE }, () => publishRequest(server, next()));
+  await clientLoad(tools, { origin: server.url, requests, connections: AT_ONCE }, await folders.scratch());
+  const deadline = performance.now() + DEADLINE_MILLISECONDS;
+  for (;;) {
+    const now = await newestSnapshot(server, 'default');
+    if (now!.functions >= before!.functions + AT_ONCE) return now!.serial - before!.serial;
+    if (performance.now() > deadline) throw new Error('publishes at once never became visible');
+    await setTimeout(50);
+  }
+}
+
+/** Bytes on the disk once SQLite's log is written back: its length says nothing of what was added. */
+async function diskBytes({ effort }: Bench, { folder }: Server): Promise<number> {
+  // The last answer comes before forms are compressed and old ones deleted.
+  if (!effort.quick) await untilStill(folder, STILL_SECONDS);
+  const Database = await sqlite();
+  const database = new Database(path.join(folder, 'registry.db'));
+  try {
+    database.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    database.close();
+  }
+  return folderBytes(folder);
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { command } from './built.js';
+import { startProcess } from './processes.js';
+import { type Core, onCore, type Tools } from './tools.js';
+
+export interface Server {
+  url: string;
+  pid: number;
+  folder: string;
+  /** The administrator's. */
+  token: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * No peer writes a log of requests, and one client makes the load of many: its limits would be measured. Settings of
+ * the caller win.
+ */
+const SETTINGS = {
+  KRMHUB_LOG_LEVEL: 'warn',
+  KRMHUB_REQUESTS_PER_MINUTE: '0',
+  KRMHUB_WRITES_PER_MINUTE: '0',
+};
+
+/** `krmhub serve` of the built tree on a free port. */
+export async function startServer(
+  tools: Tools,
+  folder: string,
+  options: { core?: Core; args?: string[]; env?: Record<string, string> } = {},
+): Promise<Server> {
+  const serve = [
+    command,
+    'serve',
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+    '--data',
+    folder,
+    ...(options.args ?? []),
+  ];
+  const started = await startProcess(onCore(tools, options.core ?? 'server', [process.execPath, ...serve]), {
+    output: path.join(folder, 'bench.log'),
+    until: /krmhub serves (http:\/\/\S+)/,
+    env: { ...SETTINGS, ...process.env, ...options.env },
+    milliseconds: 600_000,
+  });
+  return {
+    // `localhost` may be another address first, and is looked up each time.
+    url: started.said[1]!.replace('localhost', '127.0.0.1'),
+    pid: started.pid,
+    folder,
+    token: readFileSync(path.join(folder, 'admin.token'), 'utf8').trim(),
+    stop: () => started.stop(),
+  };
+}
+
+interface CatalogDetail {
+  newest?: { serial: number; functions: number };
+}
+
+/** The newest snapshot of a catalog; undefined where there is none yet. */
+export async function newestSnapshot(
+  { url, token }: Server,
+  catalog: string,
+): Promise<{ serial: number; functions: number } | undefined> {
+  const response = await fetch(`${url}/api/v1/catalogs/${catalog}`, {
+    headers: { Authorization: `Bearer ${token}` },
+  });
+  if (!response.ok) throw new Error(`the catalog ${catalog}: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as CatalogDetail).newest;
+}
+
+/** Seconds until `default` holds as many functions; undefined where that takes longer than `seconds`. */
+export async function untilCut(
+  server: Server,
+  functions: number,
+  seconds: number,
+): Promise<number | undefined> {
+  const started = performance.now();
+  const elapsed = () => (performance.now() - started) / 1000;
+  while (elapsed() < seconds) {
+    const newest = await newestSnapshot(server, 'default').catch(() => undefined);
+    if (newest?.functions === functions) return elapsed();
+    await setTimeout(100);
+  }
+  return undefined;
+}
+
+/** Applies a recipe and waits until its catalog is cut. */
+export async function applyRecipe(server: Server, name: string, recipe: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${server.token}`, 'Content-Type': 'application/yaml' };
+  const url = `${server.url}/api/v1/catalogs/${name}`;
+  for (const [method, target, body] of [
+    ['PUT', url, recipe],
+    ['POST', `${url}/cut`, undefined],
+  ] as const) {
+    const response = await fetch(target, { method, headers, ...(body === undefined ? {} : { body }) });
+    if (!response.ok) throw new Error(`${method} ${target}: ${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  }
+}

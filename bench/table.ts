@@ -1,0 +1,81 @@
+import { number } from './figures.js';
+import type { Line } from './row.js';
+
+/** What one or more runs gave. */
+export interface Results {
+  /** What the machine was, for whoever compares figures. */
+  machine: string;
+  lines: Line[];
+}
+
+export const MARKERS = ['<!-- bench:begin -->', '<!-- bench:end -->'] as const;
+
+const HEADINGS = ['what', 'functions', 'krmhub', 'against', 'ratio', 'beside', 'target', 'met'];
+
+export function markdownTable({ machine, lines }: Results, titles: ReadonlyMap<string, string>): string {
+  const rows = lines.map((line) => cells(line, titles).map((cell) => cell.replaceAll('|', '\\|')));
+  return [
+    machine,
+    '',
+    `| ${HEADINGS.join(' | ')} |`,
+    `|${HEADINGS.map(() => '---').join('|')}|`,
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
+  ].join('\n');
+}
+
+/** The same for a terminal. */
+export function textTable({ machine, lines }: Results, titles: ReadonlyMap<string, string>): string {
+  const rows = [HEADINGS, ...lines.map((line) => cells(line, titles))];
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const text = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd(),
+  );
+  return [machine, '', ...text, ''].join('\n');
+}
+
+function cells(line: Line, titles: ReadonlyMap<string, string>): string[] {
+  const { row, what, functions, ours, against, ratio, beside, target } = line;
+  return [
+    `${titles.get(row) ?? row}: ${what}`,
+    functions === undefined ? '' : functions.toLocaleString('en'),
+    ours,
+    against ?? '–',
+    ratio === undefined ? '–' : `${number(ratio.median)} (${number(ratio.low)}–${number(ratio.high)})`,
+    beside ?? '',
+    target?.text ?? '',
+    target === undefined ? '' : target.met ? 'yes' : 'no',
+  ];
+}
+
+/** The document with another table; throws where it has no place for one. */
+export function withTable(document: string, table: string): string {
+  const [begin, end] = MARKERS;
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from === -1 || to < from) throw new Error(`the document has no ${begin} and ${end}`);
+  return `${document.slice(0, from + begin.length)}\n${table}\n${document.slice(to)}`;
+}
+
+/** Lines of both; a later one takes the place of an earlier one of the same name and size. */
+export function joined(results: readonly Results[], rowNames: readonly string[]): Results {
+  const lines = new Map<string, Line>();
+  for (const line of results.flatMap((one) => one.lines)) {
+    // A row that could not be measured before may be now.
+    for (const [key, other] of lines) {
+      if (other.row === line.row && other.functions === line.functions && isReason(other) !== isReason(line))
+        lines.delete(key);
+    }
+    lines.set(`${line.row}/${line.what}/${line.functions ?? ''}`, line);
+  }
+  const order = (line: Line) => [rowNames.indexOf(line.row), line.functions ?? 0] as const;
+  return {
+    machine: [...new Set(results.map(({ machine }) => machine))].join('\n\n'),
+    lines: [...lines.values()].sort((a, b) => order(a)[0] - order(b)[0] || order(a)[1] - order(b)[1]),
+  };
+}
+
+function isReason({ figures }: Line): boolean {
+  return Object.keys(figures).length === 0;
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+export type LoadTool = 'wrk' | 'node';
+
+/** What of the outside this machine has. */
+export interface Tools {
+  /** What makes HTTP load. */
+  load: LoadTool;
+  nginx: boolean;
+  /** Whether server and load are kept apart, each on a core of its own. */
+  pinned: boolean;
+}
+
+export function findTools(wanted: LoadTool | undefined): Tools {
+  const wrk = works('wrk', ['--version']);
+  if (wanted === 'wrk' && !wrk)
+    throw new Error('wrk is not installed: `apt-get install wrk`, or leave --load out.');
+  return {
+    load: wanted ?? (wrk ? 'wrk' : 'node'),
+    nginx: works('nginx', ['-v']),
+    pinned: availableParallelism() > 1 && works('taskset', ['-c', '1', 'true']),
+  };
+}
+
+function works(program: string, args: readonly string[]): boolean {
+  return spawnSync(program, args, { stdio: 'ignore' }).error === undefined;
+}
+
+export type Core = 'server' | 'load' | 'any';
+
+/** A command line that runs on the core of servers, or on that of load. */
+export function onCore({ pinned }: Tools, core: Core, commandLine: readonly string[]): [string, string[]] {
+  const line =
+    pinned && core !== 'any' ? ['taskset', '-c', core === 'server' ? '0' : '1', ...commandLine] : commandLine;
+  return [line[0]!, line.slice(1)];
+}

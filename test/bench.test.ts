@@ -1,0 +1,121 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { benchCommands } from './bench-commands.js';
+import { cleanEnvironment, type Finished, root, temporaryFolder } from './running.js';
+
+/** The bench as it was built. Nothing here is about speed: a test must not fail because a machine is slow. */
+
+interface Results {
+  machine: string;
+  lines: { row: string; what: string; beside?: string; target?: unknown; figures: Record<string, number> }[];
+}
+
+const rows = ['lint', 'http', 'workers', 'search', 'publish', 'visible', 'sparse', 'start', 'memory'];
+
+async function bench(args: readonly string[], cwd: string): Promise<Finished> {
+  const child = spawn(process.execPath, [path.join(root, 'bench/dist/main.js'), ...args], {
+    cwd,
+    env: cleanEnvironment(cwd),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, stdout, stderr };
+}
+
+describe('bench', () => {
+  it('measures every row, and writes the table into a document', async () => {
+    const { folder, remove } = temporaryFolder();
+    try {
+      copyFileSync(path.join(root, 'docs/performance.md'), path.join(folder, 'performance.md'));
+      const files = ['--folder', 'kept', '--json', 'results.json', '--write', 'performance.md'];
+      const { code, stdout, stderr } = await bench(['--quick', '--load', 'node', ...files], folder);
+      expect(code, stderr).toBe(0);
+      const { machine, lines } = JSON.parse(
+        readFileSync(path.join(folder, 'results.json'), 'utf8'),
+      ) as Results;
+      expect(machine).toContain(process.versions.node);
+      expect([...new Set(lines.map(({ row }) => row))]).toEqual(rows);
+      for (const { row, what, beside, figures, target } of lines) {
+        if (what === 'not measured') {
+          expect(row, 'is the only one that needs what may be missing').toBe('workers');
+          expect(beside).toMatch(/--workers|nginx/);
+          continue;
+        }
+        expect(Object.keys(figures), `${row} ${what}`).not.toEqual([]);
+        for (const [name, figure] of Object.entries(figures))
+          expect(figure, `${row} ${what} ${name}`).not.toBeNaN();
+        expect(target, 'one short round decides nothing').toBeUndefined();
+      }
+      const document = readFileSync(path.join(folder, 'performance.md'), 'utf8');
+      for (const { what } of lines) {
+        expect(document).toContain(what);
+        expect(stdout).toContain(what);
+      }
+      const joined = await bench(['--from', 'results.json', '--json', 'joined.json'], folder);
+      expect(joined.code, joined.stderr).toBe(0);
+      expect(JSON.parse(readFileSync(path.join(folder, 'joined.json'), 'utf8'))).toEqual({ machine, lines });
+    } finally {
+      remove();
+    }
+  }, 300_000);
+
+  it.skipIf(spawnSync('wrk', ['--version']).error !== undefined)(
+    'loads with wrk (skipped where it is not installed)',
+    async () => {
+      const { folder, remove } = temporaryFolder();
+      try {
+        const args = [
+          '--quick',
+          '--load',
+          'wrk',
+          '--only',
+          'sparse',
+          '--folder',
+          'kept',
+          '--json',
+          'results.json',
+        ];
+        const { code, stderr } = await bench(args, folder);
+        expect(code, stderr).toBe(0);
+        const { lines } = JSON.parse(readFileSync(path.join(folder, 'results.json'), 'utf8')) as Results;
+        expect(lines[0]!.figures.entriesPerSecond).toBeGreaterThan(0);
+        expect(lines[0]!.figures.notModifiedPerSecond).toBeGreaterThan(0);
+      } finally {
+        remove();
+      }
+    },
+    60_000,
+  );
+
+  it('understands every command of its document', async () => {
+    const commands = benchCommands();
+    expect(commands.length).toBeGreaterThan(2);
+    for (const command of commands) {
+      const args = command.split(' ').slice('npm run bench --'.split(' ').length);
+      const { code, stderr } = await bench([...args, '--list'], root);
+      expect(code, `${command}: ${stderr}`).toBe(0);
+    }
+  });
+
+  it.each([
+    [['--only', 'serach'], 'there is no row serach'],
+    [['--sizes', '0'], '--sizes: "0"'],
+    [['--load', 'ab'], '--load: "ab"'],
+    [['--fast'], '--fast'],
+  ])('refuses %j', async (args, reason) => {
+    const { code, stderr } = await bench(args, root);
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+  });
+});
