@@ -125,6 +125,21 @@ describe('finds damage', () => {
     ],
     ['lost first events', () => sql('DELETE FROM event WHERE sequence < 3'), /^events: event 3: /],
     [
+      'lost last events',
+      () => sql(`DELETE FROM event WHERE sequence = (SELECT max(sequence) FROM event)`),
+      /^events: event \d+: it is the newest, and the log ends with/,
+    ],
+    [
+      'a snapshot that no event tells of',
+      () => sql(`UPDATE event SET serial = 99 WHERE type = 'catalog.cut' AND serial = 3`),
+      /^events: snapshot default 3: no event tells of its cut/,
+    ],
+    [
+      'a place that does not end',
+      () => sql(`UPDATE catalog_function SET to_serial = NULL WHERE kind = 'SetLabels'`),
+      /^snapshots: \S+SetLabels in default: its place from serial \d does not end/,
+    ],
+    [
       'a release that no event tells of',
       () => sql(`UPDATE event SET release = '9.0.0' WHERE type = 'release.published' AND sequence = 2`),
       /^events: \S+@1\.0\.0: no event tells/,

@@ -1,40 +1,52 @@
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
-/** The event log has no gap and tells of every release and snapshot, and of none that is not there. */
+/**
+ * The event log has no gap and tells of every release and snapshot, and of none that is not there. Whole lists are
+ * compared: looking for each release among all events would take hours where there are very many.
+ */
 export const checkEvents: Check = async function* ({ client }) {
   const rows = (sql: string): string[] => client.prepare<[], string>(sql).pluck().all();
+  const number = (sql: string): number => client.prepare<[], number | null>(sql).pluck().get() ?? 0;
   // A number in front of which another is missing; the first is 1.
-  const gaps = rows(`SELECT sequence FROM event AS later WHERE sequence > 1
-    AND NOT EXISTS (SELECT 1 FROM event WHERE sequence = later.sequence - 1)`);
-  const first = client.prepare<[], number | null>('SELECT min(sequence) FROM event').pluck().get();
-  if (first != null && first > 1 && gaps.length === 0) gaps.push(String(first));
+  const gaps = rows(`SELECT sequence FROM
+    (SELECT sequence, lag(sequence, 1, 0) OVER (ORDER BY sequence) AS before FROM event) WHERE sequence <> before + 1`);
   for (const sequence of gaps) {
     yield damage(`event ${sequence}`, 'the event before it is missing', FROM_BACKUP);
   }
-  const untold = rows(`SELECT group_name || '/' || kind || '@' || release.release
-    FROM release JOIN function ON function.id = function_id WHERE NOT EXISTS (
-      SELECT 1 FROM event WHERE type = 'release.published' AND event.group_name = function.group_name
-        AND event.kind = function.kind AND event.release = release.release AND event.digest = release.digest)`);
-  for (const name of untold) yield damage(name, 'no event tells of its publishing', FROM_BACKUP);
-  const missing = rows(`SELECT group_name || '/' || kind || '@' || release FROM event
-    WHERE type = 'release.published' AND NOT EXISTS (
-      SELECT 1 FROM release JOIN function ON function.id = function_id
-      WHERE function.group_name = event.group_name AND function.kind = event.kind
-        AND release.release = event.release AND release.digest = event.digest)
-    AND NOT EXISTS (
-      SELECT 1 FROM takedown WHERE takedown.group_name = event.group_name
-        AND takedown.kind_folded = lower(event.kind) AND takedown.release = event.release)`);
-  for (const name of missing) yield damage(name, 'an event tells of it, and it is not there', FROM_BACKUP);
-  const uncut = rows(`SELECT catalog || ' ' || serial FROM event WHERE type = 'catalog.cut' AND NOT EXISTS (
-      SELECT 1 FROM snapshot WHERE snapshot.catalog = event.catalog AND snapshot.serial = event.serial
-        AND snapshot.digest = event.digest)`);
-  for (const name of uncut) {
-    yield damage(`snapshot ${name}`, 'an event tells of it, and it is not there', FROM_BACKUP);
+  const given = number(`SELECT seq FROM sqlite_sequence WHERE name = 'event'`);
+  const last = number('SELECT max(sequence) FROM event');
+  if (given !== last) {
+    yield damage(`event ${given}`, `it is the newest, and the log ends with event ${last}`, FROM_BACKUP);
   }
-  const ahead = rows(
-    `SELECT name FROM catalog WHERE through_event > (SELECT coalesce(max(sequence), 0) FROM event)`,
-  );
-  for (const name of ahead) {
+  for (const name of rows(namesOf(`${RELEASES} EXCEPT ${PUBLISHED}`, RELEASE_NAME))) {
+    yield damage(name, 'no event tells of its publishing', FROM_BACKUP);
+  }
+  const missing = namesOf(`${PUBLISHED} EXCEPT ${RELEASES}`, RELEASE_NAME);
+  for (const name of rows(`${missing} WHERE NOT EXISTS (
+      SELECT 1 FROM takedown WHERE takedown.group_name = one.group_name
+        AND takedown.kind_folded = lower(one.kind) AND takedown.release = one.release)`)) {
+    yield damage(name, 'an event tells of it, and it is not there', FROM_BACKUP);
+  }
+  for (const name of rows(namesOf(`${SNAPSHOTS} EXCEPT ${CUT}`, SNAPSHOT_NAME))) {
+    yield damage(name, 'no event tells of its cut', FROM_BACKUP);
+  }
+  for (const name of rows(namesOf(`${CUT} EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME))) {
+    yield damage(name, 'an event tells of it, and it is not there', FROM_BACKUP);
+  }
+  for (const name of rows(`SELECT name FROM catalog WHERE max(through_event, applied_event) > ${last}`)) {
     yield damage(`catalog ${name}`, 'it was cut through an event that is not there', FROM_BACKUP);
   }
 };
+
+const RELEASES = `SELECT group_name, kind, release.release, digest
+  FROM release JOIN function ON function.id = function_id`;
+const PUBLISHED = `SELECT group_name, kind, release, digest FROM event WHERE type = 'release.published'`;
+const RELEASE_NAME = `group_name || '/' || kind || '@' || release`;
+
+const SNAPSHOTS = 'SELECT catalog, serial, digest FROM snapshot';
+const CUT = `SELECT catalog, serial, digest FROM event WHERE type = 'catalog.cut'`;
+const SNAPSHOT_NAME = `'snapshot ' || catalog || ' ' || serial`;
+
+function namesOf(query: string, name: string): string {
+  return `SELECT ${name} FROM (${query}) AS one`;
+}

@@ -25,6 +25,7 @@ export const checkEntries: Check = async function* ({ client, progress }) {
 
 /** Snapshots of a catalog follow each other, and each can be put together with the bytes of its digests. */
 export const checkSnapshots: Check = async function* (input) {
+  yield* brokenPlaces(input);
   for (const { name } of await input.store.catalogs()) {
     const snapshots = (await input.store.snapshots(name, Number.MAX_SAFE_INTEGER)).reverse();
     for (const [index, snapshot] of snapshots.entries()) {
@@ -42,6 +43,19 @@ export const checkSnapshots: Check = async function* (input) {
     }
   }
 };
+
+/** A place holds until the next one of its function begins; those that wait for a snapshot do too. */
+function* brokenPlaces({ client }: CheckInput) {
+  const broken = client.prepare<[], { catalog: string; name: string; serial: number }>(
+    `SELECT catalog, group_name || '/' || kind AS name, from_serial AS serial
+     FROM (SELECT *, lead(from_serial) OVER (PARTITION BY catalog, group_name, kind ORDER BY from_serial) AS next
+       FROM catalog_function) WHERE to_serial IS NOT next`,
+  );
+  for (const { catalog, name, serial } of broken.all()) {
+    const message = `its place from serial ${serial} does not end where the next begins`;
+    yield damage(`${name} in ${catalog}`, message, FROM_BACKUP);
+  }
+}
 
 async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
   const places = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
