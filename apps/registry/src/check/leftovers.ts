@@ -23,20 +23,24 @@ export const checkLeftovers: Check = async function* (input) {
 };
 
 async function* formsOfNoSnapshot(input: CheckInput) {
-  const rows = input.client
-    .prepare<[], { digest: string; blob: string }>(
-      `SELECT digest, blob FROM form WHERE digest NOT IN (
-         SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one)`,
-    )
-    .all();
-  if (rows.length === 0) return;
-  // A cut stores its forms before the snapshot that names them.
+  const ofNoSnapshot = (client: CheckInput['client']) =>
+    client
+      .prepare<[], { digest: string; blob: string }>(
+        `SELECT digest, blob FROM form WHERE digest NOT IN (
+           SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one)`,
+      )
+      .all();
+  const before = ofNoSnapshot(input.client);
+  if (before.length === 0) return;
+  // A cut stores its forms before the snapshot that names them: they are new, or named or forgotten by now.
   const inFlight = new Set<string>();
   for await (const { digest, written } of input.forms.blobs()) {
     if (isInFlight(input, written)) inFlight.add(digest);
   }
-  const left = new Set(rows.filter(({ blob }) => !inFlight.has(blob)).map(({ digest }) => digest));
-  if (left.size > 0) yield information('forms', `${left.size} stored forms are of no snapshot`);
+  const still = new Set(input.now(ofNoSnapshot).map(({ digest }) => digest));
+  const left = before.filter(({ digest, blob }) => !inFlight.has(blob) && still.has(digest));
+  const count = new Set(left.map(({ digest }) => digest)).size;
+  if (count > 0) yield information('forms', `${count} stored forms are of no snapshot`);
 }
 
 function isInFlight({ began }: CheckInput, written: Date): boolean {
