@@ -1,33 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { describe, expect, it } from 'vitest';
+import { krmhub } from '../running.js';
+import { attackRegistry } from './attacked.js';
 import { batches, CORPUS, unsafePlace } from './corpus.js';
 import { GROUP } from './definition.js';
 import type { HostileCase } from './hostile-case.js';
-import { faultOf, MAX_GROWTH, MAX_WAIT, memoryOf, type Neighbour, startNeighbour } from './neighbour.js';
+import { faultOf } from './neighbour.js';
 
-const { folder, remove } = temporaryFolder();
-let registry: RunningRegistry;
-let neighbour: Neighbour;
-let memory: number;
-
-beforeAll(async () => {
-  // What is not collected in time would otherwise count as growth, up to the size of the machine.
-  vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=400');
-  registry = await startRegistry(path.join(folder, 'data'));
-  vi.unstubAllEnvs();
-  const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
-  expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
-  memory = await memoryOf(registry);
-  neighbour = startNeighbour(registry);
-});
-
-afterAll(async () => {
-  await neighbour.stop();
-  expect(await registry.stop()).toBe(0);
-  remove();
-});
+const attacked = attackRegistry();
 
 let release = 0;
 
@@ -42,11 +23,11 @@ function put(
   const named = [...text.matchAll(kind)]
     .map((match) => match[1]!)
     .find((name) => name !== 'KRMFunctionDefinition');
-  const url = `${registry.url}/api/v1/functions/${GROUP}/${named ?? 'Hostile'}/releases/1.0.${release++}`;
+  const url = `${attacked.registry.url}/api/v1/functions/${GROUP}/${named ?? 'Hostile'}/releases/1.0.${release++}`;
   return fetch(`${url}?allowBreaking=true`, {
     method: 'PUT',
     headers: {
-      authorization: `Bearer ${registry.token}`,
+      authorization: `Bearer ${attacked.registry.token}`,
       ...(contentType === '' ? {} : { 'content-type': contentType }),
     },
     body,
@@ -86,8 +67,7 @@ describe('hostile definitions sent to the registry', () => {
         if (fault !== undefined) faults.push(fault);
       }
       expect(faults).toEqual([]);
-      expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
-      expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+      await attacked.expectUnharmed();
     },
     240_000,
   );
@@ -108,17 +88,16 @@ describe('hostile definitions sent to the registry', () => {
       );
       expect(answers.filter((fault) => fault !== undefined)).toEqual([]);
     }
-    expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
-    expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+    await attacked.expectUnharmed();
   }, 240_000);
 
   it('that were taken are in the catalog, and the registry is ready', async () => {
-    const ready = await fetch(`${registry.url}/readyz`);
+    const ready = await fetch(`${attacked.registry.url}/readyz`);
     expect(ready.status).toBe(200);
-    const catalog = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();
+    const catalog = await (await fetch(`${attacked.registry.url}/catalogs/default/catalog.yaml`)).text();
     expect(catalog).toContain('kind: Wide');
     expect(unsafePlace(catalog.replaceAll('\t', ''))).toBeUndefined();
-    expect(neighbour.answers()).toBeGreaterThan(100);
+    expect(attacked.neighbour.answers()).toBeGreaterThan(100);
   });
 });
 
@@ -126,10 +105,12 @@ describe('hostile definitions given to krmhub publish', () => {
   it('are refused or published, and nothing that acts on a terminal is written', async () => {
     const chosen = CORPUS.filter((_, index) => index % 12 === 0);
     for (const [index, { name, verdict, make }] of chosen.entries()) {
-      const file = path.join(folder, `publish-${index}.yaml`);
+      const file = path.join(attacked.folder, `publish-${index}.yaml`);
       writeFileSync(file, make());
       const begin = performance.now();
-      const finished = await krmhub(['publish', file, '--release', `2.0.${index}`], { env: registry.env });
+      const finished = await krmhub(['publish', file, '--release', `2.0.${index}`], {
+        env: attacked.registry.env,
+      });
       expect(performance.now() - begin, name).toBeLessThan(20_000);
       // Tabs stand between the columns of what a program reads.
       expect(unsafePlace(finished.stdout.replaceAll('\t', ' ') + finished.stderr), name).toBeUndefined();

@@ -1,27 +1,10 @@
-import path from 'node:path';
 import { ROUTES } from '@krmhub/api/routes';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { describe, expect, it } from 'vitest';
+import { attackRegistry } from './attacked.js';
 import { CORPUS } from './corpus.js';
-import { faultOf, MAX_WAIT, type Neighbour, startNeighbour } from './neighbour.js';
+import { faultOf } from './neighbour.js';
 
-const { folder, remove } = temporaryFolder();
-let registry: RunningRegistry;
-let neighbour: Neighbour;
-
-beforeAll(async () => {
-  registry = await startRegistry(path.join(folder, 'data'));
-  const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
-  expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
-  neighbour = startNeighbour(registry);
-});
-
-afterAll(async () => {
-  await neighbour.stop();
-  expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
-  expect(await registry.stop()).toBe(0);
-  remove();
-});
+const attacked = attackRegistry();
 
 interface Sent {
   method?: string;
@@ -30,9 +13,9 @@ interface Sent {
 }
 
 function ask(target: string, { method = 'GET', headers = {}, body }: Sent = {}): Promise<Response> {
-  return fetch(registry.url + target, {
+  return fetch(attacked.registry.url + target, {
     method,
-    headers: { authorization: `Bearer ${registry.token}`, ...headers },
+    headers: { authorization: `Bearer ${attacked.registry.token}`, ...headers },
     ...(body === undefined ? {} : { body }),
     signal: AbortSignal.timeout(20_000),
   });

@@ -1,42 +1,27 @@
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { describe, expect, it } from 'vitest';
+import { fixtures, krmhub } from '../running.js';
+import { attackRegistry } from './attacked.js';
 import { bytesOf, definition } from './definition.js';
-import { MAX_GROWTH, MAX_WAIT, memoryOf, type Neighbour, startNeighbour } from './neighbour.js';
 import { drip, flood, type RawAnswer, rawRequest } from './raw-request.js';
 
-const { folder, remove } = temporaryFolder();
-let registry: RunningRegistry;
-let neighbour: Neighbour;
-let memory: number;
-
-beforeAll(async () => {
-  vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=400');
-  registry = await startRegistry(path.join(folder, 'data'));
-  vi.unstubAllEnvs();
-  const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
-  expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
-  memory = await memoryOf(registry);
-  neighbour = startNeighbour(registry);
-});
-
-afterAll(async () => {
-  await neighbour.stop();
-  expect(await registry.stop()).toBe(0);
-  remove();
-});
+const attacked = attackRegistry();
 
 const TARGET = '/api/v1/functions/hostile.example.com/Hostile/releases/1.0.0';
 const GET = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
 
 function putHead(...headers: string[]): string {
-  const usual = ['Host: x', `Authorization: Bearer ${registry.token}`, 'Content-Type: application/yaml'];
+  const usual = [
+    'Host: x',
+    `Authorization: Bearer ${attacked.registry.token}`,
+    'Content-Type: application/yaml',
+  ];
   return `PUT ${TARGET} HTTP/1.1\r\n${[...usual, ...headers].join('\r\n')}\r\n\r\n`;
 }
 
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const send = (head: string, options: Parameters<typeof rawRequest>[2] = {}) =>
-  rawRequest(registry.url, head, options);
+  rawRequest(attacked.registry.url, head, options);
 /** The first answer is all that is waited for. */
 const answered = (received: string) => received.includes('\r\n\r\n');
 
@@ -167,14 +152,14 @@ describe('lengths', () => {
       more: (socket) => socket.end(),
     });
     expect(received).not.toMatch(/^HTTP\/1\.1 2/);
-    expect((await fetch(registry.url + TARGET)).status).toBe(404);
+    expect((await fetch(attacked.registry.url + TARGET)).status).toBe(404);
   });
 
   it('what follows a body that is longer than said is a request of its own, and none', async () => {
     const { received, ended } = await send(`${putHead(`Content-Length: ${body.length - 20}`)}${body}`);
     expect(received).not.toMatch(/^HTTP\/1\.1 2/);
     expect(ended).toBe(true);
-    expect((await fetch(registry.url + TARGET)).status).toBe(404);
+    expect((await fetch(attacked.registry.url + TARGET)).status).toBe(404);
   });
 
   it.each([
@@ -303,10 +288,9 @@ describe('those who are slow', () => {
 
 describe('afterwards', () => {
   it('nobody else has waited, memory is bounded, and a publish works', async () => {
-    expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
-    expect(neighbour.answers()).toBeGreaterThan(100);
-    expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+    expect(attacked.neighbour.answers()).toBeGreaterThan(100);
+    await attacked.expectUnharmed();
     const publish = ['publish', path.join(fixtures, 'functions/set-namespace/1.4.2.yaml')];
-    expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
+    expect(await krmhub(publish, { env: attacked.registry.env })).toMatchObject({ code: 0 });
   });
 });

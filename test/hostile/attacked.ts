@@ -1,0 +1,55 @@
+import path from 'node:path';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
+import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { MAX_GROWTH, MAX_WAIT, memoryOf, type Neighbour, startNeighbour } from './neighbour.js';
+
+/** A registry that the tests of a file attack, with a neighbour that uses it meanwhile. */
+export interface Attacked {
+  /** A folder of theirs. */
+  readonly folder: string;
+  readonly registry: RunningRegistry;
+  readonly neighbour: Neighbour;
+  /** Nobody else has waited, and memory is bounded. */
+  expectUnharmed(): Promise<void>;
+}
+
+/** Nothing that it answers is refused for coming too soon: that would hide what the registry makes of it. */
+const SETTINGS = { KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0' };
+
+/** Starts the registry before the tests of a file, with one function in it; behind them it has to be unharmed still. */
+export function attackRegistry(): Attacked {
+  const { folder, remove } = temporaryFolder();
+  let registry: RunningRegistry;
+  let neighbour: Neighbour;
+  let memory: number;
+  const attacked: Attacked = {
+    folder,
+    get registry() {
+      return registry;
+    },
+    get neighbour() {
+      return neighbour;
+    },
+    async expectUnharmed() {
+      expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
+      expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+    },
+  };
+  beforeAll(async () => {
+    // What is not collected in time would otherwise count as growth, up to the size of the machine.
+    vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=400');
+    registry = await startRegistry(path.join(folder, 'data'), SETTINGS);
+    vi.unstubAllEnvs();
+    const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
+    expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
+    memory = await memoryOf(registry);
+    neighbour = startNeighbour(registry);
+  });
+  afterAll(async () => {
+    await neighbour.stop();
+    await attacked.expectUnharmed();
+    expect(await registry.stop()).toBe(0);
+    remove();
+  });
+  return attacked;
+}
