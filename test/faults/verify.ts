@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { checkRegistry } from '@krmhub/registry/operate';
 import { sha256 } from '@krmhub/schema';
-import { GROUP, type Ledger, releasePath } from './workload.js';
+import { GROUP, type Ledger } from './workload.js';
 
 /** What a fault has cost, in words; empty where nothing is lost. */
 export async function lossesAfterKill(data: string, ledger: Ledger): Promise<string[]> {
@@ -89,9 +89,3 @@ export async function lossesOverHttp(
   }
   return losses;
 }
-
-export const forgetUnknown = (ledger: Ledger): void => {
-  for (const [path, { acknowledged }] of ledger.sent) if (!acknowledged) ledger.sent.delete(path);
-};
-
-export { releasePath };

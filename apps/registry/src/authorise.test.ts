@@ -56,10 +56,11 @@ describe('FormCache', () => {
     cache.set('c', new Uint8Array(4));
     expect(cache.get('b')).toBeUndefined();
     expect(cache.get('a')).toBeDefined();
+    expect(cache.get('c')).toBeDefined();
     cache.set('a', new Uint8Array(6));
-    expect(cache.length('c')).toBe(4);
+    expect(cache.get('c')).toHaveLength(4);
     cache.set('large', new Uint8Array(11));
     expect(cache.get('large')).toBeUndefined();
-    expect(cache.length('a')).toBe(6);
+    expect(cache.get('a')).toHaveLength(6);
   });
 });

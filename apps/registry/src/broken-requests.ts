@@ -31,10 +31,11 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 
 /** Answers what cannot be read as a request with a problem too, and ends its connection: what follows is not to be trusted. */
 export function answerBrokenRequests(server: Server): void {
-  const latest = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
+  const latest = new WeakMap<Socket, ServerResponse<IncomingMessage>>();
   server.on('request', (request, response) => {
-    latest.set(request.socket, { request, response });
-    response.once('finish', () => endUnread(request));
+    latest.set(request.socket, response);
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    if (length !== undefined || encoding !== undefined) response.once('finish', () => endUnread(request));
   });
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
@@ -42,11 +43,11 @@ export function answerBrokenRequests(server: Server): void {
       if (socket.writable) socket.write(answerOf(error.code));
       socket.destroySoon();
     };
-    const { request, response } = latest.get(socket) ?? {};
+    const response = latest.get(socket);
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
-    else if (request === undefined || response === undefined || response.writableFinished) refuse();
+    else if (response === undefined || response.writableFinished) refuse();
     // The request was whole and what follows it is not: it gets its own answer first.
-    else if (request.complete) response.once('finish', refuse);
+    else if (response.req.complete) response.once('finish', refuse);
     // An answer that has begun cannot become another one.
     else if (response.headersSent) socket.destroy();
     else refuse();

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { CatalogCutter } from './catalog-cutter.js';
@@ -7,6 +7,7 @@ import { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
+import { ReachedEvent } from './reached-event.js';
 
 export interface CutterStatus {
   /** Every catalog was looked at once since the start. */
@@ -48,10 +49,9 @@ export class Cutter implements CatalogCutter {
   /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
   readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
   #compression: Promise<void> | undefined;
-  readonly #waiting = new Set<{ event: number; done: () => void }>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
-  #reached = -1;
+  readonly #reached = new ReachedEvent();
   #woken = true;
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
@@ -72,28 +72,17 @@ export class Cutter implements CatalogCutter {
   }
 
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
-    if (this.#reached >= event) return true;
+    if (this.#reached.event >= event) return true;
     if (this.#stopping) return false;
     this.wake();
-    return new Promise((resolve) => {
-      const waiter = {
-        event,
-        done: () => {
-          clearTimeout(timer);
-          this.#waiting.delete(waiter);
-          resolve(this.#reached >= event);
-        },
-      };
-      const timer = globalThis.setTimeout(waiter.done, milliseconds);
-      this.#waiting.add(waiter);
-    });
+    return this.#reached.waitFor(event, milliseconds);
   }
 
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
     // A pass that has gone by this catalog may have reached the event already.
-    this.#reached = Math.min(this.#reached, event - 1);
+    this.#reached.event = Math.min(this.#reached.event, event - 1);
     if (!(await this.waitFor(event))) {
       throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
         hint: 'Ask again later.',
@@ -105,7 +94,7 @@ export class Cutter implements CatalogCutter {
 
   status(): CutterStatus {
     return {
-      caughtUp: this.#reached >= 0,
+      caughtUp: this.#reached.event >= 0,
       ...(this.#storeFailure === undefined ? {} : { failure: messageOf(this.#storeFailure.error) }),
       failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: messageOf(error) })),
     };
@@ -135,7 +124,7 @@ export class Cutter implements CatalogCutter {
     this.#wakeLoop();
     await this.#running;
     await this.#compression;
-    for (const { done } of this.#waiting) done();
+    this.#reached.stopWaiting();
   }
 
   async #run(): Promise<void> {
@@ -149,7 +138,7 @@ export class Cutter implements CatalogCutter {
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
         this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
-        this.#parts.onPass?.(this.#reached, this.status());
+        this.#parts.onPass?.(this.#reached.event, this.status());
       }
     }
   }
@@ -164,7 +153,7 @@ export class Cutter implements CatalogCutter {
     await new Promise<void>((resolve) => {
       this.#wakeLoop = resolve;
       if (!Number.isFinite(next)) return;
-      const timer = globalThis.setTimeout(resolve, Math.max(next - this.#now(), 0));
+      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
       this.#wakeLoop = () => {
         clearTimeout(timer);
         resolve();
@@ -184,7 +173,7 @@ export class Cutter implements CatalogCutter {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
         // An earlier process may have ended before it came to it.
-        if (this.#reached < 0) this.#compressSoon(catalog.newest);
+        if (this.#reached.event < 0) this.#compressSoon(catalog.newest);
         this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
@@ -195,9 +184,8 @@ export class Cutter implements CatalogCutter {
       if (failure !== undefined && failure.retryAt > this.#now()) continue;
       await this.#cut(catalog.name, failure);
     }
-    this.#reached = Math.max(this.#reached, through);
-    for (const waiter of this.#waiting) if (waiter.event <= this.#reached) waiter.done();
-    this.#parts.onPass?.(this.#reached, this.status());
+    this.#reached.event = Math.max(this.#reached.event, through);
+    this.#parts.onPass?.(this.#reached.event, this.status());
   }
 
   async #cut(name: string, earlier: Failure | undefined): Promise<void> {
@@ -270,7 +258,7 @@ export class Cutter implements CatalogCutter {
           );
           const wait = due - this.#now();
           if (wait <= 0) break;
-          await setTimeout(wait, undefined, { signal });
+          await sleep(wait, undefined, { signal });
         }
         const due = this.#toCompress.get(catalog)!;
         this.#toCompress.delete(catalog);

@@ -11,17 +11,15 @@ const LOOK_MILLISECONDS = 20;
  */
 export function prepareDraining(server: Server): (milliseconds: number) => Promise<void> {
   const sockets = new Set<Socket>();
-  let draining = false;
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.prependListener('request', (_request, response) => {
-    if (draining) response.setHeader('Connection', 'close');
-  });
   return (milliseconds) =>
     new Promise((resolve) => {
-      draining = true;
+      server.prependListener('request', (_request, response) => {
+        response.setHeader('Connection', 'close');
+      });
       const endIdle = () => {
         server.closeIdleConnections();
         // Node does not take connections that never sent anything for idle ones.

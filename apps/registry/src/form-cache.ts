@@ -21,11 +21,6 @@ export class FormCache {
     return bytes;
   }
 
-  /** Without counting as a use. */
-  length(name: string): number | undefined {
-    return this.#forms.get(name)?.byteLength;
-  }
-
   set(name: string, bytes: Uint8Array): void {
     this.delete(name);
     if (bytes.byteLength > this.#maxBytes) return;
@@ -40,6 +35,7 @@ export class FormCache {
 
   clear(): void {
     this.#forms.clear();
+    this.#newest = undefined;
     this.#bytes = 0;
   }
 

@@ -37,8 +37,6 @@ import { Turns } from './turns.js';
 export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting } from './config.js';
 export { loadConfig } from './config-file.js';
 export { createLog, type Log } from './log.js';
-export { type RestoredTakedowns, restoreTakedowns } from './restore-takedowns.js';
-export { openTakedownRecord, parseTakedowns, type TakedownRecord } from './takedown-record.js';
 
 export interface RunningRegistry {
   /** Where it listens. */

@@ -69,7 +69,7 @@ export class SnapshotForms {
   async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm> {
     return (
       (await this.#read(snapshot, form, coding)) ??
-      (await this.#read(snapshot, form, 'identity')) ??
+      (coding === 'identity' ? undefined : await this.#read(snapshot, form, 'identity')) ??
       (await this.#makeAgain(snapshot, form))
     );
   }

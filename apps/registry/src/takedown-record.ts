@@ -2,7 +2,7 @@ import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { canonicalRelease, isDigest, isGroup, isKind, KrmhubError, type Takedown } from '@krmhub/schema';
 import { SERVER_LIMITS } from './limits.js';
-import { translateFileError } from './store/blob-fs.js';
+import { syncFolder, translateFileError } from './store/blob-fs.js';
 
 /**
  * Takedowns in a file beside the database, so that a database restored from an older backup does not bring back what
@@ -124,10 +124,5 @@ async function replaceFile(file: string, text: string): Promise<void> {
     await handle.close();
   }
   await rename(unfinished, file);
-  const directory = await open(folder, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await syncFolder(folder);
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
 import type { CatalogStore, Time, TokenRecord } from '@krmhub/catalog';
+import { syncFolder } from './store/blob-fs.js';
 
 /**
  * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal: a leaked token is found by its
@@ -137,11 +138,6 @@ async function writeOnce(file: string, text: string): Promise<boolean> {
   } finally {
     await handle.close();
   }
-  const folder = await open(path.dirname(file), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await syncFolder(path.dirname(file));
   return true;
 }

@@ -179,5 +179,3 @@ export const CatalogFormParameters = z.object({
     .default('Catalog')
     .openapi({ description: 'The kind that the document says it is' }),
 });
-
-export const NoParameters = z.object({});

@@ -4,6 +4,7 @@ import type { CutterStatus } from '../cutter.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
+import { ReachedEvent } from '../reached-event.js';
 import { Thread } from './thread.js';
 
 export interface CutThreadInput {
@@ -28,8 +29,7 @@ export function startCutterThread(options: {
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogCutter {
   const { database, formsFolder, log, metrics, onSnapshot } = options;
-  const waiting = new Set<{ event: number; done: () => void }>();
-  let reached = -1;
+  const reached = new ReachedEvent();
   let status: CutterStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
 
@@ -39,9 +39,8 @@ export function startCutterThread(options: {
     else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
     else if ('snapshot' in notice) onSnapshot(notice.snapshot);
     else {
-      reached = Math.max(reached, notice.reached);
       status = notice.status;
-      for (const waiter of waiting) if (waiter.event <= reached) waiter.done();
+      reached.event = Math.max(reached.event, notice.reached);
     }
   };
   const input: CutThreadInput = { database, formsFolder, logLevel: log.level };
@@ -57,21 +56,10 @@ export function startCutterThread(options: {
   return {
     wake,
     async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds) {
-      if (reached >= event) return true;
+      if (reached.event >= event) return true;
       if (stopping !== undefined) return false;
       wake();
-      return new Promise((resolve) => {
-        const waiter = {
-          event,
-          done: () => {
-            clearTimeout(timer);
-            waiting.delete(waiter);
-            resolve(reached >= event);
-          },
-        };
-        const timer = setTimeout(waiter.done, milliseconds);
-        waiting.add(waiter);
-      });
+      return reached.waitFor(event, milliseconds);
     },
     async cutNow(name) {
       await thread.call('cutNow', name);
@@ -85,7 +73,7 @@ export function startCutterThread(options: {
       stopping ??= (async () => {
         await thread.call('stop').catch(() => undefined);
         await thread.close();
-        for (const { done } of waiting) done();
+        reached.stopWaiting();
       })();
       return stopping;
     },

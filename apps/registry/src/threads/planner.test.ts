@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { PublishInput } from '@krmhub/catalog';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
@@ -22,7 +23,11 @@ const answer = (value) => parentPort.postMessage(value);
 parentPort.on('message', (input) => { ${body} });`;
   writeFileSync(file, source);
   planner = new Planner({
-    script: file,
+    startWorker: () =>
+      new Worker(file, {
+        execArgv: [],
+        resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
+      }),
     ...(milliseconds === undefined ? {} : { milliseconds }),
   });
   return planner;

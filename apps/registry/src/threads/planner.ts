@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { Turns } from '../turns.js';
 import type { PlanAnswer } from './plan-thread.js';
+import { startWorker } from './start-worker.js';
 
 /**
  * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait
@@ -12,14 +12,13 @@ import type { PlanAnswer } from './plan-thread.js';
  */
 export class Planner {
   readonly #turns = new Turns();
-  readonly #script: string;
+  readonly #startWorker: () => Worker;
   readonly #milliseconds: number;
   #waiting = 0;
   #worker: Worker | undefined;
 
-  constructor(options: { script?: string; milliseconds?: number } = {}) {
-    // A thread is always run as it was built.
-    this.#script = options.script ?? createRequire(import.meta.url).resolve('@krmhub/registry/plan-thread');
+  constructor(options: { startWorker?: () => Worker; milliseconds?: number } = {}) {
+    this.#startWorker = options.startWorker ?? startPlanThread;
     this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.planMilliseconds;
   }
 
@@ -54,11 +53,7 @@ export class Planner {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#script, {
-      // Options of the process, such as a test runner's, are not for it.
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
-    });
+    const worker = this.#startWorker();
     worker.unref();
     // Who waits for an answer learns of it by the exit that follows.
     worker.on('error', () => undefined);
@@ -91,4 +86,10 @@ export class Planner {
       worker.postMessage(input);
     });
   }
+}
+
+function startPlanThread(): Worker {
+  return startWorker('plan-thread', {
+    resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
+  });
 }

@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Answer, Call, Notice, SentError } from './answer-calls.js';
+import { startWorker, type ThreadEntry } from './start-worker.js';
 
 interface Pending {
   resolve(result: unknown): void;
@@ -11,15 +11,12 @@ interface Pending {
 }
 
 export interface ThreadOptions {
-  /** The package's export that the thread runs. A thread is always run as it was built. */
-  entry: 'search-thread' | 'cut-thread';
+  entry: ThreadEntry;
   /** What the thread is started with; it must survive a structured clone. */
   input: unknown;
   log: Log;
   /** Called with what the thread tells unasked. */
   onNotice?: (notice: unknown) => void;
-  /** Called when a thread that failed was started anew. */
-  onRestart?: () => void;
 }
 
 /**
@@ -68,9 +65,7 @@ export class Thread {
 
   #start(): Worker {
     const { entry, input, log, onNotice } = this.#options;
-    const file = createRequire(import.meta.url).resolve(`@krmhub/registry/${entry}`);
-    // Options of the process, such as a test runner's, are not for it.
-    const worker = new Worker(file, { workerData: input, name: entry, execArgv: [] });
+    const worker = startWorker(entry, { workerData: input });
     worker.on('message', (message: Answer | Notice) => {
       if ('notice' in message) {
         onNotice?.(message.notice);
@@ -88,7 +83,6 @@ export class Thread {
       this.#restart = setTimeout(() => {
         this.#restart = undefined;
         this.#worker = this.#start();
-        this.#options.onRestart?.();
       }, SERVER_LIMITS.minRetryMilliseconds);
     });
     return worker;

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
+import { startWorker } from '../../threads/start-worker.js';
 import type { Connection } from './connection.js';
 import { translateSqliteError } from './errors.js';
 
@@ -56,9 +55,6 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
 
 async function runThread(file: string): Promise<Erased> {
   const input: EraseInput = { file, timeout: READER_TIMEOUT_MS, statements: STATEMENTS };
-  // A thread is always run as it was built; options of the process, such as a test runner's, are not for it.
-  const thread = createRequire(import.meta.url).resolve('@krmhub/registry/erase-thread');
-  const worker = new Worker(thread, { workerData: input, name: 'erase-thread', execArgv: [] });
-  const [erased] = (await once(worker, 'message')) as [Erased];
+  const [erased] = (await once(startWorker('erase-thread', { workerData: input }), 'message')) as [Erased];
   return erased;
 }

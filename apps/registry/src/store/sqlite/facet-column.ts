@@ -21,11 +21,6 @@ export class FacetColumn {
     this.#setNumber([]);
   }
 
-  /** The number of a function's set of values. */
-  setOf(id: number): number {
-    return this.#setOf[id] ?? 0;
-  }
-
   /** The numbers of all functions' sets, by id. To be read again after every `put`. */
   get numbers(): Uint32Array {
     return this.#setOf;

@@ -1,0 +1,40 @@
+interface Waiter {
+  event: number;
+  done: () => void;
+}
+
+/** The event up to which something is done, -1 at first, and who waits for it. */
+export class ReachedEvent {
+  readonly #waiting = new Set<Waiter>();
+  #event = -1;
+
+  get event(): number {
+    return this.#event;
+  }
+
+  set event(event: number) {
+    this.#event = event;
+    for (const waiter of this.#waiting) if (waiter.event <= event) waiter.done();
+  }
+
+  /** Whether the event was reached within so many milliseconds, and before `stopWaiting`. */
+  waitFor(event: number, milliseconds: number): Promise<boolean> {
+    if (this.#event >= event) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const waiter = {
+        event,
+        done: () => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiter);
+          resolve(this.#event >= event);
+        },
+      };
+      const timer = setTimeout(waiter.done, milliseconds);
+      this.#waiting.add(waiter);
+    });
+  }
+
+  stopWaiting(): void {
+    for (const { done } of this.#waiting) done();
+  }
+}

@@ -1,0 +1,15 @@
+import { createRequire } from 'node:module';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+
+export type ThreadEntry = 'search-thread' | 'cut-thread' | 'plan-thread' | 'erase-thread';
+
+/** Starts one of the package's threads. A thread is always run as it was built, wherever it is started from. */
+export function startWorker(entry: ThreadEntry, options: WorkerOptions = {}): Worker {
+  const file = createRequire(import.meta.url).resolve(`@krmhub/registry/${entry}`);
+  return new Worker(file, {
+    name: entry,
+    // Options of the process, such as a test runner's, are not for it.
+    execArgv: [],
+    ...options,
+  });
+}
