@@ -8,6 +8,7 @@ import { newLedger, work } from './workload.js';
 
 /** Bytes of the disk: room for an empty registry, some publishes, and what SQLite keeps beside its file. */
 const DISK_BYTES = 12 * 1024 * 1024;
+const PAGE_BYTES = 4_096;
 /** What a disk is filled with, so that its end can be set anywhere. */
 const BALLAST = 'ballast';
 
@@ -30,10 +31,14 @@ export async function fillDisk(scratch: string, freeBytes: readonly number[]): P
   mkdirSync(disk, { recursive: true });
   const options = ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk];
   if (spawnSync('mount', options).status !== 0) throw new Error(`${disk} cannot be mounted`);
+  // Lazily, since a server that is being killed may have files open.
+  const unmount = () => void spawnSync('umount', ['--lazy', disk]);
+  process.once('exit', unmount);
   try {
     return await withDisk(disk, freeBytes);
   } finally {
-    spawnSync('umount', [disk]);
+    process.off('exit', unmount);
+    unmount();
   }
 }
 
@@ -44,15 +49,15 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
   if (server === undefined) throw new Error('the server does not start on the disk');
   const ledger = newLedger();
   const outcomes: Outcome[] = [];
+  let round = 0;
   try {
-    await work(server, ledger, 0);
-    for (const [at, free] of freeBytes.entries()) {
+    await work(server, ledger, round++);
+    for (const free of freeBytes) {
       leave(ballast, free);
       const statuses: number[] = [];
-      // Until it is really full.
-      for (let round = 0; round < 6 && !statuses.includes(507); round++) {
-        statuses.push(...(await work(server, ledger, 1 + at * 10 + round)));
-      }
+      // Until it is really full: a round may take as little as a page.
+      const last = round + 6 + free / PAGE_BYTES;
+      while (round < last && !statuses.includes(507)) statuses.push(...(await work(server, ledger, round++)));
       const losses = statuses.includes(507) ? [] : [`a full disk is answered with ${statuses}`];
       for (const route of ['/healthz', '/catalogs/default/catalog.yaml', '/api/v1/functions?q=fn']) {
         const answer = await fetch(`${server.url}${route}`);
@@ -65,7 +70,7 @@ async function withDisk(disk: string, freeBytes: readonly number[]): Promise<Out
         ...(await lossesOverHttp(server, ledger)),
         ...(await damageIn(data, 'on a disk that was full')),
       );
-      const after = await work(server, ledger, 9 + at * 10);
+      const after = await work(server, ledger, round++);
       if (after.some((status) => status !== 200 && status !== 201)) {
         losses.push(`with room again, publishing gives ${after}`);
       }

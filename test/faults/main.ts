@@ -32,6 +32,7 @@ Example:
   npm run faults -- --count 200`);
   process.exit(0);
 }
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 const count = positive('--count', values.count);
 const workers = positive('--workers', values.workers);
 const scratch = mkdtempSync(path.join(values.scratch, 'krmhub-faults-'));

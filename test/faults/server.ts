@@ -18,6 +18,12 @@ export interface ServerUnderFault {
   stop(signal?: NodeJS.Signals): Promise<string>;
 }
 
+const running = new Set<() => void>();
+// Whoever breaks a campaign off finds no server left over.
+process.on('exit', () => {
+  for (const kill of running) kill();
+});
+
 /**
  * Starts a server on a free port of the loopback interface; undefined where it ended before it listened. One thread
  * does all work on files, so that the n-th system call of a thread is the same in every run.
@@ -38,8 +44,16 @@ export async function startServer(
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let ended: string | undefined;
+  const kill = (signal: NodeJS.Signals) => {
+    if (ended !== undefined) return;
+    if (wrap.length === 0) child.kill(signal);
+    else process.kill(childOf(child.pid!), signal);
+  };
+  const killNow = () => kill('SIGKILL');
+  running.add(killNow);
   const exited = once(child, 'close').then(([code, signal]) => {
     ended = String(signal ?? code);
+    running.delete(killNow);
     return ended;
   });
   const url = await listening(child, exited);
@@ -50,8 +64,7 @@ export async function startServer(
     token: readFileSync(path.join(data, 'admin.token'), 'utf8').trim(),
     ended: () => ended,
     stop: async (signal = 'SIGKILL') => {
-      if (ended === undefined && wrap.length === 0) child.kill(signal);
-      else if (ended === undefined) process.kill(childOf(child.pid!), signal);
+      kill(signal);
       return exited;
     },
   };
