@@ -168,7 +168,14 @@ function limitUnit(name) {
 async function renderCommands() {
   const { buildProgram } = await built('apps/cli/dist/program.js');
   const sink = { write: () => true, columns: 80 };
-  const program = buildProgram({ stdout: sink, stderr: sink, stdin: sink, env: {}, cwd: root, exitCode: 0 });
+  const program = await buildProgram({
+    stdout: sink,
+    stderr: sink,
+    stdin: sink,
+    env: {},
+    cwd: root,
+    exitCode: 0,
+  });
   const lines = [
     '# Commands',
     '',

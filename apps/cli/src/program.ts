@@ -1,43 +1,53 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
-import { registerBackup } from './commands/backup.js';
-import { registerCatalog } from './commands/catalog.js';
-import { registerCompletion } from './commands/completion.js';
-import { registerConvert } from './commands/convert.js';
-import { registerDeprecate } from './commands/deprecate.js';
-import { registerDiff } from './commands/diff.js';
-import { registerFsck } from './commands/fsck.js';
-import { registerInit } from './commands/init.js';
-import { registerLint } from './commands/lint.js';
-import { registerLogin } from './commands/login.js';
-import { registerLogout } from './commands/logout.js';
-import { registerPublish } from './commands/publish.js';
-import { registerRestore } from './commands/restore.js';
-import { registerSearch } from './commands/search.js';
-import { registerServe } from './commands/serve.js';
-import { registerShow } from './commands/show.js';
-import { registerTakedown } from './commands/takedown.js';
-import { registerToken } from './commands/token.js';
-import { registerUnyank } from './commands/unyank.js';
-import { registerWhoami } from './commands/whoami.js';
-import { registerYank } from './commands/yank.js';
 import { DONE, EXIT_CODE, FAILED, WRONG_USE } from './exit-code.js';
 import { columnsOf, hasColor, type Io } from './io.js';
 import { VERSION } from './version.js';
 
-/** Commands in the groups of the help; each file of `commands/` registers one. */
-const GROUPS: Record<string, ((program: Command, io: Io) => void)[]> = {
-  'Write functions:': [registerInit, registerLint, registerConvert, registerPublish],
-  'Find functions:': [registerSearch, registerShow, registerDiff],
-  'Take back:': [registerYank, registerUnyank, registerDeprecate, registerTakedown],
-  'Catalogs:': [registerCatalog],
-  'Registry and access:': [registerServe, registerLogin, registerLogout, registerWhoami, registerToken],
-  'Look after a registry:': [registerFsck, registerBackup, registerRestore],
-  'This program:': [registerCompletion],
-};
+type Register = (program: Command, io: Io) => void;
 
-/** The whole program; nothing runs before it is parsed. */
-export function buildProgram(io: Io): Command {
+/** Commands in the groups of the help, each with the file that registers it. */
+const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
+  'Write functions:': {
+    init: async () => (await import('./commands/init.js')).registerInit,
+    lint: async () => (await import('./commands/lint.js')).registerLint,
+    convert: async () => (await import('./commands/convert.js')).registerConvert,
+    publish: async () => (await import('./commands/publish.js')).registerPublish,
+  },
+  'Find functions:': {
+    search: async () => (await import('./commands/search.js')).registerSearch,
+    show: async () => (await import('./commands/show.js')).registerShow,
+    diff: async () => (await import('./commands/diff.js')).registerDiff,
+  },
+  'Take back:': {
+    yank: async () => (await import('./commands/yank.js')).registerYank,
+    unyank: async () => (await import('./commands/unyank.js')).registerUnyank,
+    deprecate: async () => (await import('./commands/deprecate.js')).registerDeprecate,
+    takedown: async () => (await import('./commands/takedown.js')).registerTakedown,
+  },
+  'Catalogs:': {
+    catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
+  },
+  'Registry and access:': {
+    serve: async () => (await import('./commands/serve.js')).registerServe,
+    login: async () => (await import('./commands/login.js')).registerLogin,
+    logout: async () => (await import('./commands/logout.js')).registerLogout,
+    whoami: async () => (await import('./commands/whoami.js')).registerWhoami,
+    token: async () => (await import('./commands/token.js')).registerToken,
+  },
+  'Look after a registry:': {
+    fsck: async () => (await import('./commands/fsck.js')).registerFsck,
+    backup: async () => (await import('./commands/backup.js')).registerBackup,
+    restore: async () => (await import('./commands/restore.js')).registerRestore,
+  },
+  'This program:': {
+    completion: async () => (await import('./commands/completion.js')).registerCompletion,
+  },
+};
+const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
+
+/** The program with all of its commands, or with those named; nothing runs before it is parsed. */
+export async function buildProgram(io: Io, names: readonly string[] = NAMES): Promise<Command> {
   const program = new Command('krmhub')
     .description('The registry for KRM functions: lint, publish and find them, and serve them as catalogs.')
     .version(VERSION, '--version', 'Print the version.')
@@ -76,17 +86,28 @@ Exit codes: 0 done, 1 findings or refused, 2 wrong use, 3 not found,
   program.hook('preAction', (_, command) => {
     if (command.optsWithGlobals().color === false) io.noColor = true;
   });
-  for (const [heading, registrations] of Object.entries(GROUPS)) {
+  for (const [heading, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
-    for (const register of registrations) register(program, io);
+    for (const name of names) {
+      const register = await commands[name]?.();
+      register?.(program, io);
+    }
   }
   return program;
+}
+
+/** The commands that arguments ask for: loading all of them takes longer than most of them run. */
+function namesIn(args: readonly string[]): readonly string[] {
+  const named = args.find((arg) => !arg.startsWith('-'));
+  if (named === undefined && args.includes('--version')) return [];
+  return named !== undefined && NAMES.includes(named) ? [named] : NAMES;
 }
 
 /** Runs the program and sets `io.exitCode`; rejects only for what is wrong with the program itself. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
-    await buildProgram(io).parseAsync(helpArguments(args), { from: 'user' });
+    const program = await buildProgram(io, namesIn(args));
+    await program.parseAsync(helpArguments(args), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has printed what it wanted to say; help that was asked for is no error.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matchesGlob } from './authorise.js';
-import { FormCache } from './form-cache.js';
+import { BytesCache } from './bytes-cache.js';
 import { hashSecret, isTokenSecret, newSecret } from './tokens.js';
 
 describe('matchesGlob', () => {
@@ -47,9 +47,9 @@ describe('token secrets', () => {
   });
 });
 
-describe('FormCache', () => {
+describe('BytesCache', () => {
   it('keeps what was used last, within its bytes', () => {
-    const cache = new FormCache(10);
+    const cache = new BytesCache(10);
     cache.set('a', new Uint8Array(4));
     cache.set('b', new Uint8Array(4));
     cache.get('a');

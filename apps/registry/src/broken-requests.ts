@@ -1,4 +1,10 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Problem } from '@krmhub/api/model';
 import { PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
@@ -29,13 +35,17 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   },
 };
 
-/** Answers what cannot be read as a request with a problem too, and ends its connection: what follows is not to be trusted. */
-export function answerBrokenRequests(server: Server): void {
+/**
+ * Gives `listener` the server's requests. What cannot be read as one is answered with a problem too, and ends its
+ * connection: what follows is not to be trusted.
+ */
+export function listenForRequests(server: Server, listener: RequestListener): void {
   const latest = new WeakMap<Socket, ServerResponse<IncomingMessage>>();
   server.on('request', (request, response) => {
     latest.set(request.socket, response);
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (length !== undefined || encoding !== undefined) response.once('finish', () => endUnread(request));
+    listener(request, response);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;

@@ -42,6 +42,8 @@ export const SERVER_LIMITS = {
   maxThreadCalls: 1_000,
   /** Bytes of catalog forms that are kept in memory. One of more than half of it is read from the disk each time. */
   maxFormCacheBytes: 67_108_864,
+  /** Bytes of single entries of catalogs that are kept in memory as they are sent. */
+  maxEntryCacheBytes: 16_777_216,
   /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
   maxFormCompressedFirstBytes: 1_048_576,
   /** Milliseconds for which a catalog is left alone before its big forms are compressed. */

@@ -3,8 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   /** `route` is the path's template, so that the number of time series is bounded. */
   request(method: string, route: string, status: number, seconds: number): void;
-  /** Counts an answer that was there as it is; timing it would cost more than it. */
-  storedAnswer(method: string, route: string, status: number): void;
+  /** Gives what counts answers that were there as they are; timing them would cost more than they do. */
+  storedAnswers(route: string): (method: string, status: number) => void;
   publish(outcome: string): void;
   /** `snapshot` says whether the bytes of the catalog changed. */
   cut(catalog: string, outcome: 'snapshot' | 'unchanged' | 'failed', seconds: number): void;
@@ -18,19 +18,22 @@ export interface Metrics {
 export function createMetrics(options: { countFunctions: () => Promise<number>; process: boolean }): Metrics {
   const register = new Registry();
   if (options.process) collectDefaultMetrics({ register });
-  /** Counted since the metrics were last rendered, by method, status and route. */
-  const stored = new Map<string, number>();
+  /** Counted since the metrics were last rendered, by route, method and status. */
+  const stored = new Map<string, Map<string, Map<number, number>>>();
   const requests: Counter<'method' | 'route' | 'status'> = new Counter({
     name: 'krmhub_http_requests_total',
     help: 'Answered requests by route template and status.',
     labelNames: ['method', 'route', 'status'],
     registers: [register],
     collect() {
-      for (const [series, count] of stored) {
-        const [method = '', status = '', route = ''] = series.split(' ');
-        requests.inc({ method, route, status }, count);
+      for (const [route, byMethod] of stored) {
+        for (const [method, byStatus] of byMethod) {
+          for (const [status, count] of byStatus) {
+            requests.inc({ method, route, status: String(status) }, count);
+          }
+        }
+        byMethod.clear();
       }
-      stored.clear();
     },
   });
   const durations = new Histogram({
@@ -77,9 +80,14 @@ export function createMetrics(options: { countFunctions: () => Promise<number>; 
       requests.inc({ method, route, status: String(status) });
       durations.observe({ method, route }, seconds);
     },
-    storedAnswer(method, route, status) {
-      const series = `${method} ${status} ${route}`;
-      stored.set(series, (stored.get(series) ?? 0) + 1);
+    storedAnswers(route) {
+      const byMethod = stored.get(route) ?? new Map<string, Map<number, number>>();
+      stored.set(route, byMethod);
+      return (method, status) => {
+        const byStatus = byMethod.get(method) ?? new Map<number, number>();
+        if (byStatus.size === 0) byMethod.set(method, byStatus);
+        byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+      };
     },
     publish: (outcome) => publishes.inc({ outcome }),
     cut(catalog, outcome, seconds) {

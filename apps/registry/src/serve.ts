@@ -10,7 +10,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
-import { answerBrokenRequests } from './broken-requests.js';
+import { listenForRequests } from './broken-requests.js';
 import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
 import { prepareDataFolder } from './data-folder.js';
@@ -95,7 +95,6 @@ export async function startRegistry(options: {
     const parts = { ...kept, cutter: started, planner, turns: new Turns(), clock, metrics, config };
     const routes = getRequestListener(createApp(parts).fetch);
     const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
-    answerBrokenRequests(server);
     const drain = prepareDraining(server);
     await listen(server, config);
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
@@ -136,10 +135,12 @@ function createServer(listener: RequestListener, targetOf: (target: string) => s
     keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
     connectionsCheckingInterval: 5_000,
   };
-  return createHttpServer(options, (request, response) => {
+  const server = createHttpServer(options);
+  listenForRequests(server, (request, response) => {
     request.url = targetOf(request.url ?? '/');
     listener(request, response);
   });
+  return server;
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

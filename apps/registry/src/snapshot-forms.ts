@@ -2,9 +2,9 @@ import type { BlobStore, CatalogStore, RenderedEntry, SnapshotRecord } from '@kr
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
 import { type AssembledForms, assembleForms, storedEntries } from './assemble-forms.js';
 import type { Body } from './bytes-answer.js';
+import { BytesCache } from './bytes-cache.js';
 import { compressBlob } from './compress.js';
 import type { Coding } from './content-coding.js';
-import { FormCache } from './form-cache.js';
 import { SERVER_LIMITS } from './limits.js';
 
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
@@ -17,7 +17,7 @@ const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 export class SnapshotForms {
   readonly #store: CatalogStore;
   readonly #blobs: BlobStore;
-  readonly #cache: FormCache;
+  readonly #cache: BytesCache;
   readonly #maxBytesInMemory: number;
   readonly #maxBytesCompressedFirst: number;
   readonly #making = new Map<Digest, Promise<void>>();
@@ -32,7 +32,7 @@ export class SnapshotForms {
     const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = parts;
     this.#store = parts.store;
     this.#blobs = parts.blobs;
-    this.#cache = new FormCache(maxCacheBytes);
+    this.#cache = new BytesCache(maxCacheBytes);
     this.#maxBytesInMemory = maxCacheBytes / 2;
     this.#maxBytesCompressedFirst = maxCompressedFirstBytes;
   }
@@ -74,9 +74,9 @@ export class SnapshotForms {
     );
   }
 
-  /** Bytes of a form in a coding, where they are in memory. */
-  inMemory(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Uint8Array | undefined {
-    return this.#cache.get(cacheName(snapshot.digests[form], coding));
+  /** Bytes of a form, where they are in memory; by its `nameInMemory`. */
+  inMemory(name: string): Uint8Array | undefined {
+    return this.#cache.get(name);
   }
 
   /** Frees what the forms of old snapshots take, but for what the snapshots that are kept share with them. */
@@ -107,7 +107,7 @@ export class SnapshotForms {
 
   async #read(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm | undefined> {
     const digest = snapshot.digests[form];
-    const name = cacheName(digest, coding);
+    const name = nameInMemory(digest, coding);
     const cached = this.#cache.get(name);
     if (cached !== undefined) return { coding, body: cached };
     const blob = await this.#store.storedForm(digest, coding);
@@ -175,6 +175,7 @@ export function formOf(kind: 'Catalog' | 'KRMFunctionCatalog', syntax: 'yaml' | 
   return form;
 }
 
-function cacheName(digest: Digest, coding: Coding): string {
+/** What bytes are called in memory: whoever asks often keeps the name. */
+export function nameInMemory(digest: Digest, coding: Coding): string {
   return `${digest}-${coding}`;
 }

@@ -4,11 +4,14 @@ import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/
 import { type SnapshotForm, sha256 } from '@krmhub/schema';
 import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
 import { CACHE_ASKING, codedTags, entityTag, matchingTag } from './bytes-answer.js';
+import { BytesCache } from './bytes-cache.js';
 import { clientAddress, readTrustedProxies } from './client-address.js';
 import { type Coding, negotiateCoding } from './content-coding.js';
 import type { AccessSettings, RegistryParts } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+import type { Metrics } from './metrics.js';
 import { MEDIA_TYPES, ownLink } from './routes/snapshots.js';
-import { catalogHeader, formOf } from './snapshot-forms.js';
+import { catalogHeader, formOf, nameInMemory } from './snapshot-forms.js';
 
 const CATALOG = /^\/catalogs\/([a-z0-9-]+)\/catalog\.(yaml|json)$/;
 const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]+)\.yaml$/;
@@ -16,10 +19,11 @@ const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]
 /** How many spellings of Accept-Encoding are remembered; clients have a handful. */
 const MAX_SPELLINGS = 100;
 
-/** What answers for a snapshot in a syntax and coding have. */
-interface Prepared {
-  route: string;
-  coding: Coding;
+/** Bytes beside an entry's own that its prepared answer takes. */
+const ENTRY_ANSWER_BYTES = 1_024;
+
+/** An answer of which nothing but the request's id is made anew. */
+interface PreparedAnswer {
   /** As `codedTags` gives them. */
   tags: string[];
   /** Header fields as node:http takes them, names and values in turn; the last is the request's id. */
@@ -28,23 +32,35 @@ interface Prepared {
   notModified: string[];
 }
 
-interface PreparedSnapshot {
+/** Of the form of a snapshot in a coding. */
+interface FormAnswer extends PreparedAnswer {
+  /** Of the bytes, as `SnapshotForms` has them. */
+  nameInMemory: string;
+}
+
+interface PreparedForm {
   snapshot: SnapshotRecord;
   form: SnapshotForm;
-  byAccepted: Map<string, Prepared>;
+  route: string;
+  count: ReturnType<Metrics['storedAnswers']>;
+  byAccepted: Map<string, FormAnswer>;
+}
+
+interface EntryAnswer extends PreparedAnswer {
+  snapshot: SnapshotRecord;
+  bytes: Buffer;
+  byteLength: number;
 }
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean;
+type Parts = Pick<RegistryParts, 'store' | 'forms' | 'newest' | 'metrics' | 'log' | 'config'>;
 
 /**
  * Answers reads of newest catalogs, whole where their bytes are in memory, and of single entries on the bare
  * server: a framework would cost more than all the rest. What it does not answer goes to the routes, which give
  * the same answers.
  */
-export function storedAnswers(
-  parts: Pick<RegistryParts, 'store' | 'forms' | 'newest' | 'metrics' | 'log' | 'config'>,
-  routes: RequestListener,
-): RequestListener {
+export function storedAnswers(parts: Parts, routes: RequestListener): RequestListener {
   const answerCatalog = catalogAnswerer(parts);
   const answerEntry = entryAnswerer(parts, routes);
   return (request, response) => {
@@ -55,81 +71,56 @@ export function storedAnswers(
   };
 }
 
-function catalogAnswerer({
-  forms,
-  newest,
-  metrics,
-  log,
-  config,
-}: Pick<RegistryParts, 'forms' | 'newest' | 'metrics' | 'log' | 'config'>): Answerer {
+function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 'store'>): Answerer {
   const logged = answerLog(log, config);
   /** By path. There are as many as catalogs: others have no snapshot. */
-  const prepared = new Map<string, PreparedSnapshot>();
+  const prepared = new Map<string, PreparedForm>();
 
-  const preparedFor = (url: string): PreparedSnapshot | undefined => {
+  const preparedFor = (url: string): PreparedForm | undefined => {
+    const known = prepared.get(url);
+    if (known !== undefined && known.snapshot === newest.known(known.snapshot.catalog)) return known;
     const match = CATALOG.exec(url);
     const snapshot = match === null ? undefined : newest.known(match[1]!);
     if (match === null || snapshot === undefined) return undefined;
-    const known = prepared.get(url);
-    if (known?.snapshot === snapshot) return known;
-    const form = formOf('Catalog', match[2] === 'yaml' ? 'yaml' : 'json');
-    const fresh = { snapshot, form, byAccepted: new Map<string, Prepared>() };
+    const syntax = match[2] === 'yaml' ? 'yaml' : 'json';
+    const route = ROUTES[syntax === 'yaml' ? 'catalogYaml' : 'catalogJson'].path;
+    const fresh: PreparedForm = {
+      snapshot,
+      form: formOf('Catalog', syntax),
+      route,
+      count: metrics.storedAnswers(route),
+      byAccepted: new Map(),
+    };
     prepared.set(url, fresh);
     return fresh;
+  };
+
+  const prepare = (snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): FormAnswer | undefined => {
+    const name = nameInMemory(snapshot.digests[form], coding);
+    const bytes = forms.inMemory(name);
+    if (bytes === undefined) return undefined;
+    const syntax = form.endsWith('.yaml') ? 'yaml' : 'json';
+    const common = { ...commonHeaders(config, snapshot, syntax), Vary: 'Accept-Encoding' };
+    const tags = codedTags(snapshot.digests[form], coding);
+    return { nameInMemory: name, ...preparedAnswer(common, tags, syntax, bytes, coding) };
   };
 
   return (request, response) => {
     const { method = '', url = '' } = request;
     const known = preparedFor(url);
     if (known === undefined) return false;
-    const { snapshot, form, byAccepted } = known;
+    const { snapshot, form, route, count, byAccepted } = known;
     const accepted = (request.headers['accept-encoding'] as string | undefined) ?? 'identity';
     const answer = byAccepted.get(accepted) ?? prepare(snapshot, form, negotiateCoding(accepted));
-    const bytes = answer && forms.inMemory(snapshot, form, answer.coding);
+    const bytes = answer && forms.inMemory(answer.nameInMemory);
     if (answer === undefined || bytes === undefined) return false;
     if (byAccepted.size < MAX_SPELLINGS) byAccepted.set(accepted, answer);
-
-    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
-    const ifNoneMatch = request.headers['if-none-match'];
-    const matched = ifNoneMatch === undefined ? undefined : matchingTag(ifNoneMatch, answer.tags);
-    // node:http copies the fields at once, so the array is free for the next answer.
-    if (matched === undefined) {
-      answer.found[answer.found.length - 1] = requestId;
-      response.writeHead(200, answer.found);
-      response.end(method === 'HEAD' ? undefined : bytes);
-    } else {
-      answer.notModified[answer.notModified.length - 3] = matched;
-      answer.notModified[answer.notModified.length - 1] = requestId;
-      response.writeHead(304, answer.notModified);
-      response.end();
-    }
-    const { route } = answer;
+    const requestId = send(request, response, answer, bytes);
     const status = response.statusCode;
-    metrics.storedAnswer(method, route, status);
-    logged(request, { requestId, method, route, path: url, status });
+    count(method, status);
+    logged(request, () => ({ requestId, method, route, path: url, status }));
     return true;
   };
-
-  function prepare(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Prepared | undefined {
-    const bytes = forms.inMemory(snapshot, form, coding);
-    if (bytes === undefined) return undefined;
-    const syntax = form.endsWith('.yaml') ? 'yaml' : 'json';
-    const tags = codedTags(snapshot.digests[form], coding);
-    const common = { ...commonHeaders(config, snapshot, syntax), Vary: 'Accept-Encoding' };
-    const content = {
-      'Content-Type': MEDIA_TYPES[syntax],
-      ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
-      'Content-Length': String(bytes.byteLength),
-    };
-    const ending = { ETag: tags[0]!, 'X-Request-Id': '' };
-    return {
-      route: ROUTES[syntax === 'yaml' ? 'catalogYaml' : 'catalogJson'].path,
-      coding,
-      tags,
-      found: Object.entries({ ...common, ...content, ...ending }).flat(),
-      notModified: Object.entries({ ...common, ...ending }).flat(),
-    };
-  }
 }
 
 /**
@@ -137,53 +128,49 @@ function catalogAnswerer({
  * is the entry behind the head that all catalogs of the snapshot have.
  */
 function entryAnswerer(
-  {
-    store,
-    newest,
-    metrics,
-    log,
-    config,
-  }: Pick<RegistryParts, 'store' | 'newest' | 'metrics' | 'log' | 'config'>,
+  { store, newest, metrics, log, config }: Omit<Parts, 'forms'>,
   routes: RequestListener,
 ): Answerer {
   const logged = answerLog(log, config);
-  const heads = new WeakMap<SnapshotRecord, { text: string; headers: string[] }>();
+  const route = ROUTES.catalogEntry.path;
+  const count = metrics.storedAnswers(route);
+  /** By path. */
+  const prepared = new BytesCache<EntryAnswer>(SERVER_LIMITS.maxEntryCacheBytes);
+  const heads = new WeakMap<SnapshotRecord, { text: string; headers: Record<string, string> }>();
   const headOf = (snapshot: SnapshotRecord) => {
     const nothing = { digest: snapshot.digests['catalog.yaml'], yaml: '', json: '' };
     const text = [...renderCatalog('catalog.yaml', catalogHeader(snapshot), [nothing])].join('');
-    const head = { text, headers: Object.entries(commonHeaders(config, snapshot, 'yaml')).flat() };
+    const head = { text, headers: commonHeaders(config, snapshot, 'yaml') };
     heads.set(snapshot, head);
     return head;
   };
 
-  const answer = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    snapshot: SnapshotRecord,
-    entry: RenderedEntry,
-  ): void => {
-    const head = heads.get(snapshot) ?? headOf(snapshot);
-    const bytes = Buffer.from(head.text + entry.yaml);
+  const prepare = (url: string, snapshot: SnapshotRecord, entry: RenderedEntry): EntryAnswer => {
+    const { text, headers } = heads.get(snapshot) ?? headOf(snapshot);
+    const bytes = Buffer.from(text + entry.yaml);
     const tag = entityTag(sha256(bytes), 'identity');
-    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
-    const headers = [...head.headers, 'ETag', tag, 'X-Request-Id', requestId];
+    const byteLength = bytes.byteLength + ENTRY_ANSWER_BYTES;
+    const answer = { snapshot, bytes, byteLength, ...preparedAnswer(headers, [tag], 'yaml', bytes) };
+    prepared.set(url, answer);
+    return answer;
+  };
+
+  const answerWith = (request: IncomingMessage, response: ServerResponse, answer: EntryAnswer): void => {
+    const requestId = send(request, response, answer, answer.bytes);
     const { method = '', url } = request;
-    if (matchingTag(request.headers['if-none-match'], [tag]) === undefined) {
-      const content = ['Content-Type', MEDIA_TYPES.yaml, 'Content-Length', String(bytes.byteLength)];
-      response.writeHead(200, [...headers, ...content]);
-      response.end(method === 'HEAD' ? undefined : bytes);
-    } else {
-      response.writeHead(304, headers);
-      response.end();
-    }
-    const route = ROUTES.catalogEntry.path;
     const status = response.statusCode;
-    metrics.storedAnswer(method, route, status);
-    logged(request, { requestId, method, route, path: url, status });
+    count(method, status);
+    logged(request, () => ({ requestId, method, route, path: url, status }));
   };
 
   return (request, response) => {
-    const [, name, group, kind] = ENTRY.exec(request.url ?? '') ?? [];
+    const { url = '' } = request;
+    const known = prepared.get(url);
+    if (known !== undefined && known.snapshot === newest.known(known.snapshot.catalog)) {
+      answerWith(request, response, known);
+      return true;
+    }
+    const [, name, group, kind] = ENTRY.exec(url) ?? [];
     const snapshot = name === undefined ? undefined : newest.known(name);
     if (snapshot === undefined || group === undefined || kind === undefined) return false;
     // The routes say what is wrong where there is no entry, and where the store fails.
@@ -191,13 +178,57 @@ function entryAnswerer(
     found
       .then((entry) => {
         if (entry === undefined) routes(request, response);
-        else answer(request, response, snapshot, entry);
+        else answerWith(request, response, prepare(url, snapshot, entry));
       })
       .catch((error) => {
         log.error({ err: error }, 'an answer could not be written');
         response.destroy();
       });
     return true;
+  };
+}
+
+/** Gives the request's id. */
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { tags, found, notModified }: PreparedAnswer,
+  bytes: Uint8Array,
+): string {
+  const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+  const ifNoneMatch = request.headers['if-none-match'];
+  const matched = ifNoneMatch === undefined ? undefined : matchingTag(ifNoneMatch, tags);
+  // node:http copies the fields at once, so the array is free for the next answer.
+  if (matched === undefined) {
+    found[found.length - 1] = requestId;
+    response.writeHead(200, found);
+    response.end(request.method === 'HEAD' ? undefined : bytes);
+  } else {
+    notModified[notModified.length - 3] = matched;
+    notModified[notModified.length - 1] = requestId;
+    response.writeHead(304, notModified);
+    response.end();
+  }
+  return requestId;
+}
+
+function preparedAnswer(
+  common: Record<string, string>,
+  tags: string[],
+  syntax: 'yaml' | 'json',
+  bytes: Uint8Array,
+  coding: Coding = 'identity',
+): PreparedAnswer {
+  const content = {
+    'Content-Type': MEDIA_TYPES[syntax],
+    ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
+    'Content-Length': String(bytes.byteLength),
+  };
+  const ending = { ETag: tags[0]!, 'X-Request-Id': '' };
+  return {
+    tags,
+    found: Object.entries({ ...common, ...content, ...ending }).flat(),
+    notModified: Object.entries({ ...common, ...ending }).flat(),
   };
 }
 
@@ -218,8 +249,8 @@ function commonHeaders(
 /** Writes the line of a request where anybody wants it: looking at addresses costs as much as an answer. */
 function answerLog(log: RegistryParts['log'], { trustedProxies = [] }: AccessSettings) {
   const { proxies } = readTrustedProxies(trustedProxies);
-  return (request: IncomingMessage, line: object): void => {
+  return (request: IncomingMessage, line: () => object): void => {
     if (!log.isLevelEnabled('debug')) return;
-    log.debug({ client: clientAddress(request, proxies), ...line }, 'request');
+    log.debug({ client: clientAddress(request, proxies), ...line() }, 'request');
   };
 }

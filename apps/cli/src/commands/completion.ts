@@ -30,7 +30,10 @@ Examples:
     )
     .action(async (shell: Shell) => {
       const { wordsOf } = await import('../completion/words.js');
-      await write(io.stdout, (await generator(shell))(wordsOf(program), VERSION));
+      // The program that runs may know no command but this one.
+      const { buildProgram } = await import('../program.js');
+      const whole = wordsOf(await buildProgram(io));
+      await write(io.stdout, (await generator(shell))(whole, VERSION));
     });
 }
 
