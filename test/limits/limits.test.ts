@@ -295,7 +295,7 @@ describe('the tables', () => {
     maxPlansWaiting: 'apps/registry/src/threads/planner.test.ts',
     planMilliseconds: 'apps/registry/src/threads/planner.test.ts',
     maxPlanMegabytes: 'apps/registry/src/threads/planner.test.ts',
-    maxThreadCalls: 'asked of a thread that many clients share; what is beyond is answered as unavailable',
+    maxThreadCalls: 'apps/registry/src/threads/thread.test.ts',
     maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
     maxCountedClients: 'apps/registry/src/rate-limit.test.ts',
     planAttempts: 'apps/registry/src/publish.test.ts',

@@ -5,6 +5,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import { ReachedEvent } from '../reached-event.js';
+import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
 export interface CutThreadInput {
@@ -45,8 +46,8 @@ export function startCutterThread(options: {
   };
   const input: CutThreadInput = { database, formsFolder, logLevel: log.level };
   const thread = new Thread({
-    entry: 'cut-thread',
-    input,
+    name: 'cut-thread',
+    start: () => startWorker('cut-thread', { workerData: input }),
     log,
     onNotice: (notice) => onNotice(notice as CutNotice),
   });

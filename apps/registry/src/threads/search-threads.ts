@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { CatalogStore, SearchPage } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
 export interface SearchThreads extends Pick<CatalogStore, 'search'> {
@@ -13,7 +14,12 @@ export function startSearchThreads(file: string, log: Log): SearchThreads {
   const count = Math.min(SERVER_LIMITS.maxSearchThreads, Math.max(1, availableParallelism() - 1));
   const threads = Array.from(
     { length: count },
-    () => new Thread({ entry: 'search-thread', input: { file }, log }),
+    () =>
+      new Thread({
+        name: 'search-thread',
+        start: () => startWorker('search-thread', { workerData: { file } }),
+        log,
+      }),
   );
   return {
     async search(query) {

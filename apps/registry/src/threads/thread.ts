@@ -3,7 +3,6 @@ import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Answer, Call, Notice, SentError } from './answer-calls.js';
-import { startWorker, type ThreadEntry } from './start-worker.js';
 
 interface Pending {
   resolve(result: unknown): void;
@@ -11,9 +10,9 @@ interface Pending {
 }
 
 export interface ThreadOptions {
-  entry: ThreadEntry;
-  /** What the thread is started with; it must survive a structured clone. */
-  input: unknown;
+  /** What the log calls it. */
+  name: string;
+  start(): Worker;
   log: Log;
   /** Called with what the thread tells unasked. */
   onNotice?: (notice: unknown) => void;
@@ -64,8 +63,8 @@ export class Thread {
   }
 
   #start(): Worker {
-    const { entry, input, log, onNotice } = this.#options;
-    const worker = startWorker(entry, { workerData: input });
+    const { name, start, log, onNotice } = this.#options;
+    const worker = start();
     worker.on('message', (message: Answer | Notice) => {
       if ('notice' in message) {
         onNotice?.(message.notice);
@@ -76,7 +75,7 @@ export class Thread {
       if ('error' in message) pending?.reject(receivedError(message.error));
       else pending?.resolve(message.result);
     });
-    worker.on('error', (error) => log.error({ err: error, thread: entry }, 'a thread failed'));
+    worker.on('error', (error) => log.error({ err: error, thread: name }, 'a thread failed'));
     worker.on('exit', () => {
       if (this.#closing) return;
       this.#rejectAll();
