@@ -22,25 +22,30 @@ const MAX_SPELLINGS = 100;
 /** Bytes beside an entry's own that its prepared answer takes. */
 const ENTRY_ANSWER_BYTES = 1_024;
 
+/** Header fields as node:http takes them, names and values in turn; the last is the request's id. */
+type HeaderFields = string[];
+
 /** An answer of which nothing but the request's id is made anew. */
 interface PreparedAnswer {
   /** As `codedTags` gives them. */
   tags: string[];
-  /** Header fields as node:http takes them, names and values in turn; the last is the request's id. */
-  found: string[];
+  found: HeaderFields;
   /** The last two are the tag and the request's id. */
-  notModified: string[];
+  notModified: HeaderFields;
 }
 
-/** Of the form of a snapshot in a coding. */
-interface FormAnswer extends PreparedAnswer {
+/** Of the form of a snapshot in a coding. Whoever has it needs no bytes, so they may not be in memory yet. */
+interface FormAnswer extends Omit<PreparedAnswer, 'found'> {
   /** Of the bytes, as `SnapshotForms` has them. */
   nameInMemory: string;
+  coding: Coding;
+  found?: HeaderFields;
 }
 
 interface PreparedForm {
   snapshot: SnapshotRecord;
   form: SnapshotForm;
+  syntax: 'yaml' | 'json';
   route: string;
   count: ReturnType<Metrics['storedAnswers']>;
   byAccepted: Map<string, FormAnswer>;
@@ -87,6 +92,7 @@ function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 's
     const fresh: PreparedForm = {
       snapshot,
       form: formOf('Catalog', syntax),
+      syntax,
       route,
       count: metrics.storedAnswers(route),
       byAccepted: new Map(),
@@ -95,27 +101,41 @@ function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 's
     return fresh;
   };
 
-  const prepare = (snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): FormAnswer | undefined => {
-    const name = nameInMemory(snapshot.digests[form], coding);
-    const bytes = forms.inMemory(name);
-    if (bytes === undefined) return undefined;
-    const syntax = form.endsWith('.yaml') ? 'yaml' : 'json';
-    const common = { ...commonHeaders(config, snapshot, syntax), Vary: 'Accept-Encoding' };
+  const headersOf = ({ snapshot, syntax }: PreparedForm) => ({
+    ...commonHeaders(config, snapshot, syntax),
+    Vary: 'Accept-Encoding',
+  });
+
+  const prepare = (prepared: PreparedForm, accepted: string): FormAnswer => {
+    const { snapshot, form, byAccepted } = prepared;
+    const coding = negotiateCoding(accepted);
     const tags = codedTags(snapshot.digests[form], coding);
-    return { nameInMemory: name, ...preparedAnswer(common, tags, syntax, bytes, coding) };
+    const answer = {
+      nameInMemory: nameInMemory(snapshot.digests[form], coding),
+      coding,
+      tags,
+      notModified: notModifiedFields(headersOf(prepared), tags),
+    };
+    if (byAccepted.size < MAX_SPELLINGS) byAccepted.set(accepted, answer);
+    return answer;
   };
 
   return (request, response) => {
     const { method = '', url = '' } = request;
     const known = preparedFor(url);
     if (known === undefined) return false;
-    const { snapshot, form, route, count, byAccepted } = known;
+    const { route, count, byAccepted } = known;
     const accepted = (request.headers['accept-encoding'] as string | undefined) ?? 'identity';
-    const answer = byAccepted.get(accepted) ?? prepare(snapshot, form, negotiateCoding(accepted));
-    const bytes = answer && forms.inMemory(answer.nameInMemory);
-    if (answer === undefined || bytes === undefined) return false;
-    if (byAccepted.size < MAX_SPELLINGS) byAccepted.set(accepted, answer);
-    const requestId = send(request, response, answer, bytes);
+    const answer = byAccepted.get(accepted) ?? prepare(known, accepted);
+    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+    const matched = matchingTag(request.headers['if-none-match'], answer.tags);
+    if (matched !== undefined) sendNotModified(response, answer.notModified, matched, requestId);
+    else {
+      const bytes = forms.inMemory(answer.nameInMemory);
+      if (bytes === undefined) return false;
+      answer.found ??= foundFields(headersOf(known), answer.tags, known.syntax, bytes, answer.coding);
+      sendFound(request, response, answer.found, bytes, requestId);
+    }
     const status = response.statusCode;
     count(method, status);
     logged(request, () => ({ requestId, method, route, path: url, status }));
@@ -150,13 +170,24 @@ function entryAnswerer(
     const bytes = Buffer.from(text + entry.yaml);
     const tag = entityTag(sha256(bytes), 'identity');
     const byteLength = bytes.byteLength + ENTRY_ANSWER_BYTES;
-    const answer = { snapshot, bytes, byteLength, ...preparedAnswer(headers, [tag], 'yaml', bytes) };
+    const answer = {
+      snapshot,
+      bytes,
+      byteLength,
+      tags: [tag],
+      found: foundFields(headers, [tag], 'yaml', bytes, 'identity'),
+      notModified: notModifiedFields(headers, [tag]),
+    };
     prepared.set(url, answer);
     return answer;
   };
 
   const answerWith = (request: IncomingMessage, response: ServerResponse, answer: EntryAnswer): void => {
-    const requestId = send(request, response, answer, answer.bytes);
+    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+    const { tags, found, notModified, bytes } = answer;
+    const matched = matchingTag(request.headers['if-none-match'], tags);
+    if (matched !== undefined) sendNotModified(response, notModified, matched, requestId);
+    else sendFound(request, response, found, bytes, requestId);
     const { method = '', url } = request;
     const status = response.statusCode;
     count(method, status);
@@ -188,48 +219,49 @@ function entryAnswerer(
   };
 }
 
-/** Gives the request's id. */
-function send(
+// node:http copies header fields at once, so that those of a prepared answer are free for the next one.
+
+function sendFound(
   request: IncomingMessage,
   response: ServerResponse,
-  { tags, found, notModified }: PreparedAnswer,
+  fields: HeaderFields,
   bytes: Uint8Array,
-): string {
-  const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
-  const ifNoneMatch = request.headers['if-none-match'];
-  const matched = ifNoneMatch === undefined ? undefined : matchingTag(ifNoneMatch, tags);
-  // node:http copies the fields at once, so the array is free for the next answer.
-  if (matched === undefined) {
-    found[found.length - 1] = requestId;
-    response.writeHead(200, found);
-    response.end(request.method === 'HEAD' ? undefined : bytes);
-  } else {
-    notModified[notModified.length - 3] = matched;
-    notModified[notModified.length - 1] = requestId;
-    response.writeHead(304, notModified);
-    response.end();
-  }
-  return requestId;
+  requestId: string,
+): void {
+  fields[fields.length - 1] = requestId;
+  response.writeHead(200, fields);
+  response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-function preparedAnswer(
+function sendNotModified(
+  response: ServerResponse,
+  fields: HeaderFields,
+  tag: string,
+  requestId: string,
+): void {
+  fields[fields.length - 3] = tag;
+  fields[fields.length - 1] = requestId;
+  response.writeHead(304, fields);
+  response.end();
+}
+
+function foundFields(
   common: Record<string, string>,
-  tags: string[],
+  [tag = '']: readonly string[],
   syntax: 'yaml' | 'json',
   bytes: Uint8Array,
-  coding: Coding = 'identity',
-): PreparedAnswer {
+  coding: Coding,
+): HeaderFields {
   const content = {
     'Content-Type': MEDIA_TYPES[syntax],
     ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
     'Content-Length': String(bytes.byteLength),
   };
-  const ending = { ETag: tags[0]!, 'X-Request-Id': '' };
-  return {
-    tags,
-    found: Object.entries({ ...common, ...content, ...ending }).flat(),
-    notModified: Object.entries({ ...common, ...ending }).flat(),
-  };
+  return Object.entries({ ...common, ...content, ETag: tag, 'X-Request-Id': '' }).flat();
+}
+
+function notModifiedFields(common: Record<string, string>, [tag = '']: readonly string[]): HeaderFields {
+  return Object.entries({ ...common, ETag: tag, 'X-Request-Id': '' }).flat();
 }
 
 function commonHeaders(
