@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'n
 import path from 'node:path';
 import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Finished, fixtures, krmhub, temporaryFolder } from '../running.js';
+import { documentBlocks } from '../document-blocks.js';
+import { cleanEnvironment, type Finished, fixtures, krmhub, root, temporaryFolder } from '../running.js';
 import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
 
 /** `krmhub push`, `pull` and `copy` against another project's registry, looked at with other projects' clients. */
@@ -197,6 +198,43 @@ describe.skipIf(!hasDockerRegistry)(
         'json',
       ];
       expect(JSON.parse(done(await krmhub(alone, options)).stdout)).toMatchObject({ digest, referrers: 0 });
+    });
+
+    it('does what docs/artifacts.md and the help say', async () => {
+      const { cwd, env } = home();
+      const write = (name: string, bytes: string | Buffer) => {
+        mkdirSync(path.dirname(path.join(cwd, name)), { recursive: true });
+        writeFileSync(path.join(cwd, name), bytes);
+      };
+      write('catalog.yaml', readFileSync(catalog));
+      write('definition.yaml', readFileSync(definition));
+      write('set-labels.star', 'def transform(resources):\n  return resources\n');
+      for (const name of ['bin/set-labels', 'bin/amd64/set-labels', 'bin/arm64/set-labels'])
+        write(name, name);
+      const examples = [
+        ...readFileSync(path.join(root, 'docs/commands.md'), 'utf8').matchAll(
+          /^ {2}(krmhub (push|pull|copy) .*)$/gm,
+        ),
+      ];
+      const order = ['push', 'pull', 'copy'];
+      const inOrder = examples.sort(([, , a], [, , b]) => order.indexOf(a!) - order.indexOf(b!));
+      expect(inOrder.length).toBeGreaterThan(8);
+      const scripts = [
+        ...documentBlocks('docs/artifacts.md', 'oci'),
+        ...inOrder.map(([, example]) => example!),
+      ];
+      const script = scripts
+        .join('\n')
+        .replaceAll(/\b(registry\.example\.com|localhost:5000)\b/g, open.host)
+        .replaceAll(/^krmhub /gm, `"${process.execPath}" "${path.join(root, 'apps/cli/bin/krmhub.js')}" `);
+      const result = spawnSync('bash', ['-euo', 'pipefail', '-s'], {
+        cwd,
+        input: script,
+        encoding: 'utf8',
+        env: cleanEnvironment(cwd, env),
+      });
+      expect(result.status, result.stderr).toBe(0);
+      expect(readFileSync(path.join(cwd, 'pulled/set-labels'), 'utf8')).toBe('bin/arm64/set-labels');
     });
 
     it.skipIf(!hasCrane)(

@@ -38,7 +38,7 @@ export async function connect(
 }
 
 /** Only who has a proxy loads what it takes. This machine itself is never reached through one. */
-export async function agentFor(io: Io, url: URL): Promise<Agent | undefined> {
+export async function agentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | undefined> {
   const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));
   if (!proxied || isLoopback(url.hostname)) return undefined;
   return (await import('./proxy-agent.js')).proxyAgent(url);

@@ -130,10 +130,10 @@ describe('what a registry does that is wrong', () => {
     [
       'other bytes',
       (_, response) => response.end('the bytes of a blub'),
-      { code: 'unreachable', name: 'KrmhubError' },
+      { code: 'digest-mismatch', name: 'KrmhubError' },
     ],
-    ['fewer bytes', (_, response) => response.end('the bytes'), { code: 'unreachable' }],
-    ['more bytes', (_, response) => response.end(`${'x'.repeat(1_000)}`), { code: 'unreachable' }],
+    ['fewer bytes', (_, response) => response.end('the bytes'), { code: 'digest-mismatch' }],
+    ['more bytes', (_, response) => response.end(`${'x'.repeat(1_000)}`), { code: 'digest-mismatch' }],
     [
       'redirects without end',
       (request, response) => response.writeHead(302, { Location: `${request.url}x` }).end(),
@@ -172,7 +172,7 @@ describe('what a registry does that is wrong', () => {
       code: 'too-large',
     });
     await expect(client.manifest({ ...place(registry), digest: DIGEST })).rejects.toMatchObject({
-      code: 'unreachable',
+      code: 'digest-mismatch',
     });
     expect(await client.manifest({ ...place(registry), digest: digestOf(index) })).toMatchObject({
       bytes: Buffer.from(index),

@@ -36,13 +36,15 @@ export async function* verified(
   if (actual !== expected.digest) throw damaged(expected.digest, `its digest is ${actual}`);
 }
 
-/** Bytes that are not those of their digest: whoever sent them, or the way here, changed them. */
-export class DigestMismatch extends KrmhubError {}
-
-export function damaged(digest: OciDigest, why: string): DigestMismatch {
-  return new DigestMismatch('unreachable', `what the registry sent for ${digest} is something else: ${why}`, {
-    hint: 'Try again; if it stays so, something between you and the registry changes its answers.',
-  });
+/** Whoever sent the bytes, or the way here, changed them. */
+export function damaged(digest: OciDigest, why: string): KrmhubError {
+  return new KrmhubError(
+    'digest-mismatch',
+    `what the registry sent for ${digest} is something else: ${why}`,
+    {
+      hint: 'Try again; if it stays so, something between you and the registry changes its answers.',
+    },
+  );
 }
 
 function algorithmOf(digest: OciDigest | 'sha256'): 'sha256' | 'sha512' {

@@ -18,19 +18,15 @@ const HOST = /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?
 /** Of host and repository together, which registries do not take longer. */
 const MAX_NAME_LENGTH = 255;
 
-const HINT = 'Write HOST/REPOSITORY:TAG, such as ghcr.io/team/catalog:v1, or HOST/REPOSITORY@sha256:….';
+const HINT =
+  'Write HOST/REPOSITORY:TAG, such as registry.example.com/team/catalog:v1, or HOST/REPOSITORY@sha256:….';
 const SCHEME = 'oci://';
-
-/** Whether the text says that it is an artifact in a registry, and no file. */
-export function hasOciScheme(text: string): boolean {
-  return text.startsWith(SCHEME);
-}
 
 /** Reads a reference, with or without `oci://` before it. Throws `usage` with what is wrong with it. */
 export function parseReference(text: string): Reference {
   const wrong = (why: string, hint = HINT) =>
     new KrmhubError('usage', `"${printable(text)}" is no place in a registry: ${why}`, { hint });
-  const bare = hasOciScheme(text) ? text.slice(SCHEME.length) : text;
+  const bare = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : text;
   const slash = bare.indexOf('/');
   const registry = bare.slice(0, Math.max(slash, 0));
   if (/^https?:$/.test(registry))
@@ -38,7 +34,7 @@ export function parseReference(text: string): Reference {
   if (slash < 0 || !isHost(registry)) {
     throw wrong(
       'it does not begin with the host of a registry',
-      `Write the host too, such as ghcr.io/… or docker.io/…. ${HINT}`,
+      `Write the host too, such as registry.example.com/…. ${HINT}`,
     );
   }
   const [name = '', digest, ...more] = bare.slice(slash + 1).split('@');

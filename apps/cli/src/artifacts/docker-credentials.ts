@@ -23,7 +23,10 @@ const DOCKER_HUB = 'https://index.docker.io/v1/';
 const TOKEN_USER = '<token>';
 
 /** The credentials for a registry, by host and port; undefined where none are kept. */
-export async function dockerCredentials(io: Io, registry: string): Promise<Credentials | undefined> {
+export async function dockerCredentials(
+  io: Pick<Io, 'env'>,
+  registry: string,
+): Promise<Credentials | undefined> {
   const { file, config } = await readConfig(io);
   const server = registry === 'docker.io' ? DOCKER_HUB : registry;
   const helper = own(config.credHelpers, server) ?? config.credsStore;
@@ -50,7 +53,7 @@ export async function dockerCredentials(io: Io, registry: string): Promise<Crede
   return { username: text.slice(0, colon), password: text.slice(colon + 1).replace(/\0+$/, '') };
 }
 
-async function readConfig(io: Io): Promise<{ file: string; config: DockerConfig }> {
+async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: DockerConfig }> {
   const folder = io.env.DOCKER_CONFIG;
   const file = path.join(
     folder === undefined || folder === '' ? path.join(io.env.HOME ?? homedir(), '.docker') : folder,
@@ -79,7 +82,7 @@ async function readConfig(io: Io): Promise<{ file: string; config: DockerConfig 
 
 /** Asks the program `docker-credential-NAME` (docker-credential-helpers). */
 async function fromHelper(
-  io: Io,
+  io: Pick<Io, 'env'>,
   name: string,
   server: string,
   file: string,
@@ -111,7 +114,11 @@ async function fromHelper(
   throw failed('gave no name and secret');
 }
 
-function run(io: Io, program: string, input: string): Promise<{ code: number | null; output: string }> {
+function run(
+  io: Pick<Io, 'env'>,
+  program: string,
+  input: string,
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['get'], {
       env: io.env,

@@ -13,8 +13,8 @@ export function registerCopy(program: Command, io: Io): void {
       'after',
       `
 Examples:
-  krmhub copy ghcr.io/team/catalog:v1 registry.example.com/mirror/catalog:v1
-  krmhub copy ghcr.io/team/fn:1.0.0 localhost:5000/fn:1.0.0 --no-referrers`,
+  krmhub copy registry.example.com/team/catalog:v1 localhost:5000/team/catalog:v1
+  krmhub copy registry.example.com/team/set-labels:1.0.0 localhost:5000/mirror/fn:1.0.0`,
     )
     .action(async (from: string, to: string, options: CopyOptions) => {
       const { copyReferences } = await import('../artifacts/copy-references.js');

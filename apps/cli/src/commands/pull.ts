@@ -16,9 +16,9 @@ export function registerPull(program: Command, io: Io): void {
 Every file is checked against its digest, and written whole or not at all.
 
 Examples:
-  krmhub pull ghcr.io/team/catalog:v1
-  krmhub pull ghcr.io/team/catalog:v1 --out catalogs/ --overwrite
-  krmhub pull ghcr.io/team/fn:1.0.0 --platform linux/arm64 --out bin/`,
+  krmhub pull registry.example.com/team/catalog:v1
+  krmhub pull registry.example.com/team/catalog:v1 --out catalogs/ --overwrite
+  krmhub pull registry.example.com/team/set-labels-exec:1.0.0 --platform linux/amd64`,
     )
     .action(async (reference: string, options: PullOptions) => {
       const { pullArtifact } = await import('../artifacts/pull-artifact.js');

@@ -22,11 +22,10 @@ it is 1970. Log in with docker login, oras login or the like.
 docs/artifacts.md shows what is pushed.
 
 Examples:
-  krmhub push catalog.yaml ghcr.io/team/catalog:v1
-  krmhub push definition.yaml ghcr.io/team/set-labels:1.0.0
-  krmhub push set-labels.star ghcr.io/team/set-labels-script:1.0.0
-  krmhub push --exec linux/amd64=bin/amd64/fn --exec linux/arm64=bin/arm64/fn \\
-    ghcr.io/team/fn:1.0.0`,
+  krmhub push catalog.yaml registry.example.com/team/catalog:v1
+  krmhub push definition.yaml registry.example.com/team/set-labels:1.0.0
+  krmhub push set-labels.star registry.example.com/team/set-labels-script:1.0.0
+  krmhub push --exec linux/amd64=bin/set-labels registry.example.com/team/set-labels-exec:1.0.0`,
     )
     .action(async (args: string[], options: PushOptions) => {
       const { pushArtifact } = await import('../artifacts/push-artifact.js');
