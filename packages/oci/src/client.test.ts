@@ -125,6 +125,19 @@ describe('who asks', () => {
   });
 });
 
+it('answers nobody to whom a read was sent on', async () => {
+  const thief = await serve((request, response) => {
+    if (request.url?.startsWith('/token')) response.end('{"token":"x"}');
+    else response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${thief.host}/token"` }).end();
+  });
+  const registry = await serve((_, response) =>
+    response.writeHead(307, { Location: `http://${thief.host}/blob` }).end(),
+  );
+  const reading = clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  await expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
+  expect(thief.asked).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
+});
+
 describe('what a registry does that is wrong', () => {
   it.each<[string, Script, object]>([
     [

@@ -93,7 +93,8 @@ export class Connection {
     if (exchange.alsoPull !== undefined) scopes.push(`repository:${exchange.alsoPull}:pull`);
     let authorization = await this.#authorization(scopes);
     let answer = await this.#follow(url, exchange, authorization);
-    if (answer.status === 401) {
+    // What somebody else asks for is not answered: it would be told the credentials of this registry.
+    if (answer.status === 401 && answer.url.origin === this.#base.origin) {
       const challenge = readChallenge(answer.headers['www-authenticate']);
       if (challenge !== undefined && (authorization === undefined || challenge.scheme === 'bearer')) {
         this.#challenge = challenge;
