@@ -30,7 +30,14 @@ if (output.startsWith('-') || rest.length > 0) {
   console.error('usage: node scripts/package.mjs [FOLDER]\nFOLDER is replaced; without it build/image is.');
   process.exit(2);
 }
-const workspaces = ['packages/schema', 'packages/catalog', 'packages/api', 'apps/registry', 'apps/cli'];
+const workspaces = [
+  'packages/schema',
+  'packages/catalog',
+  'packages/api',
+  'packages/oci',
+  'apps/registry',
+  'apps/cli',
+];
 const unbuilt = workspaces.filter((name) => !existsSync(path.join(root, name, 'dist')));
 if (unbuilt.length > 0) {
   console.error(`Not built yet: ${unbuilt.join(', ')}. Run \`npm run package\`, which builds first.`);

@@ -33,6 +33,7 @@ const runByOthers: Record<string, string> = {
   podman: 'test/interop/container.test.ts',
   kubectl: 'test/interop/kubernetes.test.ts',
   systemd: 'test/interop/systemd.test.ts',
+  oci: 'test/interop/oci-client.test.ts',
 };
 
 const documentedAddress = 'http://localhost:8080';

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, temporaryFolder } from '../running.js';
 import { startForwardProxy } from './forward-proxy.js';
+import { freePort } from './free-port.js';
 
 /**
  * A registry behind nginx, which ends TLS and puts it below a path: one port takes the path off, another passes it
@@ -32,15 +31,6 @@ let stopNginx = async () => {};
 let stripping: string;
 let passing: string;
 let token: string;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 function nginxConfig(registryPort: number, ports: { stripping: number; passing: number }): string {
   const server = (port: number, upstream: string) => `

@@ -38,7 +38,7 @@ export async function connect(
 }
 
 /** Only who has a proxy loads what it takes. This machine itself is never reached through one. */
-async function agentFor(io: Io, url: URL): Promise<Agent | undefined> {
+export async function agentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | undefined> {
   const proxied = Object.keys(io.env).some((name) => /^(https?|all)_proxy$/i.test(name));
   if (!proxied || isLoopback(url.hostname)) return undefined;
   return (await import('./proxy-agent.js')).proxyAgent(url);
@@ -50,7 +50,7 @@ async function tokenFor(io: Io, url: URL): Promise<string | undefined> {
   return given === undefined || given === '' ? savedToken(io, url) : checkToken(given);
 }
 
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||

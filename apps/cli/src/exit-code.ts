@@ -26,5 +26,6 @@ export const EXIT_CODE = {
   unavailable: FAILED,
   'storage-full': FAILED,
   unreachable: FAILED,
+  'digest-mismatch': NOT_TRUSTED,
   internal: FAILED,
 } satisfies Record<ErrorCode, number>;

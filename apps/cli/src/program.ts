@@ -25,6 +25,11 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     deprecate: async () => (await import('./commands/deprecate.js')).registerDeprecate,
     takedown: async () => (await import('./commands/takedown.js')).registerTakedown,
   },
+  'OCI registries:': {
+    push: async () => (await import('./commands/push.js')).registerPush,
+    pull: async () => (await import('./commands/pull.js')).registerPull,
+    copy: async () => (await import('./commands/copy.js')).registerCopy,
+  },
   'Catalogs:': {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
   },

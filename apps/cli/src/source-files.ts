@@ -29,7 +29,10 @@ export interface FoundFiles {
 
 export const STDIN_NAME = '<stdin>';
 
-/** Looks up files, folders of YAML and JSON, and `-` for stdin. */
+/** What begins so is read from an OCI registry. */
+export const OCI_SCHEME = 'oci://';
+
+/** Looks up files, folders of YAML and JSON, artifacts in OCI registries, and `-` for stdin. */
 export async function findSources(io: Io, names: readonly string[]): Promise<FoundFiles> {
   if (names.filter((name) => name === '-').length > 1)
     throw new KrmhubError('usage', '"-" is given more than once');
@@ -51,6 +54,10 @@ export async function findSources(io: Io, names: readonly string[]): Promise<Fou
       add(name, STDIN_NAME, true);
       continue;
     }
+    if (name.startsWith(OCI_SCHEME)) {
+      add(name, name, true);
+      continue;
+    }
     const full = path.resolve(io.cwd, name);
     const status = await stat(full).catch((error: unknown) => {
       throw diskError(error, `cannot read ${name}`);
@@ -69,21 +76,28 @@ export async function findSources(io: Io, names: readonly string[]): Promise<Fou
   return found;
 }
 
-/** Reads files, folders of YAML and JSON, and `-` for stdin, in order. Files are read as they are asked for. */
+/** Reads files, folders of YAML and JSON, artifacts, and `-` for stdin, in order. Files are read as they are asked for. */
 export async function* readSources(io: Io, names: readonly string[]): AsyncGenerator<SourceFile> {
   for (const file of (await findSources(io, names)).files) yield await readFound(io, file);
 }
 
 /** The bytes of a file that was found. */
 export async function readFound(
-  io: Pick<Io, 'stdin' | 'cwd'>,
+  io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
   { name, explicit }: FoundFiles['files'][number],
 ): Promise<SourceFile> {
-  const bytes =
-    name === STDIN_NAME
-      ? await readStdin(io, DOCUMENT_LIMITS.maxSourceBytes)
-      : await readSource(io, name, DOCUMENT_LIMITS.maxSourceBytes);
-  return { name, bytes, explicit };
+  return { name, bytes: await bytesOf(io, name, DOCUMENT_LIMITS.maxSourceBytes), explicit };
+}
+
+async function bytesOf(
+  io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
+  name: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  if (name === STDIN_NAME) return readStdin(io, maxBytes);
+  if (!name.startsWith(OCI_SCHEME)) return readSource(io, name, maxBytes);
+  const { readArtifact } = await import('./artifacts/read-artifact.js');
+  return readArtifact(io, name, maxBytes);
 }
 
 async function walk(

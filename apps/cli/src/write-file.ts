@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, readFile, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -24,23 +24,46 @@ export async function writeFileAtomically(
   options: WriteOptions,
 ): Promise<'written' | 'unchanged'> {
   const wanted = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
+  return replacing(file, options, {
+    same: async () => (await readFile(file)).equals(wanted),
+    write: (handle) => handle.writeFile(wanted),
+  });
+}
+
+/** The same for bytes that come in pieces, where `same` says whether the file that is there has them. */
+export function writePiecesAtomically(
+  file: string,
+  source: { same: () => Promise<boolean>; pieces: () => AsyncIterable<Uint8Array> },
+  options: WriteOptions,
+): Promise<'written' | 'unchanged'> {
+  return replacing(file, options, {
+    same: source.same,
+    write: async (handle) => {
+      for await (const piece of source.pieces()) await handle.writeFile(piece);
+    },
+  });
+}
+
+async function replacing(
+  file: string,
+  options: WriteOptions,
+  content: { same: () => Promise<boolean>; write: (handle: FileHandle) => Promise<void> },
+): Promise<'written' | 'unchanged'> {
   const folder = path.dirname(file);
   const temporary = path.join(folder, `.${path.basename(file)}.${randomUUID()}`);
   try {
-    const present = await readFile(file).catch((error: unknown) => {
+    const same = await content.same().catch((error: unknown) => {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
       throw error;
     });
-    if (present !== undefined) {
-      if (present.equals(wanted)) return 'unchanged';
-      if (!options.overwrite) throw existsError(file);
-    }
+    if (same === true) return 'unchanged';
+    if (same === false && !options.overwrite) throw existsError(file);
     await makeFolder(folder, options.folderMode).catch((error: unknown) => {
       throw folderError(error, folder);
     });
     const handle = await open(temporary, 'wx', options.mode ?? 0o666);
     try {
-      await handle.writeFile(wanted);
+      await content.write(handle);
       await handle.sync();
     } finally {
       await handle.close();

@@ -18,6 +18,7 @@ export const HTTP_STATUS = {
   unavailable: 503,
   'storage-full': 507,
   unreachable: 502,
+  'digest-mismatch': 502,
   internal: 500,
 } satisfies Record<ErrorCode, ContentfulStatusCode>;
 

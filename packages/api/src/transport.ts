@@ -7,10 +7,10 @@ import {
 import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
+import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { mismatch, type Shape } from './answer-shape.js';
 import { TAKEDOWN } from './answer-shapes.js';
 import type { Problem } from './model.js';
-import { networkReason, printable } from './network-reason.js';
 
 /** A failure that the registry told of, as against one on the way to it. */
 export class RegistryError extends KrmhubError {

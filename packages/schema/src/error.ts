@@ -21,6 +21,7 @@ export const ERROR_CODES = [
   'unavailable',
   'storage-full',
   'unreachable',
+  'digest-mismatch',
   'internal',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

@@ -7,7 +7,7 @@ export function registerConvert(program: Command, io: Io): void {
   program
     .command('convert')
     .description('Make definitions of kpt function metadata, Krew plugins, and other spellings of the KEP.')
-    .argument('<file...>', 'Files, folders of YAML and JSON, or - for stdin.')
+    .argument('<file...>', 'Files, folders of YAML and JSON, oci://… artifacts, or - for stdin.')
     .addOption(
       new Option('--from <source>', 'What the files are.')
         .choices(['auto', 'kep', 'kpt-metadata', 'krew'])

@@ -25,7 +25,7 @@ interface Side {
 export function registerDiff(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('diff')))
     .description('Tell what changed between two releases or files for those who use the function.')
-    .argument('<before>', 'GROUP/KIND@RELEASE, a file, or - for stdin.')
+    .argument('<before>', 'GROUP/KIND@RELEASE, a file, an oci://… artifact, or - for stdin.')
     .argument('<after>', 'Another release of the same function, GROUP/KIND@RELEASE, a file, or -.')
     .addHelpText(
       'after',
@@ -66,9 +66,9 @@ async function diff(io: Io, before: string, after: string, options: DiffOptions)
   if (count('breaking') > 0) io.exitCode = FINDINGS;
 }
 
-/** Everything else is a file. */
+/** Everything else is a file, or an artifact. */
 function isReference(text: string): boolean {
-  return text.includes('@') && !/^[./]/.test(text);
+  return text.includes('@') && !/^([./]|oci:\/\/)/.test(text);
 }
 
 async function load(

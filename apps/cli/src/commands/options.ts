@@ -13,6 +13,23 @@ export function withOutput(command: Command): Command {
   );
 }
 
+export function withPlainHttp(command: Command): Command {
+  return command.option(
+    '--plain-http <host>',
+    'Speak to this registry without TLS; to this machine always.',
+    collectList,
+  );
+}
+
+/** As Go and image-spec name platforms. */
+export function platformOf(value: string): { os: string; architecture: string } {
+  const [, os, architecture] = /^([a-z0-9]+)\/([a-z0-9]+)$/.exec(value) ?? [];
+  if (os === undefined || architecture === undefined) {
+    throw new InvalidArgumentError('Write it as OS/ARCHITECTURE, such as linux/amd64.');
+  }
+  return { os, architecture };
+}
+
 /** For options that are repeated or hold a list with commas. */
 export function collectList(value: string, previous: readonly string[] | undefined): string[] {
   const items = value.split(',').map((item) => item.trim());

@@ -6,7 +6,7 @@ import { withOutput, withRegistry } from './options.js';
 export function registerPublish(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('publish')))
     .description('Check definitions and catalogs, and publish each definition as a release.')
-    .argument('<files...>', 'Definitions and catalogs: files, folders, or - for stdin.')
+    .argument('<files...>', 'Definitions and catalogs: files, folders, oci://… artifacts, or - for stdin.')
     .option(
       '--release <release>',
       'The release; else the version that image tags (or addresses of executables) share.',

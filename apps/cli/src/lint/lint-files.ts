@@ -3,7 +3,7 @@ import { FINDINGS } from '../exit-code.js';
 import type { Io } from '../io.js';
 import { Progress } from '../output/progress.js';
 import { plural } from '../output/text.js';
-import { type FoundFiles, findSources, readFound, STDIN_NAME } from '../source-files.js';
+import { type FoundFiles, findSources, OCI_SCHEME, readFound, STDIN_NAME } from '../source-files.js';
 import type { LintFormat } from './formats.js';
 import { type FileReport, type LintSourceOptions, lintSource } from './lint-source.js';
 import { type ReportWriter, reportWriter } from './report-writer.js';
@@ -67,7 +67,9 @@ async function* reportsOf(
 ): AsyncGenerator<FileReport> {
   const options: LintSourceOptions = { profile, skipOthers };
   const { lintInThreads, threadsFor } = await import('./threads.js');
-  const threads = files.some(({ name }) => name === STDIN_NAME) ? 0 : threadsFor(files.length);
+  // Threads have neither stdin nor credentials.
+  const here = files.some(({ name }) => name === STDIN_NAME || name.startsWith(OCI_SCHEME));
+  const threads = here ? 0 : threadsFor(files.length);
   if (threads > 0) {
     yield* lintInThreads(files, { ...options, cwd: io.cwd, keepBytes: needsBytes }, threads);
     return;

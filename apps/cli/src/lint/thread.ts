@@ -7,7 +7,7 @@ import type { Batch, BatchAnswer, ThreadSetup } from './threads.js';
 
 /** A thread of lint: one batch after the other, until it is ended. */
 const setup = workerData as ThreadSetup;
-const io = { cwd: setup.cwd, stdin: Readable.from([]) };
+const io = { cwd: setup.cwd, stdin: Readable.from([]), env: {} };
 
 parentPort!.on('message', (batch: Batch) => {
   void answer(batch).then((given) => parentPort!.postMessage(given));

@@ -3,7 +3,6 @@ import type { Document } from '@krmhub/api/client';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { connect } from '../../connect.js';
-import { NOT_TRUSTED } from '../../exit-code.js';
 import { type Io, write } from '../../io.js';
 import { say } from '../../output/print.js';
 import { plural, visible } from '../../output/text.js';
@@ -50,10 +49,7 @@ async function pull(io: Io, name: string, options: PullOptions): Promise<void> {
   const pinned = snapshot?.startsWith('sha256:') && kind === 'Catalog' && format === 'yaml';
   const problem = await mismatch(document, pinned ? snapshot : document.digest);
   if (problem !== undefined) {
-    const { printError } = await import('../../output/error.js');
-    await printError(io, new KrmhubError('unreachable', `${problem}; nothing was written`, { hint: MEND }));
-    io.exitCode = NOT_TRUSTED;
-    return;
+    throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: MEND });
   }
   if (out === '-') {
     await printDocument(io, document.bytes);

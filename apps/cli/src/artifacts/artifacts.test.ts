@@ -1,0 +1,248 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ARTIFACT_MEDIA_TYPES, digestOf, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
+import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { runTest, testIo } from '../testing.js';
+import { dockerCredentials } from './docker-credentials.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-artifacts-'));
+const servers: ScriptedServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const CONTENT = Buffer.from('apiVersion: config.kubernetes.io/v1alpha1\n');
+const layer = (title: string | undefined, mediaType = ARTIFACT_MEDIA_TYPES.catalog.layer) => ({
+  mediaType,
+  digest: digestOf(CONTENT),
+  size: CONTENT.length,
+  ...(title === undefined ? {} : { annotations: { [TITLE]: title } }),
+});
+
+/** A registry that answers with this manifest, and with the content for every blob. */
+async function registryWith(manifest: object, content: Uint8Array = CONTENT): Promise<string> {
+  const config = { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 };
+  const body = JSON.stringify({
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.image,
+    config,
+    layers: [],
+    ...manifest,
+  });
+  const server = await scriptedServer((request, response) => {
+    if (!request.url?.includes('/manifests/')) response.end(content);
+    else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.image }).end(body);
+  });
+  servers.push(server);
+  return server.host;
+}
+
+function emptyFolder(): string {
+  return mkdtempSync(path.join(folder, 'pull-'));
+}
+
+describe('krmhub pull', () => {
+  it.each([
+    ['a way out of the folder', '../escaped.yaml'],
+    ['an absolute path', '/tmp/krmhub-escaped.yaml'],
+    ['a folder', 'sub/escaped.yaml'],
+    ['a folder of Windows', 'sub\\escaped.yaml'],
+    ['the folder itself', '.'],
+    ['the folder above', '..'],
+    ['nothing', ''],
+    ['a NUL', 'a\0b'],
+    ['what acts on a terminal', 'a\u001b[2Jb'],
+    ['too much', 'x'.repeat(256)],
+  ])('writes nothing where a title is %s', async (_, title) => {
+    const host = await registryWith({ layers: [layer('good.yaml', 'text/plain'), layer(title)] });
+    const cwd = emptyFolder();
+    const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd });
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('is no name of a file');
+    expect(io.err()).not.toContain('\u001b');
+    expect(readdirSync(cwd)).toEqual([]);
+    expect(existsSync(path.join(folder, 'escaped.yaml'))).toBe(false);
+  });
+
+  it('writes nothing where two titles are one file', async () => {
+    const host = await registryWith({ layers: [layer('A.yaml'), layer('a.yaml', 'text/plain')] });
+    const io = await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd: emptyFolder() });
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('is there twice');
+  });
+
+  it('replaces a link and not what it leads to', async () => {
+    const host = await registryWith({ layers: [layer('catalog.yaml')] });
+    const cwd = emptyFolder();
+    writeFileSync(path.join(cwd, 'precious'), 'mine');
+    mkdirSync(path.join(cwd, 'out'));
+    symlinkSync('../precious', path.join(cwd, 'out/catalog.yaml'));
+    expect((await runTest(['pull', `${host}/x:1`, '--out', 'out'], { cwd })).exitCode).toBe(1);
+    const io = await runTest(['pull', `${host}/x:1`, '--out', 'out', '--overwrite'], { cwd });
+    expect(io.exitCode, io.err()).toBe(0);
+    expect(readFileSync(path.join(cwd, 'precious'), 'utf8')).toBe('mine');
+    expect(readFileSync(path.join(cwd, 'out/catalog.yaml'))).toEqual(CONTENT);
+  });
+
+  it('leaves nothing behind of bytes that are not those of the digest', async () => {
+    const other = Buffer.from(CONTENT);
+    other[0] = 0x41;
+    const host = await registryWith({ layers: [layer('catalog.yaml')] }, other);
+    const cwd = emptyFolder();
+    const io = await runTest(['pull', `${host}/x:1`], { cwd });
+    expect(io.exitCode).toBe(4);
+    expect(io.err()).toContain('its digest is');
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it('names what has no title, and says what is no artifact with files', async () => {
+    const cwd = emptyFolder();
+    const named = await registryWith({ layers: [layer(undefined)] });
+    expect((await runTest(['pull', `${named}/x:1`], { cwd })).exitCode).toBe(0);
+    expect(readFileSync(path.join(cwd, 'catalog.yaml'))).toEqual(CONTENT);
+    const image = await registryWith({
+      layers: [layer(undefined, 'application/vnd.oci.image.layer.v1.tar')],
+    });
+    const io = await runTest(['pull', `${image}/x:1`], { cwd });
+    expect(io.exitCode).toBe(3);
+    expect(io.err()).toContain('holds no files');
+  });
+});
+
+describe('oci:// as a file', () => {
+  const artifactType = ARTIFACT_MEDIA_TYPES.catalog.artifact;
+
+  it('is linted under its name', async () => {
+    const host = await registryWith({ artifactType, layers: [layer('catalog.yaml')] });
+    const io = await runTest(['lint', `oci://${host}/x:1`]);
+    expect(io.exitCode).toBe(1);
+    expect(io.out() + io.err()).toContain(`oci://${host}/x:1:1:`);
+  });
+
+  it('is refused where it is large, or something else', async () => {
+    const large = await registryWith({ artifactType, layers: [{ ...layer('c.yaml'), size: 1e12 }] });
+    expect((await runTest(['lint', `oci://${large}/x:1`])).err()).toContain('1000000000000 bytes');
+    const other = await registryWith({ layers: [layer('x', 'text/plain')] });
+    const io = await runTest(['diff', `oci://${other}/x:1`, `oci://${other}/x:1`]);
+    expect(io.err()).toContain('something else, and no catalog or definition');
+  });
+});
+
+describe('krmhub push', () => {
+  const push = (args: string[], cwd: string) => runTest(['push', ...args], { cwd });
+
+  it.each([
+    [['localhost:1/x:1'], 'there is nothing to push'],
+    [['a.yaml', 'b.yaml', 'localhost:1/x:1'], 'one file'],
+    [['a.yaml', 'x:1'], 'does not begin with the host'],
+    [['a.yaml', `localhost:1/x@sha256:${'a'.repeat(64)}`], 'neither'],
+    [['a.txt', 'localhost:1/x:1'], 'cannot be seen from its name'],
+    [['missing.yaml', 'localhost:1/x:1'], 'missing.yaml'],
+    [['.', 'localhost:1/x:1'], 'cannot be seen from its name'],
+    [['--exec', 'a.txt', '--exec', 'b.txt', 'localhost:1/x:1'], 'several executables need platforms'],
+    [
+      ['--exec', 'linux/amd64=a.txt', '--exec', 'linux/amd64=a.txt', 'localhost:1/x:1'],
+      'two executables for linux/amd64',
+    ],
+  ])('says what is wrong with %j', async (args, message) => {
+    const cwd = emptyFolder();
+    for (const name of ['a.txt', 'b.txt']) writeFileSync(path.join(cwd, name), 'x');
+    const io = await push(args, cwd);
+    expect([2, 3]).toContain(io.exitCode);
+    expect(io.err()).toContain(message === 'neither' ? 'has a digest' : message);
+  });
+
+  it('pushes no definition with errors', async () => {
+    const cwd = emptyFolder();
+    writeFileSync(
+      path.join(cwd, 'a.yaml'),
+      'apiVersion: config.kubernetes.io/v1alpha1\nkind: KRMFunctionDefinition\n',
+    );
+    const io = await push(['a.yaml', 'localhost:1/x:1'], cwd);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('a.yaml:');
+    expect(io.err()).toContain('nothing is pushed');
+  });
+});
+
+describe('dockerCredentials', () => {
+  const HOST = 'registry.example.com:5000';
+  const auth = Buffer.from('user:pass:word').toString('base64');
+
+  function ioWith(configuration: unknown, PATH = '/usr/bin:/bin') {
+    const home = emptyFolder();
+    mkdirSync(path.join(home, '.docker'));
+    const text = typeof configuration === 'string' ? configuration : JSON.stringify(configuration);
+    writeFileSync(path.join(home, '.docker/config.json'), text);
+    return testIo({ env: { HOME: home, PATH: `${home}:${PATH}` } });
+  }
+
+  it.each<[string, unknown, unknown]>([
+    [
+      'a name and password in one text',
+      { auths: { [HOST]: { auth } } },
+      { username: 'user', password: 'pass:word' },
+    ],
+    [
+      'a web address',
+      { auths: { [`https://${HOST}/v1/`]: { auth } } },
+      { username: 'user', password: 'pass:word' },
+    ],
+    ['two texts', { auths: { [HOST]: { username: 'u', password: 'p' } } }, { username: 'u', password: 'p' }],
+    ['a token', { auths: { [HOST]: { auth, identitytoken: 't' } } }, { identityToken: 't' }],
+    ['another host', { auths: { 'registry.example.com': { auth } } }, undefined],
+    ['nothing', {}, undefined],
+    ['an entry without anything', { auths: { [HOST]: {} } }, undefined],
+  ])('finds %s', async (_, configuration, found) => {
+    expect(await dockerCredentials(ioWith(configuration), HOST)).toEqual(found);
+  });
+
+  it('has none where there is no file', async () => {
+    expect(await dockerCredentials(testIo(), HOST)).toBeUndefined();
+  });
+
+  it.each(['{', '[]', 'secret'])('shows nothing of a file that is %j', async (text) => {
+    const failure = await dockerCredentials(ioWith(text), HOST).catch((error: Error) => error);
+    expect(failure).toMatchObject({ code: 'usage', message: expect.not.stringContaining('secret') });
+  });
+
+  it('asks a helper of all registries, and one of this registry before it', async () => {
+    const io = ioWith({ credsStore: 'all', credHelpers: { [HOST]: 'one' } });
+    const script = (name: string, lines: string) => {
+      const file = path.join(io.env.HOME!, `docker-credential-${name}`);
+      writeFileSync(file, `#!/bin/sh\nread server\n${lines}\n`);
+      chmodSync(file, 0o755);
+    };
+    script('all', 'echo credentials not found in native keychain; exit 1');
+    script('one', `echo '{"Username":"<token>","Secret":"'$server'"}'`);
+    expect(await dockerCredentials(io, HOST)).toEqual({ identityToken: HOST });
+    expect(await dockerCredentials(io, 'other.example.com')).toBeUndefined();
+    script('all', 'echo the chain is locked; exit 1');
+    await expect(dockerCredentials(io, 'other.example.com')).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: expect.stringContaining('the chain is locked'),
+    });
+    script('all', 'echo hunter2');
+    await expect(dockerCredentials(io, 'other.example.com')).rejects.toMatchObject({
+      message: expect.not.stringContaining('hunter2'),
+    });
+  });
+
+  it('runs no program by a path', async () => {
+    const io = ioWith({ credsStore: '../../bin/sh' });
+    await expect(dockerCredentials(io, HOST)).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+});

@@ -1,0 +1,33 @@
+import { type ClientOptions, OciClient } from '@krmhub/oci';
+import { agentFor, isLoopback } from '../connect.js';
+import type { Io } from '../io.js';
+import { say } from '../output/print.js';
+import type { Progress } from '../output/progress.js';
+import { VERSION } from '../version.js';
+import { dockerCredentials } from './docker-credentials.js';
+
+/** Speaks to this machine, and to registries named so, without TLS. */
+export function ociClient(
+  io: Pick<Io, 'env'>,
+  options: { plainHttp?: readonly string[]; onRetry?: ClientOptions['onRetry'] } = {},
+): OciClient {
+  const { plainHttp = [], onRetry } = options;
+  return new OciClient({
+    userAgent: `krmhub/${VERSION}`,
+    credentials: (registry) => dockerCredentials(io, registry),
+    plainHttp: (registry) => plainHttp.includes(registry) || isLoopback(registry.replace(/:\d+$/, '')),
+    agent: (url) => agentFor(io, url),
+    ...(onRetry === undefined ? {} : { onRetry }),
+  });
+}
+
+/** For commands that show how far they are, and say when they try again. */
+export function connectOci(io: Io, progress: Progress, plainHttp: readonly string[] = []): OciClient {
+  return ociClient(io, {
+    plainHttp,
+    onRetry: async (error, milliseconds) => {
+      await progress.clear();
+      await say(io, `${error.message}; trying again in ${(milliseconds / 1_000).toFixed(1)} s`);
+    },
+  });
+}

@@ -1,0 +1,52 @@
+import { copyArtifact, formatReference, parseReference } from '@krmhub/oci';
+import type { Io } from '../io.js';
+import { type OutputFormat, printData, say } from '../output/print.js';
+import { Progress } from '../output/progress.js';
+import { plural, visible } from '../output/text.js';
+import { connectOci } from './connect-oci.js';
+import { sizeText } from './size-text.js';
+
+export interface CopyOptions {
+  referrers: boolean;
+  plainHttp?: string[];
+  output: OutputFormat;
+}
+
+/** Copies an artifact from one place to another, as it is. */
+export async function copyReferences(
+  io: Io,
+  source: string,
+  target: string,
+  options: CopyOptions,
+): Promise<void> {
+  const [from, to] = [parseReference(source), parseReference(target)];
+  const progress = new Progress(io);
+  const client = connectOci(io, progress, options.plainHttp);
+  const copied = await copyArtifact(client, {
+    from,
+    to,
+    referrers: options.referrers,
+    onProgress: ({ manifests, sentBytes, knownBytes }) =>
+      void progress.tick(
+        () => `copying: ${plural(manifests, 'manifest')}, ${sizeText(sentBytes)} of ${sizeText(knownBytes)}`,
+      ),
+  }).finally(() => progress.clear());
+  const { digest, manifests, blobs, referrers, sentBytes } = copied;
+  const data = {
+    from: formatReference(from),
+    to: formatReference(to),
+    digest,
+    manifests,
+    blobs,
+    referrers,
+    sentBytes,
+  };
+  await printData(io, options.output, data, async () => {
+    const counts = [plural(manifests, 'manifest'), plural(blobs, 'blob'), plural(referrers, 'referrer')];
+    await say(
+      io,
+      visible(`Copied ${data.from} to ${data.to} (${counts.join(', ')}; ${sizeText(sentBytes)} sent)`),
+    );
+    await say(io, `Digest: ${digest}`);
+  });
+}

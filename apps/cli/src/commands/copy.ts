@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import type { CopyOptions } from '../artifacts/copy-references.js';
+import type { Io } from '../io.js';
+import { withOutput, withPlainHttp } from './options.js';
+
+export function registerCopy(program: Command, io: Io): void {
+  withOutput(withPlainHttp(program.command('copy')))
+    .description('Copy an artifact between OCI registries with its signatures; digests stay.')
+    .argument('<from>', 'HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST.')
+    .argument('<to>', 'HOST/REPOSITORY:TAG.')
+    .option('--no-referrers', 'Leave signatures and all else that refers to it behind.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  krmhub copy registry.example.com/team/catalog:v1 localhost:5000/team/catalog:v1
+  krmhub copy registry.example.com/team/set-labels:1.0.0 localhost:5000/mirror/fn:1.0.0`,
+    )
+    .action(async (from: string, to: string, options: CopyOptions) => {
+      const { copyReferences } = await import('../artifacts/copy-references.js');
+      await copyReferences(io, from, to, options);
+    });
+}

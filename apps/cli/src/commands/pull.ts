@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import type { PullOptions } from '../artifacts/pull-artifact.js';
+import type { Io } from '../io.js';
+import { platformOf, withOutput, withPlainHttp } from './options.js';
+
+export function registerPull(program: Command, io: Io): void {
+  withOutput(withPlainHttp(program.command('pull')))
+    .description('Pull the files of an artifact from any OCI registry.')
+    .argument('<reference>', 'HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST.')
+    .option('--out <folder>', 'Where the files go.', '.')
+    .option('--platform <os/arch>', 'Of executables for several; this machine by default.', platformOf)
+    .option('--overwrite', 'Replace files that have other content.')
+    .addHelpText(
+      'after',
+      `
+Every file is checked against its digest, and written whole or not at all.
+
+Examples:
+  krmhub pull registry.example.com/team/catalog:v1
+  krmhub pull registry.example.com/team/catalog:v1 --out catalogs/ --overwrite
+  krmhub pull registry.example.com/team/set-labels-exec:1.0.0 --platform linux/amd64`,
+    )
+    .action(async (reference: string, options: PullOptions) => {
+      const { pullArtifact } = await import('../artifacts/pull-artifact.js');
+      await pullArtifact(io, reference, options);
+    });
+}

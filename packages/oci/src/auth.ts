@@ -1,0 +1,93 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { printable } from '@krmhub/schema/network-reason';
+
+/** What somebody keeps for a registry: a name and a password, or a token with which others are fetched. */
+export type Credentials = { username: string; password: string } | { identityToken: string };
+
+/** How a registry wants to be told who asks (RFC 9110 and the token specification of distribution). */
+export type Challenge =
+  | { scheme: 'basic' }
+  | { scheme: 'bearer'; realm: string; service: string | undefined; scope: string | undefined };
+
+/** Reads WWW-Authenticate; Bearer wins where there are several. Undefined for what is neither. */
+export function readChallenge(header: string | undefined): Challenge | undefined {
+  if (header === undefined) return undefined;
+  const bearer = /(?:^|,\s*)Bearer\s+(.*)$/i.exec(header)?.[1];
+  if (bearer !== undefined) {
+    const parameters = new Map(
+      [...bearer.matchAll(/([a-zA-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))/g)].map(
+        ([, name = '', quoted, plain]) => [
+          name.toLowerCase(),
+          quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '',
+        ],
+      ),
+    );
+    const realm = parameters.get('realm');
+    if (realm !== undefined) {
+      return { scheme: 'bearer', realm, service: parameters.get('service'), scope: parameters.get('scope') };
+    }
+  }
+  return /(?:^|,\s*)Basic\b/i.test(header) ? { scheme: 'basic' } : undefined;
+}
+
+export function basicAuthorization({ username, password }: { username: string; password: string }): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+/** What is asked of a token service: a URL to GET, or a form to POST where an identity token is exchanged. */
+export interface TokenRequest {
+  url: URL;
+  authorization?: string;
+  form?: URLSearchParams;
+}
+
+/** Throws `unreachable` for a realm that credentials must not be sent to. */
+export function tokenRequest(
+  challenge: Challenge & { scheme: 'bearer' },
+  options: { scopes: readonly string[]; credentials: Credentials | undefined; secure: boolean },
+): TokenRequest {
+  const { scopes, credentials, secure } = options;
+  const url = URL.canParse(challenge.realm) ? new URL(challenge.realm) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
+    throw foreignRealm(challenge.realm, 'which is no web address');
+  }
+  if (secure && url.protocol !== 'https:') throw foreignRealm(challenge.realm, 'which is not encrypted');
+  const { service } = challenge;
+  if (credentials !== undefined && 'identityToken' in credentials) {
+    const form = new URLSearchParams({
+      grant_type: 'refresh_token',
+      client_id: 'krmhub',
+      refresh_token: credentials.identityToken,
+      scope: scopes.join(' '),
+    });
+    if (service !== undefined) form.set('service', service);
+    return { url, form };
+  }
+  if (service !== undefined) url.searchParams.set('service', service);
+  for (const scope of scopes) url.searchParams.append('scope', scope);
+  return { url, ...(credentials === undefined ? {} : { authorization: basicAuthorization(credentials) }) };
+}
+
+/** The token of a token service's answer, and milliseconds for which it is good. Throws `unreachable`. */
+export function readToken(text: string): { token: string; milliseconds: number } {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    answer = undefined;
+  }
+  const fields = typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {};
+  const token = fields.token ?? fields.access_token;
+  if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new KrmhubError('unreachable', 'the token service of the registry answered without a token');
+  }
+  // The specification's default; some services answer 0 or nothing.
+  const seconds = typeof fields.expires_in === 'number' && fields.expires_in > 0 ? fields.expires_in : 60;
+  return { token, milliseconds: seconds * 1_000 };
+}
+
+function foreignRealm(realm: string, why: string): KrmhubError {
+  return new KrmhubError('unreachable', `the registry names ${printable(realm)} for tokens, ${why}`, {
+    hint: 'Credentials are not sent there.',
+  });
+}

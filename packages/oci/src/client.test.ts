@@ -1,0 +1,291 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OciClient } from './client.js';
+import { contentOf } from './connection.js';
+import { digestOf } from './digest.js';
+import { MAX_MANIFEST_BYTES, MEDIA_TYPES } from './manifest.js';
+import { type Script, type ScriptedServer, scriptedServer } from './testing.js';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const BLOB = bytes('the bytes of a blob');
+const DIGEST = digestOf(BLOB);
+const index = bytes(JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }));
+
+const servers: ScriptedServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function serve(script: Script): Promise<ScriptedServer> {
+  const server = await scriptedServer(script);
+  servers.push(server);
+  return server;
+}
+
+function clientOf(options: Partial<ConstructorParameters<typeof OciClient>[0]> = {}): OciClient {
+  return new OciClient({
+    userAgent: 'test',
+    plainHttp: () => true,
+    credentials: async () => ({ username: 'user', password: 'password' }),
+    ...options,
+  });
+}
+
+async function read(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all).toString();
+}
+
+const place = ({ host }: ScriptedServer) => ({ registry: host, repository: 'team/x' });
+const BASIC = `Basic ${Buffer.from('user:password').toString('base64')}`;
+
+describe('who asks', () => {
+  it('is told where the registry asks for it, with one token for all that it is good for', async () => {
+    const tokens = await serve((_, response) => response.end('{"token":"good","expires_in":300}'));
+    const registry = await serve((request, response) => {
+      if (request.headers.authorization !== 'Bearer good') {
+        const challenge = `Bearer realm="http://${tokens.host}/token",service="r"`;
+        response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
+      } else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(index);
+    });
+    const client = clientOf();
+    for (const tag of ['1', '2', '3']) await client.manifest({ ...place(registry), tag });
+    expect(registry.asked.map(({ authorization }) => authorization)).toEqual([
+      undefined,
+      'Bearer good',
+      'Bearer good',
+      'Bearer good',
+    ]);
+    expect(tokens.asked).toMatchObject([
+      { request: 'GET /token?service=r&scope=repository%3Ateam%2Fx%3Apull', authorization: BASIC },
+    ]);
+  });
+
+  it('is told by name and password where the registry wants that, and is not told twice in vain', async () => {
+    const registry = await serve((_, response) =>
+      response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="r"' }).end(),
+    );
+    await expect(clientOf().manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+      code: 'unauthorized',
+      hint: expect.stringContaining(`docker login ${registry.host}`),
+    });
+    expect(registry.asked.map(({ authorization }) => authorization)).toEqual([undefined, BASIC]);
+  });
+
+  it('is a new token where the old one is refused', async () => {
+    let token = 0;
+    const tokens = await serve((_, response) => response.end(`{"token":"t${++token}","expires_in":300}`));
+    let good = 1;
+    const registry = await serve((request, response) => {
+      if (request.headers.authorization === `Bearer t${good}`) {
+        response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(index);
+      } else {
+        const challenge = `Bearer realm="http://${tokens.host}/token"`;
+        response.writeHead(401, { 'WWW-Authenticate': challenge }).end();
+      }
+    });
+    const client = clientOf();
+    await client.manifest({ ...place(registry), tag: '1' });
+    good = 2;
+    await client.manifest({ ...place(registry), tag: '1' });
+    expect(token).toBe(2);
+    good = 99;
+    const refused = client.manifest({ ...place(registry), tag: '1' });
+    await expect(refused).rejects.toMatchObject({ code: 'unauthorized' });
+    expect(token).toBe(3);
+  });
+
+  it('is told to nobody else: not where a read is sent on to, and not where an upload goes', async () => {
+    const elsewhere = await serve((request, response) => {
+      if (request.method === 'GET') response.end(BLOB);
+      else response.writeHead(201).end();
+    });
+    const registry = await serve((request, response) => {
+      if (request.headers.authorization === undefined) {
+        response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="r"' }).end();
+      } else if (request.method === 'GET') {
+        response.writeHead(307, { Location: `http://${elsewhere.host}/signed` }).end();
+      } else if (request.method === 'POST') {
+        response.writeHead(202, { Location: `http://${elsewhere.host}/upload?state=1` }).end();
+      } else response.writeHead(404).end();
+    });
+    const client = clientOf();
+    expect(await read(await client.blob(place(registry), { digest: DIGEST, size: BLOB.length }))).toBe(
+      Buffer.from(BLOB).toString(),
+    );
+    expect(await client.pushBlob(place(registry), DIGEST, contentOf(BLOB))).toBe('sent');
+    expect(elsewhere.asked).toMatchObject([
+      { request: 'GET /signed', authorization: undefined },
+      {
+        request: `PUT /upload?state=1&digest=${encodeURIComponent(DIGEST)}`,
+        authorization: undefined,
+        body: Buffer.from(BLOB),
+      },
+    ]);
+  });
+});
+
+it('answers nobody to whom a read was sent on', async () => {
+  const thief = await serve((request, response) => {
+    if (request.url?.startsWith('/token')) response.end('{"token":"x"}');
+    else response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${thief.host}/token"` }).end();
+  });
+  const registry = await serve((_, response) =>
+    response.writeHead(307, { Location: `http://${thief.host}/blob` }).end(),
+  );
+  const reading = clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
+  await expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
+  expect(thief.asked).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
+});
+
+describe('what a registry does that is wrong', () => {
+  it.each<[string, Script, object]>([
+    [
+      'other bytes',
+      (_, response) => response.end('the bytes of a blub'),
+      { code: 'digest-mismatch', name: 'KrmhubError' },
+    ],
+    ['fewer bytes', (_, response) => response.end('the bytes'), { code: 'digest-mismatch' }],
+    ['more bytes', (_, response) => response.end(`${'x'.repeat(1_000)}`), { code: 'digest-mismatch' }],
+    [
+      'redirects without end',
+      (request, response) => response.writeHead(302, { Location: `${request.url}x` }).end(),
+      { code: 'unreachable', message: expect.stringContaining('more than 5 times') },
+    ],
+    [
+      'a redirect to a file',
+      (_, response) => response.writeHead(302, { Location: 'file:///etc/passwd' }).end(),
+      { code: 'unreachable' },
+    ],
+    ['a redirect to nowhere', (_, response) => response.writeHead(302).end(), { code: 'unreachable' }],
+    [
+      'words that act on a terminal',
+      (_, response) => response.writeHead(400).end('{"errors":[{"code":"X","message":"\\u001b[2Jgone"}]}'),
+      { code: 'invalid-request', message: expect.not.stringContaining('\u001b') },
+    ],
+    [
+      'errors that are none',
+      (_, response) => response.writeHead(403).end('{"errors":7}'),
+      { code: 'forbidden' },
+    ],
+  ])('a blob with %s', async (_, script, error) => {
+    const registry = await serve(script);
+    const reading = (async () =>
+      read(await clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length })))();
+    await expect(reading).rejects.toMatchObject(error);
+  });
+
+  it('a manifest that is too large, or another one than its digest says', async () => {
+    const registry = await serve((request, response) => {
+      response.setHeader('Content-Type', MEDIA_TYPES.index);
+      response.end(request.url?.endsWith('large') ? Buffer.alloc(MAX_MANIFEST_BYTES + 1, ' ') : index);
+    });
+    const client = clientOf();
+    await expect(client.manifest({ ...place(registry), tag: 'large' })).rejects.toMatchObject({
+      code: 'too-large',
+    });
+    await expect(client.manifest({ ...place(registry), digest: DIGEST })).rejects.toMatchObject({
+      code: 'digest-mismatch',
+    });
+    expect(await client.manifest({ ...place(registry), digest: digestOf(index) })).toMatchObject({
+      bytes: Buffer.from(index),
+    });
+  });
+
+  it('silence ends', async () => {
+    const registry = await serve(() => undefined);
+    const waits: number[] = [];
+    const client = clientOf({ idleMilliseconds: 50, onRetry: (_, milliseconds) => waits.push(milliseconds) });
+    await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
+      code: 'unreachable',
+      message: expect.stringContaining('nothing came for 0.05 seconds'),
+    });
+    expect(waits).toEqual([500, 1_000, 2_000]);
+  });
+});
+
+describe('what failed for the moment', () => {
+  it('is tried again, a blob from its beginning', async () => {
+    let puts = 0;
+    const registry = await serve((request, response) => {
+      if (request.method === 'HEAD') response.writeHead(404).end();
+      else if (request.method === 'POST')
+        response.writeHead(202, { Location: '/v2/team/x/blobs/uploads/1' }).end();
+      else response.writeHead(++puts < 3 ? 503 : 201, { 'Retry-After': '0' }).end();
+    });
+    expect(await clientOf().pushBlob(place(registry), DIGEST, contentOf(BLOB))).toBe('sent');
+    const sent = registry.asked.filter(({ request }) => request.startsWith('PUT'));
+    expect(sent.map(({ body }) => body.toString())).toEqual(Array(3).fill(Buffer.from(BLOB).toString()));
+  });
+
+  it('is not tried again where it is wrong for good, or where the registry wants to be left alone for long', async () => {
+    const registry = await serve((request, response) => {
+      if (request.url?.includes('wrong')) response.writeHead(400).end();
+      else response.writeHead(429, { 'Retry-After': '3600' }).end();
+    });
+    const client = clientOf();
+    await expect(client.manifest({ ...place(registry), tag: 'wrong' })).rejects.toMatchObject({
+      code: 'invalid-request',
+    });
+    await expect(client.manifest({ ...place(registry), tag: 'busy' })).rejects.toMatchObject({
+      code: 'unavailable',
+    });
+    expect(registry.asked).toHaveLength(2);
+  });
+
+  it('is told as what was read, where the file that is sent cannot be', async () => {
+    const registry = await serve((request, response) => {
+      if (request.method === 'HEAD') response.writeHead(404).end();
+      else response.writeHead(202, { Location: '/upload' }).end();
+    });
+    const broken = {
+      size: 10,
+      async *open(): AsyncIterable<Uint8Array> {
+        yield bytes('12345');
+        throw new Error('the disk is gone');
+      },
+    };
+    await expect(clientOf().pushBlob(place(registry), DIGEST, broken)).rejects.toThrow('the disk is gone');
+  });
+});
+
+describe('referrers', () => {
+  const referrer = { mediaType: MEDIA_TYPES.image, digest: DIGEST, size: 3 };
+
+  it('are all pages of the list', async () => {
+    const page = (digest: string) =>
+      JSON.stringify({
+        schemaVersion: 2,
+        mediaType: MEDIA_TYPES.index,
+        manifests: [{ ...referrer, digest }],
+      });
+    const second = digestOf(bytes('second'));
+    const registry = await serve((request, response) => {
+      response.setHeader('Content-Type', MEDIA_TYPES.index);
+      const next = request.url?.includes('page=2');
+      if (!next) response.setHeader('Link', `</v2/team/x/referrers/${DIGEST}?page=2>; rel="next"`);
+      response.end(page(next ? second : DIGEST));
+    });
+    const found = await clientOf().referrers(place(registry), DIGEST);
+    expect(found.map(({ digest }) => digest)).toEqual([DIGEST, second]);
+  });
+
+  it('are added once to the tag that stands in for the list', async () => {
+    let stored: Buffer | undefined;
+    const registry = await serve((request, response, body) => {
+      if (request.method === 'PUT') {
+        stored = body;
+        response.writeHead(201).end();
+      } else if (stored === undefined || request.url?.includes('/referrers/')) response.writeHead(404).end();
+      else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(stored);
+    });
+    const client = clientOf();
+    for (let turn = 0; turn < 2; turn++) await client.addToFallback(place(registry), DIGEST, referrer);
+    await client.addToFallback(place(registry), DIGEST, { ...referrer, digest: digestOf(bytes('other')) });
+    expect(await client.referrers(place(registry), DIGEST)).toHaveLength(2);
+    expect(registry.asked.filter(({ request }) => request.startsWith('PUT'))).toMatchObject([
+      { request: `PUT /v2/team/x/manifests/${DIGEST.replace(':', '-')}` },
+      {},
+    ]);
+  });
+});

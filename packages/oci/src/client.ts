@@ -1,0 +1,307 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KrmhubError } from '@krmhub/schema/error';
+import {
+  Connection,
+  type ConnectionOptions,
+  type Content,
+  contentOf,
+  limitedBytes,
+  TemporaryFailure,
+  unreachable,
+} from './connection.js';
+import { damaged, digestOf, type OciDigest, verified } from './digest.js';
+import {
+  type Descriptor,
+  type ImageIndex,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  MEDIA_TYPES,
+  readManifest,
+} from './manifest.js';
+import { formatReference, manifestName, type Reference } from './reference.js';
+
+/** A manifest as it was stored, and what it says. */
+export interface StoredManifest {
+  bytes: Uint8Array;
+  mediaType: string;
+  digest: OciDigest;
+  manifest: Manifest;
+}
+
+export interface ClientOptions extends ConnectionOptions {
+  /** Called before something is tried again. */
+  onRetry?(error: Error, milliseconds: number): void;
+}
+
+const ACCEPTED = [
+  MEDIA_TYPES.image,
+  MEDIA_TYPES.index,
+  MEDIA_TYPES.dockerImage,
+  MEDIA_TYPES.dockerIndex,
+].join(', ');
+const MAX_ATTEMPTS = 4;
+const FIRST_RETRY_MILLISECONDS = 500;
+const MAX_RETRY_MILLISECONDS = 30_000;
+
+/**
+ * Reads and writes artifacts in any registry (distribution-spec 1.1). What is read is checked against its digest; what
+ * failed for the moment is tried again, whole. Rejects with KrmhubErrors only.
+ */
+export class OciClient {
+  readonly #options: ClientOptions;
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with `not-found` where there is none. */
+  async manifest(reference: Reference): Promise<StoredManifest> {
+    const { bytes, mediaType, digest } = await this.#storedManifest(reference);
+    return { bytes, mediaType, digest, manifest: readManifest(bytes, mediaType) };
+  }
+
+  /** The digest of what a reference names, of whatever kind that is; undefined where there is nothing. */
+  async digestAt(reference: Reference): Promise<OciDigest | undefined> {
+    try {
+      return (await this.#storedManifest(reference)).digest;
+    } catch (error) {
+      if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
+      throw error;
+    }
+  }
+
+  #storedManifest(reference: Reference): Promise<Omit<StoredManifest, 'manifest'>> {
+    return this.retrying(async () => {
+      const { registry, repository } = reference;
+      const answer = await this.#at(registry).send(repository, `manifests/${manifestName(reference)}`, {
+        method: 'GET',
+        headers: { Accept: ACCEPTED },
+        actions: 'pull',
+        expected: [200],
+      });
+      const bytes = await this.#body(answer.url, limitedBytes(answer.body, MAX_MANIFEST_BYTES));
+      if (bytes === undefined) {
+        throw new KrmhubError(
+          'too-large',
+          `the manifest of ${formatReference(reference)} is larger than ${MAX_MANIFEST_BYTES} bytes`,
+        );
+      }
+      const digest = digestOf(bytes, reference.digest);
+      if (reference.digest !== undefined && digest !== reference.digest) {
+        throw damaged(reference.digest, `its digest is ${digest}`);
+      }
+      const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]!.trim();
+      return { bytes, mediaType, digest };
+    });
+  }
+
+  /** Whether the registry keeps a referrer's subject in mind itself, which the answer to one with a subject says. */
+  putManifest(reference: Reference, bytes: Uint8Array, mediaType: string): Promise<{ indexed: boolean }> {
+    return this.retrying(async () => {
+      const { registry, repository } = reference;
+      const answer = await this.#at(registry).send(repository, `manifests/${manifestName(reference)}`, {
+        method: 'PUT',
+        headers: { 'Content-Type': mediaType },
+        body: contentOf(bytes),
+        actions: 'pull,push',
+        expected: [200, 201, 202],
+      });
+      answer.body.resume();
+      return { indexed: answer.headers['oci-subject'] !== undefined };
+    });
+  }
+
+  hasManifest(reference: Reference): Promise<boolean> {
+    return this.#has(reference, `manifests/${manifestName(reference)}`, { Accept: ACCEPTED });
+  }
+
+  hasBlob(place: Pick<Reference, 'registry' | 'repository'>, digest: OciDigest): Promise<boolean> {
+    return this.#has(place, `blobs/${digest}`);
+  }
+
+  /** The pieces of a blob. They end with an error where they are not its bytes: what they are for waits until the end. */
+  async blob(
+    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    { digest, size }: Pick<Descriptor, 'digest' | 'size'>,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const answer = await this.#at(registry).send(repository, `blobs/${digest}`, {
+      method: 'GET',
+      actions: 'pull',
+      expected: [200],
+    });
+    return verified(reachable(answer.url, answer.body), { digest, size });
+  }
+
+  /**
+   * Makes sure that a blob is in a repository: it is sent unless it is there, or the registry can take it from another
+   * repository of its own, which `mountFrom` names.
+   */
+  pushBlob(
+    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    digest: OciDigest,
+    content: Content,
+    mountFrom?: string,
+  ): Promise<'there' | 'mounted' | 'sent'> {
+    return this.retrying(async () => {
+      const connection = this.#at(registry);
+      // Asked for with the right to push, so that the body is not sent to be refused.
+      const there = await connection.send(repository, `blobs/${digest}`, {
+        method: 'HEAD',
+        actions: 'pull,push',
+        expected: [200, 404],
+      });
+      there.body.resume();
+      if (there.status === 200) return 'there';
+      const mount = mountFrom === undefined ? '' : `?mount=${digest}&from=${encodeURIComponent(mountFrom)}`;
+      const started = await connection.send(repository, `blobs/uploads/${mount}`, {
+        method: 'POST',
+        actions: 'pull,push',
+        ...(mountFrom === undefined ? {} : { alsoPull: mountFrom }),
+        expected: [201, 202],
+      });
+      started.body.resume();
+      if (started.status === 201) return 'mounted';
+      const location = connection.located(started);
+      location.searchParams.set('digest', digest);
+      const sent = await connection.send(repository, location, {
+        method: 'PUT',
+        headers: { 'Content-Type': 'application/octet-stream' },
+        body: content,
+        actions: 'pull,push',
+        expected: [201, 204],
+      });
+      sent.body.resume();
+      return 'sent';
+    });
+  }
+
+  /** What refers to a manifest: by the registry's list, or by the tag that stands in for it where it has none. */
+  async referrers(
+    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    digest: OciDigest,
+  ): Promise<Descriptor[]> {
+    const listed = await this.retrying(async () => {
+      const found: Descriptor[] = [];
+      let target: string | URL | undefined = `referrers/${digest}`;
+      for (let page = 0; target !== undefined && page < 100; page++) {
+        const connection = this.#at(registry);
+        const answer = await connection.send(repository, target, {
+          method: 'GET',
+          headers: { Accept: MEDIA_TYPES.index },
+          actions: 'pull',
+          // Registries that do not know the list answer 404, some 405 or 400.
+          expected: [200, 400, 404, 405],
+        });
+        const type = (answer.headers['content-type'] ?? '').split(';')[0]!.trim();
+        if (answer.status !== 200 || type !== MEDIA_TYPES.index) {
+          answer.body.destroy();
+          return undefined;
+        }
+        const bytes = await this.#body(answer.url, limitedBytes(answer.body, MAX_MANIFEST_BYTES));
+        if (bytes === undefined)
+          throw new KrmhubError('too-large', `the referrers of ${digest} are too many`);
+        const manifest = readManifest(bytes, type);
+        if (manifest.kind === 'index') found.push(...manifest.index.manifests);
+        const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(answer.headers.link ?? ''))?.[1];
+        target =
+          next === undefined || !URL.canParse(next, answer.url.href) ? undefined : new URL(next, answer.url);
+      }
+      return found;
+    });
+    if (listed !== undefined) return listed;
+    const fallback = await this.#fallbackIndex({ registry, repository }, digest);
+    return fallback?.manifests ?? [];
+  }
+
+  /** Adds to the tag that stands in for the list of referrers. To be called where `putManifest` says that nobody else did. */
+  async addToFallback(
+    place: Pick<Reference, 'registry' | 'repository'>,
+    subject: OciDigest,
+    referrer: Descriptor,
+  ): Promise<void> {
+    const index = await this.#fallbackIndex(place, subject);
+    const manifests = index?.manifests ?? [];
+    if (manifests.some(({ digest }) => digest === referrer.digest)) return;
+    const bytes = new TextEncoder().encode(
+      JSON.stringify({
+        ...(index ?? { schemaVersion: 2, mediaType: MEDIA_TYPES.index }),
+        manifests: [...manifests, referrer],
+      }),
+    );
+    const { registry, repository } = place;
+    await this.putManifest({ registry, repository, tag: fallbackTag(subject) }, bytes, MEDIA_TYPES.index);
+  }
+
+  async #fallbackIndex(
+    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    digest: OciDigest,
+  ): Promise<ImageIndex | undefined> {
+    try {
+      const { manifest } = await this.manifest({ registry, repository, tag: fallbackTag(digest) });
+      return manifest.kind === 'index' ? manifest.index : undefined;
+    } catch (error) {
+      if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
+      throw error;
+    }
+  }
+
+  #has(
+    { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
+    target: string,
+    headers: Record<string, string> = {},
+  ): Promise<boolean> {
+    return this.retrying(async () => {
+      const answer = await this.#at(registry).send(repository, target, {
+        method: 'HEAD',
+        headers,
+        actions: 'pull,push',
+        expected: [200, 404],
+      });
+      answer.body.resume();
+      return answer.status === 200;
+    });
+  }
+
+  #at(registry: string): Connection {
+    const known = this.#connections.get(registry) ?? new Connection(registry, this.#options);
+    this.#connections.set(registry, known);
+    return known;
+  }
+
+  async #body<Result>(url: URL, reading: Promise<Result>): Promise<Result> {
+    try {
+      return await reading;
+    } catch (error) {
+      throw unreachable(url, error);
+    }
+  }
+
+  /** Does work of which nothing stays where it fails, again where the registry failed for the moment. */
+  async retrying<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof TemporaryFailure) || attempt >= MAX_ATTEMPTS) throw error;
+        const wait = error.retryAfterMilliseconds ?? FIRST_RETRY_MILLISECONDS * 2 ** (attempt - 1);
+        if (wait > MAX_RETRY_MILLISECONDS) throw error;
+        this.#options.onRetry?.(error, wait);
+        await sleep(wait);
+      }
+    }
+  }
+}
+
+/** The tag under which referrers are listed where a registry does not list them (distribution-spec, "Referrers Tag Schema"). */
+export function fallbackTag(digest: OciDigest): string {
+  return digest.replace(':', '-').slice(0, 'sha256-'.length + 64);
+}
+
+async function* reachable(url: URL, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+}

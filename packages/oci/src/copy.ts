@@ -1,0 +1,186 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { fallbackTag, type OciClient, type StoredManifest } from './client.js';
+import type { OciDigest } from './digest.js';
+import { inParallel } from './in-parallel.js';
+import { type Descriptor, isManifestType } from './manifest.js';
+import { formatReference, type Reference } from './reference.js';
+
+export interface CopyOptions {
+  from: Reference;
+  to: Reference;
+  /** Whether what refers to it comes along: signatures, attestations, bills of materials. */
+  referrers: boolean;
+  onProgress?(progress: CopyProgress): void;
+}
+
+export interface CopyProgress {
+  manifests: number;
+  blobs: number;
+  /** Of the blobs that were sent, and of all that are known of so far. */
+  sentBytes: number;
+  knownBytes: number;
+}
+
+export interface Copied extends CopyProgress {
+  digest: OciDigest;
+  /** How many of the manifests are referrers. */
+  referrers: number;
+}
+
+const BLOBS_AT_ONCE = 4;
+/** Of the tags under which cosign keeps signatures, attestations and bills of materials where it makes no referrers. */
+const COSIGN_SUFFIXES = ['sig', 'att', 'sbom'];
+/** Manifests of one artifact with all that it names and that refers to it. */
+const MAX_MANIFESTS = 1_000;
+const MAX_DEPTH = 10;
+
+/**
+ * Copies an artifact as it is, so that every digest stays. The tag comes last: when it is there, so is everything that it
+ * names, and what refers to it.
+ */
+export async function copyArtifact(client: OciClient, options: CopyOptions): Promise<Copied> {
+  const { from, to } = options;
+  if (to.digest !== undefined && to.tag !== undefined) {
+    throw new KrmhubError('usage', `${formatReference(to)} has a tag and a digest`, {
+      hint: 'Name the tag that the copy is to have.',
+    });
+  }
+  const copy = new Copy(client, options);
+  const root = await client.manifest(from);
+  if (to.digest !== undefined && to.digest !== root.digest) {
+    throw new KrmhubError(
+      'usage',
+      `${formatReference(from)} has the digest ${root.digest}, and not ${to.digest}`,
+    );
+  }
+  await copy.manifest(root, 0);
+  if (to.tag !== undefined) await client.putManifest(to, root.bytes, root.mediaType);
+  return { ...copy.progress, digest: root.digest, referrers: copy.referrers };
+}
+
+class Copy {
+  readonly progress: CopyProgress = { manifests: 0, blobs: 0, sentBytes: 0, knownBytes: 0 };
+  referrers = 0;
+  readonly #client: OciClient;
+  readonly #options: CopyOptions;
+  readonly #done = new Set<OciDigest>();
+
+  constructor(client: OciClient, options: CopyOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** What it names first, then itself, then what refers to it. */
+  async manifest(stored: StoredManifest, depth: number): Promise<void> {
+    if (this.#done.has(stored.digest)) return;
+    this.#done.add(stored.digest);
+    if (depth > MAX_DEPTH || this.#done.size > MAX_MANIFESTS) {
+      throw new KrmhubError(
+        'too-large',
+        'the artifact has too many manifests, or too many below each other',
+        {
+          hint: `At most ${MAX_MANIFESTS} are copied, ${MAX_DEPTH} deep.`,
+        },
+      );
+    }
+    const { from, to, referrers } = this.#options;
+    const { manifest } = stored;
+    if (manifest.kind === 'image') await this.#blobs([manifest.image.config, ...manifest.image.layers]);
+    else {
+      for (const child of manifest.index.manifests) {
+        if (!isManifestType(child.mediaType)) await this.#blobs([child]);
+        else await this.manifest(await this.#read(child.digest), depth + 1);
+      }
+    }
+    const place = { registry: to.registry, repository: to.repository, digest: stored.digest };
+    const { indexed } = await this.#client.putManifest(place, stored.bytes, stored.mediaType);
+    this.progress.manifests += 1;
+    this.#tell();
+    const { subject } = manifest.kind === 'image' ? manifest.image : manifest.index;
+    if (subject !== undefined && !indexed) {
+      await this.#client.addToFallback(place, subject.digest, referrerDescriptor(stored));
+    }
+    if (!referrers) return;
+    for (const referrer of await this.#client.referrers(from, stored.digest)) {
+      if (!isManifestType(referrer.mediaType) || this.#done.has(referrer.digest)) continue;
+      this.referrers += 1;
+      await this.manifest(await this.#read(referrer.digest), depth + 1);
+    }
+    await this.#attachedByTag(stored.digest, depth);
+  }
+
+  /** Signatures and more that stand under a tag made of the digest, and refer to nothing. */
+  async #attachedByTag(digest: OciDigest, depth: number): Promise<void> {
+    const { from, to } = this.#options;
+    for (const suffix of COSIGN_SUFFIXES) {
+      const tag = `${fallbackTag(digest)}.${suffix}`;
+      const { registry, repository } = from;
+      if ((await this.#client.digestAt({ registry, repository, tag })) === undefined) continue;
+      const attached = await this.#client.manifest({ registry, repository, tag });
+      this.referrers += 1;
+      await this.manifest(attached, depth + 1);
+      const place = { registry: to.registry, repository: to.repository, tag };
+      await this.#client.putManifest(place, attached.bytes, attached.mediaType);
+    }
+  }
+
+  #read(digest: OciDigest): Promise<StoredManifest> {
+    const { registry, repository } = this.#options.from;
+    return this.#client.manifest({ registry, repository, digest });
+  }
+
+  async #blobs(descriptors: readonly Descriptor[]): Promise<void> {
+    const { from, to } = this.#options;
+    // The same blob may stand in a manifest twice; what may not be distributed is at another place, and stays there.
+    const wanted = new Map(
+      descriptors
+        .filter(
+          ({ digest, mediaType }) => !this.#done.has(digest) && !/nondistributable|foreign/.test(mediaType),
+        )
+        .map((descriptor) => [descriptor.digest, descriptor]),
+    );
+    for (const { size } of wanted.values()) this.progress.knownBytes += size;
+    await inParallel(wanted.values(), BLOBS_AT_ONCE, async ({ digest, size }) => {
+      const { progress } = this;
+      const client = this.#client;
+      const tell = () => this.#tell();
+      let sent = 0;
+      const content = {
+        size,
+        async *open() {
+          progress.sentBytes -= sent;
+          sent = 0;
+          for await (const piece of await client.blob(from, { digest, size })) {
+            yield piece;
+            sent += piece.byteLength;
+            progress.sentBytes += piece.byteLength;
+            tell();
+          }
+        },
+      };
+      const mountFrom = from.registry === to.registry ? from.repository : undefined;
+      const outcome = await client.pushBlob(to, digest, content, mountFrom);
+      this.#done.add(digest);
+      progress.blobs += 1;
+      if (outcome !== 'sent') progress.knownBytes -= size;
+      tell();
+    });
+  }
+
+  #tell(): void {
+    this.#options.onProgress?.({ ...this.progress });
+  }
+}
+
+/** As a list of referrers has it (distribution-spec, "Listing Referrers"). */
+export function referrerDescriptor({ bytes, mediaType, digest, manifest }: StoredManifest): Descriptor {
+  const { artifactType, annotations } = manifest.kind === 'image' ? manifest.image : manifest.index;
+  const type = artifactType ?? (manifest.kind === 'image' ? manifest.image.config.mediaType : undefined);
+  return {
+    mediaType,
+    digest,
+    size: bytes.byteLength,
+    ...(type === undefined ? {} : { artifactType: type }),
+    ...(annotations === undefined ? {} : { annotations }),
+  };
+}

@@ -1,0 +1,21 @@
+/** Does `work` for every item, so many at once; the first failure ends it, when what has begun is done. */
+export async function inParallel<Item>(
+  items: Iterable<Item>,
+  limit: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items].reverse();
+  let failed = false;
+  const worker = async () => {
+    for (let item = waiting.pop(); item !== undefined && !failed; item = waiting.pop()) {
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const settled = await Promise.allSettled(Array.from({ length: limit }, worker));
+  for (const result of settled) if (result.status === 'rejected') throw result.reason;
+}

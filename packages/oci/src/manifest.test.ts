@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { artifactManifest, artifactTypeOf, mainLayer, platformIndex } from './artifact.js';
+import { digestOf } from './digest.js';
+import { MAX_MANIFEST_BYTES, MEDIA_TYPES, readManifest } from './manifest.js';
+
+const bytes = (value: unknown) =>
+  new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value));
+const descriptor = { mediaType: 'text/plain', digest: `sha256:${'a'.repeat(64)}`, size: 1 };
+const image = { schemaVersion: 2, mediaType: MEDIA_TYPES.image, config: descriptor, layers: [descriptor] };
+const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [descriptor] };
+const LAYER = 'application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml';
+
+describe('readManifest', () => {
+  it('reads images and indexes, with fields that it does not know', () => {
+    expect(readManifest(bytes({ ...image, more: [1] }), MEDIA_TYPES.image)).toMatchObject({ kind: 'image' });
+    expect(readManifest(bytes({ ...index, subject: descriptor }), MEDIA_TYPES.index)).toMatchObject({
+      kind: 'index',
+      index: { subject: descriptor },
+    });
+  });
+
+  it.each<[string, unknown, string]>([
+    ['an image that says to be an index', { ...image, mediaType: MEDIA_TYPES.index }, MEDIA_TYPES.image],
+    ['manifests beside layers', { ...image, manifests: [] }, MEDIA_TYPES.image],
+    ['layers beside manifests', { ...index, layers: [] }, MEDIA_TYPES.index],
+    ['a configuration beside manifests', { ...index, config: descriptor }, MEDIA_TYPES.index],
+    ['another schema version', { ...image, schemaVersion: 1 }, MEDIA_TYPES.image],
+    ['no JSON', '{', MEDIA_TYPES.image],
+    ['nothing', '', MEDIA_TYPES.image],
+    ['a list', [], MEDIA_TYPES.image],
+    ['null', 'null', MEDIA_TYPES.index],
+    ['deep nesting', '['.repeat(100_000), MEDIA_TYPES.image],
+    ['a negative size', { ...image, layers: [{ ...descriptor, size: -1 }] }, MEDIA_TYPES.image],
+    ['a size of half a byte', { ...image, layers: [{ ...descriptor, size: 0.5 }] }, MEDIA_TYPES.image],
+    [
+      'a digest that is none',
+      { ...image, config: { ...descriptor, digest: 'sha256:../x' } },
+      MEDIA_TYPES.image,
+    ],
+    [
+      'a title that is no text',
+      { ...image, layers: [{ ...descriptor, annotations: { a: 1 } }] },
+      MEDIA_TYPES.image,
+    ],
+    ['too many layers', { ...image, layers: Array(1_001).fill(descriptor) }, MEDIA_TYPES.image],
+    ['more bytes than are taken', `${' '.repeat(MAX_MANIFEST_BYTES)}{}`, MEDIA_TYPES.image],
+    ['a media type of something else', image, 'text/html'],
+    ['the media type of an old manifest', image, 'application/vnd.docker.distribution.manifest.v1+prettyjws'],
+  ])('refuses %s', (_, value, mediaType) => {
+    const began = performance.now();
+    expect(() => readManifest(bytes(value), mediaType)).toThrowError(
+      expect.objectContaining({ code: 'invalid-document' }),
+    );
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('artifacts', () => {
+  const file = { title: 'catalog.yaml', mediaType: LAYER, digest: digestOf(bytes('x')), size: 1 };
+  const created = '1970-01-01T00:00:00Z';
+  const manifest = artifactManifest({
+    type: 'catalog',
+    files: [file],
+    created,
+    annotations: { b: '2', a: '1' },
+  });
+
+  it('have the same bytes for the same input', () => {
+    const again = artifactManifest({
+      type: 'catalog',
+      files: [file],
+      created,
+      annotations: { a: '1', b: '2' },
+    });
+    expect(again).toEqual(manifest);
+    // A change of these bytes changes the digests of everything that anybody pushes anew.
+    expect(digestOf(manifest)).toBe(
+      'sha256:e6041adfcf590aa8a0f11c7e1c7226bbaa9ea03114afa161d47937f7f777de86',
+    );
+  });
+
+  it('are read as what they are written as', () => {
+    const read = readManifest(manifest, MEDIA_TYPES.image);
+    expect(artifactTypeOf(read)).toBe('catalog');
+    if (read.kind !== 'image') throw new Error('it is no image');
+    expect(mainLayer(read.image, 'catalog').digest).toBe(file.digest);
+    expect(() => mainLayer(read.image, 'definition')).toThrowError(
+      expect.objectContaining({ code: 'invalid-document', message: expect.stringContaining(LAYER) }),
+    );
+    const both = { ...read.image, layers: [...read.image.layers, ...read.image.layers] };
+    expect(() => mainLayer(both, 'catalog')).toThrowError(
+      expect.objectContaining({ code: 'invalid-document' }),
+    );
+  });
+
+  it('of several platforms are an index', () => {
+    const platform = { os: 'linux', architecture: 'amd64' };
+    const made = platformIndex({ type: 'exec', manifests: [{ platform, bytes: manifest }], created });
+    const read = readManifest(made, MEDIA_TYPES.index);
+    expect(artifactTypeOf(read)).toBe('exec');
+    expect(read).toMatchObject({ index: { manifests: [{ digest: digestOf(manifest), platform }] } });
+  });
+
+  it('are known by their configuration or layer where they say no type, as older tools write them', () => {
+    const layers = [{ ...descriptor, mediaType: LAYER }];
+    const byLayer = readManifest(bytes({ ...image, layers }), MEDIA_TYPES.image);
+    expect(artifactTypeOf(byLayer)).toBe('catalog');
+    const config = { ...descriptor, mediaType: 'application/vnd.cncf.kubernetes.krm-func-runtime-exec.v1' };
+    const starlark = 'application/vnd.cncf.kubernetes.krm-func-runtime-starlark.layer.v1';
+    const repeated = { ...image, config, layers: [{ ...descriptor, mediaType: starlark }] };
+    const exec = readManifest(bytes(repeated), MEDIA_TYPES.image);
+    expect(artifactTypeOf(exec)).toBe('exec');
+    // KEP-2906 repeats the type of Starlark for executables.
+    if (exec.kind === 'image') expect(mainLayer(exec.image, 'exec').mediaType).toBe(starlark);
+    expect(artifactTypeOf(readManifest(bytes(image), MEDIA_TYPES.image))).toBeUndefined();
+  });
+});

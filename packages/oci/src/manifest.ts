@@ -1,0 +1,106 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { z } from 'zod';
+import { isOciDigest, type OciDigest } from './digest.js';
+
+/** Manifests as image-spec 1.1 and Docker's schema 2 have them, checked before anybody believes them. */
+
+export const MEDIA_TYPES = {
+  image: 'application/vnd.oci.image.manifest.v1+json',
+  index: 'application/vnd.oci.image.index.v1+json',
+  dockerImage: 'application/vnd.docker.distribution.manifest.v2+json',
+  dockerIndex: 'application/vnd.docker.distribution.manifest.list.v2+json',
+  empty: 'application/vnd.oci.empty.v1+json',
+} as const;
+
+/** Bytes of a manifest: what every registry takes (distribution-spec, "Pushing manifests"). */
+export const MAX_MANIFEST_BYTES = 4_194_304;
+/** The empty JSON object, which is the configuration of artifacts that have none (image-spec, "Guidance for an Empty Descriptor"). */
+export const EMPTY_CONFIG = new TextEncoder().encode('{}');
+
+/** How many layers, or manifests of an index, are looked at. */
+const MAX_DESCRIPTORS = 1_000;
+const text = z.string().max(4_096);
+
+const descriptor = z.looseObject({
+  mediaType: text,
+  digest: text
+    .refine(isOciDigest, 'is no sha256:… or sha512:… digest')
+    .transform((value) => value as OciDigest),
+  size: z.int().min(0),
+  annotations: z.record(text, z.string()).optional(),
+  artifactType: text.optional(),
+  platform: z.looseObject({ os: text, architecture: text, variant: text.optional() }).optional(),
+});
+const absent = (error: string) => z.undefined({ error }).optional();
+const common = {
+  schemaVersion: z.literal(2),
+  mediaType: text.optional(),
+  artifactType: text.optional(),
+  subject: descriptor.optional(),
+  annotations: z.record(text, z.string()).optional(),
+};
+const image = z.looseObject({
+  ...common,
+  config: descriptor,
+  layers: z.array(descriptor).max(MAX_DESCRIPTORS),
+  manifests: absent('stands beside layers: it says to be two things at once'),
+});
+const index = z.looseObject({
+  ...common,
+  manifests: z.array(descriptor).max(MAX_DESCRIPTORS),
+  layers: absent('stands beside manifests: it says to be two things at once'),
+  config: absent('stands beside manifests: it says to be two things at once'),
+});
+
+export type Descriptor = z.infer<typeof descriptor>;
+export type ImageManifest = z.infer<typeof image>;
+export type ImageIndex = z.infer<typeof index>;
+export type Manifest = { kind: 'image'; image: ImageManifest } | { kind: 'index'; index: ImageIndex };
+
+const KIND_OF: ReadonlyMap<string, Manifest['kind']> = new Map([
+  [MEDIA_TYPES.image, 'image'],
+  [MEDIA_TYPES.dockerImage, 'image'],
+  [MEDIA_TYPES.index, 'index'],
+  [MEDIA_TYPES.dockerIndex, 'index'],
+]);
+
+/** Whether a descriptor is of a manifest, and not of a blob. */
+export function isManifestType(mediaType: string): boolean {
+  return KIND_OF.has(mediaType);
+}
+
+/**
+ * Reads a manifest by the media type that it was sent with. A document that says to be something else, or two things
+ * at once, is refused (CVE-2021-41190). Throws `invalid-document`.
+ */
+export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
+  const kind = KIND_OF.get(mediaType);
+  if (kind === undefined)
+    throw refused(`of the media type "${mediaType.slice(0, 100)}", which is no manifest's`);
+  if (bytes.byteLength > MAX_MANIFEST_BYTES) throw refused(`larger than ${MAX_MANIFEST_BYTES} bytes`);
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw refused('no JSON', cause);
+  }
+  const said =
+    typeof value === 'object' && value !== null && 'mediaType' in value ? value.mediaType : undefined;
+  if (said !== undefined && said !== mediaType) {
+    throw refused(`sent as ${mediaType}, and says to be ${JSON.stringify(said).slice(0, 100)}`);
+  }
+  return kind === 'image' ? { kind, image: parsed(image, value) } : { kind, index: parsed(index, value) };
+}
+
+function parsed<Shape extends z.ZodType>(shape: Shape, value: unknown): z.infer<Shape> {
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join('.').slice(0, 100) || 'it'}: ${message}`);
+  throw refused(`not what it has to be: ${problems.join('; ')}`);
+}
+
+function refused(why: string, cause?: unknown): KrmhubError {
+  return new KrmhubError('invalid-document', `the manifest is ${why}`, { cause });
+}

@@ -1,0 +1,78 @@
+import { KrmhubError } from '@krmhub/schema/error';
+import { printable } from '@krmhub/schema/network-reason';
+import { isOciDigest, type OciDigest } from './digest.js';
+
+/** Where an artifact is: `HOST[:PORT]/REPOSITORY[:TAG][@DIGEST]`. Tag or digest is there. */
+export interface Reference {
+  /** Host and port. */
+  registry: string;
+  repository: string;
+  tag?: string;
+  digest?: OciDigest;
+}
+
+/** As distribution-spec has names and tags ("Pulling manifests"). */
+const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/;
+const TAG = /^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$/;
+const HOST = /^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::\d{1,5})?$/;
+/** Of host and repository together, which registries do not take longer. */
+const MAX_NAME_LENGTH = 255;
+
+const HINT =
+  'Write HOST/REPOSITORY:TAG, such as registry.example.com/team/catalog:v1, or HOST/REPOSITORY@sha256:….';
+const SCHEME = 'oci://';
+
+/** Reads a reference, with or without `oci://` before it. Throws `usage` with what is wrong with it. */
+export function parseReference(text: string): Reference {
+  const wrong = (why: string, hint = HINT) =>
+    new KrmhubError('usage', `"${printable(text)}" is no place in a registry: ${why}`, { hint });
+  const bare = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : text;
+  const slash = bare.indexOf('/');
+  const registry = bare.slice(0, Math.max(slash, 0));
+  if (/^https?:$/.test(registry))
+    throw wrong('it begins with a web address', `Leave the scheme out. ${HINT}`);
+  if (slash < 0 || !isHost(registry)) {
+    throw wrong(
+      'it does not begin with the host of a registry',
+      `Write the host too, such as registry.example.com/…. ${HINT}`,
+    );
+  }
+  const [name = '', digest, ...more] = bare.slice(slash + 1).split('@');
+  const colon = name.indexOf(':');
+  const repository = colon < 0 ? name : name.slice(0, colon);
+  const tag = colon < 0 ? undefined : name.slice(colon + 1);
+  if (!REPOSITORY.test(repository)) {
+    const lower = /[A-Z]/.test(repository) ? ': it has to be lower case' : '';
+    throw wrong(`"${printable(repository)}" is no name of a repository${lower}`);
+  }
+  if (registry.length + repository.length + 1 > MAX_NAME_LENGTH) {
+    throw wrong(`host and repository have more than ${MAX_NAME_LENGTH} characters`);
+  }
+  if (tag !== undefined && !TAG.test(tag)) throw wrong(`"${printable(tag)}" is no tag`);
+  if (more.length > 0 || (digest !== undefined && !isOciDigest(digest))) {
+    throw wrong(`"${printable([digest, ...more].join('@'))}" is no sha256:… or sha512:… digest`);
+  }
+  if (tag === undefined && digest === undefined) throw wrong('it has neither a tag nor a digest');
+  return {
+    registry,
+    repository,
+    ...(tag === undefined ? {} : { tag }),
+    ...(digest === undefined ? {} : { digest: digest as OciDigest }),
+  };
+}
+
+export function formatReference({ registry, repository, tag, digest }: Reference): string {
+  return `${registry}/${repository}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
+}
+
+/** What a manifest is asked for by: the digest wins, since it says more. */
+export function manifestName({ tag, digest }: Reference): string {
+  const name = digest ?? tag;
+  if (name === undefined) throw new RangeError('the reference has neither a tag nor a digest');
+  return name;
+}
+
+/** A host has a dot, a port, or is this machine: anything else would be the first part of a repository's name. */
+function isHost(text: string): boolean {
+  return HOST.test(text) && (/[.:]/.test(text) || text === 'localhost');
+}
