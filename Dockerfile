@@ -13,7 +13,9 @@ COPY build/image/krmhub/program/ /opt/krmhub/program/
 # A new volume takes owner and mode from here. 10001 is nobody's account on the host.
 COPY --chown=10001:10001 build/image/state/ /var/lib/
 
+# The C library of Debian and its like keeps memory apart for each thread, which costs more than it gains here.
 ENV PATH=/opt/krmhub/program/bin:${PATH} \
+    MALLOC_ARENA_MAX=2 \
     KRMHUB_HOST=0.0.0.0 \
     KRMHUB_PORT=8080 \
     KRMHUB_DATA=/var/lib/krmhub

@@ -22,6 +22,8 @@ const SETTINGS = {
   KRMHUB_LOG_LEVEL: 'warn',
   KRMHUB_REQUESTS_PER_MINUTE: '0',
   KRMHUB_WRITES_PER_MINUTE: '0',
+  // As the container and the systemd unit have it.
+  MALLOC_ARENA_MAX: '2',
 };
 
 /** `krmhub serve` of the built tree on a free port. */
