@@ -81,6 +81,41 @@ export function takedownContract(harness: () => CatalogStoreHarness): void {
     });
   };
 
+  describe('search after a takedown', () => {
+    const named = (kind: string) => changeOf({ kind, release: '1.0.0' });
+    const kindsFound = async () => {
+      const { items } = await store().search({ limit: 10 });
+      return items.map(({ kind }) => kind);
+    };
+    const takeDown = (change: FunctionChange) => {
+      const { group, kind } = change;
+      const takedowns = [takedownOf(change.release)];
+      return store().commitTakedown({ group, kind, expectedRevision: 1, takedowns, token: 't1' });
+    };
+    const again = (change: FunctionChange) =>
+      store().commitFunction(changeOf({ kind: change.kind, release: '2.0.0' }, 0));
+
+    it('finds a function that came back before anybody searched again', async () => {
+      await store().commitFunction(named('A'));
+      await store().commitFunction(named('B'));
+      expect(await kindsFound()).toEqual(['A', 'B']);
+      await takeDown(named('B'));
+      await again(named('B'));
+      expect(await kindsFound()).toEqual(['A', 'B']);
+    });
+
+    it('finds a function that came back with the id of another one', async () => {
+      for (const kind of ['A', 'B', 'C']) await store().commitFunction(named(kind));
+      expect(await kindsFound()).toEqual(['A', 'B', 'C']);
+      await takeDown(named('C'));
+      await takeDown(named('B'));
+      await again(named('C'));
+      expect(await kindsFound()).toEqual(['A', 'C']);
+      await again(named('B'));
+      expect(await kindsFound()).toEqual(['A', 'B', 'C']);
+    });
+  });
+
   describe('takedowns', () => {
     it('leave a tombstone, and what is left of the function', async () => {
       await store().commitFunction(one);

@@ -122,10 +122,11 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     if (columns === undefined || changed.length > MAX_SINGLE_READS) {
       columns = readAll(serials);
     } else {
-      for (const { group, kind } of changed) {
-        const row = oneRow.get(group, kind);
+      const rows = changed.map((name) => ({ ...name, row: oneRow.get(name.group, name.kind) }));
+      // A function that came back after a takedown may have the id of another one: what is old goes first.
+      for (const { group, kind, row } of rows) columns.forget(group, kind, row?.id);
+      for (const { group, kind, row } of rows) {
         if (row !== undefined) columns.put(row, catalogsOf.all(group, kind));
-        else columns.forget(group, kind);
       }
     }
     seenEvent = through;
@@ -172,11 +173,13 @@ class Columns implements SearchColumns {
     this.#added.push({ id, group, kind });
   }
 
-  forget(group: string, kind: string): void {
-    const gone = this.#ordered.find((name) => name.group === group && name.kind === kind);
-    if (gone === undefined) return;
-    this.#present[gone.id] = 0;
-    this.#ordered = this.#ordered.filter((name) => name !== gone);
+  /** Forgets what stands under a name with another id than this one; to be called before any `put`. */
+  forget(group: string, kind: string, id: number | undefined): void {
+    const at = this.ranksUpTo(group, kind) - 1;
+    const known = this.#ordered[at];
+    if (known === undefined || known.id === id || byName(known, { group, kind }) !== 0) return;
+    this.#present[known.id] = 0;
+    this.#ordered.splice(at, 1);
     this.#forgotten = true;
   }
 
