@@ -7,7 +7,16 @@ options+=("--profile=$KRMHUB_ACTION_PROFILE")
 if [ -n "${KRMHUB_ACTION_SARIF:-}" ]; then
   if [ -n "${KRMHUB_ACTION_RULES_URL:-}" ]; then options+=("--rules-url=$KRMHUB_ACTION_RULES_URL"); fi
   status=0
-  "$here/krmhub.sh" lint "${options[@]}" --format=sarif -- "${files[@]}" > "$KRMHUB_ACTION_SARIF" || status=$?
+  report=$(mktemp)
+  "$here/krmhub.sh" lint "${options[@]}" --format=sarif -- "${files[@]}" > "$report" || status=$?
+  # A change may have put a link there, which could lead to any file of the runner.
+  folder=$(dirname -- "$KRMHUB_ACTION_SARIF")
+  case "$(realpath -- "$folder")/" in
+    "$(realpath -- "${GITHUB_WORKSPACE:-.}")"/*) ;;
+    *) fail "The input sarif names a file outside of the workspace: $KRMHUB_ACTION_SARIF" ;;
+  esac
+  rm -f -- "$KRMHUB_ACTION_SARIF"
+  mv -- "$report" "$KRMHUB_ACTION_SARIF"
   # Findings are told again below, where they fail the step.
   if [ "$status" -gt 1 ]; then exit "$status"; fi
 fi

@@ -18,6 +18,7 @@ status=0
 result=$("$here/krmhub.sh" publish "${options[@]}" -- "${files[@]}") || status=$?
 if [ -n "$result" ]; then printf '%s\n' "$result"; fi
 echo "::$word::"
+if [ "$status" = 0 ] && [ -z "$result" ]; then fail 'krmhub said nothing: the program is not whole.'; fi
 if [ "$status" != 0 ]; then fail "Nothing or not everything was published; the log says why (exit code $status)."; fi
 {
   echo "result<<$word"

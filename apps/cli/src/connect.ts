@@ -1,4 +1,5 @@
 import type { Agent } from 'node:http';
+import { isIPv4 } from 'node:net';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { Io } from './io.js';
 import { VERSION } from './version.js';
@@ -54,7 +55,7 @@ export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||
-    /^127\./.test(hostname) ||
+    (isIPv4(hostname) && hostname.startsWith('127.')) ||
     hostname === '[::1]'
   );
 }

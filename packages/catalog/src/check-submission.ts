@@ -137,6 +137,11 @@ function checkReadme(readme: Uint8Array): Diagnostic[] {
   if (decode(readme) === undefined) {
     return [publishDiagnostic('publish/readme-encoding', 'README.md', 'the README is not UTF-8')];
   }
+  if (readme.includes(0)) {
+    return [
+      publishDiagnostic('publish/readme-encoding', 'README.md', 'the README holds NUL, and is no text'),
+    ];
+  }
   return [];
 }
 

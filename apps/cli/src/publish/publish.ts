@@ -1,3 +1,5 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
@@ -124,6 +126,7 @@ async function readReadme(
 ): Promise<Uint8Array | undefined> {
   if (name === undefined || submission === undefined) return undefined;
   const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
+  await refuseLink(io, name);
   const bytes = await readSource(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
     throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
@@ -131,6 +134,22 @@ async function readReadme(
     });
   }
   return bytes;
+}
+
+/** A README is public for ever: one that leads out of the folder could be a secret of whoever runs this for others. */
+async function refuseLink(io: Io, name: string): Promise<void> {
+  const file = path.resolve(io.cwd, name);
+  const below = path.relative(io.cwd, file);
+  const outside = below.startsWith('..') || path.isAbsolute(below);
+  // What stands before the folder is not the publisher's to choose.
+  const [folder, rest] = outside ? [path.dirname(file), path.basename(file)] : [io.cwd, below];
+  const missing = () => undefined;
+  const real = await realpath(file).catch(missing);
+  const expected = path.join((await realpath(folder).catch(missing)) ?? folder, rest);
+  if (real === undefined || real === expected) return;
+  throw new KrmhubError('usage', `${name} is a link, which leads to ${real}`, {
+    hint: 'Name the file itself.',
+  });
 }
 
 async function storeAll(
