@@ -54,7 +54,12 @@ export async function assembleForms<Form extends SnapshotForm>(
       digests: byForm(written.map(({ form, writer }) => [form, writer.digest()])),
       sizes: byForm(written.map(({ form, piece }) => [form, piece.size])),
       async commit() {
-        for (const { writer } of written) await writer.commit();
+        try {
+          for (const { writer } of written) await writer.commit();
+        } catch (error) {
+          await discard();
+          throw error;
+        }
       },
       discard,
     };

@@ -1,5 +1,5 @@
 import type { BlobStore, CatalogStore, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
-import { type Digest, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
+import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
 import { type AssembledForms, assembleForms, storedEntries } from './assemble-forms.js';
 import type { Body } from './bytes-answer.js';
 import { BytesCache } from './bytes-cache.js';
@@ -20,13 +20,17 @@ export class SnapshotForms {
   readonly #cache: BytesCache;
   readonly #maxBytesInMemory: number;
   readonly #maxBytesCompressedFirst: number;
+  readonly #maxBytesMadeAgain: number;
   readonly #making = new Map<Digest, Promise<void>>();
+  /** Forms of old snapshots that were made again, and their bytes, the oldest first. */
+  readonly #madeAgain = new Map<Digest, number>();
 
   constructor(parts: {
     store: CatalogStore;
     blobs: BlobStore;
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
+    maxMadeAgainBytes?: number;
   }) {
     const { maxCacheBytes = SERVER_LIMITS.maxFormCacheBytes } = parts;
     const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = parts;
@@ -35,6 +39,7 @@ export class SnapshotForms {
     this.#cache = new BytesCache(maxCacheBytes);
     this.#maxBytesInMemory = maxCacheBytes / 2;
     this.#maxBytesCompressedFirst = maxCompressedFirstBytes;
+    this.#maxBytesMadeAgain = parts.maxMadeAgainBytes ?? SERVER_LIMITS.maxFormBytesMadeAgain;
   }
 
   /** Writes every form of a catalog; `store` keeps them. */
@@ -99,7 +104,9 @@ export class SnapshotForms {
 
   async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {
     for (const coding of COMPRESSED) {
-      if ((await this.#store.storedForm(digest, coding)) !== undefined) continue;
+      const known = await this.#store.storedForm(digest, coding);
+      // A form that was forgotten meanwhile may be named and its blob be gone.
+      if (known !== undefined && (await this.#blobs.read(known)) !== undefined) continue;
       const blob = await compressBlob(this.#blobs, digest, coding, signal);
       if (blob !== undefined) await this.#store.rememberForms([{ digest, coding, blob }]);
     }
@@ -115,26 +122,33 @@ export class SnapshotForms {
     const stored = blob === undefined ? undefined : await this.#blobs.read(blob);
     if (stored === undefined) return undefined;
     if (stored.size > this.#maxBytesInMemory) return { coding, body: stored };
-    const pieces: Uint8Array[] = [];
-    for await (const piece of stored.pieces) pieces.push(piece);
-    const bytes = Buffer.concat(pieces);
+    const bytes = await wholeBytes(stored.pieces);
+    if (bytes === undefined) return undefined;
     this.#cache.set(name, bytes);
     return { coding, body: bytes };
   }
 
-  /** Everybody who asks meanwhile shares the work. */
+  /** Everybody who asks meanwhile shares the work. Each cut forgets forms of old snapshots, so it may be in vain. */
   async #makeAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<FoundForm> {
     const digest = snapshot.digests[form];
-    const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
-    this.#making.set(digest, making);
-    try {
-      await making;
-    } finally {
-      this.#making.delete(digest);
+    for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+      const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
+      this.#making.set(digest, making);
+      try {
+        await making;
+      } finally {
+        this.#making.delete(digest);
+      }
+      const made = await this.#read(snapshot, form, 'identity');
+      if (made !== undefined) return made;
     }
-    const made = await this.#read(snapshot, form, 'identity');
-    if (made === undefined) throw new Error(`${form} of ${snapshot.catalog} was forgotten while it was made`);
-    return made;
+    throw new KrmhubError(
+      'unavailable',
+      `Snapshot ${snapshot.serial} of ${snapshot.catalog} is being made again`,
+      {
+        hint: 'Ask again in a moment.',
+      },
+    );
   }
 
   async #assembleAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
@@ -151,13 +165,45 @@ export class SnapshotForms {
     }
     await assembled.commit();
     await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
-    if (assembled.sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digest);
+    await this.#keepMadeAgain(digest, assembled.sizes[form]);
+  }
+
+  /** Anybody may ask for every form of every snapshot that there ever was: they are not compressed, and not all kept. */
+  async #keepMadeAgain(digest: Digest, size: number): Promise<void> {
+    this.#madeAgain.delete(digest);
+    this.#madeAgain.set(digest, size);
+    const newest = new Set<Digest>();
+    for (const catalog of await this.#store.catalogs()) {
+      for (const one of Object.values(catalog.newest?.digests ?? {})) newest.add(one);
+    }
+    let bytes = [...this.#madeAgain.values()].reduce((sum, one) => sum + one, 0);
+    for (const [oldest, its] of this.#madeAgain) {
+      if (bytes <= this.#maxBytesMadeAgain || oldest === digest) return;
+      this.#madeAgain.delete(oldest);
+      bytes -= its;
+      // A catalog may have come back to what it was.
+      if (newest.has(oldest)) continue;
+      for (const blob of await this.#store.forgetForms([oldest])) await this.#blobs.delete(blob);
+    }
   }
 }
 
 export interface FoundForm {
   coding: Coding;
   body: Body;
+}
+
+/** Undefined where the blob was deleted before it was opened. */
+async function wholeBytes(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
+  const read: Uint8Array[] = [];
+  try {
+    for await (const piece of pieces) read.push(piece);
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: unknown } };
+    if (cause?.code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return Buffer.concat(read);
 }
 
 /** What stands at the head of every form of a snapshot. */
