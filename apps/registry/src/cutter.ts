@@ -49,10 +49,14 @@ export class Cutter implements CatalogCutter {
   /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
   readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
   #compression: Promise<void> | undefined;
+  /** Catalogs whose old forms were all forgotten since the start. */
+  readonly #swept = new Set<string>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
   readonly #reached = new ReachedEvent();
   #woken = true;
+  /** What the pass under way has gone by is to be looked at once more before anybody is told. */
+  #again = false;
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
@@ -81,7 +85,8 @@ export class Cutter implements CatalogCutter {
   async cutNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#parts.store.lastEvent();
-    // A pass that has gone by this catalog may have reached the event already.
+    // A pass that has gone by this catalog may have reached the event already, or be about to.
+    this.#again = true;
     this.#reached.event = Math.min(this.#reached.event, event - 1);
     if (!(await this.waitFor(event))) {
       throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
@@ -164,6 +169,7 @@ export class Cutter implements CatalogCutter {
 
   async #pass(): Promise<void> {
     const { store } = this.#parts;
+    this.#again = false;
     const through = await store.lastEvent();
     const catalogs = await store.catalogs();
     for (const name of this.#failures.keys()) {
@@ -172,8 +178,11 @@ export class Cutter implements CatalogCutter {
     for (const catalog of catalogs) {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
-        // An earlier process may have ended before it came to it.
-        if (this.#reached.event < 0) this.#compressSoon(catalog.newest);
+        // Whoever cut before may have ended before it came to it, and before it told.
+        if (this.#reached.event < 0) {
+          this.#compressSoon(catalog.newest);
+          if (catalog.newest.withdrawn === undefined) this.#parts.onSnapshot(catalog.newest);
+        }
         this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
@@ -184,7 +193,7 @@ export class Cutter implements CatalogCutter {
       if (failure !== undefined && failure.retryAt > this.#now()) continue;
       await this.#cut(catalog.name, failure);
     }
-    this.#reached.event = Math.max(this.#reached.event, through);
+    if (!this.#again) this.#reached.event = Math.max(this.#reached.event, through);
     this.#parts.onPass?.(this.#reached.event, this.status());
   }
 
@@ -220,14 +229,15 @@ export class Cutter implements CatalogCutter {
       return;
     }
     try {
-      const history = await store.snapshots(
-        name,
-        SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots,
-      );
+      // What an earlier process made again is forgotten with the first cut of this one.
+      const first = !this.#swept.has(name);
+      const looked = SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots;
+      const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : looked);
       await forms.forget(
         history.slice(SERVER_LIMITS.keptSnapshots),
         history.slice(0, SERVER_LIMITS.keptSnapshots),
       );
+      this.#swept.add(name);
     } catch (error) {
       // Old forms take room and nothing else; the next cut forgets them.
       log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');

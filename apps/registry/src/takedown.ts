@@ -58,7 +58,7 @@ export async function takeDown(
  * next takedown and at the next start.
  */
 export function finishTakedowns(parts: TakedownParts): Promise<boolean> {
-  return alone(parts, () => erase(parts));
+  return attempt(parts, () => alone(parts, () => erase(parts)));
 }
 
 export interface AppliedTakedowns {
@@ -95,7 +95,7 @@ export async function applyTakedowns(
         result.differing.push(takedown);
       }
     }
-    await erase(parts);
+    await attempt(parts, () => erase(parts));
   });
   if (result.applied.length > 0) {
     log.warn({ takedowns: result.applied }, 'takedowns applied again: the database is older than they are');
@@ -138,7 +138,7 @@ async function commit(
     });
     try {
       const reach = await store.commitTakedown(plan, { rehearse });
-      newest.forgetAll();
+      if (!rehearse) newest.forgetAll();
       return { takedowns: plan.takedowns, reach };
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
@@ -152,10 +152,8 @@ async function commit(
 }
 
 /** To be called alone. */
-function erase(parts: TakedownParts): Promise<boolean> {
-  return attempt(parts, async () => {
-    if (await deleteFiles(parts)) await parts.store.finishTakedowns();
-  });
+async function erase(parts: TakedownParts): Promise<void> {
+  if (await deleteFiles(parts)) await parts.store.finishTakedowns();
 }
 
 /** The record is durable before anything is gone that a restore could bring back. False where nothing was left. */

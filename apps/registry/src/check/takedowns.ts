@@ -1,5 +1,5 @@
 import type { Digest } from '@krmhub/schema';
-import { type Check, damage, FROM_BACKUP, information } from './finding.js';
+import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 interface TakedownRow {
   name: string;
@@ -12,7 +12,7 @@ const AGAIN =
   'Start the registry: it finishes takedowns. Where that does not help, take the release down again.';
 
 /** What was taken down is gone: its row, its bytes, and the forms of the snapshots that had it. */
-export const checkTakedowns: Check = async function* ({ client, blobs }) {
+export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
   const standing = client
     .prepare<[], string>(
       `SELECT function.group_name || '/' || function.kind || '@' || release.release
@@ -23,11 +23,6 @@ export const checkTakedowns: Check = async function* ({ client, blobs }) {
     .pluck()
     .all();
   for (const name of standing) yield damage(name, 'it was taken down, and is there', FROM_BACKUP);
-  const isNamed = client
-    .prepare<{ digest: Digest }, 0 | 1>(
-      'SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest OR readme = :digest)',
-    )
-    .pluck();
   const rows = client
     .prepare<[], TakedownRow>(
       `SELECT group_name || '/' || kind || '@' || release AS name, digest, readme, finished FROM takedown ORDER BY id`,
@@ -42,10 +37,11 @@ export const checkTakedowns: Check = async function* ({ client, blobs }) {
       continue;
     }
     for (const blob of readme === null ? [digest] : [digest, readme]) {
-      if (isNamed.get({ digest: blob }) === 1) continue;
+      if (isNamed(client, blob)) continue;
       // Its bytes may be damaged, but they are there.
       const bytes = await blobs.get(blob).catch(() => new Uint8Array());
-      if (bytes !== undefined)
+      // Others may have published the same bytes meanwhile.
+      if (bytes !== undefined && !now((latest) => isNamed(latest, blob)))
         yield damage(name, `it was taken down, and its file ${blob} is still there`, AGAIN);
     }
   }
@@ -60,3 +56,12 @@ export const checkTakedowns: Check = async function* ({ client, blobs }) {
     .all();
   for (const form of forms) yield damage(`form ${form}`, 'its snapshot was withdrawn, and it is kept', AGAIN);
 };
+
+function isNamed(client: CheckInput['client'], digest: Digest): boolean {
+  const named = client
+    .prepare<{ digest: Digest }, 0 | 1>(
+      'SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest OR readme = :digest)',
+    )
+    .pluck();
+  return named.get({ digest }) === 1;
+}

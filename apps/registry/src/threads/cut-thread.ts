@@ -9,7 +9,7 @@ import { answerCalls, notify } from './answer-calls.js';
 import type { CutNotice, CutThreadInput } from './cutter-thread.js';
 
 /** Cuts the catalogs of a database that another thread of this process serves. */
-const { database, formsFolder, logLevel } = workerData as CutThreadInput;
+const { database, formsFolder, logLevel, paused } = workerData as CutThreadInput;
 
 // Answers come before catalogs. On Linux alone is this the priority of a thread and not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -38,4 +38,5 @@ answerCalls({
     await store.close();
   },
 });
+if (paused) await cutter.pause();
 cutter.start();

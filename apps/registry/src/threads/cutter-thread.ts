@@ -12,6 +12,8 @@ export interface CutThreadInput {
   database: string;
   formsFolder: string;
   logLevel: string;
+  /** Whether it begins as paused. */
+  paused: boolean;
 }
 
 export type CutNotice =
@@ -44,10 +46,12 @@ export function startCutterThread(options: {
       reached.event = Math.max(reached.event, notice.reached);
     }
   };
-  const input: CutThreadInput = { database, formsFolder, logLevel: log.level };
+  const input = { database, formsFolder, logLevel: log.level };
+  // A thread that is started anew while somebody works alone must not cut.
+  let paused = false;
   const thread = new Thread({
     name: 'cut-thread',
-    start: () => startWorker('cut-thread', { workerData: input }),
+    start: () => startWorker('cut-thread', { workerData: { ...input, paused } satisfies CutThreadInput }),
     log,
     onNotice: (notice) => onNotice(notice as CutNotice),
   });
@@ -68,8 +72,12 @@ export function startCutterThread(options: {
     status: () => status,
     async pause() {
       await thread.call('pause');
+      paused = true;
     },
-    resume: () => void thread.call('resume').catch(() => undefined),
+    resume: () => {
+      paused = false;
+      void thread.call('resume').catch(() => undefined);
+    },
     stop() {
       stopping ??= (async () => {
         await thread.call('stop').catch(() => undefined);
