@@ -75,7 +75,11 @@ export async function startRegistry(
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
+  const kill = () => void child.kill('SIGKILL');
+  // A test that fails before it stops the registry leaves none behind.
+  process.once('exit', kill);
   const exited = once(child, 'close') as Promise<[number | null]>;
+  void exited.then(() => process.off('exit', kill));
   let output = '';
   const url = await new Promise<string>((resolve, reject) => {
     const read = (text: string) => {

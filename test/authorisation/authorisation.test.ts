@@ -99,7 +99,10 @@ beforeAll(async () => {
   roles = [
     { name: 'nobody', authorization: [] },
     { name: 'an unknown token', authorization: [`Bearer ${newSecret()}`] },
-    { name: 'a malformed token', authorization: [`Bearer ${root_.slice(0, -1)}0`] },
+    {
+      name: 'a malformed token',
+      authorization: [`Bearer ${root_.slice(0, -1)}${root_.endsWith('0') ? '1' : '0'}`],
+    },
     { name: 'a token that was cut off', authorization: [`Bearer ${root_.slice(0, -1)}`] },
     { name: 'a token in upper case', authorization: [`Bearer ${root_.toUpperCase()}`] },
     { name: 'an empty token', authorization: ['Bearer '] },

@@ -46,10 +46,14 @@ export function attackRegistry(): Attacked {
     neighbour = startNeighbour(registry);
   });
   afterAll(async () => {
-    await neighbour.stop();
-    await attacked.expectUnharmed();
-    expect(await registry.stop()).toBe(0);
-    remove();
+    try {
+      await neighbour.stop();
+      await attacked.expectUnharmed();
+    } finally {
+      const ended = await registry.stop();
+      remove();
+      expect(ended).toBe(0);
+    }
   });
   return attacked;
 }

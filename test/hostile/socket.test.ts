@@ -1,8 +1,11 @@
+import { connect } from 'node:net';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fixtures, krmhub } from '../running.js';
 import { attackRegistry } from './attacked.js';
-import { bytesOf, definition } from './definition.js';
+import { bytesOf, definition, GROUP } from './definition.js';
+import { memoryOf } from './neighbour.js';
 import { drip, flood, type RawAnswer, rawRequest } from './raw-request.js';
 
 const attacked = attackRegistry();
@@ -60,6 +63,34 @@ describe('what is no HTTP', () => {
     expect(received).toContain('HTTP/1.1 400 Bad Request');
     expect(received).toContain('application/problem+json');
     expect(ended).toBe(true);
+  });
+
+  it('more than wait on one connection end it', async () => {
+    const { ended, received } = await send('GET /healthz HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(20_000), {
+      patience: 20_000,
+    });
+    expect(ended).toBe(true);
+    expect(received.split('HTTP/1.1 200').length).toBeLessThan(20_000);
+  });
+
+  it('whose large answers nobody reads take no memory for each', async () => {
+    const kind = 'Unread';
+    const body = JSON.stringify(definition({ kind })).padEnd(900_000, ' ');
+    const target = `/api/v1/functions/${GROUP}/${kind}/releases/1.0.0`;
+    const published = await fetch(attacked.registry.url + target, {
+      method: 'PUT',
+      body,
+      headers: { authorization: `Bearer ${attacked.registry.token}`, 'content-type': 'application/json' },
+    });
+    expect(published.status, await published.text()).toBe(201);
+    const before = await memoryOf(attacked.registry);
+    const socket = connect(Number(new URL(attacked.registry.url).port), '127.0.0.1');
+    socket.on('error', () => undefined).pause();
+    socket.write(`GET ${target}/definition.yaml HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(500));
+    await sleep(3_000);
+    const grown = (await memoryOf(attacked.registry)) - before;
+    socket.destroy();
+    expect(grown).toBeLessThan(200 * 1_048_576);
   });
 
   it('a thousand requests at once on one connection are all answered', async () => {

@@ -104,6 +104,28 @@ const requests: Limit[] = [
     says: /^413 The body has more than \d+ bytes/,
   },
   {
+    name: 'maxFormParts',
+    limit: SERVER_LIMITS.maxFormParts,
+    attempt: async (size) => {
+      const body = list(size, () => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="x"\r\n\r\n\r\n`);
+      const answer = await putForm(new Uint8Array(Buffer.from(`${body.join('')}--${BOUNDARY}--\r\n`)));
+      return answer?.includes('more than') ? answer : undefined;
+    },
+    says: `400 The form has more than ${SERVER_LIMITS.maxFormParts} parts`,
+  },
+  {
+    name: 'maxPartHeaderBytes',
+    limit: SERVER_LIMITS.maxPartHeaderBytes,
+    attempt: async (size) => {
+      const disposition = '\r\nContent-Disposition: form-data; name="x"; filename="';
+      const head = `${disposition}${'y'.repeat(size - disposition.length - 5)}"\r\n\r\n`;
+      const body = `--${BOUNDARY}${head}${' '.repeat(100)}\r\n--${BOUNDARY}--\r\n`;
+      const answer = await putForm(new Uint8Array(Buffer.from(body)));
+      return answer?.includes('header of a part') ? answer : undefined;
+    },
+    says: `413 The header of a part has more than ${SERVER_LIMITS.maxPartHeaderBytes} bytes`,
+  },
+  {
     name: 'maxJsonBytes',
     limit: SERVER_LIMITS.maxJsonBytes,
     attempt: (size) =>
@@ -296,6 +318,10 @@ describe('the tables', () => {
     planMilliseconds: 'apps/registry/src/threads/planner.test.ts',
     maxPlanMegabytes: 'apps/registry/src/threads/planner.test.ts',
     maxThreadCalls: 'apps/registry/src/threads/thread.test.ts',
+    maxTurnsWaiting: 'apps/registry/src/turns.test.ts',
+    maxConnections: 'apps/registry/src/limit-connections.test.ts',
+    maxPipelinedRequests: 'test/hostile/socket.test.ts',
+    maxFormBytesMadeAgain: 'apps/registry/src/forgotten-forms.test.ts',
     maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
     maxCountedClients: 'apps/registry/src/rate-limit.test.ts',
     planAttempts: 'apps/registry/src/publish.test.ts',
@@ -305,7 +331,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|compressAfter|compressWithin)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

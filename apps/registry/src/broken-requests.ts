@@ -41,11 +41,28 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
  */
 export function listenForRequests(server: Server, listener: RequestListener): void {
   const latest = new WeakMap<Socket, ServerResponse<IncomingMessage>>();
+  const pipelined = new WeakMap<Socket, number>();
   server.on('request', (request, response) => {
-    latest.set(request.socket, response);
+    const { socket } = request;
+    const before = latest.get(socket);
+    latest.set(socket, response);
     const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
     if (length !== undefined || encoding !== undefined) response.once('finish', () => endUnread(request));
-    listener(request, response);
+    if (before === undefined || before.writableFinished) {
+      listener(request, response);
+      return;
+    }
+    // All at once, the answers to a few kilobytes of requests would take gigabytes.
+    const waiting = (pipelined.get(socket) ?? 0) + 1;
+    pipelined.set(socket, waiting);
+    if (waiting > SERVER_LIMITS.maxPipelinedRequests) {
+      socket.destroy();
+      return;
+    }
+    before.once('close', () => {
+      pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
+      if (!socket.destroyed) listener(request, response);
+    });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;

@@ -40,6 +40,19 @@ export const SERVER_LIMITS = {
   maxSearchThreads: 2,
   /** Calls that wait for one thread: at 10 ms each, who comes later would wait for longer than ten seconds. */
   maxThreadCalls: 1_000,
+  /** Requests that wait to change the same function, each with its body in memory. */
+  maxTurnsWaiting: 64,
+  /** Requests of one connection that wait for the answer before them; with more, the connection ends. */
+  maxPipelinedRequests: 1_000,
+  /** Milliseconds after which a connection ends on which nothing moves, such as an answer that nobody reads. */
+  stalledMilliseconds: 120_000,
+  /** Connections at once; more are refused, and the log says so. */
+  maxConnections: 10_000,
+  /** Parts of a form, and bytes of the header of each. */
+  maxFormParts: 8,
+  maxPartHeaderBytes: 16_384,
+  /** Bytes of forms of old snapshots that are made again and kept; the oldest are forgotten before. */
+  maxFormBytesMadeAgain: 268_435_456,
   /** Bytes of catalog forms that are kept in memory. One of more than half of it is read from the disk each time. */
   maxFormCacheBytes: 67_108_864,
   /** Bytes of single entries of catalogs that are kept in memory as they are sent. */

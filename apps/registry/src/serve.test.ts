@@ -199,4 +199,22 @@ describe('a running registry', () => {
     const file = readConfig({}, { port: '0', data: registry.adminTokenFile });
     await expect(startRegistry({ config: file, log })).rejects.toMatchObject({ code: 'usage' });
   });
+
+  it('leaves nothing behind where a start fails after it listens', async () => {
+    await registry.close();
+    const again = readConfig({}, { port: String(port), data: path.join(folder, 'data') });
+    const broken = pino(
+      {},
+      {
+        write: (line: string) => {
+          if (line.includes('registry started')) throw new Error('the log is gone');
+        },
+      },
+    );
+    await expect(startRegistry({ config: again, log: broken })).rejects.toThrow('the log is gone');
+    await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+    // Neither the port nor the database is held.
+    registry = await startRegistry({ config: again, log: pino({ level: 'silent' }) });
+    expect((await fetch(`${registry.url}/healthz`)).status).toBe(200);
+  });
 });

@@ -16,6 +16,7 @@ import type { Config } from './config.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
 import { Gate } from './gate.js';
+import { limitConnections } from './limit-connections.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
@@ -45,7 +46,10 @@ export interface RunningRegistry {
   adminTokenFile: string;
   /** Whether this start wrote that file. */
   adminTokenCreated: boolean;
-  /** Finishes what is in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. */
+  /**
+   * Finishes what is in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. A cut under way is
+   * waited for; ending the process before loses nothing of it.
+   */
   close(): Promise<void>;
 }
 
@@ -68,6 +72,8 @@ export async function startRegistry(options: {
     },
   };
   let cutter: CatalogCutter | undefined;
+  let server: Server | undefined;
+  const planner = new Planner();
   try {
     const blobs = await openBlobFolder(paths.blobs);
     const admin = await ensureAdminToken(store, paths.adminToken, clock());
@@ -91,15 +97,16 @@ export async function startRegistry(options: {
     const { database: file, forms: formsFolder } = paths;
     const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
     cutter = started;
-    const planner = new Planner();
     const parts = { ...kept, cutter: started, planner, turns: new Turns(), clock, metrics, config };
     const routes = getRequestListener(createApp(parts).fetch);
-    const server = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
-    const drain = prepareDraining(server);
-    await listen(server, config);
+    const listening = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
+    server = listening;
+    limitConnections(listening, SERVER_LIMITS.maxConnections, log);
+    const drain = prepareDraining(listening);
+    await listen(listening, config);
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
     await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
-    const url = urlOf(config.host, server.address() as AddressInfo);
+    const url = urlOf(config.host, listening.address() as AddressInfo);
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
@@ -120,7 +127,10 @@ export async function startRegistry(options: {
       },
     };
   } catch (error) {
+    server?.close();
+    server?.closeAllConnections();
     await cutter?.stop();
+    await planner.close();
     await store.close();
     throw error;
   }
@@ -136,6 +146,7 @@ function createServer(listener: RequestListener, targetOf: (target: string) => s
     connectionsCheckingInterval: 5_000,
   };
   const server = createHttpServer(options);
+  server.timeout = SERVER_LIMITS.stalledMilliseconds;
   listenForRequests(server, (request, response) => {
     request.url = targetOf(request.url ?? '/');
     listener(request, response);

@@ -71,10 +71,35 @@ async function readForm(c: RegistryContext): Promise<Submission> {
 }
 
 async function parseForm(body: Uint8Array<ArrayBuffer>, contentType: string): Promise<FormData> {
+  checkParts(Buffer.from(body.buffer, body.byteOffset, body.byteLength), contentType);
   try {
     return await new Response(body, { headers: { 'Content-Type': contentType } }).formData();
   } catch (cause) {
     throw new KrmhubError('invalid-request', 'The body is not a multipart form', { cause });
+  }
+}
+
+/** Reading a form takes time for each part and line of a header, so that they are counted first (RFC 2046, 5.1.1). */
+function checkParts(body: Buffer, contentType: string): void {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType) ?? [];
+  const boundary = quoted ?? plain;
+  if (boundary === undefined) return;
+  const delimiter = `--${boundary}`;
+  const { maxFormParts, maxPartHeaderBytes } = SERVER_LIMITS;
+  let parts = 0;
+  for (let at = body.indexOf(delimiter); at >= 0; at = body.indexOf(delimiter, at + delimiter.length)) {
+    const start = at + delimiter.length;
+    if (body.toString('latin1', start, start + 2) === '--') return;
+    parts += 1;
+    if (parts > maxFormParts) {
+      throw new KrmhubError('invalid-request', `The form has more than ${maxFormParts} parts`, {
+        hint: 'A form has one file "definition" and at most one file "readme".',
+      });
+    }
+    const head = body.subarray(start, start + maxPartHeaderBytes);
+    if (head.length === maxPartHeaderBytes && !head.includes('\r\n\r\n')) {
+      throw new KrmhubError('too-large', `The header of a part has more than ${maxPartHeaderBytes} bytes`);
+    }
   }
 }
 

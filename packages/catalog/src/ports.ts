@@ -8,6 +8,7 @@ import type {
   FunctionRecord,
   FunctionTakedown,
   NewEvent,
+  ReleaseFiles,
   ReleaseRecord,
   RenderedEntry,
   SearchPage,
@@ -64,6 +65,8 @@ export interface CatalogStore {
   /** How many functions there are. */
   countFunctions(): Promise<number>;
   release(group: string, kind: string, release: string): Promise<ReleaseRecord | undefined>;
+  /** Which blobs a release has; reads nothing else. */
+  releaseFiles(group: string, kind: string, release: string): Promise<ReleaseFiles | undefined>;
   /**
    * Applies a planned change and gives its event. Rejects with a RevisionConflict where the function is
    * no longer at the revision on which the change was planned, and with `conflict` where the name or the bytes of

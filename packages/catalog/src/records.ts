@@ -48,6 +48,9 @@ export interface ReleaseRecord extends ReleaseSummary, FunctionName {
   readme?: Digest;
 }
 
+/** The blobs of a release. */
+export type ReleaseFiles = Pick<ReleaseRecord, 'digest' | 'mediaType' | 'readme'>;
+
 /** A function with all its releases, the newest first by precedence. */
 export interface FunctionRecord extends FunctionName {
   /** Grows with every change; a change planned on another revision is refused. */

@@ -1,7 +1,13 @@
 import type { PublishResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
+import {
+  predecessorOf,
+  type ReleaseFiles,
+  type ReleaseRecord,
+  RevisionConflict,
+  shownRelease,
+} from '@krmhub/catalog';
 import { type Diagnostic, type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
 import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
@@ -43,8 +49,13 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
     return c.json(result, 201, { Location });
   });
 
+  /** Who asks for what is not there learns why. */
+  const filesOf = async (name: FunctionName & { release: string }): Promise<ReleaseFiles> =>
+    (await store.releaseFiles(name.group, name.kind, name.release)) ??
+    (await foundRelease(store, name)).release;
+
   serveRoute(app, ROUTES.definition, async (c, { params }) => {
-    const { release } = await foundRelease(store, params);
+    const release = await filesOf(params);
     return bytesAnswer(c, {
       digest: release.digest,
       mediaType: release.mediaType,
@@ -55,10 +66,9 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
   });
 
   serveRoute(app, ROUTES.readme, async (c, { params }) => {
-    const { release } = await foundRelease(store, params);
-    const { readme } = release;
+    const { readme } = await filesOf(params);
     if (readme === undefined) {
-      throw new KrmhubError('not-found', `${release.group}/${release.kind}@${release.release} has no README`);
+      throw new KrmhubError('not-found', `${params.group}/${params.kind}@${params.release} has no README`);
     }
     return bytesAnswer(c, {
       digest: readme,

@@ -15,6 +15,8 @@ export class Planner {
   readonly #startWorker: () => Worker;
   readonly #milliseconds: number;
   #waiting = 0;
+  /** Why the worker ended, where it was not by itself. */
+  #failure: unknown;
   #worker: Worker | undefined;
 
   constructor(options: { startWorker?: () => Worker; milliseconds?: number } = {}) {
@@ -24,7 +26,7 @@ export class Planner {
 
   /** Rejects with `unavailable` where too many wait, and with `invalid-request` for what takes too long to check. */
   async plan(input: PublishInput): Promise<PublishPlan> {
-    if (input.bytes.byteLength <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
+    if (bytesOf(input) <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
       throw new KrmhubError('unavailable', 'Too many large definitions are waiting to be checked', {
         hint: 'Publish it again in a moment.',
@@ -44,6 +46,7 @@ export class Planner {
   }
 
   async #ask(input: PublishInput): Promise<PublishPlan> {
+    this.#failure = undefined;
     this.#worker ??= this.#start();
     const answer = await this.#answerOf(this.#worker, input);
     if ('failure' in answer) throw answer.failure;
@@ -56,7 +59,9 @@ export class Planner {
     const worker = this.#startWorker();
     worker.unref();
     // Who waits for an answer learns of it by the exit that follows.
-    worker.on('error', () => undefined);
+    worker.on('error', (error) => {
+      this.#failure = error;
+    });
     worker.once('exit', () => {
       if (this.#worker === worker) this.#worker = undefined;
     });
@@ -72,15 +77,12 @@ export class Planner {
         act();
       };
       const answered = (answer: PlanAnswer) => settle(() => resolve(answer));
-      const ended = () =>
-        settle(() =>
-          reject(
-            new KrmhubError('invalid-request', 'The definition takes too much time or memory to check', {
-              hint: 'Make its schemas smaller.',
-            }),
-          ),
-        );
-      const timer = setTimeout(() => void worker.terminate(), this.#milliseconds);
+      let late = false;
+      const ended = () => settle(() => reject(refusal(late, this.#failure)));
+      const timer = setTimeout(() => {
+        late = true;
+        void worker.terminate();
+      }, this.#milliseconds);
       worker.once('message', answered);
       worker.once('exit', ended);
       worker.postMessage(input);
@@ -92,4 +94,22 @@ function startPlanThread(): Worker {
   return startWorker('plan-thread', {
     resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
   });
+}
+
+function refusal(late: boolean, failure: unknown): KrmhubError {
+  const { code } = (failure ?? {}) as { code?: unknown };
+  if (late || code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return new KrmhubError('invalid-request', 'The definition takes too much time or memory to check', {
+      hint: 'Make its schemas smaller.',
+    });
+  }
+  return new KrmhubError('unavailable', 'The definition could not be checked', {
+    hint: 'Publish it again in a moment.',
+    cause: failure,
+  });
+}
+
+/** Of all that is read: what is published is compared with the release before. */
+function bytesOf({ bytes, currentRelease, newest, predecessor }: PublishInput): number {
+  return Math.max(bytes.byteLength, ...[currentRelease, newest, predecessor].map((one) => one?.size ?? 0));
 }

@@ -17,7 +17,7 @@ import { functionTakedowns, lastRevision } from './takedown-rows.js';
 
 export type FunctionRows = Pick<
   CatalogStore,
-  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'commitFunction'
+  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'releaseFiles' | 'commitFunction'
 >;
 
 /** Functions read at once: between two pages the server answers others. */
@@ -46,6 +46,18 @@ export function functionRows(connection: Connection): FunctionRows {
     .where(
       and(
         eq(releases.functionId, sql.placeholder('functionId')),
+        eq(releases.release, sql.placeholder('release')),
+      ),
+    )
+    .prepare();
+  const filesOf = db
+    .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
+    .from(releases)
+    .innerJoin(functions, eq(functions.id, releases.functionId))
+    .where(
+      and(
+        eq(functions.group, sql.placeholder('group')),
+        eq(functions.kindFolded, sql.placeholder('kindFolded')),
         eq(releases.release, sql.placeholder('release')),
       ),
     )
@@ -113,6 +125,14 @@ export function functionRows(connection: Connection): FunctionRows {
         const fn = find(group, kind);
         const row = fn && releaseOf.get({ functionId: fn.id, release });
         return fn && row && releaseRecord(fn, row);
+      }),
+
+    releaseFiles: (group, kind, release) =>
+      read(() => {
+        const row = filesOf.get({ group, kindFolded: kind.toLowerCase(), release });
+        if (row === undefined) return undefined;
+        const { digest, mediaType, readme } = row;
+        return { digest, mediaType, ...(readme !== null && { readme }) };
       }),
 
     commitFunction: functionCommitter(connection, find, write),
