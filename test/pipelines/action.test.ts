@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -295,6 +295,20 @@ describe('the action', () => {
     const log = JSON.parse(readFileSync(path.join(workspace, 'krmhub.sarif'), 'utf8'));
     expect(log.runs[0].results[0]).toMatchObject({ ruleId: 'schema/unknown-type', level: 'error' });
     expect(log.runs[0].tool.driver.rules[0].helpUri).toBe(`${rulesUrl}#schema`);
+  });
+
+  it('writes over no file that a link in the workspace leads to, and to none outside of it', () => {
+    put('functions/good.yaml', fixture('set-labels/1.0.0.yaml'));
+    const precious = path.join(folder, 'precious');
+    writeFileSync(precious, 'mine');
+    symlinkSync(precious, path.join(workspace, 'krmhub.sarif'));
+    expect(run({ sarif: 'krmhub.sarif' }).code).toBe(0);
+    expect(readFileSync(precious, 'utf8')).toBe('mine');
+    expect(JSON.parse(readFileSync(path.join(workspace, 'krmhub.sarif'), 'utf8')).version).toBe('2.1.0');
+    symlinkSync(folder, path.join(workspace, 'out'));
+    const outside = run({ sarif: 'out/precious' });
+    expect(outside.code).toBe(2);
+    expect(readFileSync(precious, 'utf8')).toBe('mine');
   });
 
   it('asks for what it needs', () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -162,6 +162,19 @@ describe('one definition', () => {
     expect(await (await fetch(url)).text()).toBe('# Set labels\n');
     expect((await run([one, '--readme', await put('big.md', 'a'.repeat(262_145))])).exitCode).toBe(1);
     expect((await run([one, '--readme', 'nowhere.md'])).exitCode).toBe(3);
+  });
+
+  it('publishes no README that is a link, by itself or by its folder', async () => {
+    const file = await put('linked/one.yaml', await definition('linked.example.com'));
+    await put('secret/token', 'hunter2');
+    await symlink('../secret/token', path.join(folder, 'linked/README.md'));
+    await symlink('../secret', path.join(folder, 'linked/docs'));
+    for (const readme of ['linked/README.md', 'linked/docs/token', path.join(folder, 'linked/README.md')]) {
+      const io = await run([file, '--readme', readme]);
+      expect(io.exitCode, readme).toBe(2);
+      expect(io.err()).toContain('is a link');
+    }
+    expect(await stored('linked.example.com', 'SetLabels')).toEqual([]);
   });
 
   it('stores nothing in a dry run', async () => {
