@@ -179,6 +179,7 @@ const DISK_REASONS: Record<string, string> = {
   ENOTDIR: 'a part of the path is no folder',
   EEXIST: 'it is there already',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
   EROFS: 'the disk is read-only',
   EMFILE: 'too many files are open',
 };
@@ -187,6 +188,10 @@ const DISK_REASONS: Record<string, string> = {
 export function diskError(error: unknown, what: string): unknown {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
   const code =
-    error.code === 'ENOENT' ? 'not-found' : error.code === 'ENOSPC' ? 'storage-full' : 'unavailable';
+    error.code === 'ENOENT'
+      ? 'not-found'
+      : error.code === 'ENOSPC' || error.code === 'EDQUOT'
+        ? 'storage-full'
+        : 'unavailable';
   return new KrmhubError(code, `${what}: ${DISK_REASONS[error.code] ?? error.code}`, { cause: error });
 }
