@@ -177,7 +177,12 @@ function addLinted(file: string, bytes: Uint8Array, release: string | undefined,
   const { diagnostics, documents } = lint(bytes, { file });
   // Other documents of the file are converted on their own.
   into.diagnostics.push(
-    ...diagnostics.filter(({ code }) => code !== 'dialect/unknown-document' && !code.startsWith('yaml/')),
+    ...diagnostics.filter(
+      ({ code }) =>
+        code !== 'dialect/unknown-document' &&
+        code !== 'dialect/misspelt-document' &&
+        !code.startsWith('yaml/'),
+    ),
   );
   for (const document of documents) {
     const isCatalog = document.kind !== 'KRMFunctionDefinition';

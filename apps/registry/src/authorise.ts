@@ -22,7 +22,8 @@ export async function authenticate(
   { store, clock, log }: Authority,
 ): Promise<TokenRecord> {
   const header = c.req.header('authorization');
-  const hint = 'Create a token with `krmhub token create`, and give it with `krmhub login` or KRMHUB_TOKEN.';
+  const hint =
+    'Give a token with `krmhub login` or KRMHUB_TOKEN. An administrator makes tokens with `krmhub token create`; the first one is in admin.token in the data folder of the registry.';
   if (header === undefined) throw new KrmhubError('unauthorized', 'This operation needs a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
   const hash = secret === undefined ? undefined : hashSecret(secret);

@@ -38,10 +38,12 @@ it('puts what is known from elsewhere beside the restored database, and names wh
 });
 
 it('says loudly that nothing after the backup is known', async () => {
-  const { takedowns, notice } = await restoreTakedowns({ dataFolder, others: [before], backupTime });
-  expect(takedowns).toEqual([before]);
+  const { notice } = await restoreTakedowns({ dataFolder, others: [], backupTime });
   expect(notice).toContain('No such takedown is recorded here');
   expect(notice).toContain('BEFORE the registry starts');
+  const given = await restoreTakedowns({ dataFolder, others: [before], backupTime });
+  expect(given.takedowns).toEqual([before]);
+  expect(given.notice).toContain('The record that was given has none after it');
 });
 
 it('counts what it does not name', async () => {

@@ -24,13 +24,15 @@ export async function restoreTakedowns(options: {
   await record.add(others);
   const takedowns = await record.read();
   const later = takedowns.filter(({ at }) => Date.parse(at) >= Date.parse(backupTime));
-  return { takedowns, notice: noticeOf(later, backupTime) };
+  return { takedowns, notice: noticeOf(later, backupTime, others.length > 0) };
 }
 
-function noticeOf(later: readonly Takedown[], backupTime: string): string {
+function noticeOf(later: readonly Takedown[], backupTime: string, given: boolean): string {
   const opening = `This backup is of ${backupTime}: whatever was taken down after that is in it again.`;
   if (later.length === 0) {
-    return `${opening} No such takedown is recorded here. Were there any, restore once more with a copy of the old takedowns.jsonl, or with the revocation feed that a mirror has kept, BEFORE the registry starts.`;
+    return given
+      ? `${opening} The record that was given has none after it.`
+      : `${opening} No such takedown is recorded here. Were there any, restore into another folder with \`--takedowns\` and a copy of the old takedowns.jsonl, or of the revocation feed that a mirror has kept, BEFORE the registry starts.`;
   }
   const names = later.slice(0, 20).map(({ group, kind, release }) => `${group}/${kind}@${release}`);
   const more = later.length > 20 ? ` and ${later.length - 20} more` : '';

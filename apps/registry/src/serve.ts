@@ -46,6 +46,8 @@ export interface RunningRegistry {
   adminTokenFile: string;
   /** Whether this start wrote that file. */
   adminTokenCreated: boolean;
+  /** Why no token of an administrator is good, in words that follow "this file"; undefined where one is. */
+  adminTokenProblem: string | undefined;
   /**
    * Finishes what is in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. A cut under way is
    * waited for; ending the process before loses nothing of it.
@@ -121,6 +123,7 @@ export async function startRegistry(options: {
       url,
       adminTokenFile: paths.adminToken,
       adminTokenCreated: admin.outcome === 'created',
+      adminTokenProblem: admin.outcome === 'blocked' ? admin.reason : undefined,
       close: () => {
         closing ??= close();
         return closing;

@@ -92,7 +92,10 @@ describe('documents', () => {
     const result = read(text);
     expect(result).toMatchObject({ kind: undefined, drafts: [] });
     expect(result.diagnostics).toHaveLength(1);
-    expect(result.diagnostics[0]).toMatchObject({ code: 'dialect/unknown-document', severity: 'error' });
+    const code = text.includes('KRMFunctionDefiniton')
+      ? 'dialect/misspelt-document'
+      : 'dialect/unknown-document';
+    expect(result.diagnostics[0]).toMatchObject({ code, severity: 'error' });
     expect(result.diagnostics[0]!.message).toContain(`this is ${name}; expected a KRMFunctionDefinition`);
     if (hint !== undefined) expect(result.diagnostics[0]!.hint).toContain(hint);
   });

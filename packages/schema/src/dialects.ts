@@ -76,7 +76,7 @@ function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {
     corrections.report('dialect/api-version', message, ['apiVersion'], 'value');
     return kind as Dialect['kind'];
   }
-  const { name, hint } = recognise(value);
+  const { name, hint, slip } = recognise(value);
   const path =
     kind !== undefined && apiVersion !== undefined
       ? ['apiVersion']
@@ -84,7 +84,8 @@ function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {
         ? ['kind']
         : [];
   const expected = `expected a KRMFunctionDefinition, Catalog or KRMFunctionCatalog of ${KRM_API_VERSION}`;
-  corrections.report('dialect/unknown-document', `this is ${name}; ${expected}`, path, 'value', hint);
+  const code = slip === true ? 'dialect/misspelt-document' : 'dialect/unknown-document';
+  corrections.report(code, `this is ${name}; ${expected}`, path, 'value', hint);
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { type OutputFormat, printData, say } from '../output/print.js';
@@ -16,7 +17,7 @@ export function registerBackup(program: Command, io: Io): void {
   withOutput(program.command('backup'))
     .description('Copy a registry, which may be serving, and prove that the copy is whole.')
     .option('--data <folder>', 'Data folder of the registry; KRMHUB_DATA, else ./data.')
-    .requiredOption('--out <folder>', 'Folder to make; it must not be there yet.')
+    .requiredOption('--out <folder>', 'Folder to make; it must not be there yet. Required.')
     .addHelpText(
       'after',
       `
@@ -34,11 +35,22 @@ Examples:
       const { dataFolder } = await loadConfig(io.env, data === undefined ? {} : { data }, io.cwd);
       const out = path.resolve(io.cwd, options.out);
       const progress = new Progress(io);
+      let stopped = false;
+      void io.untilStopped().then(() => {
+        stopped = true;
+      });
       const manifest = await backupRegistry({
         dataFolder: path.resolve(io.cwd, dataFolder),
         out,
         now: io.now(),
-        progress: (line) => progress.show(line),
+        progress: async (line) => {
+          if (stopped) {
+            throw new KrmhubError('unavailable', 'the backup was broken off', {
+              hint: 'Nothing is left of it.',
+            });
+          }
+          await progress.show(line);
+        },
       }).finally(() => progress.clear());
       await printData(io, options.output, { folder: out, ...manifest }, async () => undefined);
       const { functions, releases } = manifest.counts;

@@ -7,7 +7,7 @@ export function registerDeprecate(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('deprecate')))
     .description('Say that there is something better; the release stays in catalogs.')
     .argument('<release>', 'The release, as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Why, and what to use instead.')
+    .requiredOption('--reason <text>', 'Why, and what to use instead. Required.')
     .addHelpText(
       'after',
       `

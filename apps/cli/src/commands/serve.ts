@@ -68,11 +68,22 @@ function isLoopback(host: string): boolean {
 
 async function welcome(
   io: Io,
-  registry: { url: string; dataFolder: string; adminTokenFile: string; adminTokenCreated: boolean },
+  registry: {
+    url: string;
+    dataFolder: string;
+    adminTokenFile: string;
+    adminTokenCreated: boolean;
+    adminTokenProblem: string | undefined;
+  },
 ): Promise<void> {
-  const { url, dataFolder, adminTokenFile, adminTokenCreated } = registry;
+  const { url, dataFolder, adminTokenFile, adminTokenCreated, adminTokenProblem } = registry;
   const elsewhere = url === DEFAULT_REGISTRY ? '' : `export KRMHUB_REGISTRY=${url} `;
   await say(io, `krmhub serves ${url} from ${dataFolder}`);
+  if (adminTokenProblem !== undefined) {
+    await say(io, `There is no usable admin token: ${adminTokenFile} ${adminTokenProblem}.`);
+    await say(io, 'Empty that file and start again to have a new one made.');
+    return;
+  }
   await say(io, `Admin token${adminTokenCreated ? ', new' : ''}: ${adminTokenFile}`);
   await say(io, 'To publish, in another terminal:');
   await say(

@@ -7,7 +7,7 @@ export function registerTakedown(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('takedown')))
     .description('Remove the bytes of a release for good: a leaked secret, or malware.')
     .argument('<release>', 'The release, as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Why; everybody reads it, so never repeat the secret.')
+    .requiredOption('--reason <text>', 'Why; everybody reads it, so never repeat the secret. Required.')
     .option('--dry-run', 'Tell what would go, and change nothing.')
     .addHelpText(
       'after',

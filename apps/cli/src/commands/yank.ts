@@ -7,7 +7,7 @@ export function registerYank(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('yank')))
     .description('Take a release out of catalogs; its bytes stay for those who pinned it.')
     .argument('<release>', 'The release, as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Why; everybody who looks at the release reads it.')
+    .requiredOption('--reason <text>', 'Why; everybody who looks at the release reads it. Required.')
     .addHelpText(
       'after',
       `

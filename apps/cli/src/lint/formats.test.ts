@@ -331,6 +331,16 @@ describe('what is not ours', () => {
     expect((await lint(['all', './all/mixed.yaml'])).out()).toContain('error[dialect/unknown-document]');
   });
 
+  it('is not passed over where it is a definition with a slip of the pen', async () => {
+    await put('slips/kind.yaml', definition.replace('KRMFunctionDefinition', 'KRMFunctionDefiniton'));
+    await put('slips/group.yaml', definition.replace('config.kubernetes.io', 'config.kubernets.io'));
+    await put('slips/none.yaml', definition.replace(/^kind: .*\n/m, ''));
+    const io = await lint(['slips']);
+    expect(io.exitCode).toBe(1);
+    for (const name of ['kind', 'group', 'none']) expect(io.out()).toContain(`slips/${name}.yaml:`);
+    expect(io.out().match(/error\[dialect\/misspelt-document\]/g)).toHaveLength(3);
+  });
+
   it('is passed over in named files with --skip-others, even where there is nothing else', async () => {
     await put('deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\nmode: 0644\n');
     await put('values.yaml', 'a: b\n');

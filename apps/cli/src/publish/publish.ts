@@ -38,7 +38,7 @@ export async function publish(io: Io, files: readonly string[], options: Publish
   const published = await (async () => {
     const plans = await planAll(client, submissions, readme, allowBreaking, progress);
     await sayChanges(io, plans, sources);
-    return options.dryRun === true ? plans : storeAll(client, submissions, readme, options, progress);
+    return options.dryRun === true ? plans : storeAll(io, client, submissions, readme, options, progress);
   })().catch(async (error: unknown) => {
     await progress.clear();
     throw await withoutDiagnostics(io, error, sources);
@@ -153,6 +153,7 @@ async function refuseLink(io: Io, name: string): Promise<void> {
 }
 
 async function storeAll(
+  io: Io,
   client: RegistryClient,
   submissions: readonly Submission[],
   readme: Uint8Array | undefined,
@@ -161,7 +162,17 @@ async function storeAll(
 ): Promise<Published[]> {
   const published: Published[] = [];
   const total = submissions.length;
+  let interrupted = false;
+  if (total > 1) {
+    void io.untilStopped().then(() => {
+      interrupted = true;
+    });
+  }
   for (const [index, submission] of submissions.entries()) {
+    if (interrupted) {
+      await progress.clear();
+      throw stopped(new KrmhubError('unavailable', 'interrupted'), submission, published.length, total);
+    }
     const { group, kind, release, bytes, mediaType } = submission;
     await progress.show(`publishing ${index + 1}/${total} ${group}/${kind}@${release}`);
     const request = {
@@ -231,14 +242,16 @@ async function printPublished(
     digest: release.digest,
     catalogs,
   }));
+  const told = ({ outcome }: { outcome: string }) =>
+    dryRun && outcome === 'created' ? 'would be created' : outcome;
   await printData(io, options.output, { releases, dryRun }, () =>
     printTable(
       io,
       [{ header: 'FUNCTION', min: 30 }, { header: 'RELEASE' }, { header: 'OUTCOME' }, { header: 'DIGEST' }],
       releases,
       {
-        terminal: (one) => [`${one.group}/${one.kind}`, one.release, one.outcome, one.digest.slice(0, 19)],
-        pipe: (one) => [`${one.group}/${one.kind}`, one.release, one.outcome, one.digest],
+        terminal: (one) => [`${one.group}/${one.kind}`, one.release, told(one), one.digest.slice(0, 19)],
+        pipe: (one) => [`${one.group}/${one.kind}`, one.release, told(one), one.digest],
       },
     ),
   );

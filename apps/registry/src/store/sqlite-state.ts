@@ -29,7 +29,7 @@ export interface DatabaseState {
  * there is none, where it cannot be read, and where its tables are not those of this program.
  */
 export function openDatabaseState(file: string): DatabaseState {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) {
+  if (!isThere(file)) {
     throw new KrmhubError('unavailable', `There is no registry: ${file} is missing.`, {
       hint: 'Name the data folder of a registry with --data or KRMHUB_DATA.',
     });
@@ -85,4 +85,16 @@ function asUnreadable(file: string, error: unknown): unknown {
     hint: 'Restore the registry from a backup.',
     cause: error,
   });
+}
+
+function isThere(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new KrmhubError('unavailable', `${file} cannot be read (${code}).`, {
+      hint: 'Run this as the account that owns the data folder.',
+      cause,
+    });
+  }
 }

@@ -7,6 +7,12 @@ export const DIALECT_CODES = {
     summary: 'The document is no KRMFunctionDefinition, Catalog or KRMFunctionCatalog.',
     mend: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
   },
+  'dialect/misspelt-document': {
+    severity: 'error',
+    summary:
+      'The document is one of these three but for its kind or apiVersion, which is misspelt or missing.',
+    mend: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
+  },
   'dialect/missing-spec': {
     severity: 'error',
     summary: 'The document has no spec, or its spec is no mapping.',

@@ -57,8 +57,10 @@ export interface Recognised {
   name: string;
   /** The way out, where there is one. */
   hint?: string;
-  /** It is a resource of another kind beyond doubt, and not one of ours with a slip of the pen. */
+  /** It is a resource of another kind beyond doubt. */
   foreign?: true;
+  /** It is one of ours beyond doubt, with a slip of the pen in its kind or apiVersion, or without one of them. */
+  slip?: true;
 }
 
 /** What a document that holds no definition is. */
@@ -74,14 +76,24 @@ export function recognise(value: JsonValue): Recognised {
   if (known !== undefined) return { name: known.name, hint: known.hint ?? LEAVE_OUT, foreign: true };
   if (apiVersion === undefined && kind === undefined)
     return { name: 'a document without apiVersion and kind' };
-  if (kind === undefined) return { name: `a document of ${shorten(apiVersion ?? '')} without kind` };
-  if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion` };
+  const slip = isSlip(kind, apiVersion) && { slip: true as const };
+  if (kind === undefined) return { name: `a document of ${shorten(apiVersion ?? '')} without kind`, ...slip };
+  if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion`, ...slip };
   const name = `a ${shorten(kind)} of ${shorten(apiVersion)}`;
   // A slip of the pen in one of our own kinds is mended; what belongs to another tool stays as it is.
   const ours = OWN_KINDS.includes(kind) || suggest(kind, OWN_KINDS) !== undefined;
   return ours || groupOf(apiVersion) === groupOf(KRM_API_VERSION)
-    ? { name }
+    ? { name, ...slip }
     : { name, hint: LEAVE_OUT, foreign: true };
+}
+
+/** Others have a kind Catalog too; nobody else has the long names, and our group. */
+function isSlip(kind: string | undefined, apiVersion: string | undefined): boolean {
+  const meant = kind === undefined ? undefined : OWN_KINDS.includes(kind) ? kind : suggest(kind, OWN_KINDS);
+  if (meant?.startsWith('KRMFunction')) return true;
+  if (apiVersion === undefined) return false;
+  if (groupOf(apiVersion) === groupOf(KRM_API_VERSION)) return true;
+  return meant !== undefined && suggest(apiVersion, [KRM_API_VERSION]) !== undefined;
 }
 
 function groupOf(apiVersion: string): string {

@@ -127,18 +127,20 @@ describe('documents of other tools', () => {
   });
 
   it('are only those that say what they are', () => {
-    for (const document of [
-      'a: b\n',
-      'kind: Deployment\n',
-      'apiVersion: v1\n',
-      '[a]\n',
-      // A slip of the pen.
+    const unknown = ['a: b\n', 'kind: Deployment\n', 'apiVersion: v1\n', '[a]\n'];
+    const misspelt = [
       DEFINITION.replace('KRMFunctionDefinition', 'KRMFunctionDefinitions'),
       DEFINITION.replace('config.kubernetes.io', 'config.kubernetes.example'),
-    ]) {
+      DEFINITION.replace(/^kind: .*\n/m, ''),
+      DEFINITION.replace(/^apiVersion: .*\n/m, ''),
+      'apiVersion: config.kubernets.io/v1alpha1\nkind: Catalog\n',
+    ];
+    const codesOf = (document: string) => {
       const { diagnostics, passedOver } = run(`${document}---\n${DEFINITION}`, { passOverForeign: true });
-      expect([diagnostics.map(({ code }) => code), passedOver]).toEqual([['dialect/unknown-document'], 0]);
-    }
+      return [diagnostics.map(({ code }) => code), passedOver];
+    };
+    for (const document of unknown) expect(codesOf(document)).toEqual([['dialect/unknown-document'], 0]);
+    for (const document of misspelt) expect(codesOf(document)).toEqual([['dialect/misspelt-document'], 0]);
   });
 
   it('keep nothing back of the definitions beside them', () => {
