@@ -13,8 +13,8 @@ export function registerCopy(program: Command, io: Io): void {
       'after',
       `
 Examples:
-  krmhub copy registry.example.com/team/catalog:v1 localhost:5000/team/catalog:v1
-  krmhub copy registry.example.com/team/set-labels:1.0.0 localhost:5000/mirror/fn:1.0.0`,
+  krmhub copy registry.example.com/team/catalog:v1 localhost:5000/catalog:v1
+  krmhub copy localhost:5000/catalog:v1 localhost:5000/mirror/catalog:v1`,
     )
     .action(async (from: string, to: string, options: CopyOptions) => {
       const { copyReferences } = await import('../artifacts/copy-references.js');

@@ -17,8 +17,8 @@ Every file is checked against its digest, and written whole or not at all.
 
 Examples:
   krmhub pull registry.example.com/team/catalog:v1
-  krmhub pull registry.example.com/team/catalog:v1 --out catalogs/ --overwrite
-  krmhub pull registry.example.com/team/set-labels-exec:1.0.0 --platform linux/amd64`,
+  krmhub pull localhost:5000/team/catalog:v1 --out catalogs/ --overwrite
+  krmhub pull localhost:5000/team/exec:1.0.0 --platform linux/amd64`,
     )
     .action(async (reference: string, options: PullOptions) => {
       const { pullArtifact } = await import('../artifacts/pull-artifact.js');

@@ -24,8 +24,8 @@ docs/artifacts.md shows what is pushed.
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1
   krmhub push definition.yaml registry.example.com/team/set-labels:1.0.0
-  krmhub push set-labels.star registry.example.com/team/set-labels-script:1.0.0
-  krmhub push --exec linux/amd64=bin/set-labels registry.example.com/team/set-labels-exec:1.0.0`,
+  krmhub push set-labels.star registry.example.com/team/script:1.0.0
+  krmhub push --exec linux/amd64=bin/set-labels localhost:5000/team/exec:1.0.0`,
     )
     .action(async (args: string[], options: PushOptions) => {
       const { pushArtifact } = await import('../artifacts/push-artifact.js');
