@@ -87,3 +87,9 @@ it('says what cannot be compared', async () => {
   const wrong = await run(['1.0.0.yaml', '-'], { stdin: 'kind: KRMFunctionDefinition\nspec: 1\n' });
   expect([wrong.exitCode, wrong.err()]).toEqual([1, expect.stringContaining('<stdin>')]);
 });
+
+it('says how a release is named where a function alone is given', async () => {
+  const io = await run([SET_LABELS, `${SET_LABELS}@1.0.0`]);
+  expect(io.exitCode).toBe(3);
+  expect(io.err()).toContain(`\`krmhub show ${SET_LABELS}\` lists them`);
+});

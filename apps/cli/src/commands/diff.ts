@@ -66,6 +66,9 @@ async function diff(io: Io, before: string, after: string, options: DiffOptions)
   if (count('breaking') > 0) io.exitCode = FINDINGS;
 }
 
+/** What is probably meant as the name of a function. */
+const FUNCTION = /^[a-z0-9-]+(\.[a-z0-9-]+)+\/[A-Za-z0-9]+$/;
+
 /** Everything else is a file, or an artifact. */
 function isReference(text: string): boolean {
   return text.includes('@') && !/^([./]|oci:\/\/)/.test(text);
@@ -86,7 +89,13 @@ async function load(
 
 async function loadFile(io: Io, name: string): Promise<{ side: Side; definition: FunctionDefinition }> {
   const { readDefinitions } = await import('../publish/read-submissions.js');
-  const { diagnostics, sources, definitions } = await readDefinitions(io, [name]);
+  const { diagnostics, sources, definitions } = await readDefinitions(io, [name]).catch((error: unknown) => {
+    if (!(error instanceof KrmhubError) || error.code !== 'not-found' || !FUNCTION.test(name)) throw error;
+    throw new KrmhubError('not-found', error.message, {
+      hint: `A release is named GROUP/KIND@RELEASE; \`krmhub show ${name}\` lists them.`,
+      cause: error,
+    });
+  });
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) {
     const { printDiagnostics } = await import('../output/diagnostics.js');
