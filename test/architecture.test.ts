@@ -22,7 +22,10 @@ const rooms: Record<string, Room> = {
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'packages/oci': { below: ['@krmhub/schema'], pure: false },
-  'apps/registry': { below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api'], pure: false },
+  'apps/registry': {
+    below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/oci'],
+    pure: false,
+  },
   'apps/cli': {
     below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/oci', '@krmhub/registry'],
     pure: false,

@@ -13,6 +13,7 @@ export function keepingContract(harness: () => CatalogStoreHarness): void {
     name: "ci's",
     scopes: ['publish', 'yank'],
     groups: ['*.example.com'],
+    repositories: [],
     createdAt: AT,
     createdBy: 'admin',
     expiresAt: LATER,

@@ -321,6 +321,16 @@ describe('the tables', () => {
     maxTurnsWaiting: 'apps/registry/src/turns.test.ts',
     maxConnections: 'apps/registry/src/limit-connections.test.ts',
     maxPipelinedRequests: 'test/hostile/socket.test.ts',
+    maxBlobBytes: 'apps/registry/src/oci/uploads.test.ts',
+    maxUploads: 'apps/registry/src/oci/uploads.test.ts',
+    uploadIdleMilliseconds: 'apps/registry/src/oci/uploads.test.ts',
+    maxPageEntries: 'apps/registry/src/oci/listing.test.ts',
+    maxReferrers: 'apps/registry/src/oci/listing.test.ts',
+    maxTagsAtOnce: 'apps/registry/src/oci/push.test.ts',
+    maxTokenScopes: 'apps/registry/src/oci/access.test.ts',
+    accessTokenSeconds: 'apps/registry/src/oci/access.test.ts',
+    collectDelayMilliseconds: 'apps/registry/src/oci/collector.test.ts',
+    blobSeenMilliseconds: 'apps/registry/src/oci/collector.test.ts',
     maxFormBytesMadeAgain: 'apps/registry/src/forgotten-forms.test.ts',
     maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
     maxCountedClients: 'apps/registry/src/rate-limit.test.ts',
@@ -331,7 +341,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

@@ -253,7 +253,11 @@ describe('ensureAdminToken', () => {
   it('writes a token for its owner only, once', async () => {
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(await stored()).toMatchObject({ scopes: ['publish', 'yank', 'admin'], groups: ['*'] });
+    expect(await stored()).toMatchObject({
+      scopes: ['publish', 'yank', 'push', 'admin'],
+      repositories: ['*'],
+      groups: ['*'],
+    });
     const text = await readFile(file, 'utf8');
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
     expect(await readFile(file, 'utf8')).toBe(text);
@@ -272,7 +276,12 @@ describe('ensureAdminToken', () => {
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const second = await stored();
-    expect(second).toMatchObject({ name: 'admin', scopes: ['publish', 'yank', 'admin'], groups: ['*'] });
+    expect(second).toMatchObject({
+      name: 'admin',
+      scopes: ['publish', 'yank', 'push', 'admin'],
+      repositories: ['*'],
+      groups: ['*'],
+    });
     expect((await store.tokens()).map(({ id }) => id).sort()).toEqual([first!.id, second!.id].sort());
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
   });

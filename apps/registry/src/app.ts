@@ -5,6 +5,7 @@ import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer
 import { clientAddresses, readTrustedProxies } from './client-address.js';
 import { refuseOtherMethods } from './endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
+import { ociRoutes } from './oci/routes.js';
 import { problemAnswer } from './problem-answer.js';
 import { rateLimitFields } from './rate-limit.js';
 import { RequestLimits } from './request-limits.js';
@@ -42,6 +43,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
     });
     return problemAnswer(c, missing, parts);
   });
+  ociRoutes(app, parts);
   functionRoutes(app, parts);
   releaseRoutes(app, parts);
   markRoutes(app, parts);

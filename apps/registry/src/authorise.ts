@@ -26,18 +26,42 @@ export async function authenticate(
     'Give a token with `krmhub login` or KRMHUB_TOKEN. An administrator makes tokens with `krmhub token create`; the first one is in admin.token in the data folder of the registry.';
   if (header === undefined) throw new KrmhubError('unauthorized', 'This operation needs a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
-  const hash = secret === undefined ? undefined : hashSecret(secret);
+  if (secret !== undefined) return authenticateSecret(c, { store, clock, log }, secret, hint);
+  const limits = c.get('limits');
+  limits.refuseGuessing(c, undefined);
+  limits.recordLogin(c, undefined, false);
+  throw new KrmhubError('unauthorized', 'The Authorization header is not `Bearer` and a token', { hint });
+}
+
+/** The token of a secret, by the same rules. */
+export async function authenticateSecret(
+  c: RegistryContext,
+  authority: Authority,
+  secret: string,
+  hint: string,
+): Promise<TokenRecord> {
+  const hash = hashSecret(secret);
+  if (isTokenSecret(secret)) return authenticateHash(c, authority, hash, hint);
+  const limits = c.get('limits');
+  limits.refuseGuessing(c, hash);
+  limits.recordLogin(c, hash, false);
+  const message = 'The token is malformed: it was cut off, mistyped or made by something else';
+  throw new KrmhubError('unauthorized', message, { hint });
+}
+
+/** The token whose secret has this hash, by the same rules. */
+export async function authenticateHash(
+  c: RegistryContext,
+  { store, clock, log }: Authority,
+  hash: string,
+  hint: string,
+): Promise<TokenRecord> {
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
   const refuse = (message: string) => {
     limits.recordLogin(c, hash, false);
     return new KrmhubError('unauthorized', message, { hint });
   };
-  if (secret === undefined || hash === undefined)
-    throw refuse('The Authorization header is not `Bearer` and a token');
-  if (!isTokenSecret(secret)) {
-    throw refuse('The token is malformed: it was cut off, mistyped or made by something else');
-  }
   // The database compares hashes of what was sent, so its timing tells nothing of a stored secret.
   const token = await store.tokenByHash(hash);
   if (token === undefined) throw refuse('This registry does not know the token');

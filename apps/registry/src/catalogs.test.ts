@@ -1,8 +1,9 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { ApplyResult, CatalogDetail, Problem, SnapshotList } from '@krmhub/api/model';
-import { type CatalogStore, DEFAULT_RECIPE_TEXT, RevisionConflict } from '@krmhub/catalog';
+import { DEFAULT_RECIPE_TEXT, RevisionConflict } from '@krmhub/catalog';
 import { type Snapshot, type SnapshotReport, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RegistryStore } from './store/registry-store.js';
 import { openTestRegistry, releasePath, type TestDefinition, type TestRegistry } from './test-registry.js';
 
 let registry: TestRegistry;
@@ -313,8 +314,8 @@ describe('recipes', () => {
 });
 
 describe('the cutter', () => {
-  function failing(method: keyof CatalogStore, fails: (argument: { catalog: string }) => Error | undefined) {
-    return (store: CatalogStore): CatalogStore =>
+  function failing(method: keyof RegistryStore, fails: (argument: { catalog: string }) => Error | undefined) {
+    return (store: RegistryStore): RegistryStore =>
       new Proxy(store, {
         get(target, name) {
           const value: unknown = Reflect.get(target, name);

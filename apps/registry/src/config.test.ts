@@ -21,6 +21,8 @@ const DEFAULTS = {
   requestsPerMinute: 3_000,
   writesPerMinute: 3_000,
   failedLoginsPerMinute: 60,
+  repositoryMebibytes: 0,
+  untaggedDays: 0,
   logLevel: 'info',
 };
 

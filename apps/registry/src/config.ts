@@ -22,6 +22,10 @@ export interface Config {
   writesPerMinute: number;
   /** Of each address; 0 for any number. */
   failedLoginsPerMinute: number;
+  /** Of the blobs and manifests of one repository; 0 for any number. */
+  repositoryMebibytes: number;
+  /** After which manifests without a tag are deleted; 0 for never. */
+  untaggedDays: number;
   logLevel: LogLevel;
 }
 
@@ -87,6 +91,18 @@ export const SETTINGS = {
     default: '60',
     why: 'After so many, tokens from there are refused unseen, but for those that were good before.',
   },
+  repositoryMebibytes: {
+    name: 'KRMHUB_REPOSITORY_MEBIBYTES',
+    unit: 'mebibytes of one repository of artifacts, 0 for no limit',
+    default: '0',
+    why: 'What its blobs and manifests may have together. A push that would exceed it is refused, and nothing of it is kept.',
+  },
+  untaggedDays: {
+    name: 'KRMHUB_UNTAGGED_DAYS',
+    unit: 'days after its push, 0 for never',
+    default: '0',
+    why: 'When a manifest is deleted that no tag names, nor an index that is kept, and whose subject is not kept either: where tags such as `latest` move often, what they left takes room. Somebody may still name such a manifest by its digest, so that nothing is deleted by default. Releases and snapshots always stay.',
+  },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
     unit: LOG_LEVELS.join(', '),
@@ -130,7 +146,14 @@ export function readConfig(
   };
   const text = (name: SettingName) =>
     given(name) ?? { value: SETTINGS[name].default, from: SETTINGS[name].name };
-  const perMinute = (name: 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'): number => {
+  const count = (
+    name:
+      | 'requestsPerMinute'
+      | 'writesPerMinute'
+      | 'failedLoginsPerMinute'
+      | 'repositoryMebibytes'
+      | 'untaggedDays',
+  ): number => {
     const { value, from } = text(name);
     if (!/^\d{1,7}$/.test(value)) problems.push(`${from}: "${value}" is no number from 0 to 9999999`);
     return Number(value);
@@ -168,9 +191,11 @@ export function readConfig(
     problems.push(`${proxies.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
   }
   const limits = {
-    requestsPerMinute: perMinute('requestsPerMinute'),
-    writesPerMinute: perMinute('writesPerMinute'),
-    failedLoginsPerMinute: perMinute('failedLoginsPerMinute'),
+    requestsPerMinute: count('requestsPerMinute'),
+    writesPerMinute: count('writesPerMinute'),
+    failedLoginsPerMinute: count('failedLoginsPerMinute'),
+    repositoryMebibytes: count('repositoryMebibytes'),
+    untaggedDays: count('untaggedDays'),
   };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {
     throw new KrmhubError('usage', `The configuration has problems:\n  ${problems.join('\n  ')}`, {

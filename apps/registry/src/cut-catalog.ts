@@ -6,6 +6,7 @@ import {
   type CatalogStore,
   entryDefinition,
   type FunctionRecord,
+  type NewEvent,
   type Recipe,
   type ReleaseRecord,
   type RenderedEntry,
@@ -20,10 +21,12 @@ import {
 import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
 import { changedEntries } from './assemble-forms.js';
 import { SERVER_LIMITS } from './limits.js';
+import { snapshotArtifact } from './oci/release-artifact.js';
 import { catalogHeader, type SnapshotForms } from './snapshot-forms.js';
+import type { RegistryStore } from './store/registry-store.js';
 
 export interface CutParts {
-  store: CatalogStore;
+  store: RegistryStore;
   forms: SnapshotForms;
   clock: () => Date;
 }
@@ -89,18 +92,16 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   };
   // The bytes are durable before the rows that name them.
   await forms.store(assembled);
-  await store.commitCut({
-    ...cut,
-    snapshot,
-    event: {
-      type: 'catalog.cut',
-      at: now,
-      by: 'krmhub',
-      catalog: name,
-      serial: snapshot.serial,
-      digest: digests['catalog.yaml'],
-    },
-  });
+  const event: NewEvent = {
+    type: 'catalog.cut',
+    at: now,
+    by: 'krmhub',
+    catalog: name,
+    serial: snapshot.serial,
+    digest: digests['catalog.yaml'],
+  };
+  const artifact = snapshotArtifact(snapshot, assembled.sizes['catalog.yaml']);
+  await store.commitCut({ ...cut, snapshot, event }, artifact);
   return snapshot;
 }
 

@@ -13,6 +13,8 @@ export interface DataPaths {
    * that deleting one never takes a published file of the same bytes with it.
    */
   forms: string;
+  /** Blobs that were pushed to repositories; what nothing names any more is deleted. */
+  artifacts: string;
   adminToken: string;
   /** Takedowns, one JSON object a line: applied again to a database that was restored from an older backup. */
   takedowns: string;
@@ -23,6 +25,7 @@ export function dataPaths(folder: string): DataPaths {
     database: path.join(folder, 'registry.db'),
     blobs: path.join(folder, 'blobs'),
     forms: path.join(folder, 'forms'),
+    artifacts: path.join(folder, 'artifacts'),
     adminToken: path.join(folder, 'admin.token'),
     takedowns: path.join(folder, 'takedowns.jsonl'),
   };

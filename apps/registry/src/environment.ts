@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { BlobStore, CatalogStore } from '@krmhub/catalog';
+import type { BlobStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
 import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
@@ -7,17 +7,25 @@ import type { Gate } from './gate.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
+import type { Collector } from './oci/collector.js';
+import type { Uploads } from './oci/uploads.js';
 import type { Allowance } from './rate-limit.js';
 import type { Door, RequestLimits } from './request-limits.js';
 import type { SnapshotForms } from './snapshot-forms.js';
+import type { RegistryStore } from './store/registry-store.js';
 import type { TakedownRecord } from './takedown-record.js';
 import type { Planner } from './threads/planner.js';
 import type { Turns } from './turns.js';
 
 /** What the routes stand on. */
 export interface RegistryParts {
-  store: CatalogStore;
+  store: RegistryStore;
+  /** Definitions and READMEs. */
   blobs: BlobStore;
+  /** Blobs that were pushed to repositories. */
+  artifacts: BlobStore;
+  uploads: Uploads;
+  collector: Collector;
   forms: SnapshotForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
@@ -35,11 +43,17 @@ export interface RegistryParts {
   config: AccessSettings;
 }
 
-/** The settings that concern who may ask what, how often, and by which address. */
+/** The settings that concern who may ask what, how often, by which address, and how much is kept. */
 export type AccessSettings = Partial<
   Pick<
     Config,
-    'publicUrl' | 'trustedProxies' | 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'
+    | 'publicUrl'
+    | 'trustedProxies'
+    | 'requestsPerMinute'
+    | 'writesPerMinute'
+    | 'failedLoginsPerMinute'
+    | 'repositoryMebibytes'
+    | 'untaggedDays'
   >
 >;
 

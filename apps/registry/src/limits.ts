@@ -80,6 +80,35 @@ export const SERVER_LIMITS = {
   tokenUseMilliseconds: 60_000,
   /** Clients, and as many tokens, whose requests are counted; who was seen longest ago is forgotten. */
   maxCountedClients: 20_000,
+  /** Bytes of a blob of an artifact. */
+  maxBlobBytes: 10_737_418_240,
+  /** Milliseconds in which a whole blob must arrive; a body elsewhere has `requestMilliseconds`. */
+  uploadMilliseconds: 3_600_000,
+  /** Milliseconds in which a manifest must arrive: four mebibytes at 140 KB/s. */
+  manifestMilliseconds: 30_000,
+  /** Uploads of blobs that are open at once. */
+  maxUploads: 1_000,
+  /** Milliseconds after which an upload is ended that stands still. */
+  uploadIdleMilliseconds: 3_600_000,
+  /** Tags in an answer, and repositories. */
+  maxPageEntries: 1_000,
+  /** Referrers in an answer: clients do not all ask for a second page. */
+  maxReferrers: 1_000,
+  /** Tags that one manifest is pushed under at once. */
+  maxTagsAtOnce: 100,
+  /** Scopes that a client asks an access token for. */
+  maxTokenScopes: 100,
+  /** Seconds for which an access token is good. */
+  accessTokenSeconds: 300,
+  /** Milliseconds between two records of when a blob was last seen by who pushes. */
+  blobSeenMilliseconds: 600_000,
+  /** Milliseconds for which a blob that no manifest names is kept after it was seen: a push may take so long. */
+  collectDelayMilliseconds: 7_200_000,
+  /** Milliseconds after a start, and between two looks for what nothing names. */
+  collectFirstMilliseconds: 60_000,
+  collectEveryMilliseconds: 3_600_000,
+  /** Repositories, and files, that are looked at between other work. */
+  collectBatch: 500,
   /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

@@ -86,6 +86,7 @@ export function tokenDetail({
   name,
   scopes,
   groups,
+  repositories,
   createdAt,
   createdBy,
   ...times
@@ -96,6 +97,7 @@ export function tokenDetail({
     name,
     scopes: scopes as api.TokenScope[],
     groups,
+    repositories,
     createdAt,
     createdBy,
     ...(expiresAt === undefined ? {} : { expiresAt }),

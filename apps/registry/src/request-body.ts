@@ -59,6 +59,32 @@ export async function readBody(
   }
 }
 
+/** The body as it comes, of any size and for as long as it takes. Ends with `invalid-request` where it is cut off. */
+export async function* bodyPieces(c: RegistryContext): AsyncIterable<Uint8Array> {
+  const { body } = c.req.raw;
+  if (body === null) return;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        throw new KrmhubError('invalid-request', 'The body was cut off', { cause });
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Of a broken body there is nothing to cancel.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** For a refusal before the body was looked at: reads of it what `discard` does. */
+export async function discardBody(c: RegistryContext): Promise<void> {
+  const { body } = c.req.raw;
+  if (body === null || body.locked) return;
+  await discard(body.getReader()).catch(() => undefined);
+}
+
 /**
  * Reads on for a while and keeps nothing: a client that is still sending when the connection is closed sees a
  * broken connection, and not the answer.

@@ -88,7 +88,11 @@ export class RequestLimits {
 
   /** To be called with the route that a request asks for. Throws TooManyRequests. */
   countRequest(c: RegistryContext, route: unknown): void {
-    const door = DOOR_OF.get(route) ?? 'free';
+    this.countBy(c, DOOR_OF.get(route) ?? 'free');
+  }
+
+  /** The same for what is no route of the HTTP API. */
+  countBy(c: RegistryContext, door: Door): void {
     c.set('door', door);
     if (door !== 'read' || this.#reads === undefined) return;
     const allowance = this.#reads.take(countedAs(c.get('client')), this.#now());

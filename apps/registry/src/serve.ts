@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,
+  type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerOptions,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { createApp } from './app.js';
 import { listenForRequests } from './broken-requests.js';
@@ -15,16 +16,21 @@ import type { CatalogCutter } from './catalog-cutter.js';
 import type { Config } from './config.js';
 import { prepareDataFolder } from './data-folder.js';
 import { prepareDraining } from './drain-server.js';
+import type { RegistryParts } from './environment.js';
 import { Gate } from './gate.js';
 import { limitConnections } from './limit-connections.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
+import { Collector } from './oci/collector.js';
+import { keepArtifacts } from './oci/keep-artifacts.js';
+import { Uploads } from './oci/uploads.js';
 import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
+import type { RegistryStore } from './store/registry-store.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { storedAnswers } from './stored-answers.js';
 import { keepTakedowns } from './takedown.js';
@@ -65,7 +71,7 @@ export async function startRegistry(options: {
   const paths = await prepareDataFolder(config.dataFolder);
   const database = await openSqliteStore(paths.database);
   const searchThreads = startSearchThreads(paths.database, log);
-  const store: CatalogStore = {
+  const store: RegistryStore = {
     ...database,
     search: searchThreads.search,
     close: async () => {
@@ -74,6 +80,7 @@ export async function startRegistry(options: {
     },
   };
   let cutter: CatalogCutter | undefined;
+  let collector: Collector | undefined;
   let server: Server | undefined;
   const planner = new Planner();
   try {
@@ -93,13 +100,28 @@ export async function startRegistry(options: {
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
     const gate = new Gate();
+    const artifacts = await openBlobFolder(paths.artifacts);
+    const uploads = new Uploads({ blobs: artifacts, clock });
+    const collecting = new Collector({ store, artifacts, uploads, gate, clock, log, config });
+    collector = collecting;
     const takedownRecord = openTakedownRecord(paths.takedowns);
-    const kept = { store, blobs, forms, newest, gate, takedownRecord, log };
+    const kept = { store, blobs, artifacts, forms, newest, gate, takedownRecord, log };
     await keepTakedowns(kept);
     const { database: file, forms: formsFolder } = paths;
     const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
     cutter = started;
-    const parts = { ...kept, cutter: started, planner, turns: new Turns(), clock, metrics, config };
+    const parts: RegistryParts = {
+      ...kept,
+      uploads,
+      collector: collecting,
+      cutter: started,
+      planner,
+      turns: new Turns(),
+      clock,
+      metrics,
+      config,
+    };
+    await keepArtifacts(parts);
     const routes = getRequestListener(createApp(parts).fetch);
     const listening = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
     server = listening;
@@ -109,11 +131,14 @@ export async function startRegistry(options: {
     // Who is told the address finds the catalogs there; only a long catching up goes on behind.
     await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
+    collecting.start();
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
+      await collecting.stop();
+      await uploads.close();
       await started.stop();
       await planner.close();
       await store.close();
@@ -132,6 +157,7 @@ export async function startRegistry(options: {
   } catch (error) {
     server?.close();
     server?.closeAllConnections();
+    await collector?.stop();
     await cutter?.stop();
     await planner.close();
     await store.close();
@@ -144,7 +170,7 @@ function createServer(listener: RequestListener, targetOf: (target: string) => s
   const options: ServerOptions = {
     maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
     headersTimeout: SERVER_LIMITS.headersMilliseconds,
-    requestTimeout: SERVER_LIMITS.requestMilliseconds,
+    requestTimeout: SERVER_LIMITS.uploadMilliseconds,
     keepAliveTimeout: SERVER_LIMITS.keepAliveMilliseconds,
     connectionsCheckingInterval: 5_000,
   };
@@ -152,9 +178,28 @@ function createServer(listener: RequestListener, targetOf: (target: string) => s
   server.timeout = SERVER_LIMITS.stalledMilliseconds;
   listenForRequests(server, (request, response) => {
     request.url = targetOf(request.url ?? '/');
+    if (hasBody(request) && !UPLOADS.test(request.url)) limitBody(request);
     listener(request, response);
   });
   return server;
+}
+
+/** Where bodies of any size are taken, by paths of distribution-spec. */
+const UPLOADS = /^\/v2\/[^?]*\/blobs\/uploads\//;
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** The server's own timeout leaves time for uploads. */
+function limitBody(request: IncomingMessage): void {
+  const timer = setTimeout(() => {
+    if (!request.complete) request.socket.destroy();
+  }, SERVER_LIMITS.requestMilliseconds);
+  timer.unref();
+  const clear = () => clearTimeout(timer);
+  request.once('end', clear);
+  request.once('close', clear);
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<void> {

@@ -1,6 +1,5 @@
 import {
   type BlobStore,
-  type CatalogStore,
   planTakedown,
   RevisionConflict,
   shownAfterTakedown,
@@ -12,12 +11,16 @@ import type { Gate } from './gate.js';
 import { SERVER_LIMITS } from './limits.js';
 import type { Log } from './log.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
+import { deleteUnnamedFiles } from './oci/unnamed-files.js';
 import type { SnapshotForms } from './snapshot-forms.js';
+import type { RegistryStore } from './store/registry-store.js';
 import type { TakedownRecord } from './takedown-record.js';
 
 export interface TakedownParts {
-  store: CatalogStore;
+  store: RegistryStore;
   blobs: BlobStore;
+  /** Blobs that were pushed to repositories. */
+  artifacts: BlobStore;
   forms: SnapshotForms;
   newest: NewestSnapshots;
   gate: Gate;
@@ -157,11 +160,18 @@ async function erase(parts: TakedownParts): Promise<void> {
 }
 
 /** The record is durable before anything is gone that a restore could bring back. False where nothing was left. */
-async function deleteFiles({ store, blobs, forms, takedownRecord }: TakedownParts): Promise<boolean> {
+async function deleteFiles({
+  store,
+  blobs,
+  artifacts,
+  forms,
+  takedownRecord,
+}: TakedownParts): Promise<boolean> {
   const left = await store.unfinishedTakedowns();
   if (left === undefined) return false;
   await takedownRecord.add(left.takedowns);
   for (const blob of left.blobs) await blobs.delete(blob);
+  await deleteUnnamedFiles({ store, artifacts });
   await forms.deleteWithdrawn();
   return true;
 }

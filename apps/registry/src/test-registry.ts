@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
-import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type { SnapshotRecord } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createApp } from './app.js';
 import { Cutter } from './cutter.js';
@@ -12,9 +12,13 @@ import { Gate } from './gate.js';
 import type { Log } from './log.js';
 import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
+import { Collector } from './oci/collector.js';
+import { keepArtifacts } from './oci/keep-artifacts.js';
+import { Uploads } from './oci/uploads.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
+import type { RegistryStore } from './store/registry-store.js';
 import { openSqliteStore } from './store/sqlite.js';
 import { keepTakedowns } from './takedown.js';
 import { openTakedownRecord } from './takedown-record.js';
@@ -35,6 +39,7 @@ export interface TestRegistry {
   token(wanted: {
     scopes?: TokenScope[];
     groups?: string[];
+    repositories?: string[];
     expiresInDays?: number;
   }): Promise<{ id: string; secret: string }>;
   publish(definition: TestDefinition, query?: string): Promise<{ status: number; body: PublishResult }>;
@@ -47,7 +52,7 @@ export interface TestRegistry {
 
 export async function openTestRegistry(
   options: {
-    wrapStore?: (store: CatalogStore) => CatalogStore;
+    wrapStore?: (store: RegistryStore) => RegistryStore;
     start?: boolean;
     folder?: string;
     config?: RegistryParts['config'];
@@ -70,11 +75,18 @@ export async function openTestRegistry(
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const gate = new Gate();
   const takedownRecord = openTakedownRecord(paths.takedowns);
-  await keepTakedowns({ store, blobs, forms, newest, gate, takedownRecord, log });
+  const artifacts = await openBlobFolder(paths.artifacts);
+  const uploads = new Uploads({ blobs: artifacts, clock });
+  const config = options.config ?? {};
+  const collector = new Collector({ store, artifacts, uploads, gate, clock, log, config });
+  await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
   const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,
+    artifacts,
+    uploads,
+    collector,
     forms,
     newest,
     cutter,
@@ -85,20 +97,22 @@ export async function openTestRegistry(
     clock,
     log,
     metrics,
-    config: options.config ?? {},
+    config,
   };
   await ensureDefaultCatalog(parts);
+  await keepArtifacts(parts);
   const app = createApp(parts);
   if (options.start !== false) cutter.start();
   const request = async (pathAndQuery: string, init?: RequestInit) =>
     app.request(`http://registry.test${pathAndQuery}`, init);
-  const token: TestRegistry['token'] = async ({ scopes, groups, expiresInDays }) => {
+  const token: TestRegistry['token'] = async ({ scopes, groups, repositories, expiresInDays }) => {
     const { token: record, secret } = await createToken(
       store,
       {
         name: 'tester',
-        scopes: scopes ?? ['publish', 'yank', 'admin'],
+        scopes: scopes ?? ['publish', 'yank', 'push', 'admin'],
         groups: groups ?? ['*'],
+        repositories: repositories ?? ['*'],
         ...(expiresInDays === undefined ? {} : { expiresInDays }),
       },
       { now: clock(), by: 'test' },

@@ -43,6 +43,8 @@ export interface NewToken {
   name: string;
   scopes: readonly TokenScope[];
   groups: readonly string[];
+  /** Globs over repositories, for the scope `push`. */
+  repositories: readonly string[];
   /** Absent: it does not expire. */
   expiresInDays?: number;
 }
@@ -59,6 +61,7 @@ export async function createToken(
     name: wanted.name,
     scopes: [...new Set(wanted.scopes)],
     groups: [...new Set(wanted.groups)],
+    repositories: [...new Set(wanted.repositories)],
     createdAt: context.now.toISOString(),
     createdBy: context.by,
     ...(wanted.expiresInDays === undefined
@@ -110,7 +113,12 @@ export async function ensureAdminToken(
       };
     }
   }
-  const wanted: NewToken = { name: 'admin', scopes: ['publish', 'yank', 'admin'], groups: ['*'] };
+  const wanted: NewToken = {
+    name: 'admin',
+    scopes: ['publish', 'yank', 'push', 'admin'],
+    groups: ['*'],
+    repositories: ['*'],
+  };
   await createToken(store, wanted, { now, by: 'krmhub', secret });
   return { outcome: 'created' };
 }

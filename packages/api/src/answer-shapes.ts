@@ -201,6 +201,7 @@ export const TOKEN: ShapeOf<model.Token> = {
   name: 'string',
   scopes: ['string'],
   groups: ['string'],
+  repositories: ['string'],
   createdAt: 'string',
   createdBy: 'string',
   'expiresAt?': 'string',

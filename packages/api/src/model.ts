@@ -237,7 +237,7 @@ export const ApplyResult = z
   })
   .openapi('ApplyResult');
 
-export const TOKEN_SCOPES = ['publish', 'yank', 'admin'] as const;
+export const TOKEN_SCOPES = ['publish', 'yank', 'push', 'admin'] as const;
 
 export const Token = z
   .object({
@@ -247,6 +247,10 @@ export const Token = z
     groups: z
       .array(z.string())
       .openapi({ description: 'Globs over groups, such as `*.example.com`; `*` is every group' }),
+    repositories: z.array(z.string()).openapi({
+      description:
+        'For the scope push: globs over repositories of artifacts, such as `team/*`; `*` is every repository',
+    }),
     createdAt: Time,
     createdBy: z.string(),
     expiresAt: Time.optional(),
@@ -263,6 +267,10 @@ export const CreateTokenRequest = z
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1),
     groups: z
       .array(z.string().min(1).max(253).openapi({ pattern: '^[a-z0-9.*-]+$' }))
+      .min(1)
+      .default(['*']),
+    repositories: z
+      .array(z.string().min(1).max(255).openapi({ pattern: '^[a-z0-9._/*-]+$' }))
       .min(1)
       .default(['*']),
     expiresInDays: z.number().int().min(1).max(3650).default(90),

@@ -16,6 +16,8 @@ import { isWritable } from './to-yaml.js';
 
 export interface Submission {
   name: FunctionName;
+  /** The kind is in lower case, and stands for every spelling. */
+  kindFolded?: boolean;
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
   readme?: Uint8Array;
@@ -38,7 +40,7 @@ export function checkSubmission(submission: Submission): {
   return { diagnostics, definition };
 }
 
-function checkDefinition({ name, bytes, mediaType, file }: Submission): {
+function checkDefinition({ name, kindFolded = false, bytes, mediaType, file }: Submission): {
   diagnostics: Diagnostic[];
   definition: FunctionDefinition | undefined;
 } {
@@ -68,7 +70,9 @@ function checkDefinition({ name, bytes, mediaType, file }: Submission): {
   }
   if (hasErrors(all) || document?.kind !== 'KRMFunctionDefinition')
     return { diagnostics: all, definition: undefined };
-  all.push(...checkContent(document.definition, name, bytes, file));
+  const spelt = document.definition.names.kind;
+  const asSpelt = kindFolded && spelt.toLowerCase() === name.kind ? { ...name, kind: spelt } : name;
+  all.push(...checkContent(document.definition, asSpelt, bytes, file));
   return { diagnostics: all.sort(compareDiagnostics), definition: document.definition };
 }
 

@@ -30,6 +30,8 @@ import type {
 
 export interface PublishInput {
   name: FunctionName;
+  /** The kind is in lower case, as repositories have it; of a new function the definition says how it is spelt. */
+  kindFolded?: boolean;
   /** As the publisher wrote it: `v0.3` is `0.3.0`. */
   release: string;
   /** The definition's exact bytes. */
@@ -148,10 +150,10 @@ function releaseMessage(written: string, release: string | undefined): string {
 }
 
 function releaseRecord(input: PublishInput, release: string, definition: FunctionDefinition): ReleaseRecord {
-  const { name, bytes, mediaType, readme, now, by } = input;
+  const { bytes, mediaType, readme, now, by } = input;
   return {
-    group: name.group,
-    kind: name.kind,
+    group: definition.group,
+    kind: definition.names.kind,
     release,
     digest: sha256(bytes),
     size: bytes.byteLength,

@@ -33,6 +33,11 @@ export interface BlobStore {
    * `internal` error.
    */
   read(digest: Digest): Promise<{ size: number; pieces: AsyncIterable<Uint8Array> } | undefined>;
+  /**
+   * For parts of big blobs: opened now, so that a delete meanwhile takes nothing from who reads, and not checked
+   * against the digest. Undefined where there is no such blob.
+   */
+  open(digest: Digest): Promise<OpenBlob | undefined>;
   /** Removing what is not there is no error. */
   delete(digest: Digest): Promise<void>;
   /** Every blob there is, in no order. */
@@ -41,11 +46,23 @@ export interface BlobStore {
   check(): Promise<void>;
 }
 
+/** A blob that stays readable until it is closed. */
+export interface OpenBlob {
+  /** Bytes. */
+  size: number;
+  /** The bytes from `start` up to and without `end`, once; it closes the blob at its end, also where it is broken off. */
+  read(start: number, end: number): AsyncIterable<Uint8Array>;
+  /** For who does not read. */
+  close(): Promise<void>;
+}
+
 /** A blob that is being written; either `commit` or `discard` ends it. */
 export interface BlobWriter {
   write(bytes: Uint8Array): Promise<void>;
   /** The digest of what was written so far; nothing is written after it. */
   digest(): Digest;
+  /** What was written so far, to be read before the end. */
+  pieces(): AsyncIterable<Uint8Array>;
   /** Resolves once the bytes survive a power cut. */
   commit(): Promise<Digest>;
   discard(): Promise<void>;

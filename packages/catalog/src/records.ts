@@ -234,6 +234,8 @@ export interface TokenRecord {
   scopes: string[];
   /** Globs over groups. */
   groups: string[];
+  /** Globs over repositories of artifacts. */
+  repositories: string[];
   createdAt: Time;
   createdBy: string;
   expiresAt?: Time;

@@ -6,4 +6,14 @@ export { type Copied, type CopyProgress, copyArtifact } from './copy.js';
 export { digestOf, isOciDigest, type OciDigest } from './digest.js';
 export { inParallel } from './in-parallel.js';
 export * from './manifest.js';
-export { formatReference, parseReference, type Reference } from './reference.js';
+export * from './manifest-store.js';
+export { formatReference, isRepository, isTag, parseReference, type Reference } from './reference.js';
+export { type ByteRange, readChunkRange, readRange } from './server/range.js';
+export { OCI_STATUS, type OciErrorCode, OciRefusal, refusalBody } from './server/refusal.js';
+export {
+  checkedDigest,
+  OCI_METHODS,
+  type OciRoute,
+  type OciRouteName,
+  parseOciPath,
+} from './server/route.js';

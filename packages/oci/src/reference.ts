@@ -61,6 +61,15 @@ export function parseReference(text: string): Reference {
   };
 }
 
+/** Whether a repository can be called so. */
+export function isRepository(text: string): boolean {
+  return text.length <= MAX_NAME_LENGTH && REPOSITORY.test(text);
+}
+
+export function isTag(text: string): boolean {
+  return TAG.test(text);
+}
+
 export function formatReference({ registry, repository, tag, digest }: Reference): string {
   return `${registry}/${repository}${tag === undefined ? '' : `:${tag}`}${digest === undefined ? '' : `@${digest}`}`;
 }

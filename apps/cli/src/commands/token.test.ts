@@ -64,12 +64,14 @@ it('lists tokens at 80 columns, and whole for programs', async () => {
   const lines = (await run(['token', 'list'])).out().trimEnd().split('\n');
   expect(lines.map((line) => line.split('\t')[0])).toEqual(tokens.map(({ id }: { id: string }) => id));
   expect(lines.join('\n')).toContain('n'.repeat(100));
+  await run(['token', 'create', 'builds', '--scope', 'push', '--repository', 'team/*,tools']);
+  expect((await run(['token', 'list'])).out()).toContain('builds\tpush:team/*+tools\t');
   expect(lines.join('\n')).not.toMatch(/krmhub_[a-f0-9]/);
 });
 
 it.each([
   [['token', 'create', 'x'], '--scope'],
-  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, admin'],
+  [['token', 'create', 'x', '--scope', 'everything'], 'publish, yank, push, admin'],
   [['token', 'create', 'x', '--scope', 'publish', '--expires', '11y'], '3650d'],
   [['token', 'create', 'x', '--scope', 'publish', '--expires', '0d'], '3650d'],
   [['token', 'create', 'x', '--scope', 'publish', '--group', 'A B'], 'glob'],

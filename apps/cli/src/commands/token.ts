@@ -9,7 +9,7 @@ import { parseDays } from '../output/time.js';
 import { collectList, withOutput, withRegistry } from './options.js';
 
 // The model itself loads a schema library.
-const SCOPES: readonly TokenScope[] = ['publish', 'yank', 'admin'];
+const SCOPES: readonly TokenScope[] = ['publish', 'yank', 'push', 'admin'];
 /** Fewer could be a slip of the finger, and what is revoked stays so. */
 const MIN_ID_LENGTH = 4;
 const MAX_DAYS = 3_650;
@@ -26,6 +26,7 @@ export function registerToken(program: Command, io: Io): void {
 interface CreateOptions {
   scope: TokenScope[];
   group?: string[];
+  repository?: string[];
   expires: number;
   registry?: string;
   output: OutputFormat;
@@ -36,11 +37,16 @@ function registerCreate(parent: Command, io: Io): void {
     .description('Create a token. The secret is printed on stdout, once.')
     .argument('<name>', 'What the token is for; shown where it has published.')
     .addOption(
-      new Option('--scope <scope>', 'What it may do: publish, yank, admin. Repeat for more.')
+      new Option('--scope <scope>', 'What it may do: publish, yank, push, admin. Repeat for more.')
         .argParser(collectScopes)
         .makeOptionMandatory(),
     )
     .option('--group <glob>', 'Groups it may touch, such as *.example.com; all by default.', collectList)
+    .option(
+      '--repository <glob>',
+      'Repositories it may push artifacts to, such as team/*; all by default.',
+      collectList,
+    )
     .addOption(
       new Option('--expires <time>', 'When it ends: 90d, 12w or 1y.')
         .argParser(days)
@@ -51,7 +57,8 @@ function registerCreate(parent: Command, io: Io): void {
       `
 Examples:
   krmhub token create ci --scope publish --group example.com > ci.token
-  krmhub token create ops --scope publish --scope yank --expires 1y`,
+  krmhub token create ops --scope publish --scope yank --expires 1y
+  krmhub token create builds --scope push --repository 'team/*' > builds.token`,
     )
     .action(async (name: string, options: CreateOptions) => {
       const client = await connect(io, options.registry);
@@ -60,6 +67,7 @@ Examples:
         scopes: options.scope,
         expiresInDays: options.expires,
         ...(options.group === undefined ? {} : { groups: options.group }),
+        ...(options.repository === undefined ? {} : { repositories: options.repository }),
       });
       await printData(io, options.output, created, () => write(io.stdout, `${visible(created.token)}\n`));
       const { describeToken } = await import('./token/describe.js');

@@ -18,8 +18,8 @@ import type { RegistryApp, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { foundRelease } from '../lookup.js';
 import { releaseDetail } from '../presentation.js';
+import { busy, turnOf } from '../publish-release.js';
 import { readJsonBody } from '../request-body.js';
-import { busy, turnOf } from './releases.js';
 
 const PLANS: Record<MarkAction, (input: MarkInput) => MarkPlan> = {
   yank: planYank,

@@ -5,9 +5,9 @@ import { authorise } from '../authorise.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { foundRelease } from '../lookup.js';
+import { turnOf } from '../publish-release.js';
 import { readJsonBody } from '../request-body.js';
 import { finishTakedowns, takeDown } from '../takedown.js';
-import { turnOf } from './releases.js';
 
 /** Bytes that go do not come back, so this is for administrators; publishers yank. */
 export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {

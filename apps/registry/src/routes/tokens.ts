@@ -12,6 +12,7 @@ import { createToken, hashSecret, isTokenSecret } from '../tokens.js';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const GROUP_GLOB = /^[a-z0-9.*-]+$/;
+const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 
 export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, clock, log } = parts;
@@ -29,16 +30,8 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.createToken, async (c) => {
     const { name: by } = await authorise(c, parts, 'admin');
     const wanted = await readJsonBody(c, CreateTokenRequest);
-    const wrong = wanted.groups.filter((glob) => !GROUP_GLOB.test(glob));
-    if (wrong.length > 0) {
-      throw new KrmhubError(
-        'invalid-request',
-        `${wrong.map((glob) => JSON.stringify(glob)).join(', ')}: no group and no glob`,
-        {
-          hint: 'Groups are like example.com; `*` stands for any characters.',
-        },
-      );
-    }
+    refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Groups are like example.com');
+    refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Repositories are like team/catalog');
     // An administrator can create any token, so fewer groups would be no limit.
     if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
       throw new KrmhubError('invalid-request', 'The scope admin is for the whole registry', {
@@ -75,5 +68,13 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
     const token = await store.revokeToken(id, clock().toISOString());
     if (token === undefined) throw new KrmhubError('not-found', `There is no token ${id}`);
     return c.json(tokenDetail(token), 200, NO_STORE);
+  });
+}
+
+function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, example: string): void {
+  const wrong = globs.filter((glob) => !pattern.test(glob)).map((glob) => JSON.stringify(glob));
+  if (wrong.length === 0) return;
+  throw new KrmhubError('invalid-request', `${wrong.join(', ')}: no ${what} and no glob`, {
+    hint: `${example}; \`*\` stands for any characters.`,
   });
 }

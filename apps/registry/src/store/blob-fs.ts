@@ -7,6 +7,8 @@ import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
 
 /** Bytes of a big blob that are read at once. */
 const READ_BYTES = 262_144;
+/** Bytes of a part of a blob that are read at once. */
+const PART_BYTES = 524_288;
 
 /** Where things are below a blob folder. */
 export const paths = {
@@ -80,6 +82,7 @@ export function blobsIn(folder: string): BlobStore {
           await handle.writeFile(bytes);
         }),
       digest: finish,
+      pieces: () => filePieces(folder, file),
       commit: () =>
         translated(folder, async () => {
           const committed = finish();
@@ -100,6 +103,23 @@ export function blobsIn(folder: string): BlobStore {
     if (!isDigest(digest)) return undefined;
     const found = await ifThere(() => stat(paths.blob(folder, digest)));
     return found && { size: found.size, pieces: checkedPieces(folder, digest) };
+  };
+
+  const openBlob: BlobStore['open'] = async (digest) => {
+    if (!isDigest(digest)) return undefined;
+    const handle = await ifThere(() => open(paths.blob(folder, digest), 'r'));
+    if (handle === undefined) return undefined;
+    try {
+      const { size } = await handle.stat();
+      return {
+        size,
+        read: (start, end) => partOf(folder, handle, start, end),
+        close: () => handle.close(),
+      };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   };
 
   const getBytes = async (digest: Digest): Promise<Uint8Array | undefined> => {
@@ -137,10 +157,41 @@ export function blobsIn(folder: string): BlobStore {
     get: (digest) => translated(folder, () => getBytes(digest)),
     write: () => translated(folder, openWriter),
     read: (digest) => translated(folder, () => reader(digest)),
+    open: (digest) => translated(folder, () => openBlob(digest)),
     delete: (digest) => translated(folder, () => deleteBytes(digest)),
     list: listBlobs,
     check: () => translated(folder, checkWritable),
   };
+}
+
+async function* filePieces(folder: string, file: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* createReadStream(file, { highWaterMark: READ_BYTES });
+  } catch (error) {
+    throw translateFileError(folder, error);
+  }
+}
+
+async function* partOf(
+  folder: string,
+  handle: FileHandle,
+  start: number,
+  end: number,
+): AsyncIterable<Uint8Array> {
+  try {
+    for (let at = start; at < end; ) {
+      const wanted = Math.min(PART_BYTES, end - at);
+      // Pieces are queued and sent while the next is read, so that each needs a buffer of its own.
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, at);
+      if (bytesRead === 0) throw new Error(`a blob ends after ${at} bytes where ${end} are expected`);
+      at += bytesRead;
+      yield bytesRead === wanted ? buffer : buffer.subarray(0, bytesRead);
+    }
+  } catch (error) {
+    throw translateFileError(folder, error);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** The bytes of a blob; the last piece is held back until all of them are known to be right. */

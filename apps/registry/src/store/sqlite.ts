@@ -1,9 +1,11 @@
-import type { CatalogStore } from '@krmhub/catalog';
+import type { RegistryStore } from './registry-store.js';
+import { manifestStore } from './sqlite/artifacts.js';
 import { catalogRows } from './sqlite/catalogs.js';
 import { type Connection, openConnection, openSecondConnection } from './sqlite/connection.js';
 import { eventRows } from './sqlite/events.js';
 import { formRows } from './sqlite/forms.js';
 import { functionRows } from './sqlite/functions.js';
+import { artifactKeeper } from './sqlite/keep-artifacts.js';
 import { searchRows } from './sqlite/search.js';
 import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
@@ -13,17 +15,17 @@ import { tokenRows } from './sqlite/tokens.js';
  * The file's folder is there already. Rejects with `unavailable` where another process serves the file, where
  * it cannot be read or written, and where a newer program has migrated it; `storage-full` where the disk is full.
  */
-export async function openSqliteStore(file: string): Promise<CatalogStore> {
+export async function openSqliteStore(file: string): Promise<RegistryStore> {
   return storeOf(openConnection(file));
 }
 
 /** Opens a database that another thread of this process has open. */
-export function openSecondSqliteStore(file: string): CatalogStore {
+export function openSecondSqliteStore(file: string): RegistryStore {
   return storeOf(openSecondConnection(file));
 }
 
 /** The store on a connection, which it closes. */
-export function storeOf(connection: Connection): CatalogStore {
+export function storeOf(connection: Connection): RegistryStore {
   return {
     ...functionRows(connection),
     ...searchRows(connection),
@@ -32,6 +34,8 @@ export function storeOf(connection: Connection): CatalogStore {
     ...formRows(connection),
     ...takedownRows(connection),
     ...tokenRows(connection),
+    ...manifestStore(connection),
+    ...artifactKeeper(connection),
     check: () => connection.check(),
     close: async () => connection.close(),
   };

@@ -7,7 +7,12 @@ import { relativeTime } from '../../output/time.js';
 export function describeToken(token: Token): string {
   const groups = token.groups.includes('*') ? 'every group' : `the groups ${token.groups.join(', ')}`;
   const until = token.expiresAt === undefined ? 'without an end' : `until ${token.expiresAt.slice(0, 10)}`;
-  return `may ${token.scopes.join(', ')} in ${groups}, ${until}`;
+  const repositories = token.repositories.includes('*') ? 'every repository' : token.repositories.join(', ');
+  const places = [
+    ...(token.scopes.some((scope) => scope !== 'push') ? [groups] : []),
+    ...(token.scopes.includes('push') ? [repositories] : []),
+  ];
+  return `may ${token.scopes.join(', ')} in ${places.join(' and ')}, ${until}`;
 }
 
 /** Digits of an ID that a terminal shows; `token revoke` takes them. */
@@ -18,7 +23,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
   const columns = [
     { header: 'ID' },
     { header: 'NAME', min: 8 },
-    { header: 'SCOPES' },
+    { header: 'SCOPES', min: 12 },
     { header: 'GROUPS', min: 8 },
     { header: 'ENDS' },
     { header: 'USED' },
@@ -27,7 +32,7 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
     terminal: (token) => [
       token.id.slice(0, SHORT_ID),
       token.name,
-      token.scopes.join(','),
+      scopesOf(token),
       token.groups.join(','),
       endOf(token, now),
       token.lastUsedAt === undefined ? 'never' : relativeTime(token.lastUsedAt, now),
@@ -35,12 +40,18 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
     pipe: (token) => [
       token.id,
       token.name,
-      token.scopes.join(','),
+      scopesOf(token),
       token.groups.join(','),
       token.revokedAt === undefined ? (token.expiresAt ?? 'never') : revoked(token),
       token.lastUsedAt ?? 'never',
     ],
   });
+}
+
+/** Where it may push stands with the scope, since most tokens cannot. */
+function scopesOf({ scopes, repositories }: Token): string {
+  const where = repositories.includes('*') ? '' : `:${repositories.join('+')}`;
+  return scopes.map((scope) => (scope === 'push' ? `push${where}` : scope)).join(',');
 }
 
 function endOf(token: Token, now: Date): string {

@@ -120,7 +120,10 @@ export const takedowns = sqliteTable(
     /** Nothing of its bytes is left on the disk. */
     finished: integer('finished', { mode: 'boolean' }).notNull(),
   },
-  (table) => [unique('takedown_release').on(table.group, table.kindFolded, table.release)],
+  (table) => [
+    unique('takedown_release').on(table.group, table.kindFolded, table.release),
+    index('takedown_digest').on(table.digest),
+  ],
 );
 
 /** What the revocation feed holds: the condition of its index. */
@@ -259,6 +262,8 @@ export const tokens = sqliteTable(
     /** UTC. */
     revokedAt: text('revoked_at'),
     revokedReason: text('revoked_reason'),
+    /** JSON list of globs over repositories of artifacts. */
+    repositories: text('repositories', { mode: 'json' }).$type<string[]>().notNull().default([]),
   },
   (table) => [unique('token_hash').on(table.hash)],
 );

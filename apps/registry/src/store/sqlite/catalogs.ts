@@ -1,13 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import type {
-  CatalogFunction,
-  CatalogRecord,
-  CatalogStore,
-  RenderedEntry,
-  SnapshotRecord,
-} from '@krmhub/catalog';
+import type { CatalogFunction, CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../registry-store.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
 import { applyRecipe } from './apply-recipe.js';
 import { commitCut } from './commit-cut.js';
@@ -15,7 +10,7 @@ import type { Connection } from './connection.js';
 import { IN_NEWEST_SNAPSHOT } from './search-rows.js';
 
 export type CatalogRows = Pick<
-  CatalogStore,
+  RegistryStore,
   | 'catalogs'
   | 'catalog'
   | 'catalogsHolding'

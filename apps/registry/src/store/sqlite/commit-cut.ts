@@ -1,14 +1,17 @@
-import { type CatalogCut, type CatalogFunction, type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import { type CatalogCut, type CatalogFunction, RevisionConflict } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { and, desc, eq, isNull, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../registry-store.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
+import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
 
-export function commitCut(connection: Connection): CatalogStore['commitCut'] {
+export function commitCut(connection: Connection): RegistryStore['commitCut'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
   const storePlace = placeWriter(connection);
+  const artifacts = artifactWriter(connection);
   const addEntry = db
     .insert(entries)
     .values({
@@ -19,7 +22,7 @@ export function commitCut(connection: Connection): CatalogStore['commitCut'] {
     .onConflictDoNothing()
     .prepare();
 
-  return (cut) =>
+  return (cut, artifact) =>
     write(() => {
       const next = nextSerial(connection, cut);
       for (const { digest, yaml, json } of cut.entries) addEntry.run({ digest, yaml, json });
@@ -29,7 +32,10 @@ export function commitCut(connection: Connection): CatalogStore['commitCut'] {
           .values({ ...cut.snapshot, catalog: cut.catalog, digest: cut.snapshot.digests['catalog.yaml'] })
           .run();
       }
-      if (cut.event !== undefined) appendEvent(cut.event);
+      if (cut.event !== undefined) {
+        if (artifact !== undefined) artifacts.putArtifact(artifact, cut.event);
+        appendEvent(cut.event);
+      }
       db.update(catalogs).set({ throughEvent: cut.throughEvent }).where(eq(catalogs.name, cut.catalog)).run();
     });
 }

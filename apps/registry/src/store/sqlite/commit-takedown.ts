@@ -13,6 +13,7 @@ import { eventAppender } from './events.js';
 import { functionFinder, type NameRow } from './functions.js';
 import { searchRowRemover, searchRowWriter } from './search-rows.js';
 import { lastRevision } from './takedown-rows.js';
+import { artifactWithdrawer } from './withdraw-artifacts.js';
 import { placeWithdrawer } from './withdraw-places.js';
 
 /** Rolls a rehearsal back. */
@@ -48,6 +49,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
   const withdrawPlaces = placeWithdrawer(connection);
   const namedBy = nameFinder(connection);
   const showWhatIsLeft = functionRowWriter(connection);
+  const withdrawArtifacts = artifactWithdrawer(connection);
 
   return (change) => {
     const { group, kind } = change;
@@ -81,13 +83,15 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
       const { at, by, reason } = change.takedowns[0]!;
       events.push({ type: 'catalog.withdrawn', at, by, reason, ...snapshot });
     }
+    const blobs = [...digests].map((digest) => ({ digest, keptBy: namedBy(digest) }));
+    withdrawArtifacts(change, withdrawn, blobs);
     const event = Math.max(...events.map((one) => appendEvent(one).sequence));
     // A cut that was planned before may hold what is gone now, whether the catalog did or not.
     db.update(catalogs).set({ appliedEvent: event }).run();
     return {
       event,
       withdrawn,
-      blobs: [...digests].map((digest) => ({ digest, keptBy: namedBy(digest) })),
+      blobs,
     };
   };
 }

@@ -6,7 +6,8 @@ import type { CatalogStore } from '@krmhub/catalog';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import * as schema from '../schema/sqlite.js';
+import * as artifacts from '../schema/artifacts.js';
+import * as catalogs from '../schema/sqlite.js';
 import { openSqliteStore, storeOf } from '../sqlite.js';
 import { openConnection } from './connection.js';
 import { Database } from './driver.js';
@@ -20,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-const token = { id: 'a', name: 'n', scopes: [], groups: [], createdAt: '', createdBy: '' };
+const token = { id: 'a', name: 'n', scopes: [], groups: [], repositories: [], createdAt: '', createdBy: '' };
 
 interface ColumnInfo {
   name: string;
@@ -32,7 +33,7 @@ interface ColumnInfo {
 describe('migrations', () => {
   it('make the tables that the schema describes', () => {
     const connection = openConnection(':memory:');
-    const tables = Object.values(schema).filter((value) => is(value, SQLiteTable));
+    const tables = Object.values({ ...catalogs, ...artifacts }).filter((value) => is(value, SQLiteTable));
     for (const table of tables) {
       const name = getTableName(table);
       const { primaryKeys, indexes, uniqueConstraints, foreignKeys } = getTableConfig(table);

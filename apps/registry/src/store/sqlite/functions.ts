@@ -1,22 +1,18 @@
 import { setImmediate } from 'node:timers/promises';
-import type {
-  CatalogStore,
-  FunctionChange,
-  FunctionRecord,
-  ReleaseRecord,
-  ReleaseSummary,
-} from '@krmhub/catalog';
+import type { FunctionChange, FunctionRecord, ReleaseRecord, ReleaseSummary } from '@krmhub/catalog';
 import { burnt, RevisionConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../registry-store.js';
 import { functions, releases } from '../schema/sqlite.js';
+import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
 import { searchRowWriter } from './search-rows.js';
 import { functionTakedowns, lastRevision } from './takedown-rows.js';
 
 export type FunctionRows = Pick<
-  CatalogStore,
+  RegistryStore,
   'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'releaseFiles' | 'commitFunction'
 >;
 
@@ -164,6 +160,7 @@ function functionCommitter(
   const searchRows = searchRowWriter(connection);
   const takedownsOf = functionTakedowns(connection);
   const revisionOf = lastRevision(connection);
+  const artifacts = artifactWriter(connection);
 
   const upsertFunction = (change: FunctionChange, current: NameRow | undefined): number => {
     const { group, kind, ...shown } = change.search;
@@ -200,7 +197,7 @@ function functionCommitter(
     if (changes === 0) throw refused(release, 'is not stored with these bytes, so it cannot be marked');
   };
 
-  return (change) =>
+  return (change, artifact) =>
     write(() => {
       const current = find(change.group, change.kind);
       const revision = current?.revision ?? 0;
@@ -222,6 +219,7 @@ function functionCommitter(
         if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
         throw refused(change.release, 'is there already');
       }
+      if (artifact !== undefined) artifacts.putArtifact(artifact, change.event);
       searchRows(id, change.search, current === undefined);
       return appendEvent(change.event);
     });

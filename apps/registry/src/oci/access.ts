@@ -1,0 +1,186 @@
+import type { TokenRecord } from '@krmhub/catalog';
+import { isRepository, OciRefusal } from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema';
+import { type Authority, authenticateHash, authenticateSecret, matchesGlob } from '../authorise.js';
+import type { RegistryContext, RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { hashSecret } from '../tokens.js';
+import { AccessTokens } from './access-token.js';
+import { repositoryKind } from './repositories.js';
+
+export type Action = 'push' | 'delete';
+
+const HINT =
+  'Log in with any user name and a token of the registry as password, such as `krmhub login` and `oras login` take. An administrator makes tokens with `krmhub token create --scope push`.';
+const SERVICE = 'krmhub';
+/** Host and port as a client may name them; anything else is never put into an answer. */
+const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
+
+/** Who may change what in repositories. Reading is for everybody, and never looks at credentials. */
+export class RepositoryAccess {
+  readonly #authority: Authority & Pick<RegistryParts, 'config'>;
+  readonly #tokens = new AccessTokens();
+
+  constructor(authority: Authority & Pick<RegistryParts, 'config'>) {
+    this.#authority = authority;
+  }
+
+  /**
+   * For `GET /v2/`: clients that are answered without credentials never send any, so that who gives none is asked for
+   * them, although anybody may read. Rejects with an OciRefusal.
+   */
+  async checkCredentials(c: RegistryContext): Promise<void> {
+    const credentials = readCredentials(c.req.header('authorization'));
+    if (credentials === 'none') throw this.#challenge(c, 'Give credentials, or take an anonymous token');
+    if (credentials === 'malformed')
+      throw this.#challenge(c, 'The Authorization header is neither Basic nor Bearer');
+    if ('secret' in credentials) await this.#bySecret(c, credentials.secret);
+    else if (this.#tokens.read(credentials.token, this.#now()) === undefined) {
+      throw this.#challenge(c, 'The access token is unknown or over', { error: 'invalid_token' });
+    }
+  }
+
+  /** The answer of `GET /v2/token`: what of the scopes that are asked for the credentials have. */
+  async issue(c: RegistryContext): Promise<Record<string, string | number>> {
+    const credentials = readCredentials(c.req.header('authorization'));
+    if (credentials === 'malformed' || (credentials !== 'none' && 'token' in credentials)) {
+      throw this.#challenge(c, 'An access token is given for Basic credentials, or none');
+    }
+    const token = credentials === 'none' ? undefined : await this.#bySecret(c, credentials.secret);
+    const scopes = new URL(c.req.url).searchParams.getAll('scope').flatMap((scope) => scope.split(' '));
+    const access = scopes.slice(0, SERVER_LIMITS.maxTokenScopes).flatMap((scope) => {
+      const [, repository = '', actions = ''] =
+        /^repository:([^:]{1,255}):([a-z*,]{1,100})$/.exec(scope) ?? [];
+      if (!isRepository(repository)) return [];
+      const mayChange = token !== undefined && lacks(token.record, repository) === undefined;
+      const granted = actions.split(',').filter((action) => action === 'pull' || mayChange);
+      return [{ repository, actions: granted }];
+    });
+    const seconds = SERVER_LIMITS.accessTokenSeconds;
+    const issued = this.#tokens.issue({
+      ...(token === undefined ? {} : { hash: token.hash }),
+      access,
+      expires: Math.floor(this.#now() / 1000) + seconds,
+    });
+    return {
+      token: issued,
+      access_token: issued,
+      expires_in: seconds,
+      issued_at: new Date(this.#now()).toISOString(),
+    };
+  }
+
+  /** The token of who may do this in the repository. Rejects with an OciRefusal. */
+  async authorise(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
+    const scope = `repository:${repository}:${action === 'push' ? 'pull,push' : action}`;
+    const credentials = readCredentials(c.req.header('authorization'));
+    if (credentials === 'none') throw this.#challenge(c, 'This needs a token', { scope });
+    if (credentials === 'malformed') {
+      throw this.#challenge(c, 'The Authorization header is neither Basic nor Bearer', { scope });
+    }
+    const record =
+      'secret' in credentials
+        ? (await this.#bySecret(c, credentials.secret)).record
+        : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
+    const missing = lacks(record, repository);
+    if (missing === undefined) return record;
+    throw new OciRefusal('DENIED', `The token "${record.name}" lacks ${missing}`, {
+      hint: 'An administrator can create another with `krmhub token create`.',
+    });
+  }
+
+  async #byAccessToken(
+    c: RegistryContext,
+    text: string,
+    { repository, action, scope }: { repository: string; action: Action; scope: string },
+  ): Promise<TokenRecord> {
+    const claims = this.#tokens.read(text, this.#now());
+    if (claims === undefined) {
+      throw this.#challenge(c, 'The access token is unknown or over', { scope, error: 'invalid_token' });
+    }
+    if (claims.hash === undefined) throw this.#challenge(c, 'This needs a token', { scope });
+    const record = await this.#translated(c, () => authenticateHash(c, this.#authority, claims.hash!, HINT));
+    const granted = claims.access.some(
+      (one) => one.repository === repository && (one.actions.includes(action) || one.actions.includes('*')),
+    );
+    // Who could have it and did not ask is told how to; who cannot is refused by what the token lacks.
+    if (!granted && lacks(record, repository) === undefined) {
+      throw this.#challenge(c, 'The access token was not asked for this', {
+        scope,
+        error: 'insufficient_scope',
+      });
+    }
+    return record;
+  }
+
+  async #bySecret(c: RegistryContext, secret: string): Promise<{ record: TokenRecord; hash: string }> {
+    const record = await this.#translated(c, () => authenticateSecret(c, this.#authority, secret, HINT));
+    return { record, hash: hashSecret(secret) };
+  }
+
+  async #translated<Result>(c: RegistryContext, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof KrmhubError && error.code === 'unauthorized') {
+        throw this.#challenge(c, error.message, { error: 'invalid_token' });
+      }
+      throw error;
+    }
+  }
+
+  #challenge(
+    c: RegistryContext,
+    message: string,
+    { scope, error }: { scope?: string; error?: string } = {},
+  ): OciRefusal {
+    const parts = [
+      `realm="${this.#origin(c)}/v2/token"`,
+      `service="${SERVICE}"`,
+      ...(scope === undefined ? [] : [`scope="${scope}"`]),
+      ...(error === undefined ? [] : [`error="${error}"`]),
+    ];
+    return new OciRefusal('UNAUTHORIZED', message, {
+      hint: HINT,
+      headers: { 'WWW-Authenticate': `Bearer ${parts.join(',')}` },
+    });
+  }
+
+  /** Clients need it whole. Without a public URL it is where this client came to, which only itself is told. */
+  #origin(c: RegistryContext): string {
+    const { publicUrl } = this.#authority.config;
+    if (publicUrl !== undefined) return publicUrl;
+    const host = c.req.header('host') ?? new URL(c.req.url).host;
+    return HOST.test(host) ? `http://${host}` : '';
+  }
+
+  #now(): number {
+    return this.#authority.clock().getTime();
+  }
+}
+
+/** What a token lacks to change a repository, in words; undefined for nothing. */
+function lacks({ scopes, groups, repositories }: TokenRecord, name: string): string | undefined {
+  const kind = repositoryKind(name);
+  if (kind.of === 'function') {
+    if (!scopes.includes('publish')) return 'the scope "publish", which functions need';
+    return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
+  }
+  if (!scopes.includes('push')) return 'the scope "push"';
+  return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
+}
+
+type Credentials = 'none' | 'malformed' | { secret: string } | { token: string };
+
+/** A token of ours as password or as bearer; empty Basic credentials are none. */
+function readCredentials(header: string | undefined): Credentials {
+  if (header === undefined) return 'none';
+  const [, scheme = '', value = ''] = /^(\w+) +(\S+) *$/.exec(header) ?? [];
+  if (/^bearer$/i.test(scheme)) return value.startsWith('krmhub_') ? { secret: value } : { token: value };
+  if (!/^basic$/i.test(scheme)) return 'malformed';
+  const text = Buffer.from(value, 'base64').toString();
+  const colon = text.indexOf(':');
+  if (colon < 0) return 'malformed';
+  const password = text.slice(colon + 1);
+  return password === '' && colon === 0 ? 'none' : { secret: password };
+}

@@ -1,0 +1,122 @@
+import {
+  digestOf,
+  EMPTY_CONFIG,
+  type OciDigest,
+  OciRefusal,
+  type RepositoryBlob,
+  readRange,
+} from '@krmhub/oci';
+import { CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
+import type { RegistryContext } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { OciParts } from './oci-parts.js';
+import { repositoryKind } from './repositories.js';
+import { openStoredBlob, type PartReader } from './stored-blob.js';
+import { goneOrUnknown } from './taken-down.js';
+
+const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
+/** What somebody pushed must not run in a browser on the registry's origin. */
+const PUSHED = {
+  'Content-Type': 'application/octet-stream',
+  'Content-Disposition': 'attachment',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+};
+
+interface BlobRoute {
+  repository: string;
+  digest: OciDigest;
+}
+
+/** GET and HEAD of a blob (distribution-spec, "Pulling blobs"), whole or one range of it. */
+export async function readBlob(c: RegistryContext, parts: OciParts, route: BlobRoute): Promise<Response> {
+  const { repository, digest } = route;
+  const found = await findBlob(parts, route);
+  const tag = `"${digest}"`;
+  const headers = new Headers({
+    ...PUSHED,
+    ETag: tag,
+    'Cache-Control': CACHE_FOREVER,
+    'Docker-Content-Digest': digest,
+    'Accept-Ranges': 'bytes',
+  });
+  if (c.req.method === 'HEAD') {
+    await seen(c, parts, repository, found);
+    headers.set('Content-Length', String(found.size));
+    return new Response(null, { headers });
+  }
+  if (matchingTag(c.req.header('if-none-match'), [tag]) !== undefined) {
+    return new Response(null, { status: 304, headers });
+  }
+  const asked = c.req.header('if-range') ?? tag;
+  const range = asked === tag ? readRange(c.req.header('range'), found.size) : undefined;
+  if (range === 'unsatisfiable') {
+    throw new OciRefusal('RANGE_INVALID', `The blob has ${found.size} bytes, and none in this range`, {
+      headers: { 'Content-Range': `bytes */${found.size}` },
+    });
+  }
+  const { start, end } = range ?? { start: 0, end: found.size };
+  headers.set('Content-Length', String(end - start));
+  if (range !== undefined) headers.set('Content-Range', `bytes ${start}-${end - 1}/${found.size}`);
+  const status = range === undefined ? 200 : 206;
+  if (start === end) return new Response(new Uint8Array(), { status, headers });
+  const read = await found.open();
+  if (read === undefined)
+    throw await goneOrUnknown(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
+  return new Response(streamOf(read({ start, end })), { status, headers });
+}
+
+interface FoundBlob {
+  size: number;
+  row?: RepositoryBlob;
+  open(): Promise<PartReader | undefined>;
+}
+
+async function findBlob(parts: OciParts, route: BlobRoute): Promise<FoundBlob> {
+  const { repository, digest } = route;
+  const row = await parts.store.blob(repository, digest);
+  if (row !== undefined) return { size: row.size, row, open: () => openStoredBlob(parts, repository, row) };
+  if (digest === EMPTY_DIGEST) {
+    const pieces: PartReader = async function* ({ start, end }) {
+      yield EMPTY_CONFIG.subarray(start, end);
+    };
+    return { size: EMPTY_CONFIG.byteLength, open: async () => pieces };
+  }
+  throw await goneOrUnknown(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
+}
+
+/** Who pushes and is told that a blob is there relies on it: it must outlive the manifest's way here. */
+async function seen(
+  c: RegistryContext,
+  parts: OciParts,
+  repository: string,
+  { row }: FoundBlob,
+): Promise<void> {
+  if (row === undefined || c.req.header('authorization') === undefined) return;
+  const now = parts.clock();
+  if (now.getTime() - Date.parse(row.seenAt) < SERVER_LIMITS.blobSeenMilliseconds) return;
+  await parts.store.seeBlob(repository, row.digest, now.toISOString());
+}
+
+/** DELETE of a blob. What a manifest names is kept: it would be broken without saying so. */
+export async function deleteBlob(c: RegistryContext, parts: OciParts, route: BlobRoute): Promise<Response> {
+  const { repository, digest } = route;
+  await parts.access.authorise(c, repository, 'delete');
+  const outcome =
+    repositoryKind(repository).of === 'anything' ||
+    (await parts.store.blob(repository, digest))?.place === 'artifacts'
+      ? await parts.store.deleteBlob(repository, digest)
+      : 'named';
+  if (outcome === 'unknown') throw new OciRefusal('BLOB_UNKNOWN', 'There is no such blob here');
+  if (outcome === 'named') {
+    throw new OciRefusal('UNSUPPORTED', 'A manifest names this blob, which would be broken without it', {
+      hint: 'Delete the manifest first; the blob is then removed by itself.',
+    });
+  }
+  parts.collector.collectSoon();
+  return c.body(null, 202, { 'Content-Length': '0' });
+}
+
+/** The bytes as the framework sends them; whoever breaks off closes the file. */
+export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return ReadableStream.from(pieces) as ReadableStream<Uint8Array<ArrayBuffer>>;
+}

@@ -1,0 +1,36 @@
+import type { TokenRecord } from '@krmhub/catalog';
+import { type Change, OciRefusal, QuotaExceeded } from '@krmhub/oci';
+import type { RegistryParts } from '../environment.js';
+
+/** Who changes a repository, when, and how many bytes it may have then. */
+export function changeOf(
+  { clock, config }: Pick<RegistryParts, 'clock' | 'config'>,
+  { name }: TokenRecord,
+): Change {
+  const quota = config.repositoryMebibytes ?? 0;
+  return { at: clock().toISOString(), by: name, ...(quota > 0 && { quota: quota * 1_048_576 }) };
+}
+
+/** Runs a change of a repository; a full one is refused as such. */
+export async function withinQuota<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof QuotaExceeded) throw quotaRefusal(repository, error);
+    throw error;
+  }
+}
+
+export function quotaRefusal(
+  repository: string,
+  { bytes, quota }: { bytes: number; quota: number },
+): OciRefusal {
+  return new OciRefusal(
+    'DENIED',
+    `The repository ${repository} may have ${quota} bytes, and would have ${bytes}`,
+    {
+      hint: 'Delete what is not needed any more, or ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).',
+      detail: { bytes, quota },
+    },
+  );
+}

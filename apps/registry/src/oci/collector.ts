@@ -1,0 +1,107 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Digest } from '@krmhub/schema';
+import type { RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { deleteFilesUnnamed, deleteUnnamedFiles } from './unnamed-files.js';
+import type { Uploads } from './uploads.js';
+
+type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'gate' | 'clock' | 'log' | 'config'> & {
+  uploads: Uploads;
+};
+
+export interface Collected {
+  uploads: number;
+  manifests: number;
+  blobs: number;
+  files: number;
+}
+
+/**
+ * Removes what no manifest names any more, beside everything else that goes on: rows first, after a delay in which who
+ * pushes may name what is there; then the files that no row names. What it does is safe to be broken off anywhere.
+ */
+export class Collector {
+  readonly #parts: Parts;
+  #timer: NodeJS.Timeout | undefined;
+  /** When it runs next, as performance.now() tells time. */
+  #due = Number.POSITIVE_INFINITY;
+  #running: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Collects now and then until it is stopped. */
+  start(): void {
+    this.#schedule(SERVER_LIMITS.collectFirstMilliseconds);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** Something was deleted: its bytes go once the delay is over, not an hour later. */
+  collectSoon(): void {
+    const milliseconds = SERVER_LIMITS.collectDelayMilliseconds;
+    if (this.#timer !== undefined && performance.now() + milliseconds < this.#due)
+      this.#schedule(milliseconds);
+  }
+
+  /** The file of a push that came to nothing in the end, unless somebody else has it too. */
+  removeSoon(file: Digest): void {
+    void this.#run(() => deleteFilesUnnamed(this.#parts, [file]));
+  }
+
+  async collect(): Promise<Collected> {
+    return this.#run(async () => {
+      const { store, uploads, clock, config } = this.#parts;
+      const now = clock().getTime();
+      const collected: Collected = { uploads: await uploads.expire(), manifests: 0, blobs: 0, files: 0 };
+      const days = config.untaggedDays ?? 0;
+      if (days > 0) {
+        const pushedBefore = new Date(now - days * 86_400_000).toISOString();
+        collected.manifests = await store.forgetUntaggedManifests({ pushedBefore });
+      }
+      const seenBefore = new Date(now - SERVER_LIMITS.collectDelayMilliseconds).toISOString();
+      for (let after: string | undefined = ''; after !== undefined && !this.#stopped; ) {
+        const page = await store.forgetUnnamedBlobs({ seenBefore, after, limit: SERVER_LIMITS.collectBatch });
+        collected.blobs += page.forgotten;
+        after = page.last;
+        await setImmediate();
+      }
+      collected.files = await deleteUnnamedFiles(this.#parts);
+      return collected;
+    });
+  }
+
+  /** One after the other. */
+  #run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const running = this.#running.then(work);
+    this.#running = running.catch((error: unknown) => {
+      this.#parts.log.error({ err: error }, 'unused artifacts could not be removed');
+    });
+    return running;
+  }
+
+  #schedule(milliseconds: number): void {
+    if (this.#stopped) return;
+    clearTimeout(this.#timer);
+    this.#due = performance.now() + milliseconds;
+    this.#timer = setTimeout(() => {
+      void this.collect()
+        .then(
+          (collected) => {
+            const { log } = this.#parts;
+            if (Object.values(collected).some((count) => count > 0))
+              log.info(collected, 'unused artifacts removed');
+          },
+          () => undefined,
+        )
+        .finally(() => this.#schedule(SERVER_LIMITS.collectEveryMilliseconds));
+    }, milliseconds);
+    this.#timer.unref();
+  }
+}

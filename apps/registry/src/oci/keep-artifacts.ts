@@ -1,0 +1,44 @@
+import { setImmediate } from 'node:timers/promises';
+import type { RegistryParts } from '../environment.js';
+import { releaseArtifact, snapshotArtifact } from './release-artifact.js';
+import { catalogRepository } from './repositories.js';
+
+/** Releases that are looked at between other work. */
+const BATCH = 500;
+
+/**
+ * For every start: releases, and the newest snapshot of every catalog, have their artifacts, which a program before this
+ * one did not make. Older snapshots of that time have none.
+ */
+export async function keepArtifacts({
+  store,
+  blobs,
+  forms,
+  log,
+}: Pick<RegistryParts, 'store' | 'blobs' | 'forms' | 'log'>): Promise<void> {
+  let made = 0;
+  for (;;) {
+    const names = await store.releasesWithoutArtifact(BATCH);
+    if (names.length === 0) break;
+    for (const { group, kind, release } of names) {
+      const found = await store.release(group, kind, release);
+      if (found === undefined) continue;
+      const { readme, publishedAt, publishedBy } = found;
+      const size = readme === undefined ? undefined : (await blobs.read(readme))?.size;
+      const file = readme === undefined || size === undefined ? undefined : { digest: readme, size };
+      await store.putArtifact(releaseArtifact(found, file), { at: publishedAt, by: publishedBy });
+    }
+    made += names.length;
+    await setImmediate();
+  }
+  for (const { name, newest } of await store.catalogs()) {
+    if (newest === undefined || newest.withdrawn !== undefined) continue;
+    if ((await store.manifestDescriptor(catalogRepository(name), String(newest.serial))) !== undefined)
+      continue;
+    const { body } = await forms.find(newest, 'catalog.yaml', 'identity');
+    const size = body instanceof Uint8Array ? body.byteLength : body.size;
+    await store.putArtifact(snapshotArtifact(newest, size), { at: newest.createdAt, by: 'krmhub' });
+    made += 1;
+  }
+  if (made > 0) log.info({ artifacts: made }, 'artifacts made of releases and snapshots');
+}

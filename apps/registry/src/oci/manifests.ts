@@ -1,0 +1,157 @@
+import {
+  digestOf,
+  isOciDigest,
+  type ManifestDescriptor,
+  MEDIA_TYPES,
+  type OciDigest,
+  OciRefusal,
+} from '@krmhub/oci';
+import { canonicalRelease } from '@krmhub/schema';
+import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
+import type { RegistryContext } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { OciParts } from './oci-parts.js';
+import { isFallbackTag, repositoryKind } from './repositories.js';
+import { goneOrUnknown } from './taken-down.js';
+
+/** GET and HEAD of a manifest (distribution-spec, "Pulling manifests"): its exact bytes and media type. */
+export async function readManifestAnswer(
+  c: RegistryContext,
+  { store }: OciParts,
+  { repository, reference }: { repository: string; reference: string },
+): Promise<Response> {
+  const named = nameIn(repository, reference);
+  const head = c.req.method === 'HEAD';
+  const found: (ManifestDescriptor & { bytes?: Uint8Array }) | undefined = head
+    ? await store.manifestDescriptor(repository, named)
+    : await store.manifest(repository, named);
+  if (found === undefined) {
+    const byDigest = isOciDigest(reference);
+    throw await goneOrUnknown({ store }, 'MANIFEST_UNKNOWN', 'There is no such manifest here', {
+      repository,
+      ...(byDigest ? { digest: reference } : { tag: reference }),
+    });
+  }
+  const tag = `"${found.digest}"`;
+  const headers = new Headers({
+    'Content-Type': found.mediaType,
+    'Docker-Content-Digest': found.digest,
+    ETag: tag,
+    'Cache-Control': isOciDigest(reference) ? CACHE_FOREVER : CACHE_ASKING,
+    'Content-Disposition': 'inline',
+  });
+  if (matchingTag(c.req.header('if-none-match'), [tag]) !== undefined) {
+    return new Response(null, { status: 304, headers });
+  }
+  headers.set('Content-Length', String(found.size));
+  return new Response(head ? null : (found.bytes as Uint8Array<ArrayBuffer>), { headers });
+}
+
+/** Releases of functions are called as everywhere else: `v0.3` is `0.3.0`. */
+function nameIn(repository: string, reference: string): string {
+  if (isOciDigest(reference) || isFallbackTag(reference) || repositoryKind(repository).of !== 'function') {
+    return reference;
+  }
+  return canonicalRelease(reference) ?? reference;
+}
+
+/** DELETE of a tag, or of a manifest with its tags. Releases and snapshots cannot be deleted. */
+export async function deleteManifest(
+  c: RegistryContext,
+  { store, access, collector }: OciParts,
+  { repository, reference }: { repository: string; reference: string },
+): Promise<Response> {
+  await access.authorise(c, repository, 'delete');
+  const kind = repositoryKind(repository);
+  const isDigest = isOciDigest(reference);
+  if (kind.of !== 'anything') {
+    const forever = isDigest ? await store.isTagged(repository, reference) : !isFallbackTag(reference);
+    if (forever) {
+      const what = kind.of === 'function' ? 'A release is forever' : 'A snapshot is forever';
+      throw new OciRefusal('DENIED', `${what}, and cannot be deleted`, {
+        hint: 'Yank a release to advise against it; an administrator takes down what must go.',
+      });
+    }
+  }
+  const deleted = isDigest
+    ? await store.deleteManifest(repository, reference)
+    : await store.deleteTag(repository, reference);
+  if (!deleted) throw new OciRefusal('MANIFEST_UNKNOWN', 'There is no such manifest here');
+  collector.collectSoon();
+  return c.body(null, 202, { 'Content-Length': '0' });
+}
+
+/** Tags in code unit order (distribution-spec, "Listing Tags"). */
+export async function listTags(
+  c: RegistryContext,
+  { store }: OciParts,
+  { repository }: { repository: string },
+): Promise<Response> {
+  const { limit, after } = page(c);
+  const tags = await store.tags(repository, after, Math.max(limit, 1) + 1);
+  if (tags === undefined) throw new OciRefusal('NAME_UNKNOWN', 'There is no such repository');
+  const shown = tags.slice(0, limit);
+  return c.json(
+    { name: repository, tags: shown },
+    200,
+    nextPage(c, limit > 0 && tags.length > limit, shown.at(-1)),
+  );
+}
+
+/** Docker's list of repositories, which distribution-spec leaves out. */
+export async function listRepositories(c: RegistryContext, { store }: OciParts): Promise<Response> {
+  const { limit, after } = page(c);
+  const names = await store.repositories(after, Math.max(limit, 1) + 1);
+  const shown = names.slice(0, limit);
+  return c.json({ repositories: shown }, 200, nextPage(c, limit > 0 && names.length > limit, shown.at(-1)));
+}
+
+/** Manifests that speak of another (distribution-spec, "Listing Referrers"), which need not be here yet. */
+export async function listReferrers(
+  c: RegistryContext,
+  { store }: OciParts,
+  { repository, digest }: { repository: string; digest: OciDigest },
+): Promise<Response> {
+  const { artifactType, last = '' } = c.req.query();
+  const limit = SERVER_LIMITS.maxReferrers;
+  const found = await store.referrers(repository, digest, {
+    ...(artifactType === undefined ? {} : { artifactType }),
+    after: last,
+    limit: limit + 1,
+  });
+  const manifests = found.slice(0, limit).map(({ digest, mediaType, size, artifactType, annotations }) => ({
+    mediaType,
+    digest,
+    size,
+    ...(artifactType === undefined ? {} : { artifactType }),
+    ...(annotations === undefined ? {} : { annotations }),
+  }));
+  const body = JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests });
+  return c.body(body, 200, {
+    'Content-Type': MEDIA_TYPES.index,
+    ...(artifactType === undefined ? {} : { 'OCI-Filters-Applied': 'artifactType' }),
+    ...nextPage(c, found.length > limit, manifests.at(-1)?.digest),
+  });
+}
+
+function page(c: RegistryContext): { limit: number; after: string } {
+  const { n, last } = c.req.query();
+  if (n !== undefined && !/^\d{1,9}$/.test(n)) {
+    throw new OciRefusal('PAGINATION_NUMBER_INVALID', 'n is a number of results, 0 or more');
+  }
+  const limit =
+    n === undefined ? SERVER_LIMITS.maxPageEntries : Math.min(Number(n), SERVER_LIMITS.maxPageEntries);
+  return { limit, after: last ?? '' };
+}
+
+function nextPage(c: RegistryContext, more: boolean, last: string | undefined): Record<string, string> {
+  if (!more || last === undefined) return {};
+  const url = new URL(c.req.url);
+  url.searchParams.set('last', last);
+  return { Link: `<${url.pathname}${url.search}>; rel="next"` };
+}
+
+/** The digest by which bytes are known where a reference is a tag. */
+export function digestBy(reference: string, bytes: Uint8Array): OciDigest {
+  return digestOf(bytes, isOciDigest(reference) ? reference : 'sha256');
+}

@@ -1,0 +1,5 @@
+import type { RegistryParts } from '../environment.js';
+import type { RepositoryAccess } from './access.js';
+
+/** What the handlers of `/v2` stand on. */
+export type OciParts = RegistryParts & { access: RepositoryAccess };

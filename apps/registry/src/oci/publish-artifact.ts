@@ -1,0 +1,150 @@
+import type { TokenRecord } from '@krmhub/catalog';
+import { PUBLISH_LIMITS } from '@krmhub/catalog';
+import {
+  type ArtifactType,
+  artifactTypeOf,
+  type Descriptor,
+  mainLayer,
+  type OciDigest,
+  OciRefusal,
+  TITLE,
+} from '@krmhub/oci';
+import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { publishRelease, turnOf } from '../publish-release.js';
+import type { Submission } from '../submission.js';
+import { changeOf, withinQuota } from './change.js';
+import type { OciParts } from './oci-parts.js';
+import { type PushedManifest, refuseUnknown } from './push-manifest.js';
+import { openStoredBlob } from './stored-blob.js';
+
+/** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
+export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';
+
+interface FunctionRepository {
+  repository: string;
+  group: string;
+  kindFolded: string;
+}
+
+/**
+ * Putting a tag of a function publishes a release, by the same plan as the HTTP API. Nothing of it is stored where it is
+ * refused: MANIFEST_INVALID with the diagnostics, and DENIED where the release stands with another definition. The same
+ * definition in another manifest is kept by its digest, and the tag stays where it is.
+ */
+export async function publishArtifact(
+  parts: OciParts,
+  { repository, group, kindFolded }: FunctionRepository,
+  pushed: PushedManifest,
+  { tag, token }: { tag: string; token: TokenRecord },
+): Promise<void> {
+  const submission = await readArtifact(parts, repository, pushed);
+  const change = changeOf(parts, token);
+  const keep = { ...change, needed: pushed.needed };
+  const name = { group, kind: kindFolded, release: tag };
+  try {
+    await parts.turns.take(turnOf(name), async () => {
+      const published = await publishRelease(parts, name, submission, {
+        by: token.name,
+        dryRun: false,
+        allowBreaking: pushed.record.annotations?.[ALLOW_BREAKING] === 'true',
+        kindFolded: true,
+        artifactOf: ({ release }) => ({ repository, tags: [release], manifest: pushed.record, blobs: [] }),
+      });
+      if (published.outcome === 'unchanged') {
+        await refuseUnknown(() =>
+          withinQuota(repository, () => parts.store.putManifest(repository, pushed.record, keep)),
+        );
+      }
+    });
+  } catch (error) {
+    throw asRefusal(error);
+  }
+}
+
+/** The definition and the README of an artifact, from blobs that were pushed before. */
+async function readArtifact(
+  parts: OciParts,
+  repository: string,
+  { manifest }: PushedManifest,
+): Promise<Submission> {
+  const type: ArtifactType | undefined = artifactTypeOf(manifest);
+  if (manifest.kind !== 'image' || type !== 'definition') {
+    throw new OciRefusal('MANIFEST_INVALID', 'A tag of a function takes a definition, and this is none', {
+      hint: 'Push the definition as `krmhub push` does. Other artifacts, such as scripts and binaries, go to repositories of their own.',
+    });
+  }
+  let layer: Descriptor;
+  try {
+    layer = mainLayer(manifest.image, type);
+  } catch (error) {
+    throw asRefusal(error);
+  }
+  const readmes = manifest.image.layers.filter(({ mediaType }) => /^text\/markdown\b/.test(mediaType));
+  if (readmes.length > 1) {
+    throw new OciRefusal(
+      'MANIFEST_INVALID',
+      `A release has one README, and the artifact has ${readmes.length}`,
+    );
+  }
+  const readme = readmes[0];
+  return {
+    bytes: await layerBytes(parts, repository, layer, DOCUMENT_LIMITS.maxDefinitionBytes),
+    mediaType: layer.annotations?.[TITLE]?.endsWith('.json') ? 'application/json' : 'application/yaml',
+    ...(readme !== undefined && {
+      readme: await layerBytes(parts, repository, readme, PUBLISH_LIMITS.maxReadmeBytes),
+    }),
+  };
+}
+
+async function layerBytes(
+  parts: OciParts,
+  repository: string,
+  { digest, mediaType }: { digest: OciDigest; mediaType: string },
+  maxBytes: number,
+): Promise<Uint8Array> {
+  const blob = await parts.store.blob(repository, digest);
+  const unknown = () =>
+    new OciRefusal(
+      'MANIFEST_BLOB_UNKNOWN',
+      `The manifest names what this repository does not have: ${digest}`,
+      {
+        detail: [{ digest }],
+        hint: 'Push blobs first.',
+      },
+    );
+  if (blob === undefined) throw unknown();
+  if (blob.size > maxBytes) {
+    throw new OciRefusal(
+      'MANIFEST_INVALID',
+      `The layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, and at most ${maxBytes} are taken`,
+    );
+  }
+  const read = await openStoredBlob(parts, repository, blob);
+  if (read === undefined) throw unknown();
+  const pieces: Uint8Array[] = [];
+  for await (const piece of read({ start: 0, end: blob.size })) pieces.push(piece);
+  return new Uint8Array(Buffer.concat(pieces));
+}
+
+function asRefusal(error: unknown): unknown {
+  if (!(error instanceof KrmhubError)) return error;
+  const { code, message, hint, diagnostics, takedowns } = error;
+  if (code === 'invalid-document') {
+    const first = diagnostics.find(({ severity }) => severity === 'error');
+    const said = first === undefined ? message : `${message}: ${first.message}`;
+    return new OciRefusal('MANIFEST_INVALID', said, {
+      detail: { diagnostics },
+      ...(hint === undefined ? {} : { hint }),
+      cause: error,
+    });
+  }
+  if (code === 'conflict') {
+    const isGone = takedowns.length > 0;
+    return new OciRefusal('DENIED', message, {
+      ...(isGone && { detail: { takedowns } }),
+      ...(hint === undefined ? {} : { hint }),
+      cause: error,
+    });
+  }
+  return error;
+}

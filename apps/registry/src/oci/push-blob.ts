@@ -1,0 +1,192 @@
+import type { TokenRecord } from '@krmhub/catalog';
+import { checkedDigest, isRepository, type OciDigest, OciRefusal, readChunkRange } from '@krmhub/oci';
+import type { RegistryContext } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { bodyPieces } from '../request-body.js';
+import { changeOf, quotaRefusal, withinQuota } from './change.js';
+import type { OciParts } from './oci-parts.js';
+import { repositoryKind } from './repositories.js';
+import type { Upload } from './uploads.js';
+
+/** POST of an upload (distribution-spec, "Pushing Blobs"): a session, a whole blob, or a mount of one. */
+export async function startUpload(
+  c: RegistryContext,
+  parts: OciParts,
+  repository: string,
+): Promise<Response> {
+  const token = await authoriseUpload(c, parts, repository);
+  const { mount, from, digest } = c.req.query();
+  if (mount !== undefined) {
+    const mounted = checkedDigest(mount);
+    if (from !== undefined && !isRepository(from)) {
+      throw new OciRefusal('NAME_INVALID', 'The repository to mount from has no name that one can have');
+    }
+    const done = await withinQuota(repository, () =>
+      parts.store.mountBlob(from, repository, mounted, changeOf(parts, token)),
+    );
+    if (done) return created(c, repository, mounted);
+  }
+  const wanted = digest === undefined ? undefined : checkedDigest(digest);
+  const upload = await parts.uploads.start(repository);
+  if (wanted === undefined) return progress(c, upload, 202);
+  try {
+    return await parts.uploads.alone(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
+  } catch (error) {
+    // Nobody was told of a session that could go on.
+    await parts.uploads.end(upload);
+    throw error;
+  }
+}
+
+/** GET of an upload: how far it is. */
+export async function showUpload(
+  c: RegistryContext,
+  parts: OciParts,
+  { repository, id }: { repository: string; id: string },
+): Promise<Response> {
+  await parts.access.authorise(c, repository, 'push');
+  return progress(c, parts.uploads.find(repository, id), 204);
+}
+
+/** PATCH: a chunk with its place, or a stream without. */
+export async function continueUpload(
+  c: RegistryContext,
+  parts: OciParts,
+  { repository, id }: { repository: string; id: string },
+): Promise<Response> {
+  const token = await authoriseUpload(c, parts, repository);
+  const upload = parts.uploads.find(repository, id);
+  return parts.uploads.alone(upload, async () => {
+    await receive(c, parts, upload, token);
+    return progress(c, upload, 202);
+  });
+}
+
+/** PUT: the end of an upload, with the last of its bytes or without. */
+export async function finishUpload(
+  c: RegistryContext,
+  parts: OciParts,
+  { repository, id }: { repository: string; id: string },
+): Promise<Response> {
+  const token = await authoriseUpload(c, parts, repository);
+  const upload = parts.uploads.find(repository, id);
+  const { digest } = c.req.query();
+  if (digest === undefined) {
+    throw new OciRefusal('DIGEST_INVALID', 'The end of an upload names its digest: ?digest=sha256:…');
+  }
+  const wanted = checkedDigest(digest);
+  return parts.uploads.alone(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
+}
+
+export async function cancelUpload(
+  c: RegistryContext,
+  parts: OciParts,
+  { repository, id }: { repository: string; id: string },
+): Promise<Response> {
+  await parts.access.authorise(c, repository, 'push');
+  const upload = parts.uploads.find(repository, id);
+  await parts.uploads.alone(upload, () => parts.uploads.end(upload));
+  return c.body(null, 204);
+}
+
+async function authoriseUpload(
+  c: RegistryContext,
+  parts: OciParts,
+  repository: string,
+): Promise<TokenRecord> {
+  const kind = repositoryKind(repository);
+  if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
+  return parts.access.authorise(c, repository, 'push');
+}
+
+async function receive(
+  c: RegistryContext,
+  parts: OciParts,
+  upload: Upload,
+  token: TokenRecord,
+): Promise<void> {
+  const range = c.req.header('content-range');
+  if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
+  const { quota } = changeOf(parts, token);
+  const used = quota === undefined ? 0 : await parts.store.bytesOf(upload.repository);
+  const room = quota === undefined ? Number.POSITIVE_INFINITY : quota - used;
+  const declared = Number(c.req.header('content-length') ?? 0);
+  if (upload.size + declared > room) {
+    throw quotaRefusal(upload.repository, { bytes: used + upload.size + declared, quota: quota! });
+  }
+  const maxBytes = Math.min(SERVER_LIMITS.maxBlobBytes, room);
+  if (upload.size + declared > maxBytes) {
+    throw new OciRefusal('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
+  }
+  try {
+    await parts.uploads.receive(upload, bodyPieces(c), maxBytes);
+  } catch (error) {
+    if (error instanceof OciRefusal && error.code === 'SIZE_INVALID' && maxBytes === room) {
+      throw quotaRefusal(upload.repository, { bytes: quota! + 1, quota: quota! });
+    }
+    throw error;
+  }
+}
+
+/** A chunk goes where the last one ended; the session stays as it is where it does not. */
+function checkPlace(header: string, upload: Upload, length: string | undefined): void {
+  const range = readChunkRange(header);
+  const wrong =
+    range === undefined
+      ? 'The Content-Range of a chunk is START-END, both included'
+      : range.start !== upload.size
+        ? `The next byte is ${upload.size}, and the chunk begins with ${range.start}`
+        : length !== undefined && Number(length) !== range.end - range.start
+          ? `The chunk has ${length} bytes, and its Content-Range ${range.end - range.start}`
+          : undefined;
+  if (wrong === undefined) return;
+  throw new OciRefusal('RANGE_INVALID', wrong, { headers: sessionHeaders(upload) });
+}
+
+async function receiveLast(
+  c: RegistryContext,
+  parts: OciParts,
+  { upload, digest, token }: { upload: Upload; digest: OciDigest; token: TokenRecord },
+): Promise<Response> {
+  const { repository } = upload;
+  await receive(c, parts, upload, token);
+  let kept = false;
+  try {
+    await parts.gate.shared(async () => {
+      // Durable before the row that names it.
+      const { file, size } = await parts.uploads.finish(upload, digest);
+      kept = true;
+      const change = changeOf(parts, token);
+      await withinQuota(repository, () =>
+        parts.store.addBlob(repository, { digest, file, place: 'artifacts', size }, change),
+      );
+    });
+  } catch (error) {
+    if (kept) parts.collector.removeSoon(upload.writer.digest());
+    throw error;
+  }
+  return created(c, repository, digest);
+}
+
+function created(c: RegistryContext, repository: string, digest: OciDigest): Response {
+  return c.body(null, 201, {
+    Location: `/v2/${repository}/blobs/${digest}`,
+    'Docker-Content-Digest': digest,
+    'Content-Length': '0',
+  });
+}
+
+function progress(c: RegistryContext, upload: Upload, status: 202 | 204): Response {
+  return c.body(null, status, {
+    ...sessionHeaders(upload),
+    ...(status === 202 && { 'Content-Length': '0' }),
+  });
+}
+
+function sessionHeaders({ repository, id, size }: Upload): Record<string, string> {
+  return {
+    Location: `/v2/${repository}/blobs/uploads/${id}`,
+    Range: `0-${Math.max(size - 1, 0)}`,
+    'Docker-Upload-UUID': id,
+  };
+}

@@ -1,0 +1,183 @@
+import {
+  type Descriptor,
+  digestOf,
+  isOciDigest,
+  isTag,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  type ManifestRecord,
+  type OciDigest,
+  OciRefusal,
+  readManifest,
+  UnknownReferences,
+} from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { readBody } from '../request-body.js';
+import { changeOf, withinQuota } from './change.js';
+import type { OciParts } from './oci-parts.js';
+import { publishArtifact } from './publish-artifact.js';
+import { isFallbackTag, repositoryKind } from './repositories.js';
+
+export interface PushedManifest {
+  record: ManifestRecord;
+  manifest: Manifest;
+  /** What the repository must have before. */
+  needed: readonly OciDigest[];
+}
+
+/** PUT of a manifest (distribution-spec, "Pushing Manifests"). A tag of a function publishes a release. */
+export async function putManifest(
+  c: RegistryContext,
+  parts: OciParts,
+  { repository, reference }: { repository: string; reference: string },
+): Promise<Response> {
+  const kind = repositoryKind(repository);
+  if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
+  const token = await parts.access.authorise(c, repository, 'push');
+  const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
+  const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
+  const { record } = pushed;
+  const byDigest = isOciDigest(reference);
+  const tags = byDigest ? tagsAskedFor(c) : [reference];
+  if (kind.of === 'catalog') refuseSnapshots(pushed, tags);
+  if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
+    if (byDigest || tags.length !== 1) {
+      throw new OciRefusal('DENIED', 'A release is published by putting its manifest under one tag');
+    }
+    await publishArtifact(parts, { repository, group: kind.group, kindFolded: kind.kindFolded }, pushed, {
+      tag: reference,
+      token,
+    });
+  } else {
+    const change = changeOf(parts, token);
+    await refuseUnknown(() =>
+      withinQuota(repository, async () => {
+        for (const tag of tags.length === 0 ? [undefined] : tags) {
+          const options = { ...change, needed: pushed.needed, ...(tag === undefined ? {} : { tag }) };
+          await parts.store.putManifest(repository, record, options);
+        }
+      }),
+    );
+  }
+  return c.body(null, 201, {
+    Location: `/v2/${repository}/manifests/${record.digest}`,
+    'Docker-Content-Digest': record.digest,
+    'Content-Length': '0',
+    ...(record.subject === undefined ? {} : { 'OCI-Subject': record.subject }),
+    ...(byDigest && tags.length > 0 ? { 'OCI-Tag': tags.join(', ') } : {}),
+  });
+}
+
+/** Runs what stores a manifest; one that names what is not there is refused with all of that. */
+export async function refuseUnknown<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UnknownReferences)) throw error;
+    const { digests } = error;
+    const named = digests.slice(0, 3).join(', ') + (digests.length > 3 ? ' …' : '');
+    throw new OciRefusal(
+      'MANIFEST_BLOB_UNKNOWN',
+      `The manifest names what this repository does not have: ${named}`,
+      {
+        detail: digests.map((digest) => ({ digest })),
+        hint: 'Push blobs and the manifests of an index first.',
+      },
+    );
+  }
+}
+
+function checkedManifest(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  reference: string,
+): PushedManifest {
+  const mediaType = contentType?.split(';')[0]?.trim();
+  if (mediaType === undefined || mediaType === '') {
+    throw new OciRefusal('MANIFEST_INVALID', 'The manifest was sent without a media type', {
+      hint: 'Say it in Content-Type.',
+    });
+  }
+  const digest = digestOf(bytes, isOciDigest(reference) ? reference : 'sha256');
+  if (isOciDigest(reference) && digest !== reference) {
+    throw new OciRefusal('DIGEST_INVALID', `The manifest has the digest ${digest}, not ${reference}`);
+  }
+  if (!isOciDigest(reference) && !isTag(reference)) {
+    throw new OciRefusal('MANIFEST_INVALID', `"${reference.slice(0, 130)}" is no tag`, {
+      hint: 'A tag has at most 128 letters, digits, dots, dashes and underscores.',
+    });
+  }
+  const manifest = parsedManifest(bytes, mediaType);
+  const { subject, annotations } = manifest.kind === 'image' ? manifest.image : manifest.index;
+  const artifactType = descriptorType(manifest);
+  return {
+    manifest,
+    needed: neededBy(manifest),
+    record: {
+      digest,
+      mediaType,
+      size: bytes.byteLength,
+      bytes,
+      references: [...new Set(namedBy(manifest).map((one) => one.digest))],
+      ...(artifactType === undefined ? {} : { artifactType }),
+      ...(subject === undefined ? {} : { subject: subject.digest }),
+      ...(annotations === undefined ? {} : { annotations }),
+    },
+  };
+}
+
+function parsedManifest(bytes: Uint8Array, mediaType: string): Manifest {
+  try {
+    return readManifest(bytes, mediaType);
+  } catch (error) {
+    if (!(error instanceof KrmhubError && error.code === 'invalid-document')) throw error;
+    throw new OciRefusal('MANIFEST_INVALID', error.message, { cause: error });
+  }
+}
+
+/** As a descriptor of the manifest has it: its own, or that of the configuration (image-spec, "Descriptors"). */
+function descriptorType(manifest: Manifest): string | undefined {
+  if (manifest.kind === 'index') return manifest.index.artifactType;
+  return manifest.image.artifactType ?? manifest.image.config.mediaType;
+}
+
+function namedBy(manifest: Manifest): Descriptor[] {
+  return manifest.kind === 'image'
+    ? [manifest.image.config, ...manifest.image.layers]
+    : manifest.index.manifests;
+}
+
+/** All but layers that may not be distributed, and are somewhere else. */
+function neededBy(manifest: Manifest): OciDigest[] {
+  const needed = namedBy(manifest).filter(
+    ({ mediaType, urls }) => !(/nondistributable|\.foreign\./.test(mediaType) || Array.isArray(urls)),
+  );
+  return [...new Set(needed.map(({ digest }) => digest))];
+}
+
+/** `?tag=` beside a digest, any number of them. */
+function tagsAskedFor(c: RegistryContext): string[] {
+  const tags = [...new Set(c.req.queries('tag') ?? [])];
+  const wrong = tags.find((tag) => !isTag(tag));
+  if (wrong !== undefined || tags.length > SERVER_LIMITS.maxTagsAtOnce) {
+    throw new OciRefusal(
+      'MANIFEST_INVALID',
+      wrong === undefined
+        ? `At most ${SERVER_LIMITS.maxTagsAtOnce} tags are set at once`
+        : `"${wrong.slice(0, 130)}" is no tag`,
+    );
+  }
+  return tags;
+}
+
+/** The registry cuts its catalogs itself; others may only speak of them. */
+function refuseSnapshots({ record }: PushedManifest, tags: readonly string[]): void {
+  const onlySpeaks =
+    record.subject !== undefined ? tags.every(isFallbackTag) : tags.length > 0 && tags.every(isFallbackTag);
+  if (onlySpeaks) return;
+  throw new OciRefusal('DENIED', 'Catalogs are cut by the registry; only what speaks of them is taken here', {
+    hint: 'Push signatures and attestations with the catalog as their subject; other artifacts to another repository.',
+  });
+}

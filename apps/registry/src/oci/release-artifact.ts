@@ -1,0 +1,87 @@
+import type { ReleaseRecord, SnapshotRecord } from '@krmhub/catalog';
+import {
+  ARTIFACT_MEDIA_TYPES,
+  type ArtifactFile,
+  type ArtifactType,
+  artifactManifest,
+  digestOf,
+  type ManifestRecord,
+  MEDIA_TYPES,
+} from '@krmhub/oci';
+import type { Digest } from '@krmhub/schema';
+import type { Artifact } from '../store/registry-store.js';
+import { catalogRepository, functionRepository } from './repositories.js';
+
+const VERSION = 'org.opencontainers.image.version';
+const README_MEDIA_TYPE = 'text/markdown';
+
+type Released = Pick<
+  ReleaseRecord,
+  'group' | 'kind' | 'release' | 'digest' | 'size' | 'mediaType' | 'publishedAt'
+>;
+
+/** A release as an artifact: the definition as it was published, and its README beside it. */
+export function releaseArtifact(
+  release: Released,
+  readme: { digest: Digest; size: number } | undefined,
+): Artifact {
+  const { digest, size, mediaType, publishedAt } = release;
+  const title = mediaType === 'application/json' ? 'definition.json' : 'definition.yaml';
+  const layer = ARTIFACT_MEDIA_TYPES.definition.layer;
+  const files: ArtifactFile[] = [{ title, mediaType: layer, digest, size }];
+  if (readme !== undefined) files.push({ title: 'README.md', mediaType: README_MEDIA_TYPE, ...readme });
+  return {
+    repository: functionRepository(release),
+    tags: [release.release],
+    manifest: record('definition', files, publishedAt, release.release),
+    blobs: files.map((file) => ({
+      digest: file.digest,
+      file: file.digest as Digest,
+      place: 'releases',
+      size: file.size,
+    })),
+  };
+}
+
+/** A snapshot as an artifact: its catalog.yaml of so many bytes. */
+export function snapshotArtifact(
+  snapshot: Pick<SnapshotRecord, 'catalog' | 'serial' | 'digests' | 'createdAt'>,
+  size: number,
+): Artifact {
+  const { catalog, serial, digests, createdAt } = snapshot;
+  const digest = digests['catalog.yaml'];
+  const mediaType = ARTIFACT_MEDIA_TYPES.catalog.layer;
+  return {
+    repository: catalogRepository(catalog),
+    tags: [String(serial), 'latest'],
+    manifest: record(
+      'catalog',
+      [{ title: 'catalog.yaml', mediaType, digest, size }],
+      createdAt,
+      String(serial),
+    ),
+    blobs: [{ digest, file: digest, place: 'forms', size }],
+  };
+}
+
+/** The same release or snapshot gives the same bytes, whenever they are made. */
+function record(
+  type: ArtifactType,
+  files: readonly ArtifactFile[],
+  created: string,
+  version: string,
+): ManifestRecord {
+  const bytes = artifactManifest({ type, files, created, annotations: { [VERSION]: version } });
+  const { annotations } = JSON.parse(new TextDecoder().decode(bytes)) as {
+    annotations: Record<string, string>;
+  };
+  return {
+    digest: digestOf(bytes),
+    mediaType: MEDIA_TYPES.image,
+    size: bytes.byteLength,
+    bytes,
+    artifactType: ARTIFACT_MEDIA_TYPES[type].artifact,
+    annotations,
+    references: files.map(({ digest }) => digest),
+  };
+}

@@ -1,0 +1,43 @@
+import type { FunctionName } from '@krmhub/schema';
+
+/**
+ * What a repository is: of a function, whose tags are its releases; of a catalog, whose tags are the serials of its
+ * snapshots; or of whoever may push to it.
+ */
+export type RepositoryKind =
+  | { of: 'function'; group: string; kindFolded: string }
+  | { of: 'catalog'; catalog: string }
+  | { of: 'anything' }
+  /** Below a name that is ours, and neither a function's nor a catalog's. */
+  | { of: 'nothing'; why: string };
+
+export function functionRepository({ group, kind }: FunctionName): string {
+  return `functions/${group}/${kind.toLowerCase()}`;
+}
+
+export function catalogRepository(catalog: string): string {
+  return `catalogs/${catalog}`;
+}
+
+export function repositoryKind(name: string): RepositoryKind {
+  const [first, second, third, ...more] = name.split('/');
+  if (first === 'functions') {
+    if (second === undefined || third === undefined || more.length > 0) {
+      return { of: 'nothing', why: 'functions are at functions/GROUP/KIND, the kind in lower case' };
+    }
+    return { of: 'function', group: second, kindFolded: third };
+  }
+  if (first !== 'catalogs') return { of: 'anything' };
+  if (second === undefined || third !== undefined) {
+    return { of: 'nothing', why: 'catalogs are at catalogs/NAME' };
+  }
+  return { of: 'catalog', catalog: second };
+}
+
+/**
+ * Tags by which clients find what speaks of a manifest where a registry cannot tell: `sha256-…` of distribution-spec,
+ * and cosign's with `.sig`, `.att` and `.sbom` behind.
+ */
+export function isFallbackTag(tag: string): boolean {
+  return /^sha(?:256-[a-f0-9]{64}|512-[a-f0-9]{128})(?:\.[a-z]{1,10})?$/.test(tag);
+}

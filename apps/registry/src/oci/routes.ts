@@ -1,0 +1,188 @@
+import { HTTP_STATUS } from '@krmhub/api/problem';
+import {
+  OCI_METHODS,
+  type OciErrorCode,
+  OciRefusal,
+  type OciRoute,
+  type OciRouteName,
+  parseOciPath,
+  refusalBody,
+} from '@krmhub/oci';
+import { type ErrorCode, KrmhubError } from '@krmhub/schema';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { discardBody } from '../request-body.js';
+import { type Door, TooManyRequests } from '../request-limits.js';
+import { RepositoryAccess } from './access.js';
+import { deleteBlob, readBlob } from './blobs.js';
+import {
+  deleteManifest,
+  listReferrers,
+  listRepositories,
+  listTags,
+  readManifestAnswer,
+} from './manifests.js';
+import type { OciParts } from './oci-parts.js';
+import { cancelUpload, continueUpload, finishUpload, showUpload, startUpload } from './push-blob.js';
+import { putManifest } from './push-manifest.js';
+
+/** How the log and the metrics call what a request asks for. */
+export const OCI_TEMPLATES: Record<OciRouteName, string> = {
+  base: '/v2/',
+  token: '/v2/token',
+  repositories: '/v2/_catalog',
+  tags: '/v2/{repository}/tags/list',
+  manifest: '/v2/{repository}/manifests/{reference}',
+  blob: '/v2/{repository}/blobs/{digest}',
+  uploads: '/v2/{repository}/blobs/uploads/',
+  upload: '/v2/{repository}/blobs/uploads/{id}',
+  referrers: '/v2/{repository}/referrers/{digest}',
+};
+
+/** What the steps of an upload are counted by is its start. */
+const READ_DOORS: Record<OciRouteName, Door> = {
+  base: 'free',
+  token: 'read',
+  repositories: 'read',
+  tags: 'read',
+  manifest: 'free',
+  blob: 'free',
+  uploads: 'write',
+  upload: 'free',
+  referrers: 'read',
+};
+
+/** The OCI code of every error code, where nothing says it better. */
+const OCI_CODES = {
+  usage: 'UNSUPPORTED',
+  'invalid-request': 'UNSUPPORTED',
+  'invalid-document': 'MANIFEST_INVALID',
+  unauthorized: 'UNAUTHORIZED',
+  forbidden: 'DENIED',
+  'not-found': 'NAME_UNKNOWN',
+  gone: 'DENIED',
+  'method-not-allowed': 'UNSUPPORTED',
+  conflict: 'DENIED',
+  'too-large': 'SIZE_INVALID',
+  'unsupported-media-type': 'MANIFEST_INVALID',
+  'rate-limited': 'TOOMANYREQUESTS',
+  unavailable: 'UNAVAILABLE',
+  'storage-full': 'UNAVAILABLE',
+  unreachable: 'UNAVAILABLE',
+  'digest-mismatch': 'DIGEST_INVALID',
+  internal: 'UNKNOWN',
+} satisfies Record<ErrorCode, OciErrorCode>;
+
+const PREFIX = '/v2';
+/** Older clients look for it to know that they found a registry. */
+const API_VERSION = { 'Docker-Distribution-API-Version': 'registry/2.0' };
+
+/** The OCI registry (distribution-spec 1.1) at `/v2/`; its paths are read here and not by the framework. */
+export function ociRoutes(app: RegistryApp, registry: RegistryParts): void {
+  const parts: OciParts = { ...registry, access: new RepositoryAccess(registry) };
+  const answer = async (c: RegistryContext): Promise<Response> => {
+    try {
+      const response = await serve(c, parts);
+      for (const [name, value] of Object.entries(API_VERSION)) response.headers.set(name, value);
+      return response;
+    } catch (error) {
+      await discardBody(c);
+      return refusalAnswer(c, error, parts);
+    }
+  };
+  app.all(PREFIX, answer);
+  app.all(`${PREFIX}/*`, answer);
+}
+
+async function serve(c: RegistryContext, parts: OciParts): Promise<Response> {
+  const { method } = c.req;
+  c.set('route', `${PREFIX}/…`);
+  // As it was sent: a name that is percent-encoded is none.
+  const route = parseOciPath(new URL(c.req.url).pathname.slice(PREFIX.length));
+  if (route === undefined) {
+    throw new OciRefusal('NAME_UNKNOWN', 'There is nothing at this path', {
+      hint: 'The OCI distribution specification has the paths below /v2/.',
+    });
+  }
+  c.set('route', OCI_TEMPLATES[route.what]);
+  const methods = OCI_METHODS[route.what];
+  if (!methods.includes(method)) {
+    throw new OciRefusal('UNSUPPORTED', `${method} is not possible here`, {
+      headers: { Allow: methods.join(', ') },
+      hint: `Possible: ${methods.join(', ')}.`,
+    });
+  }
+  const reads = method === 'GET' || method === 'HEAD';
+  c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_DOORS[route.what] : 'write');
+  return dispatch(c, parts, route);
+}
+
+async function dispatch(c: RegistryContext, parts: OciParts, route: OciRoute): Promise<Response> {
+  const { method } = c.req;
+  switch (route.what) {
+    case 'base':
+      await parts.access.checkCredentials(c);
+      return c.json({}, 200, { 'Cache-Control': 'no-store' });
+    case 'token':
+      return c.json(await parts.access.issue(c), 200, { 'Cache-Control': 'no-store' });
+    case 'repositories':
+      return listRepositories(c, parts);
+    case 'tags':
+      return listTags(c, parts, route);
+    case 'referrers':
+      return listReferrers(c, parts, route);
+    case 'manifest':
+      if (method === 'PUT') return putManifest(c, parts, route);
+      return method === 'DELETE' ? deleteManifest(c, parts, route) : readManifestAnswer(c, parts, route);
+    case 'blob':
+      return method === 'DELETE' ? deleteBlob(c, parts, route) : readBlob(c, parts, route);
+    case 'uploads':
+      return startUpload(c, parts, route.repository);
+    case 'upload':
+      if (method === 'PATCH') return continueUpload(c, parts, route);
+      if (method === 'PUT') return finishUpload(c, parts, route);
+      return method === 'DELETE' ? cancelUpload(c, parts, route) : showUpload(c, parts, route);
+  }
+}
+
+/** Any failure as distribution-spec has errors ("Error Codes"); clients show the message, so that it says what to do. */
+function refusalAnswer(c: RegistryContext, failure: unknown, { log }: OciParts): Response {
+  const { code, status, message, hint, detail, headers } = asRefusal(failure);
+  if (status >= 500) {
+    log.error({ requestId: c.get('requestId'), route: c.get('route'), code, err: failure }, 'request failed');
+  }
+  const text = hint === undefined ? message : `${message}. ${hint}`;
+  const body = refusalBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), detail);
+  return c.body(body, status as ContentfulStatusCode, {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    ...API_VERSION,
+    ...(status === 503 && { 'Retry-After': '1' }),
+    // The rest of a body that is too large is not worth reading.
+    ...(status === 413 && { Connection: 'close' }),
+    ...headers,
+  });
+}
+
+function asRefusal(failure: unknown): OciRefusal {
+  if (failure instanceof OciRefusal) return failure;
+  if (!(failure instanceof KrmhubError)) {
+    return new OciRefusal('UNKNOWN', 'Something went wrong inside the registry', {
+      hint: 'Its log has the cause under this request ID.',
+    });
+  }
+  const { code, message, hint, takedowns, diagnostics } = failure;
+  const found = [
+    ...(takedowns.length > 0 ? [['takedowns', takedowns] as const] : []),
+    ...(diagnostics.length > 0 ? [['diagnostics', diagnostics] as const] : []),
+  ];
+  return new OciRefusal(OCI_CODES[code], message, {
+    status: HTTP_STATUS[code],
+    ...(hint === undefined ? {} : { hint }),
+    ...(found.length > 0 && { detail: Object.fromEntries(found) }),
+    ...(failure instanceof TooManyRequests && {
+      headers: { 'Retry-After': String(failure.retryAfterSeconds) },
+    }),
+  });
+}

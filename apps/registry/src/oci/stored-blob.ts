@@ -1,0 +1,58 @@
+import type { ByteRange, RepositoryBlob } from '@krmhub/oci';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import type { RegistryParts } from '../environment.js';
+import { repositoryKind } from './repositories.js';
+
+/** Bytes to be sent, whole or a part of them. */
+export type PartReader = (range: ByteRange) => AsyncIterable<Uint8Array>;
+
+/**
+ * Opens the bytes of a blob, wherever they are; undefined where they went a moment ago. They are not checked against
+ * their digest: who asked by it checks them, and `krmhub fsck` does.
+ */
+export async function openStoredBlob(
+  { artifacts, blobs, forms, store }: Pick<RegistryParts, 'artifacts' | 'blobs' | 'forms' | 'store'>,
+  repository: string,
+  { file, place, size }: RepositoryBlob,
+): Promise<PartReader | undefined> {
+  if (place === 'forms') {
+    const kind = repositoryKind(repository);
+    const snapshot = kind.of === 'catalog' ? await store.snapshot(kind.catalog, file) : undefined;
+    if (snapshot === undefined || snapshot.withdrawn !== undefined) return undefined;
+    const { body } = await forms.find(snapshot, 'catalog.yaml', 'identity');
+    return body instanceof Uint8Array
+      ? ({ start, end }) => oneOf(body.subarray(start, end))
+      : (range) => partOf(body.pieces, range);
+  }
+  const open = await (place === 'artifacts' ? artifacts : blobs).open(file);
+  if (open === undefined) return undefined;
+  if (open.size !== size) {
+    await open.close();
+    throw lost(file, `it has ${open.size} bytes, and had ${size}`);
+  }
+  return ({ start, end }) => open.read(start, end);
+}
+
+export function lost(file: Digest, why: string): KrmhubError {
+  return new KrmhubError('internal', `The stored bytes of ${file} are damaged: ${why}`, {
+    hint: 'Put them back from a backup; `krmhub fsck` tells what else is damaged.',
+  });
+}
+
+async function* oneOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+async function* partOf(
+  pieces: AsyncIterable<Uint8Array>,
+  { start, end }: ByteRange,
+): AsyncIterable<Uint8Array> {
+  let at = 0;
+  for await (const piece of pieces) {
+    const from = Math.max(start - at, 0);
+    const to = Math.min(end - at, piece.byteLength);
+    if (from < to) yield piece.subarray(from, to);
+    at += piece.byteLength;
+    if (at >= end) return;
+  }
+}

@@ -1,0 +1,36 @@
+import { type OciDigest, type OciErrorCode, OciRefusal } from '@krmhub/oci';
+import { canonicalRelease } from '@krmhub/schema';
+import type { RegistryParts } from '../environment.js';
+import { repositoryKind } from './repositories.js';
+
+/** Why something is not there: 410 where it was taken down or its snapshot withdrawn, else 404. */
+export async function goneOrUnknown(
+  { store }: Pick<RegistryParts, 'store'>,
+  code: OciErrorCode,
+  message: string,
+  { repository, digest, tag }: { repository: string; digest?: OciDigest; tag?: string },
+): Promise<OciRefusal> {
+  const kind = repositoryKind(repository);
+  if (kind.of === 'function') {
+    const release = tag === undefined ? undefined : canonicalRelease(tag);
+    const takedowns = await store.takedowns(kind.group, kind.kindFolded);
+    const gone = takedowns.find((one) => one.digest === digest || one.release === release);
+    if (gone !== undefined) return taken(code, `release ${gone.release} was taken down`, gone.reason);
+  }
+  if (kind.of === 'catalog') {
+    const serial = /^\d{1,15}$/.test(tag ?? '') ? Number(tag) : undefined;
+    const reference = serial ?? digest;
+    const isKnownForm = typeof reference === 'number' || reference?.startsWith('sha256:');
+    const snapshot = isKnownForm
+      ? await store.snapshot(kind.catalog, reference as number | `sha256:${string}`)
+      : undefined;
+    if (snapshot?.withdrawn !== undefined) {
+      return taken(code, `snapshot ${snapshot.serial} was withdrawn`, snapshot.withdrawn.reason);
+    }
+  }
+  return new OciRefusal(code, message);
+}
+
+function taken(code: OciErrorCode, what: string, reason: string): OciRefusal {
+  return new OciRefusal(code, `This is gone: ${what}: ${reason}`, { status: 410 });
+}

@@ -1,0 +1,36 @@
+import type { Digest } from '@krmhub/schema';
+import type { RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+
+type Parts = Pick<RegistryParts, 'store' | 'artifacts'> & {
+  /** Who stores a file shares it until the file's row is there; left out by who has it alone already. */
+  gate?: RegistryParts['gate'];
+};
+
+/** Deletes every file of artifacts that no repository has; gives how many. */
+export async function deleteUnnamedFiles(parts: Parts): Promise<number> {
+  let deleted = 0;
+  let batch: Digest[] = [];
+  for await (const file of parts.artifacts.list()) {
+    batch.push(file);
+    if (batch.length < SERVER_LIMITS.collectBatch) continue;
+    deleted += await deleteFilesUnnamed(parts, batch);
+    batch = [];
+  }
+  return deleted + (await deleteFilesUnnamed(parts, batch));
+}
+
+/** Deletes those of the files that no repository has; gives how many. */
+export async function deleteFilesUnnamed(
+  { store, artifacts, gate }: Parts,
+  files: readonly Digest[],
+): Promise<number> {
+  const maybe = await store.unnamedFiles(files);
+  if (maybe.length === 0) return 0;
+  const remove = async () => {
+    const unnamed = await store.unnamedFiles(maybe);
+    for (const file of unnamed) await artifacts.delete(file);
+    return unnamed.length;
+  };
+  return gate === undefined ? remove() : gate.alone(remove);
+}

@@ -1,0 +1,169 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { BlobStore, BlobWriter } from '@krmhub/catalog';
+import { type OciDigest, OciRefusal } from '@krmhub/oci';
+import type { Digest } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+
+/** A blob on its way in. Its bytes are in a file that nobody reads yet, and are hashed as they come. */
+export interface Upload {
+  id: string;
+  repository: string;
+  /** Bytes that have arrived. */
+  size: number;
+  /** Milliseconds since 1970; when something arrived last. */
+  movedAt: number;
+  /** A request is writing to it. */
+  busy: boolean;
+  writer: BlobWriter;
+}
+
+interface UploadOptions {
+  blobs: Pick<BlobStore, 'write'>;
+  clock: () => Date;
+  maxUploads?: number;
+  idleMilliseconds?: number;
+}
+
+/**
+ * Uploads that are open. They live as long as the process: their hash cannot be stored, and what a process that was
+ * ended left is removed at the next start.
+ */
+export class Uploads {
+  readonly #options: Required<UploadOptions>;
+  readonly #open = new Map<string, Upload>();
+  /** Those whose file is being made. */
+  #starting = 0;
+
+  constructor(options: UploadOptions) {
+    this.#options = {
+      maxUploads: SERVER_LIMITS.maxUploads,
+      idleMilliseconds: SERVER_LIMITS.uploadIdleMilliseconds,
+      ...options,
+    };
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  async start(repository: string): Promise<Upload> {
+    if (this.#open.size + this.#starting >= this.#options.maxUploads) {
+      throw new OciRefusal(
+        'TOOMANYREQUESTS',
+        `${this.#options.maxUploads} uploads are open, and no more are taken`,
+        {
+          hint: 'Finish or cancel some, or try again in a while: those that stand still are ended.',
+          headers: { 'Retry-After': '10' },
+        },
+      );
+    }
+    this.#starting += 1;
+    try {
+      const writer = await this.#options.blobs.write();
+      const upload = { id: randomUUID(), repository, size: 0, movedAt: this.#now(), busy: false, writer };
+      this.#open.set(upload.id, upload);
+      return upload;
+    } finally {
+      this.#starting -= 1;
+    }
+  }
+
+  find(repository: string, id: string): Upload {
+    const upload = this.#open.get(id);
+    if (upload === undefined || upload.repository !== repository) {
+      throw new OciRefusal('BLOB_UPLOAD_UNKNOWN', 'There is no such upload, or it is over', {
+        hint: 'Start it again: an upload that stands still is ended, and so are all when the registry restarts.',
+      });
+    }
+    return upload;
+  }
+
+  /** Runs work that nothing else may do with the upload at the same time. */
+  async alone<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
+    if (upload.busy) {
+      throw new OciRefusal('BLOB_UPLOAD_INVALID', 'Another request is writing to this upload', {
+        status: 409,
+        hint: 'Send one chunk after the other.',
+      });
+    }
+    upload.busy = true;
+    try {
+      return await work();
+    } finally {
+      upload.busy = false;
+      upload.movedAt = this.#now();
+    }
+  }
+
+  /** Takes what a request brings. Where it cannot be written the upload is over, for nobody knows how much of it was. */
+  async receive(upload: Upload, body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
+    for await (const piece of body) {
+      if (upload.size + piece.byteLength > maxBytes) {
+        await this.end(upload);
+        throw new OciRefusal('SIZE_INVALID', `The blob has more than ${maxBytes} bytes`);
+      }
+      try {
+        await upload.writer.write(piece);
+      } catch (error) {
+        await this.end(upload);
+        throw error;
+      }
+      upload.size += piece.byteLength;
+      upload.movedAt = this.#now();
+    }
+  }
+
+  /**
+   * Makes a blob of what has arrived, durable when it resolves; the upload is over. Rejects with an OciRefusal where it
+   * is something else than the digest says, and nothing is kept.
+   */
+  async finish(upload: Upload, digest: OciDigest): Promise<{ file: Digest; size: number }> {
+    this.#open.delete(upload.id);
+    const { writer, size } = upload;
+    try {
+      const file = writer.digest();
+      const actual = digest.startsWith('sha512:') ? await sha512Of(writer.pieces()) : file;
+      if (actual !== digest) {
+        throw new OciRefusal(
+          'DIGEST_INVALID',
+          `The bytes that arrived have the digest ${actual}, not ${digest}`,
+          {
+            detail: { digest, actual, size },
+          },
+        );
+      }
+      await writer.commit();
+      return { file, size };
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  }
+
+  async end(upload: Upload): Promise<void> {
+    this.#open.delete(upload.id);
+    await upload.writer.discard();
+  }
+
+  /** Ends those that stand still; gives how many. */
+  async expire(): Promise<number> {
+    const before = this.#now() - this.#options.idleMilliseconds;
+    const still = [...this.#open.values()].filter(({ busy, movedAt }) => !busy && movedAt < before);
+    for (const upload of still) await this.end(upload);
+    return still.length;
+  }
+
+  async close(): Promise<void> {
+    for (const upload of [...this.#open.values()]) await this.end(upload);
+  }
+
+  #now(): number {
+    return this.#options.clock().getTime();
+  }
+}
+
+async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
+  const hash = createHash('sha512');
+  for await (const piece of pieces) hash.update(piece);
+  return `sha512:${hash.digest('hex')}`;
+}

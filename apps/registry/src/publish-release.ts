@@ -1,0 +1,116 @@
+import type { PublishResult } from '@krmhub/api/model';
+import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
+import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import type { RegistryParts } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+import { releaseArtifact } from './oci/release-artifact.js';
+import { releaseSummary } from './presentation.js';
+import type { Artifact } from './store/registry-store.js';
+import type { Submission } from './submission.js';
+
+export interface PublishOptions {
+  by: string;
+  dryRun: boolean;
+  allowBreaking: boolean;
+  /** The kind is in lower case, as repositories have it. */
+  kindFolded?: boolean;
+  /** What stands under the release's tag; by default a manifest is made. */
+  artifactOf?(release: ReleaseRecord): Artifact;
+}
+
+/** Publishes a release, or tells what that would do. To be called in the function's turn. */
+export async function publishRelease(
+  parts: RegistryParts,
+  { group, kind, release }: FunctionName & { release: string },
+  submission: Submission,
+  { by, dryRun, allowBreaking, kindFolded, artifactOf }: PublishOptions,
+): Promise<PublishResult> {
+  const { store, blobs, clock, metrics, cutter } = parts;
+  const answer = (
+    outcome: PublishResult['outcome'],
+    record: ReleaseRecord,
+    diagnostics: PublishResult['diagnostics'],
+  ): PublishResult => ({
+    outcome,
+    dryRun,
+    release: { ...releaseSummary(record), group: record.group, kind: record.kind },
+    diagnostics,
+    catalogs: [],
+  });
+
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const current = await store.function(group, kind);
+    const named = async (name: string) => current && store.release(current.group, current.kind, name);
+    const predecessor = predecessorOf(current, release);
+    const plan = await parts.planner.plan({
+      ...(kindFolded === true
+        ? { name: { group, kind: current?.kind ?? kind }, kindFolded: current === undefined }
+        : { name: { group, kind } }),
+      release,
+      ...submission,
+      current,
+      currentRelease: await named(release),
+      newest: current && (await named(shownRelease(current.releases).release)),
+      takedowns: await store.takedowns(group, kind),
+      predecessor: predecessor === undefined ? undefined : await named(predecessor),
+      allowBreaking,
+      now: clock().toISOString(),
+      by,
+    });
+    metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
+    if (plan.outcome === 'conflict') throw plan.error;
+    if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
+    if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
+    if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
+    const { readme } = submission;
+    const artifact =
+      artifactOf?.(plan.change.release) ??
+      releaseArtifact(
+        plan.change.release,
+        readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
+      );
+    try {
+      await parts.gate.shared(async () => {
+        // Durable before the transaction that names them.
+        for (const blob of plan.blobs) await blobs.put(blob);
+        await store.commitFunction(plan.change, artifact);
+      });
+    } catch (error) {
+      if (error instanceof RevisionConflict) continue;
+      throw error;
+    }
+    cutter.wake();
+    return answer('created', plan.change.release, plan.diagnostics);
+  }
+  throw busy(group, kind);
+}
+
+function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const count = (noun: string) => `${errors.length} ${noun}${errors.length === 1 ? '' : 's'}`;
+  if (errors.every(({ code }) => code === 'publish/breaking')) {
+    return new KrmhubError(
+      'invalid-document',
+      `The definition has ${count('breaking change')} since the release before`,
+      {
+        diagnostics,
+        hint: '`krmhub diff` tells all changes; `allowBreaking=true` (`--allow-breaking`) publishes them as they are.',
+      },
+    );
+  }
+  return new KrmhubError('invalid-document', `The submission has ${count('error')}`, {
+    diagnostics,
+    hint: 'Mend what is named, and publish again.',
+  });
+}
+
+/** Functions whose kinds differ only by case are one. */
+export function turnOf({ group, kind }: FunctionName): string {
+  return `${group}/${kind.toLowerCase()}`;
+}
+
+export function busy(group: string, kind: string): KrmhubError {
+  return new KrmhubError('unavailable', `${group}/${kind} is being changed by others all the time`, {
+    hint: 'Nothing was stored; try again.',
+  });
+}

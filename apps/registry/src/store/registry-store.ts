@@ -1,0 +1,25 @@
+import type { CatalogCut, CatalogStore, Event, FunctionChange } from '@krmhub/catalog';
+import type { ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
+
+/** What a change puts into a repository besides: the manifest of a release or a snapshot, under its tags. */
+export interface Artifact {
+  repository: string;
+  tags: readonly string[];
+  manifest: ManifestRecord;
+  /** What the repository must have before. */
+  needed?: readonly OciDigest[];
+  /** What the manifest names and the repository may not have yet. */
+  blobs: readonly Omit<RepositoryBlob, 'seenAt'>[];
+}
+
+/** Everything that the registry keeps but the bytes of blobs; catalogs and artifacts change together. */
+export interface RegistryStore extends CatalogStore, ManifestStore {
+  /** As CatalogStore has it; the artifact is stored with a new release, or not at all. */
+  commitFunction(change: FunctionChange, artifact?: Artifact): Promise<Event>;
+  /** As CatalogStore has it; the artifact is stored with a new snapshot, or not at all. */
+  commitCut(cut: CatalogCut, artifact?: Artifact): Promise<void>;
+  /** Releases without an artifact, such as those that an older program stored; at most so many. */
+  releasesWithoutArtifact(limit: number): Promise<{ group: string; kind: string; release: string }[]>;
+  /** Stores the artifact of what is there. */
+  putArtifact(artifact: Artifact, change: { at: string; by: string }): Promise<void>;
+}

@@ -1,0 +1,103 @@
+import type { BlobPlace, OciDigest } from '@krmhub/oci';
+import type { Digest } from '@krmhub/schema';
+import { sql } from 'drizzle-orm';
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/** The tables of OCI artifacts, in the words of distribution-spec; times and JSON as in the other tables. */
+
+export const repositories = sqliteTable('oci_repository', {
+  name: text('name').primaryKey(),
+  /** Of its blobs and manifests together, each counted once. */
+  bytes: integer('bytes').notNull(),
+});
+
+/** A blob as one repository knows it: what another one has is not to be had here. */
+export const repositoryBlobs = sqliteTable(
+  'oci_blob',
+  {
+    repository: text('repository')
+      .notNull()
+      .references(() => repositories.name),
+    /** As it was pushed: sha256 or sha512. */
+    digest: text('digest').$type<OciDigest>().notNull(),
+    /** Digest by which its bytes are kept. */
+    file: text('file').$type<Digest>().notNull(),
+    place: text('place').$type<BlobPlace>().notNull(),
+    size: integer('size').notNull(),
+    /** UTC; when it was pushed, mounted, or somebody who pushes was last told that it is there. */
+    seenAt: text('seen_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.repository, table.digest] }),
+    index('oci_blob_file').on(table.file),
+    index('oci_blob_other_digest').on(table.digest).where(sql`"digest" <> "file"`),
+  ],
+);
+
+export const manifests = sqliteTable(
+  'oci_manifest',
+  {
+    id: integer('id').primaryKey(),
+    repository: text('repository')
+      .notNull()
+      .references(() => repositories.name),
+    digest: text('digest').$type<OciDigest>().notNull(),
+    mediaType: text('media_type').notNull(),
+    /** As a descriptor of it has it: its own, or the media type of its configuration. */
+    artifactType: text('artifact_type'),
+    /** Digest of the manifest that it speaks of. */
+    subject: text('subject').$type<OciDigest>(),
+    /** JSON object. */
+    annotations: text('annotations', { mode: 'json' }).$type<Record<string, string>>(),
+    /** Bytes of the manifest. */
+    size: integer('size').notNull(),
+    /** UTC. */
+    pushedAt: text('pushed_at').notNull(),
+    pushedBy: text('pushed_by').notNull(),
+    /** Exactly as they were sent; the last column, so that the others are read without it. */
+    bytes: blob('bytes', { mode: 'buffer' }).notNull(),
+  },
+  (table) => [
+    uniqueIndex('oci_manifest_digest').on(table.repository, table.digest),
+    index('oci_manifest_subject')
+      .on(table.repository, table.subject, table.digest)
+      .where(sql`"subject" IS NOT NULL`),
+  ],
+);
+
+/** What a manifest names and lives as long as it: configuration, layers, manifests of an index. */
+export const references = sqliteTable(
+  'oci_reference',
+  {
+    manifest: integer('manifest')
+      .notNull()
+      .references(() => manifests.id, { onDelete: 'cascade' }),
+    /** The manifest's. */
+    repository: text('repository').notNull(),
+    digest: text('digest').$type<OciDigest>().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.manifest, table.digest] }),
+    index('oci_reference_digest').on(table.digest, table.repository),
+  ],
+);
+
+export const tags = sqliteTable(
+  'oci_tag',
+  {
+    repository: text('repository')
+      .notNull()
+      .references(() => repositories.name),
+    tag: text('tag').notNull(),
+    manifest: integer('manifest')
+      .notNull()
+      .references(() => manifests.id),
+    /** UTC. */
+    taggedAt: text('tagged_at').notNull(),
+    taggedBy: text('tagged_by').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.repository, table.tag] }),
+    index('oci_tag_manifest').on(table.manifest),
+  ],
+);
