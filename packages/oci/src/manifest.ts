@@ -92,6 +92,21 @@ export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
   return kind === 'image' ? { kind, image: parsed(image, value) } : { kind, index: parsed(index, value) };
 }
 
+/** What a manifest names and lives as long as it: its configuration and layers, or the manifests of an index. */
+export function namedDescriptors(manifest: Manifest): Descriptor[] {
+  return manifest.kind === 'image'
+    ? [manifest.image.config, ...manifest.image.layers]
+    : manifest.index.manifests;
+}
+
+/** What a registry must have of that: all but layers that may not be distributed, and are somewhere else. */
+export function neededDigests(manifest: Manifest): OciDigest[] {
+  const needed = namedDescriptors(manifest).filter(
+    ({ mediaType, urls }) => !(/nondistributable|\.foreign\./.test(mediaType) || Array.isArray(urls)),
+  );
+  return [...new Set(needed.map(({ digest }) => digest))];
+}
+
 function parsed<Shape extends z.ZodType>(shape: Shape, value: unknown): z.infer<Shape> {
   const result = shape.safeParse(value);
   if (result.success) return result.data;

@@ -28,6 +28,14 @@ beforeAll(async () => {
     env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token },
   });
   expect([published.exitCode, published.err()]).toEqual([0, expect.any(String)]);
+  const reference = `${new URL(registry.url).host}/team/set-labels:v1`;
+  const auth = Buffer.from(`krmhub:${token}`).toString('base64');
+  await writeFile(
+    path.join(folder, 'config.json'),
+    JSON.stringify({ auths: { [new URL(registry.url).host]: { auth } } }),
+  );
+  const pushed = await runTest(['push', definition, reference], { env: { DOCKER_CONFIG: folder } });
+  expect([pushed.exitCode, pushed.err()]).toEqual([0, expect.any(String)]);
   await registry.close();
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -102,7 +110,13 @@ describe('backup and restore', () => {
       expect.objectContaining({ format: 1, counts: expect.objectContaining({ releases: 1 }) }),
     ]);
     const backup = path.join(cwd, 'backups/monday');
-    expect((await readdir(backup)).sort()).toEqual(['admin.token', 'backup.json', 'blobs', 'registry.db']);
+    expect((await readdir(backup)).sort()).toEqual([
+      'admin.token',
+      'artifacts',
+      'backup.json',
+      'blobs',
+      'registry.db',
+    ]);
     // It holds secrets.
     expect((await stat(backup)).mode & 0o077).toBe(0);
     expect((await stat(path.join(backup, 'admin.token'))).mode & 0o077).toBe(0);
@@ -112,6 +126,7 @@ describe('backup and restore', () => {
     expect([restored.exitCode, restored.err()]).toEqual([0, expect.stringContaining('1 release')]);
     expect((await readdir(path.join(cwd, 'restored'))).sort()).toEqual([
       'admin.token',
+      'artifacts',
       'blobs',
       'registry.db',
     ]);
@@ -142,6 +157,7 @@ describe('backup and restore', () => {
     expect((await run(['restore', 'made', '--data', 'disk'])).exitCode).toBe(0);
     expect((await readdir(path.join(cwd, 'disk'))).sort()).toEqual([
       'admin.token',
+      'artifacts',
       'blobs',
       'lost+found',
       'registry.db',

@@ -9,7 +9,7 @@ import { readBlobFolder } from '../store/blob-reader.js';
 import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite-state.js';
-import { digestOf, fileErrors, readWhole, writeFile } from './files.js';
+import { copyBlob, digestOf, fileErrors, readWhole, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
 
 export interface BackupInput {
@@ -53,8 +53,10 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   const from = dataPaths(input.dataFolder);
   const to = dataPaths(folder);
   await progress('Copying the database');
-  const digests = await copyDatabase(from, to);
-  await copyBlobs(from, to, digests, progress);
+  const named = await copyDatabase(from, to);
+  for (const part of ['blobs', 'artifacts'] as const) {
+    await copyBlobs(from[part], to[part], named[part], progress);
+  }
   await copyRecords(from, to);
   const { whole, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
   if (!whole) {
@@ -82,8 +84,11 @@ export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void>
   }
 }
 
+/** What the rows of a copy name. */
+type NamedFiles = Record<'blobs' | 'artifacts', Digest[]>;
+
 /** Gives the digests that the copy's rows name. Forms are made again where they are asked for: they stay behind. */
-async function copyDatabase(from: DataPaths, to: DataPaths): Promise<Digest[]> {
+async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles> {
   const state = openDatabaseState(from.database);
   try {
     // In the read transaction, so that what is published meanwhile does not make it begin again.
@@ -99,12 +104,13 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<Digest[]> {
       // One file, that can be read where nothing can be written.
       copy.pragma('journal_mode = DELETE');
       copy.exec('DELETE FROM form');
-      return copy
-        .prepare<[], Digest>(
+      const digests = (sql: string) => copy.prepare<[], Digest>(sql).pluck().all();
+      return {
+        blobs: digests(
           'SELECT digest FROM release UNION SELECT readme FROM release WHERE readme IS NOT NULL',
-        )
-        .pluck()
-        .all();
+        ),
+        artifacts: digests("SELECT DISTINCT file FROM oci_blob WHERE place = 'artifacts'"),
+      };
     } finally {
       copy.close();
     }
@@ -113,19 +119,15 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<Digest[]> {
 
 /** What is missing or damaged at its source is missed by the check of the copy, which tells all of it. */
 async function copyBlobs(
-  from: DataPaths,
-  to: DataPaths,
+  from: string,
+  to: string,
   digests: readonly Digest[],
   progress: (line: string) => Promise<void>,
 ): Promise<void> {
-  const source = readBlobFolder(from.blobs);
-  const target = await openBlobFolder(to.blobs);
+  const source = readBlobFolder(from);
+  const target = await openBlobFolder(to);
   for (const [index, digest] of digests.entries()) {
-    const bytes = await source.get(digest).catch((error: unknown) => {
-      if (error instanceof KrmhubError && error.code === 'internal') return undefined;
-      throw error;
-    });
-    if (bytes !== undefined) await target.put(bytes);
+    await copyBlob(source, target, digest);
     if (index % 100 === 0) await progress(`${index} of ${digests.length} files copied`);
   }
 }

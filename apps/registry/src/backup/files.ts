@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { copyFile, open, readFile } from 'node:fs/promises';
+import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
+import type { BlobReader } from '../store/blob-reader.js';
 
 /** Runs work on files below a folder and rejects with the errors that operations have. */
 export async function fileErrors<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
@@ -67,4 +69,21 @@ export async function digestOf(file: string): Promise<Digest> {
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
     return `sha256:${hash.digest('hex')}` as const;
   });
+}
+
+/**
+ * Copies a blob of any size, checked on the way. One that is missing or damaged is left out: the check of what was
+ * copied tells of it, and of everything else.
+ */
+export async function copyBlob(source: BlobReader, target: BlobStore, digest: Digest): Promise<void> {
+  const stored = await source.read(digest);
+  if (stored === undefined) return;
+  const writer = await target.write();
+  try {
+    for await (const piece of stored.pieces) await writer.write(piece);
+    await writer.commit();
+  } catch (error) {
+    await writer.discard();
+    if (!(error instanceof KrmhubError && error.code === 'internal')) throw error;
+  }
 }

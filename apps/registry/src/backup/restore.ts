@@ -8,7 +8,7 @@ import { openBlobFolder, syncFolder } from '../store/blob-fs.js';
 import { readBlobFolder } from '../store/blob-reader.js';
 import { openConnection } from '../store/sqlite/connection.js';
 import { copyRecords } from './backup.js';
-import { copyWhole, digestOf, fileErrors } from './files.js';
+import { copyBlob, copyWhole, digestOf, fileErrors } from './files.js';
 import { type Manifest, readManifest } from './manifest.js';
 
 export interface RestoreInput {
@@ -45,9 +45,9 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
       backupTime: manifest.madeAt,
     });
     await fileErrors(dataFolder, async () => {
-      for (const part of ['blobs', 'takedowns', 'adminToken', 'database'] as const) {
+      for (const part of ['blobs', 'artifacts', 'takedowns', 'adminToken', 'database'] as const) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
-          const needed = part === 'blobs' || part === 'database';
+          const needed = part !== 'takedowns' && part !== 'adminToken';
           if (needed || error.code !== 'ENOENT') throw error;
         });
         await syncFolder(dataFolder);
@@ -71,17 +71,14 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
   const connection = openConnection(to.database);
   connection.client.pragma('journal_mode = DELETE');
   connection.close();
-  const blobs = await openBlobFolder(to.blobs);
-  const source = readBlobFolder(from.blobs);
   let copied = 0;
-  for await (const { digest } of source.blobs()) {
-    const bytes = await source.get(digest).catch((error: unknown) => {
-      // The check below tells of it, and of everything else.
-      if (error instanceof KrmhubError && error.code === 'internal') return undefined;
-      throw error;
-    });
-    if (bytes !== undefined) await blobs.put(bytes);
-    if (++copied % 100 === 0) await progress(`${copied} files copied`);
+  for (const part of ['blobs', 'artifacts'] as const) {
+    const target = await openBlobFolder(to[part]);
+    const source = readBlobFolder(from[part]);
+    for await (const { digest } of source.blobs()) {
+      await copyBlob(source, target, digest);
+      if (++copied % 100 === 0) await progress(`${copied} files copied`);
+    }
   }
   await copyRecords(from, to);
   const { whole, findings } = await checkRegistry(folder, { began: now, progress });

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cp, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dataPaths } from '../data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
@@ -35,7 +36,31 @@ async function fill(registry: TestRegistry): Promise<void> {
       expect(status).toBe(201);
     }
   }
+  await pushArtifact(registry);
 }
+
+/** An artifact of its own, with a blob by sha256 and one by sha512. */
+async function pushArtifact(registry: TestRegistry): Promise<void> {
+  const headers = { authorization: `Bearer ${(await registry.token({})).secret}` };
+  const send = async (method: string, target: string, body: string | Uint8Array, type?: string) => {
+    const response = await registry.request(`/v2/team/tool/${target}`, {
+      method,
+      headers: { ...headers, ...(type && { 'content-type': type }) },
+      body: body as Uint8Array<ArrayBuffer>,
+    });
+    expect(response.status, await response.text()).toBe(201);
+  };
+  const layers = [digestOf(TOOL), digestOf(TOOL, `sha512:${'0'.repeat(128)}`)];
+  for (const digest of layers) await send('POST', `blobs/uploads/?digest=${digest}`, TOOL);
+  const manifest = JSON.stringify({
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.image,
+    config: { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 },
+    layers: layers.map((digest) => ({ mediaType: 'text/plain', digest, size: TOOL.byteLength })),
+  });
+  await send('PUT', 'manifests/v1', manifest, MEDIA_TYPES.image);
+}
+const TOOL = new TextEncoder().encode('the bytes of a tool');
 
 const check = (at = folder) => checkRegistry(at, { began: new Date() });
 
@@ -63,7 +88,7 @@ function overwritePages(target: string, source?: string): void {
   writeFileSync(file, bytes);
 }
 
-async function blobFiles(below: 'blobs' | 'forms'): Promise<string[]> {
+async function blobFiles(below: 'blobs' | 'forms' | 'artifacts'): Promise<string[]> {
   const names = await readdir(path.join(folder, below, 'sha256'), { recursive: true });
   return names.filter((name) => name.length > 3).map((name) => path.join(folder, below, 'sha256', name));
 }
@@ -106,6 +131,51 @@ describe('finds damage', () => {
       'a lost definition',
       async () => rm((await blobFiles('blobs'))[0]!),
       /^releases: \S+@1\.\d\.0: its definition sha256:\w+ is missing$/,
+    ],
+    [
+      'a lost blob of an artifact',
+      async () => rm((await blobFiles('artifacts'))[0]!),
+      /^artifacts: team\/tool@sha(256|512):\w+: its bytes sha256:\w+ are missing$/,
+    ],
+    [
+      'a changed blob of an artifact',
+      async () => writeFile((await blobFiles('artifacts'))[0]!, 'the bytes of a fool'),
+      /^artifacts: team\/tool@sha256:\w+: no longer has the digest sha256:\w+$/,
+    ],
+    [
+      'a blob of an artifact that was cut off',
+      async () => truncate((await blobFiles('artifacts'))[0]!, 3),
+      /^artifacts: team\/tool@sha256:\w+: has 3 bytes where its row says 19$/,
+    ],
+    [
+      'a blob under another digest',
+      () => sql(`UPDATE oci_blob SET digest = 'sha512:' || hex(zeroblob(64)) WHERE digest LIKE 'sha512:%'`),
+      /^artifacts: team\/tool@sha512:0{128}: has the digest sha512:\w+$/,
+    ],
+    [
+      'a blob of a release that is gone',
+      () => sql(`UPDATE oci_blob SET file = 'sha256:' || lower(hex(zeroblob(32))) WHERE place = 'releases'`),
+      /^artifacts: functions\/\S+@sha256:\w+: no release has this file any more$/,
+    ],
+    [
+      'a changed manifest',
+      () =>
+        sql(
+          `UPDATE oci_manifest SET bytes = CAST(replace(CAST(bytes AS text), 'text/plain', 'text/plane') AS blob)`,
+        ),
+      /^manifests: team\/tool@sha256:\w+: the manifest has the digest sha256:\w+$/,
+    ],
+    [
+      'a manifest without its layer',
+      () =>
+        sql(`DELETE FROM oci_blob WHERE repository = 'team/tool' AND digest LIKE 'sha256:%';
+        UPDATE oci_repository SET bytes = bytes - 19 WHERE name = 'team/tool'`),
+      /^manifests: team\/tool@sha256:\w+: names sha256:\w+, which its repository does not have$/,
+    ],
+    [
+      'a wrong sum of bytes',
+      () => sql(`UPDATE oci_repository SET bytes = bytes + 1 WHERE name = 'team/tool'`),
+      /^manifests: team\/tool: is said to have \d+ bytes, and has \d+$/,
     ],
     [
       'changed bytes',

@@ -3,6 +3,7 @@ import { dataPaths } from '../data-folder.js';
 import { readBlobFolder } from '../store/blob-reader.js';
 import { translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite-state.js';
+import { checkArtifactBlobs, checkManifests } from './artifacts.js';
 import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';
 import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from './finding.js';
@@ -22,6 +23,8 @@ const CHECKS: Record<string, Check> = {
   entries: checkEntries,
   snapshots: checkSnapshots,
   forms: checkForms,
+  manifests: checkManifests,
+  artifacts: checkArtifactBlobs,
   search: checkSearchRows,
   text: checkFullText,
   leftovers: checkLeftovers,
@@ -49,6 +52,7 @@ export async function checkRegistry(
       ...state,
       blobs: readBlobFolder(paths.blobs),
       forms: readBlobFolder(paths.forms),
+      artifacts: readBlobFolder(paths.artifacts),
       began: options.began,
       now: (read) => readNow(paths.database, read),
       progress: options.progress ?? (async () => undefined),

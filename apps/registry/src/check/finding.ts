@@ -20,6 +20,8 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   blobs: BlobReader;
   /** Forms of snapshots. */
   forms: BlobReader;
+  /** Blobs that were pushed to repositories. */
+  artifacts: BlobReader;
   /** When the check of the data folder began. */
   began: Date;
   /** Reads the database as it is by now: what was in flight when it was opened may be done. */

@@ -6,7 +6,7 @@ const IN_FLIGHT_MILLISECONDS = 60_000;
 
 /** What a process that was killed left behind: it takes room, and is never served. */
 export const checkLeftovers: Check = async function* (input) {
-  const { client, blobs, forms } = input;
+  const { client, blobs, forms, artifacts } = input;
   const named = (sql: string) => {
     const isNamed = client.prepare<{ digest: string }, 0 | 1>(`SELECT EXISTS (${sql})`).pluck();
     return ({ digest }: { digest: string }) => isNamed.get({ digest }) === 1;
@@ -17,8 +17,21 @@ export const checkLeftovers: Check = async function* (input) {
   const ofForm = named('SELECT 1 FROM form WHERE blob = :digest');
   yield* reclaimable(input, 'blobs', 'published files that no release names', unnamed(blobs, ofRelease));
   yield* reclaimable(input, 'forms', 'forms that no row names', unnamed(forms, ofForm));
+  const ofRepository = named("SELECT 1 FROM oci_blob WHERE file = :digest AND place = 'artifacts'");
+  yield* reclaimable(
+    input,
+    'artifacts',
+    'files that no repository has, which the registry removes',
+    unnamed(artifacts, ofRepository),
+  );
   yield* reclaimable(input, 'blobs', 'unfinished files, which the next start removes', blobs.unfinished());
   yield* reclaimable(input, 'forms', 'unfinished files, which the next start removes', forms.unfinished());
+  yield* reclaimable(
+    input,
+    'artifacts',
+    'unfinished files, which the next start removes',
+    artifacts.unfinished(),
+  );
   yield* formsOfNoSnapshot(input);
 };
 

@@ -1,11 +1,12 @@
 import {
-  type Descriptor,
   digestOf,
   isOciDigest,
   isTag,
   MAX_MANIFEST_BYTES,
   type Manifest,
   type ManifestRecord,
+  namedDescriptors,
+  neededDigests,
   type OciDigest,
   OciRefusal,
   readManifest,
@@ -114,13 +115,13 @@ function checkedManifest(
   const artifactType = descriptorType(manifest);
   return {
     manifest,
-    needed: neededBy(manifest),
+    needed: neededDigests(manifest),
     record: {
       digest,
       mediaType,
       size: bytes.byteLength,
       bytes,
-      references: [...new Set(namedBy(manifest).map((one) => one.digest))],
+      references: [...new Set(namedDescriptors(manifest).map((one) => one.digest))],
       ...(artifactType === undefined ? {} : { artifactType }),
       ...(subject === undefined ? {} : { subject: subject.digest }),
       ...(annotations === undefined ? {} : { annotations }),
@@ -141,20 +142,6 @@ function parsedManifest(bytes: Uint8Array, mediaType: string): Manifest {
 function descriptorType(manifest: Manifest): string | undefined {
   if (manifest.kind === 'index') return manifest.index.artifactType;
   return manifest.image.artifactType ?? manifest.image.config.mediaType;
-}
-
-function namedBy(manifest: Manifest): Descriptor[] {
-  return manifest.kind === 'image'
-    ? [manifest.image.config, ...manifest.image.layers]
-    : manifest.index.manifests;
-}
-
-/** All but layers that may not be distributed, and are somewhere else. */
-function neededBy(manifest: Manifest): OciDigest[] {
-  const needed = namedBy(manifest).filter(
-    ({ mediaType, urls }) => !(/nondistributable|\.foreign\./.test(mediaType) || Array.isArray(urls)),
-  );
-  return [...new Set(needed.map(({ digest }) => digest))];
 }
 
 /** `?tag=` beside a digest, any number of them. */

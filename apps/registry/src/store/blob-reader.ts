@@ -5,7 +5,7 @@ import { type Digest, isDigest } from '@krmhub/schema';
 import { blobsIn, paths, translateFileError } from './blob-fs.js';
 
 /** A blob folder that another process may be writing to, for reading alone. */
-export interface BlobReader extends Pick<BlobStore, 'get'> {
+export interface BlobReader extends Pick<BlobStore, 'get' | 'read'> {
   /** Every blob, by its digest. */
   blobs(): AsyncIterable<StoredFile & { digest: Digest }>;
   /** Files that are no blobs: what is being written, and what a process that was killed left. */
@@ -24,6 +24,7 @@ export interface StoredFile {
 export function readBlobFolder(folder: string): BlobReader {
   return {
     get: blobsIn(folder).get,
+    read: blobsIn(folder).read,
     async *blobs() {
       for (const shard of await namesIn(paths.blobs(folder))) {
         for await (const stored of filesIn(path.join(paths.blobs(folder), shard))) {

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import {
+  digestOf,
+  type Manifest,
+  neededDigests,
+  type OciDigest,
+  type RepositoryBlob,
+  readManifest,
+} from '@krmhub/oci';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import { EMPTY_DIGEST } from '../store/sqlite/artifact-rows.js';
+import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
+
+/** Rows read at once. */
+const PAGE = 500;
+
+interface BlobRow extends Pick<RepositoryBlob, 'digest' | 'file' | 'place' | 'size'> {
+  repository: string;
+}
+
+/** Every blob of every repository has its bytes, where its row says that they are. */
+export const checkArtifactBlobs: Check = async function* (input) {
+  const page = input.client.prepare<[string, string, number], BlobRow>(
+    `SELECT repository, digest, file, place, size FROM oci_blob
+     WHERE (repository, digest) > (?, ?) ORDER BY repository, digest LIMIT ?`,
+  );
+  // Many repositories share a file.
+  const files = new Map<Digest, string | undefined>();
+  let checked = 0;
+  for (
+    let rows = page.all('', '', PAGE);
+    rows.length > 0;
+    rows = page.all(rows.at(-1)!.repository, rows.at(-1)!.digest, PAGE)
+  ) {
+    for (const row of rows) {
+      const problem = await problemOfBlob(input, row, files);
+      if (problem !== undefined && isThereNow(input, row)) {
+        yield damage(`${row.repository}@${row.digest}`, problem, FROM_BACKUP);
+      }
+    }
+    checked += rows.length;
+    await input.progress(`${checked} blobs of artifacts checked`);
+  }
+};
+
+/** It may have been deleted since. */
+function isThereNow({ now }: CheckInput, { repository, digest }: BlobRow): boolean {
+  return now(
+    (client) =>
+      client.prepare('SELECT 1 FROM oci_blob WHERE repository = ? AND digest = ?').get(repository, digest) !==
+      undefined,
+  );
+}
+
+async function problemOfBlob(
+  { client, artifacts }: CheckInput,
+  { repository, digest, file, place, size }: BlobRow,
+  files: Map<Digest, string | undefined>,
+): Promise<string | undefined> {
+  if (place === 'releases') {
+    const named = client.prepare<[string, string]>(
+      'SELECT 1 FROM release WHERE digest = ? UNION ALL SELECT 1 FROM release WHERE readme = ? LIMIT 1',
+    );
+    return named.get(file, file) === undefined ? 'no release has this file any more' : undefined;
+  }
+  if (place === 'forms') {
+    const snapshot = client.prepare<[string, string]>(
+      'SELECT 1 FROM snapshot WHERE catalog = ? AND digest = ? AND withdrawn IS NULL LIMIT 1',
+    );
+    const catalog = repository.slice('catalogs/'.length);
+    return snapshot.get(catalog, file) === undefined
+      ? 'no snapshot of the catalog has this digest'
+      : undefined;
+  }
+  if (digest === file && files.has(file)) return files.get(file);
+  const problem = await problemOfFile(artifacts, file, { digest, size });
+  if (digest === file) files.set(file, problem);
+  return problem;
+}
+
+async function problemOfFile(
+  artifacts: CheckInput['artifacts'],
+  file: Digest,
+  expected: { digest: OciDigest; size: number },
+): Promise<string | undefined> {
+  try {
+    const stored = await artifacts.read(file);
+    if (stored === undefined) return `its bytes ${file} are missing`;
+    if (stored.size !== expected.size) return `has ${stored.size} bytes where its row says ${expected.size}`;
+    const other = expected.digest.startsWith('sha512:') ? createHash('sha512') : undefined;
+    for await (const piece of stored.pieces) other?.update(piece);
+    const actual = other === undefined ? expected.digest : `sha512:${other.digest('hex')}`;
+    return actual === expected.digest ? undefined : `has the digest ${actual}`;
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    return error.code === 'internal'
+      ? `no longer has the digest ${file}`
+      : `cannot be read: ${error.message}`;
+  }
+}
+
+interface ManifestRow {
+  id: number;
+  repository: string;
+  digest: OciDigest;
+  mediaType: string;
+  size: number;
+  bytes: Buffer;
+}
+
+/** Every manifest has its bytes, and its repository what it names. */
+export const checkManifests: Check = async function* (input) {
+  const { client } = input;
+  const page = client.prepare<[number, number], ManifestRow>(
+    `SELECT id, repository, digest, media_type AS mediaType, size, bytes FROM oci_manifest
+     WHERE id > ? ORDER BY id LIMIT ?`,
+  );
+  const isThere = client
+    .prepare<[string, string, string, string], 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM oci_blob WHERE repository = ? AND digest = ?)
+         OR EXISTS (SELECT 1 FROM oci_manifest WHERE repository = ? AND digest = ?)`,
+    )
+    .pluck();
+  for (let rows = page.all(0, PAGE); rows.length > 0; rows = page.all(rows.at(-1)!.id, PAGE)) {
+    for (const row of rows) {
+      const { repository, digest } = row;
+      const subject = `${repository}@${digest}`;
+      const manifest = readRow(row);
+      if (typeof manifest === 'string') {
+        yield damage(subject, manifest, FROM_BACKUP);
+        continue;
+      }
+      const missing = neededDigests(manifest).filter(
+        (one) => one !== EMPTY_DIGEST && isThere.get(repository, one, repository, one) === 0,
+      );
+      for (const one of missing) {
+        yield damage(subject, `names ${one}, which its repository does not have`, FROM_BACKUP);
+      }
+    }
+  }
+  yield* withoutArtifact(input);
+  yield* wrongSums(input);
+};
+
+function readRow({ digest, mediaType, size, bytes }: ManifestRow): Manifest | string {
+  const actual = digestOf(bytes, digest);
+  if (actual !== digest) return `the manifest has the digest ${actual}`;
+  if (bytes.byteLength !== size)
+    return `the manifest has ${bytes.byteLength} bytes where its row says ${size}`;
+  try {
+    return readManifest(bytes, mediaType);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** As in a database that an older program made, which nobody has started since. */
+async function* withoutArtifact({ client }: CheckInput) {
+  const count = client
+    .prepare<[], number>(
+      `SELECT count(*) FROM release JOIN function ON function.id = function_id
+       WHERE NOT EXISTS (SELECT 1 FROM oci_tag WHERE repository = 'functions/' || group_name || '/' || kind_folded
+                         AND tag = release.release)`,
+    )
+    .pluck()
+    .get();
+  if (count !== undefined && count > 0) {
+    yield information('artifacts', `${count} releases are no artifacts yet; the next start makes them`);
+  }
+}
+
+/** Quotas are held against the sums. */
+async function* wrongSums({ client }: CheckInput) {
+  const wrong = client
+    .prepare<[], { name: string; bytes: number; sum: number }>(
+      `SELECT name, bytes,
+         coalesce((SELECT sum(size) FROM oci_blob WHERE repository = name), 0)
+         + coalesce((SELECT sum(size) FROM oci_manifest WHERE repository = name), 0) AS sum
+       FROM oci_repository WHERE bytes <> sum`,
+    )
+    .all();
+  for (const { name, bytes, sum } of wrong) {
+    yield damage(name, `is said to have ${bytes} bytes, and has ${sum}`, FROM_BACKUP);
+  }
+}
