@@ -4,6 +4,7 @@ import { benchFile } from './built.js';
 import type { LoadPlan, LoadResult } from './load-client.js';
 import { latency } from './measure.js';
 import { runProcess } from './processes.js';
+import type { PushPlan, PushResult } from './push-client.js';
 import { onCore, type Tools } from './tools.js';
 
 export const CONNECTIONS = 16;
@@ -37,7 +38,7 @@ end
 `;
 
 /**
- * GETs of one server over kept connections for a time, one after the other on each, from a process
+ * GETs, or HEADs, of one server over kept connections for a time, one after the other on each, from a process
  * of its own. Several paths are asked for in turns.
  */
 export async function getLoad(
@@ -45,6 +46,7 @@ export async function getLoad(
   load: {
     origin: string;
     paths: readonly string[];
+    method?: 'GET' | 'HEAD';
     headers?: Record<string, string>;
     milliseconds: number;
     scratch: string;
@@ -52,9 +54,10 @@ export async function getLoad(
     core?: 'load' | 'any';
   },
 ): Promise<Throughput> {
-  const { origin, paths, headers = {}, milliseconds, scratch, core = 'load' } = load;
-  if (tools.load === 'node') {
-    const requests = paths.map((one) => ({ method: 'GET', path: one, headers }));
+  const { origin, paths, method = 'GET', headers = {}, milliseconds, scratch, core = 'load' } = load;
+  // wrk waits for the body of an answer to HEAD.
+  if (tools.load === 'node' || method === 'HEAD') {
+    const requests = paths.map((one) => ({ method, path: one, headers }));
     const result = await clientLoad(
       tools,
       { origin, requests, connections: CONNECTIONS, milliseconds },
@@ -103,5 +106,17 @@ export async function clientLoad(
   const output = await runProcess(onCore(tools, core, [process.execPath, benchFile('load-client.js'), file]));
   const result = JSON.parse(output) as LoadResult;
   if (result.failure !== undefined) throw new Error(`load on ${plan.origin}: ${result.failure}`);
+  return result;
+}
+
+/** Pushes of new blobs to a registry, from a process of its own; rejects where one fails. */
+export async function pushLoad(tools: Tools, plan: PushPlan, scratch: string): Promise<PushResult> {
+  const file = path.join(scratch, `plan-${++plans}.json`);
+  await writeFile(file, JSON.stringify(plan));
+  const output = await runProcess(
+    onCore(tools, 'load', [process.execPath, benchFile('push-client.js'), file]),
+  );
+  const result = JSON.parse(output) as PushResult;
+  if (result.failure !== undefined) throw new Error(`pushes to ${plan.origin}: ${result.failure}`);
   return result;
 }

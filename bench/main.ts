@@ -4,6 +4,7 @@ import { Folders } from './folders.js';
 import { CONNECTIONS } from './load.js';
 import { HELP, type Options, readOptions } from './options.js';
 import { type Bench, type Line, type Row, Unmeasured } from './row.js';
+import { artifacts } from './rows/artifacts.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
@@ -16,7 +17,7 @@ import { workers } from './rows/workers.js';
 import { joined, markdownTable, type Results, textTable, withTable } from './table.js';
 import { findTools, type Tools } from './tools.js';
 
-const ROWS: Row[] = [lint, http, workers, search, publish, visible, sparse, start, memory];
+const ROWS: Row[] = [lint, http, workers, search, publish, visible, sparse, artifacts, start, memory];
 const NAMES = ROWS.map(({ name }) => name);
 const TITLES = new Map(ROWS.map(({ name, title }) => [name, title]));
 

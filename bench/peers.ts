@@ -115,6 +115,30 @@ http {
   return { origin, pid: started.pid, etag: (of) => tags.get(of)!, stop: () => started.stop() };
 }
 
+/** Distribution's registry with its blobs in a folder, without users. */
+export async function startDockerRegistry(
+  tools: Tools,
+  scratch: string,
+): Promise<Pick<Peer, 'origin' | 'pid' | 'stop'>> {
+  const folder = path.join(scratch, 'docker-registry');
+  await mkdir(folder);
+  const address = `127.0.0.1:${await freePort()}`;
+  const configuration = path.join(folder, 'config.json');
+  // YAML, of which JSON is a part.
+  const settings = {
+    version: 0.1,
+    log: { level: 'info', accesslog: { disabled: true } },
+    storage: { filesystem: { rootdirectory: path.join(folder, 'data') } },
+    http: { addr: address },
+  };
+  await writeFile(configuration, JSON.stringify(settings));
+  const started = await startProcess(onCore(tools, 'server', ['docker-registry', 'serve', configuration]), {
+    output: path.join(folder, 'log'),
+    until: /listening on/,
+  });
+  return { origin: `http://${address}`, pid: started.pid, stop: () => started.stop() };
+}
+
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -8,6 +8,7 @@ export interface Tools {
   /** What makes HTTP load. */
   load: LoadTool;
   nginx: boolean;
+  dockerRegistry: boolean;
   /** Whether server and load are kept apart, each on a core of its own. */
   pinned: boolean;
 }
@@ -19,6 +20,7 @@ export function findTools(wanted: LoadTool | undefined): Tools {
   return {
     load: wanted ?? (wrk ? 'wrk' : 'node'),
     nginx: works('nginx', ['-v']),
+    dockerRegistry: works('docker-registry', ['--version']),
     pinned: availableParallelism() > 1 && works('taskset', ['-c', '1', 'true']),
   };
 }
