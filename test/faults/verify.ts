@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { checkRegistry } from '@krmhub/registry/operate';
 import { sha256 } from '@krmhub/schema';
+import { lostArtifacts } from './artifacts.js';
 import { GROUP, type Ledger } from './workload.js';
 
 /** What a fault has cost, in words; empty where nothing is lost. */
@@ -33,7 +34,7 @@ export async function lossesOverHttp(
   { url, token }: { url: string; token: string },
   ledger: Ledger,
 ): Promise<string[]> {
-  const losses = ledger.wrongAnswers.splice(0);
+  const losses = [...ledger.wrongAnswers.splice(0), ...(await lostArtifacts(url, ledger.artifacts))];
   const get = async (path: string) => {
     const response = await fetch(`${url}${path}`);
     return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };

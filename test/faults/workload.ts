@@ -1,9 +1,11 @@
 import { sha256 } from '@krmhub/schema';
+import { type Ask, pushRound, type SentArtifacts } from './artifacts.js';
 
 /** What a registry was asked to keep, and what it promised. */
 export interface Ledger {
   /** By release path: everything that was sent. */
   sent: Map<string, Sent>;
+  artifacts: SentArtifacts;
   /** Answers that no fault may cause. */
   wrongAnswers: string[];
 }
@@ -19,7 +21,11 @@ export interface Sent {
   yanked: boolean;
 }
 
-export const newLedger = (): Ledger => ({ sent: new Map(), wrongAnswers: [] });
+export const newLedger = (): Ledger => ({
+  sent: new Map(),
+  artifacts: new Map(),
+  wrongAnswers: [],
+});
 
 export const GROUP = 'faults.example.com';
 export const releasePath = ({ kind, release }: Pick<Sent, 'kind' | 'release'>) =>
@@ -61,11 +67,11 @@ interface Target {
 }
 
 /** Statuses that a registry may answer a write with while its disk or database fails. */
-const ALLOWED = new Set([200, 201, 503, 507]);
+const ALLOWED = new Set([200, 201, 202, 503, 507]);
 
 /**
- * A round of what publishers do: new releases with and without a README, the same one again, a yank. Everything that
- * is sent is written into the ledger before it is sent. Gives the statuses; 0 is a broken connection.
+ * A round of what publishers do: new releases with and without a README, the same one again, a yank, an artifact.
+ * Everything that is sent is written into the ledger before it is sent. Gives the statuses; 0 is a broken connection.
  */
 export async function work(target: Target, ledger: Ledger, round: number): Promise<number[]> {
   const first: Sent = {
@@ -89,7 +95,9 @@ export async function work(target: Target, ledger: Ledger, round: number): Promi
     await publish(target, ledger, first, ''),
   ];
   if (round % 3 === 0 && first.acknowledged) statuses.push(await yank(target, ledger, first));
-  return statuses;
+  const ask: Ask = (at, path, { headers = {}, ...rest }) =>
+    answer(at, ledger, path, () => ({ headers, ...rest }));
+  return [...statuses, ...(await pushRound(ask, target, ledger.artifacts, round))];
 }
 
 export async function publish(target: Target, ledger: Ledger, sent: Sent, query: string): Promise<number> {
@@ -120,16 +128,27 @@ async function yank(target: Target, ledger: Ledger, sent: Sent): Promise<number>
   return status;
 }
 
-async function send(
+interface Request {
+  method: string;
+  body?: string | FormData | Uint8Array;
+  headers: Record<string, string>;
+}
+
+async function send(target: Target, ledger: Ledger, path: string, request: () => Request): Promise<number> {
+  return (await answer(target, ledger, path, request)).status;
+}
+
+async function answer(
   { url, token }: Target,
   { wrongAnswers }: Ledger,
   path: string,
-  request: () => { method: string; body: string | FormData; headers: Record<string, string> },
-): Promise<number> {
-  const { headers, ...rest } = request();
+  request: () => Request,
+): Promise<{ status: number; location: string }> {
+  const { headers, body, ...rest } = request();
   try {
     const response = await fetch(`${url}${path}`, {
       ...rest,
+      ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
       headers: { ...headers, authorization: `Bearer ${token}` },
       signal: AbortSignal.timeout(60_000),
     });
@@ -138,10 +157,10 @@ async function send(
     if (response.status === 503 && response.headers.get('retry-after') === null) {
       wrongAnswers.push(`503 without Retry-After to ${path}`);
     }
-    return response.status;
+    return { status: response.status, location: response.headers.get('location') ?? '' };
   } catch (error) {
     // The server is gone, or the answer did not come through.
-    if (error instanceof TypeError) return 0;
+    if (error instanceof TypeError) return { status: 0, location: '' };
     throw error;
   }
 }
