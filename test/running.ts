@@ -53,6 +53,7 @@ export async function krmhub(args: readonly string[], options: RunOptions = {}):
 
 export interface RunningRegistry {
   url: string;
+  pid: number;
   data: string;
   /** The first admin token. */
   token: string;
@@ -96,6 +97,7 @@ export async function startRegistry(
   const token = readFileSync(path.join(data, 'admin.token'), 'utf8').trim();
   return {
     url,
+    pid: child.pid!,
     data,
     token,
     env: { KRMHUB_REGISTRY: url, KRMHUB_TOKEN: token },

@@ -145,6 +145,49 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStoreHar
       expect(pieces.reduce((sum, piece) => sum + piece.byteLength, 0)).toBeLessThan(whole.byteLength);
     });
 
+    it('gives parts of a blob, also when it is deleted meanwhile', async () => {
+      const whole = Uint8Array.from({ length: 1_500_000 }, (_, at) => at % 251);
+      const digest = await store.put(whole);
+      const partOf = async (start: number, end: number) => {
+        const pieces: Uint8Array[] = [];
+        for await (const piece of (await store.open(digest))!.read(start, end)) pieces.push(piece);
+        return Buffer.concat(pieces);
+      };
+      for (const [start, end] of [
+        [0, whole.length],
+        [0, 1],
+        [499_999, 1_200_001],
+        [1_499_999, 1_500_000],
+        [7, 7],
+      ] as const) {
+        expect(Buffer.compare(await partOf(start, end), whole.subarray(start, end))).toBe(0);
+      }
+      expect(await store.open(sha256('never'))).toBeUndefined();
+      expect(await store.open('sha256:../../../../etc/passwd')).toBeUndefined();
+      const unread = (await store.open(digest))!;
+      expect(unread.size).toBe(whole.length);
+      await unread.close();
+
+      const open = (await store.open(digest))!;
+      const reading = open.read(0, open.size)[Symbol.asyncIterator]();
+      const read = [(await reading.next()).value as Uint8Array];
+      await store.delete(digest);
+      expect(await store.open(digest)).toBeUndefined();
+      for (let next = await reading.next(); next.done !== true; next = await reading.next())
+        read.push(next.value);
+      expect(Buffer.compare(Buffer.concat(read), whole)).toBe(0);
+    });
+
+    it('gives what is being written, before it is a blob', async () => {
+      const writer = await store.write();
+      await writer.write(bytes('half '));
+      await writer.write(bytes('and half'));
+      const pieces: Uint8Array[] = [];
+      for await (const piece of writer.pieces()) pieces.push(piece);
+      expect(Buffer.concat(pieces).toString()).toBe('half and half');
+      expect(await writer.commit()).toBe(sha256('half and half'));
+    });
+
     it('says whether it can be written', async () => {
       await store.check();
       await harness.remove();

@@ -1,0 +1,138 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { digestOf, type OciDigest } from '@krmhub/oci';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+/** Pushes and pulls that go wrong on the way, against a registry in a process of its own. */
+
+const { folder, remove } = temporaryFolder();
+let registry: RunningRegistry;
+beforeAll(async () => {
+  registry = await startRegistry(path.join(folder, 'data'));
+});
+afterAll(async () => {
+  expect(await registry.stop()).toBe(0);
+  remove();
+});
+
+const BLOBS = '/v2/team/broken/blobs';
+const filled = (length: number, byte: number) => Buffer.alloc(length, byte);
+const ask = (target: string, init: RequestInit = {}) =>
+  fetch(registry.url + target, {
+    ...init,
+    headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
+  });
+const push = (bytes: Buffer, digest: OciDigest = digestOf(bytes)) =>
+  ask(`${BLOBS}/uploads/?digest=${digest}`, { method: 'POST', body: new Uint8Array(bytes) });
+const files = (below: string) =>
+  readdirSync(path.join(registry.data, 'artifacts', below), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => path.basename(name).length > 2,
+  );
+
+/** Sends a head that promises so many bytes, some of them, and ends the connection. */
+function breakOff(method: string, target: string, promised: number, sent: Buffer): Promise<void> {
+  const { hostname, port } = new URL(registry.url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', reject);
+    socket.on('close', () => resolve());
+    const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${registry.token}\r\nContent-Length: ${promised}\r\n\r\n`;
+    socket.write(Buffer.concat([Buffer.from(head), sent]), () => sleep(300).then(() => socket.destroy()));
+  });
+}
+
+it('keeps nothing of a blob that breaks off, and goes on with a chunk that did', async () => {
+  const bytes = filled(500_000, 1);
+  const digest = digestOf(bytes);
+  await breakOff('POST', `${BLOBS}/uploads/?digest=${digest}`, bytes.length, bytes.subarray(0, 200_000));
+  await expect.poll(() => files('unfinished')).toEqual([]);
+  expect((await ask(`${BLOBS}/${digest}`)).status).toBe(404);
+
+  const location = (await ask(`${BLOBS}/uploads/`, { method: 'POST' })).headers.get('location')!;
+  await breakOff('PATCH', location, bytes.length, bytes.subarray(0, 200_000));
+  await expect.poll(async () => (await ask(location)).headers.get('range')).toBe('0-199999');
+  const rest = bytes.subarray(200_000);
+  const headers = { 'content-range': `200000-${bytes.length - 1}` };
+  const done = await ask(`${location}?digest=${digest}`, {
+    method: 'PUT',
+    body: new Uint8Array(rest),
+    headers,
+  });
+  expect(done.status).toBe(201);
+  expect(Buffer.from(await (await ask(`${BLOBS}/${digest}`)).arrayBuffer()).equals(bytes)).toBe(true);
+});
+
+it('refuses a blob with another digest, and keeps nothing of it', async () => {
+  const before = files('sha256');
+  const answer = await push(filled(1_000, 2), digestOf(filled(1_000, 3)));
+  expect(answer.status).toBe(400);
+  expect(await answer.json()).toMatchObject({ errors: [{ code: 'DIGEST_INVALID' }] });
+  expect([files('sha256'), files('unfinished')]).toEqual([before, []]);
+});
+
+it('takes one blob from 50 at once', async () => {
+  const bytes = filled(300_000, 4);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => push(bytes)));
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
+  const stored = Buffer.from(await (await ask(`${BLOBS}/${digestOf(bytes)}`)).arrayBuffer());
+  expect(stored.equals(bytes)).toBe(true);
+  expect(files('unfinished')).toEqual([]);
+});
+
+it('serves a blob to its end although it is deleted meanwhile', async () => {
+  const bytes = filled(20_000_000, 5);
+  const digest = digestOf(bytes);
+  expect((await push(bytes)).status).toBe(201);
+  const { hostname, port } = new URL(registry.url);
+  const received = await new Promise<Buffer>((resolve, reject) => {
+    request({ hostname, port, path: `${BLOBS}/${digest}` }, async (answer) => {
+      const pieces: Buffer[] = [];
+      const deleted = await ask(`${BLOBS}/${digest}`, { method: 'DELETE' });
+      if (deleted.status !== 202) reject(new Error(`deleted with ${deleted.status}`));
+      answer
+        .on('data', (piece: Buffer) => pieces.push(piece))
+        .on('end', () => resolve(Buffer.concat(pieces)));
+      answer.on('error', reject);
+    }).end();
+  });
+  expect(received.equals(bytes)).toBe(true);
+  expect((await ask(`${BLOBS}/${digest}`)).status).toBe(404);
+});
+
+it('keeps serving while a reader stops in the middle', async () => {
+  const bytes = filled(20_000_000, 6);
+  const digest = digestOf(bytes);
+  expect((await push(bytes)).status).toBe(201);
+  const { hostname, port } = new URL(registry.url);
+  for (let turn = 0; turn < 20; turn++) {
+    await new Promise<void>((resolve) => {
+      const asked = request({ hostname, port, path: `${BLOBS}/${digest}` }, (answer) => {
+        answer.once('data', () => {
+          asked.destroy();
+          resolve();
+        });
+        answer.on('error', () => undefined);
+      });
+      asked.on('error', () => undefined).end();
+    });
+  }
+  // Who broke off leaves no file open.
+  if (existsSync('/proc/self/fd')) await expect.poll(openBlobs).toEqual([]);
+  expect((await ask(`${BLOBS}/${digest}`, { method: 'HEAD' })).status).toBe(200);
+});
+
+function openBlobs(): string[] {
+  const folder = `/proc/${registry.pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      const file = readlinkSync(path.join(folder, name));
+      return file.includes('/artifacts/') ? [file] : [];
+    } catch {
+      return [];
+    }
+  });
+}
