@@ -120,7 +120,10 @@ describe('documents', () => {
           KRMHUB_REGISTRY: registry.url,
           PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
         });
-        const scripts = found.map(({ script }) => script.replaceAll(documentedAddress, registry.url));
+        const { host } = new URL(registry.url);
+        const scripts = found.map(({ script }) =>
+          script.replaceAll(documentedAddress, registry.url).replaceAll('localhost:8080/', `${host}/`),
+        );
         const { blocks: outputs, finished } = await session(scripts, folder, env);
         if (finished.code !== 0) {
           const failed = found[outputs.length - 1];

@@ -7,7 +7,7 @@ import { VERSION } from './version.js';
 export const DEFAULT_REGISTRY = 'http://localhost:8080';
 
 /** The registry that a command is about: `--registry`, else KRMHUB_REGISTRY, else this machine's. */
-export function registryUrl(io: Io, option: string | undefined): string {
+export function registryUrl(io: Pick<Io, 'env'>, option: string | undefined): string {
   const configured = io.env.KRMHUB_REGISTRY;
   return option ?? (configured === undefined || configured === '' ? DEFAULT_REGISTRY : configured);
 }
@@ -45,7 +45,8 @@ export async function agentFor(io: Pick<Io, 'env'>, url: URL): Promise<Agent | u
   return (await import('./proxy-agent.js')).proxyAgent(url);
 }
 
-async function tokenFor(io: Io, url: URL): Promise<string | undefined> {
+/** The token that KRMHUB_TOKEN or `login` has for a registry. */
+export async function tokenFor(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
   const { checkToken, savedToken } = await import('./credentials.js');
   const given = io.env.KRMHUB_TOKEN;
   return given === undefined || given === '' ? savedToken(io, url) : checkToken(given);

@@ -13,7 +13,7 @@ interface Credentials {
 export const MAX_TOKEN_LENGTH = 4_096;
 
 /** `$XDG_CONFIG_HOME/krmhub/credentials.json` (XDG Base Directory). */
-export function credentialsFile(io: Io): string {
+export function credentialsFile(io: Pick<Io, 'env'>): string {
   const configured = io.env.XDG_CONFIG_HOME;
   const home = io.env.HOME ?? homedir();
   // The specification has relative paths ignored.
@@ -23,7 +23,7 @@ export function credentialsFile(io: Io): string {
 }
 
 /** The saved token of a registry's origin. */
-export async function savedToken(io: Io, url: URL): Promise<string | undefined> {
+export async function savedToken(io: Pick<Io, 'env'>, url: URL): Promise<string | undefined> {
   const { tokens } = await readCredentials(io);
   return Object.hasOwn(tokens, url.origin) ? tokens[url.origin]!.token : undefined;
 }
@@ -56,7 +56,7 @@ export function checkToken(text: string): string {
   return token;
 }
 
-async function readCredentials(io: Io): Promise<Credentials> {
+async function readCredentials(io: Pick<Io, 'env'>): Promise<Credentials> {
   const file = credentialsFile(io);
   let text: string;
   try {

@@ -319,6 +319,9 @@ async function limitedText(body: AsyncIterable<Uint8Array>, maxBytes: number): P
   return bytes && new TextDecoder().decode(bytes);
 }
 
+/** Characters of what a registry says that are shown: some say what to do. */
+const MAX_TOLD_LENGTH = 800;
+
 /** What a registry says is wrong (distribution-spec, "Error Codes"), in one line. */
 function registryErrors(text: string): string {
   try {
@@ -326,7 +329,7 @@ function registryErrors(text: string): string {
     return (errors ?? [])
       .slice(0, 3)
       .map(({ code, message }) =>
-        printable([code, message].filter((part) => typeof part === 'string').join(', ')),
+        printable([code, message].filter((part) => typeof part === 'string').join(', '), MAX_TOLD_LENGTH),
       )
       .join('; ');
   } catch {
@@ -365,7 +368,7 @@ export function unreachable(url: URL, error: unknown): KrmhubError {
 
 function loginHint(registry: string, known: boolean): string {
   return known
-    ? `The credentials for ${registry} are not enough: log in as somebody who may, with \`docker login ${registry}\`.`
+    ? `Where the credentials for ${registry} are the reason, log in as somebody who may, with \`docker login ${registry}\`.`
     : `Log in first, with \`docker login ${registry}\`, \`oras login ${registry}\` or the like.`;
 }
 

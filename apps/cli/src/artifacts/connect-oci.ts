@@ -4,7 +4,7 @@ import type { Io } from '../io.js';
 import { say } from '../output/print.js';
 import type { Progress } from '../output/progress.js';
 import { VERSION } from '../version.js';
-import { dockerCredentials } from './docker-credentials.js';
+import { registryCredentials } from './registry-credentials.js';
 
 /** Speaks to this machine, and to registries named so, without TLS. */
 export function ociClient(
@@ -14,7 +14,7 @@ export function ociClient(
   const { plainHttp = [], onRetry } = options;
   return new OciClient({
     userAgent: `krmhub/${VERSION}`,
-    credentials: (registry) => dockerCredentials(io, registry),
+    credentials: (registry) => registryCredentials(io, registry),
     plainHttp: (registry) => plainHttp.includes(registry) || isLoopback(registry.replace(/:\d+$/, '')),
     agent: (url) => agentFor(io, url),
     ...(onRetry === undefined ? {} : { onRetry }),

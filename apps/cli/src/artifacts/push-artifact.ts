@@ -38,9 +38,11 @@ interface Pushed {
   type: ArtifactType;
   mediaType: string;
   artifactType: string;
-  outcome: 'pushed' | 'unchanged' | 'moved';
+  outcome: 'pushed' | 'unchanged' | 'moved' | 'kept';
   /** What the tag named before, where it was moved. */
   before?: OciDigest;
+  /** What the tag goes on naming, where the registry keeps it: a release of a function. */
+  stays?: OciDigest;
   files: { title: string; mediaType: string; digest: OciDigest; size: number; platform?: string }[];
 }
 
@@ -55,6 +57,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
   const manifests = buildManifests(io, type, layers, options.annotation);
   const root = manifests.at(-1)!;
   const before = await tagged(client, reference);
+  let after: OciDigest | undefined = root.digest;
   if (before !== root.digest) {
     try {
       await pushBlobs(client, reference, layers, progress);
@@ -66,18 +69,21 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
         );
       }
       await client.putManifest(reference, root.bytes, root.mediaType);
+      if (before !== undefined) after = await tagged(client, reference);
     } finally {
       await progress.clear();
     }
   }
+  const stays = before !== undefined && before !== root.digest && after === before;
   await printPushed(io, options.output, {
     reference: formatReference(reference),
     digest: root.digest,
     type,
     mediaType: root.mediaType,
     artifactType: ARTIFACT_MEDIA_TYPES[type].artifact,
-    outcome: before === root.digest ? 'unchanged' : before === undefined ? 'pushed' : 'moved',
-    ...(before === undefined || before === root.digest ? {} : { before }),
+    outcome:
+      before === root.digest ? 'unchanged' : before === undefined ? 'pushed' : stays ? 'kept' : 'moved',
+    ...(before === undefined || before === root.digest ? {} : stays ? { stays: before } : { before }),
     files: layers.map(({ file: { title, mediaType, digest, size }, platform }) => ({
       title,
       mediaType,
@@ -226,12 +232,18 @@ async function pushBlobs(
 
 async function printPushed(io: Io, format: OutputFormat, pushed: Pushed): Promise<void> {
   await printData(io, format, pushed, async () => {
-    const { reference, digest, type, outcome, before, files } = pushed;
+    const { reference, digest, type, outcome, before, stays, files } = pushed;
     const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
     const what = files.length === 1 ? type : `${type}, ${plural(files.length, 'platform')}`;
     const verb = outcome === 'unchanged' ? 'Unchanged:' : 'Pushed';
     await say(io, visible(`${verb} ${reference} (${what}, ${size})`));
     if (before !== undefined) await say(io, `The tag named ${before} before.`);
+    if (stays !== undefined) {
+      await say(
+        io,
+        `The tag stays at ${stays}, which holds the same; what was pushed is there by its digest.`,
+      );
+    }
     await say(io, `Digest: ${digest}`);
   });
 }

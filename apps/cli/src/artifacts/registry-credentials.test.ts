@@ -1,0 +1,52 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { saveToken } from '../credentials.js';
+import { testIo } from '../testing.js';
+import { registryCredentials } from './registry-credentials.js';
+
+let home: string;
+const homes: string[] = [];
+beforeEach(() => {
+  home = mkdtempSync(path.join(tmpdir(), 'krmhub-credentials-'));
+  homes.push(home);
+});
+afterAll(() => {
+  for (const one of homes) rmSync(one, { recursive: true, force: true });
+});
+
+const found = (registry: string, env: Record<string, string> = {}) =>
+  registryCredentials({ env: { HOME: home, ...env } }, registry);
+const token = (password: string) => ({ username: 'krmhub', password });
+
+it('gives the token of the environment to the registry that is named beside it, and to no other', async () => {
+  const env = { KRMHUB_REGISTRY: 'https://krm.example.com/path', KRMHUB_TOKEN: 'secret' };
+  expect(await found('krm.example.com', env)).toEqual(token('secret'));
+  expect(await found('krm.example.com:8443', env)).toBeUndefined();
+  expect(await found('example.com', env)).toBeUndefined();
+  expect(await found('localhost:8080', env)).toBeUndefined();
+  expect(await found('localhost:8080', { KRMHUB_TOKEN: 'secret' })).toEqual(token('secret'));
+  expect(
+    await found('krm.example.com', { KRMHUB_REGISTRY: 'no address', KRMHUB_TOKEN: 'secret' }),
+  ).toBeUndefined();
+});
+
+it('gives what a login has saved for the origin', async () => {
+  const io = testIo({ env: { HOME: home } });
+  await saveToken(io, new URL('https://krm.example.com'), 'saved');
+  await saveToken(io, new URL('http://localhost:9000'), 'here');
+  expect(await found('krm.example.com')).toEqual(token('saved'));
+  expect(await found('localhost:9000')).toEqual(token('here'));
+  expect(await found('other.example.com')).toBeUndefined();
+  const env = { KRMHUB_REGISTRY: 'http://localhost:1', KRMHUB_TOKEN: 'secret' };
+  expect(await found('krm.example.com', env)).toEqual(token('saved'));
+});
+
+it('prefers what docker login keeps', async () => {
+  mkdirSync(path.join(home, '.docker'));
+  const auths = { 'krm.example.com': { username: 'somebody', password: 'else' } };
+  writeFileSync(path.join(home, '.docker/config.json'), JSON.stringify({ auths }));
+  const env = { KRMHUB_REGISTRY: 'https://krm.example.com', KRMHUB_TOKEN: 'secret' };
+  expect(await found('krm.example.com', env)).toEqual({ username: 'somebody', password: 'else' });
+});
