@@ -15,6 +15,7 @@ const FIRST_PAGE = `krmhub: a registry of KRM functions
 /catalogs/default/catalog.yaml           every function's newest release, as a KEP-2906 catalog
 /catalogs/default/snapshots              its history
 /schemas/{group}/{version}/{kind}.json   JSON Schema of a functionConfig, for editors
+/v2/                                     OCI artifacts: functions/{group}/{kind}, catalogs/{name}, and others
 /api/v1/events                           what happened, in order
 /api/v1/revocations                      yanks and takedowns, in order, for mirrors
 /openapi.json                            all of the API
@@ -53,7 +54,7 @@ export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
   );
 }
 
-async function checkReadiness({ store, blobs, cutter, log }: RegistryParts): Promise<Readiness> {
+async function checkReadiness({ store, blobs, artifacts, cutter, log }: RegistryParts): Promise<Readiness> {
   const attempt = async (
     name: 'store' | 'blobs',
     check: () => Promise<void>,
@@ -75,7 +76,10 @@ async function checkReadiness({ store, blobs, cutter, log }: RegistryParts): Pro
       : 'The catalogs are being cut for the first time since the start');
   const checks: Readiness['checks'] = [
     await attempt('store', () => store.check()),
-    await attempt('blobs', () => blobs.check()),
+    await attempt('blobs', async () => {
+      await blobs.check();
+      await artifacts.check();
+    }),
     {
       name: 'catalogs',
       status: caughtUp && failure === undefined ? 'ok' : 'failing',
