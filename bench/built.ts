@@ -20,7 +20,10 @@ export async function registryStores() {
   const { openBlobFolder } = (await store(
     'blob-fs',
   )) as typeof import('../apps/registry/src/store/blob-fs.js');
-  return { openSqliteStore, openBlobFolder };
+  const { releaseArtifact } = (await store(
+    '../oci/release-artifact',
+  )) as typeof import('../apps/registry/src/oci/release-artifact.js');
+  return { openSqliteStore, openBlobFolder, releaseArtifact };
 }
 
 /** SQLite with nothing of the registry around it. */

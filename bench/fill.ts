@@ -1,6 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type PublishPlan, planPublish, predecessorOf, shownRelease } from '@krmhub/catalog';
+import {
+  type FunctionChange,
+  type PublishPlan,
+  planPublish,
+  predecessorOf,
+  shownRelease,
+} from '@krmhub/catalog';
 import { registryStores } from './built.js';
 import { CorpusCounter } from './corpus.js';
 import { SyntheticFunctions, type SyntheticRelease } from './synthetic/definitions.js';
@@ -15,7 +21,7 @@ const BATCH = 200;
 
 const count = Number(process.argv[2]);
 const folder = process.argv[3]!;
-const { openSqliteStore, openBlobFolder } = await registryStores();
+const { openSqliteStore, openBlobFolder, releaseArtifact } = await registryStores();
 const store = await openSqliteStore(path.join(folder, 'registry.db'));
 const blobs = await openBlobFolder(path.join(folder, 'blobs'));
 const source = new SyntheticFunctions(1);
@@ -31,12 +37,12 @@ for (let done = 0; done < count; done += BATCH) {
       return planned;
     }),
   );
-  for (const { change } of first) await store.commitFunction(change);
+  for (const { change } of first) await commit(change);
   for (const [, ...later] of functions) {
     for (const release of later) {
       const planned = await plan(release, true);
       for (const blob of planned.blobs) await blobs.put(blob);
-      await store.commitFunction(planned.change);
+      await commit(planned.change);
     }
   }
   for (const releases of functions) corpus.add(releases.at(-1)!);
@@ -48,6 +54,10 @@ for (let done = 0; done < count; done += BATCH) {
 process.stderr.write('\n');
 await store.close();
 await writeFile(path.join(folder, 'corpus.json'), JSON.stringify(corpus.result()));
+
+async function commit(change: FunctionChange): Promise<void> {
+  await store.commitFunction(change, releaseArtifact(change.release, undefined));
+}
 
 async function plan(
   release: SyntheticRelease,
