@@ -87,6 +87,8 @@ export interface ManifestStore {
   /** From a repository, or from any that has it; false where none does. */
   mountBlob(from: string | undefined, to: string, digest: OciDigest, change: Change): Promise<boolean>;
   seeBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
+  /** Whether a manifest of the repository names the digest. */
+  isNamed(repository: string, digest: OciDigest): Promise<boolean>;
   /** What a manifest names is not deleted. */
   deleteBlob(repository: string, digest: OciDigest): Promise<'deleted' | 'unknown' | 'named'>;
   /** Bytes of blobs and manifests together; 0 for an unknown repository. */

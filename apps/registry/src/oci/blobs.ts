@@ -1,20 +1,13 @@
-import {
-  digestOf,
-  EMPTY_CONFIG,
-  type OciDigest,
-  OciRefusal,
-  type RepositoryBlob,
-  readRange,
-} from '@krmhub/oci';
+import { EMPTY_CONFIG, type OciDigest, OciRefusal, type RepositoryBlob, readRange } from '@krmhub/oci';
 import { CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
 import type { RegistryContext } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { isGivenBlob } from './given-blob.js';
 import type { OciParts } from './oci-parts.js';
 import { repositoryKind } from './repositories.js';
 import { openStoredBlob, type PartReader } from './stored-blob.js';
 import { goneOrUnknown } from './taken-down.js';
 
-const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
 /** What somebody pushed must not run in a browser on the registry's origin. */
 const PUSHED = {
   'Content-Type': 'application/octet-stream',
@@ -75,7 +68,7 @@ async function findBlob(parts: OciParts, route: BlobRoute): Promise<FoundBlob> {
   const { repository, digest } = route;
   const row = await parts.store.blob(repository, digest);
   if (row !== undefined) return { size: row.size, row, open: () => openStoredBlob(parts, repository, row) };
-  if (digest === EMPTY_DIGEST) {
+  if (await isGivenBlob(parts.store, repository, digest)) {
     const pieces: PartReader = async function* ({ start, end }) {
       yield EMPTY_CONFIG.subarray(start, end);
     };

@@ -15,7 +15,7 @@ import { manifests, references, repositories, repositoryBlobs, tags } from '../s
 import { takedowns } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 
-/** Every repository has the blob `{}` without a row: nearly all artifacts name it. */
+/** Every manifest has the blob `{}` without a row: nearly all artifacts name it. */
 export const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
 
 export interface ArtifactWriter {

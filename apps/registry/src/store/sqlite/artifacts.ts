@@ -164,6 +164,7 @@ export function manifestStore(connection: Connection): ManifestStore {
         writer.removeBlob(name, one);
         return 'deleted';
       }),
+    isNamed: (name, one) => read(() => isNamed.get({ repository: name, digest: one }) !== undefined),
     bytesOf: (name) => read(() => repositoryOf.get({ repository: name })?.bytes ?? 0),
     ...collector(connection, writer),
   };

@@ -1,0 +1,17 @@
+import { digestOf, EMPTY_CONFIG, type ManifestStore, type OciDigest } from '@krmhub/oci';
+import { repositoryKind } from './repositories.js';
+
+const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
+
+/**
+ * Whether a blob is `{}`, and the repository has it without a push: where the registry makes artifacts, and where a
+ * manifest names it. Anywhere else it is gone once it was deleted, as any blob is.
+ */
+export async function isGivenBlob(
+  store: Pick<ManifestStore, 'isNamed'>,
+  repository: string,
+  digest: OciDigest,
+): Promise<boolean> {
+  if (digest !== EMPTY_DIGEST) return false;
+  return repositoryKind(repository).of !== 'anything' || store.isNamed(repository, digest);
+}

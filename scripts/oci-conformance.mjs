@@ -1,0 +1,204 @@
+// Runs the conformance suite of the OCI distribution-spec, a program of its own, against a registry on a free port with a
+// temporary folder, and counts what it says: `npm run oci-conformance`. Leaves nothing behind. Exit code 1 where something
+// failed, 2 where the suite is not there.
+import { spawn, spawnSync } from 'node:child_process';
+import { accessSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const MODULE = 'github.com/opencontainers/distribution-spec/conformance@967efdc079b9';
+/** Seconds for which the suite may run: ten times what it takes to push, pull and delete everything that it has. */
+const SECONDS = 600;
+const USAGE =
+  'Usage: npm run oci-conformance -- [--version 1.1|dev] [--seconds N]; 1.1 is the specification, dev what may be in the next.';
+
+const { version, seconds } = readArguments();
+const suite = findSuite();
+if (suite === undefined) {
+  const named = process.env.OCI_CONFORMANCE;
+  console.error(
+    named
+      ? `OCI_CONFORMANCE names no program: ${named}`
+      : 'The conformance suite is not there: no program `conformance` is on PATH, and OCI_CONFORMANCE names none.',
+  );
+  console.error(`Install it with: go install ${MODULE}`);
+  process.exit(2);
+}
+const prepared = spawnSync(process.execPath, [path.join(root, 'scripts/prepare.mjs')], { stdio: 'inherit' });
+if (prepared.status !== 0) process.exit(1);
+
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-conformance-'));
+let server;
+let running;
+process.on('exit', () => {
+  server?.kill('SIGKILL');
+  endSuite();
+  rmSync(folder, { recursive: true, force: true });
+});
+for (const [signal, number] of [
+  ['SIGINT', 2],
+  ['SIGTERM', 15],
+  ['SIGHUP', 1],
+]) {
+  process.on(signal, () => process.exit(128 + number));
+}
+
+const { url, closed } = await serve();
+const results = path.join(folder, 'results');
+mkdirSync(results);
+const code = await runSuite();
+server.kill('SIGTERM');
+await closed;
+process.exitCode = report(code);
+
+function readArguments() {
+  try {
+    const { values } = parseArgs({ options: { version: { type: 'string' }, seconds: { type: 'string' } } });
+    const { version = '1.1', seconds = String(SECONDS) } = values;
+    if (!['1.1', 'dev'].includes(version)) throw new Error(`--version is 1.1 or dev, not ${version}`);
+    if (!/^[1-9]\d{0,5}$/.test(seconds)) throw new Error(`--seconds is a whole number, not ${seconds}`);
+    return { version, seconds: Number(seconds) };
+  } catch (error) {
+    console.error(`${error.message}\n${USAGE}`);
+    process.exit(2);
+  }
+}
+
+function findSuite() {
+  const named = process.env.OCI_CONFORMANCE;
+  const places = named
+    ? [path.resolve(named)]
+    : (process.env.PATH ?? '')
+        .split(path.delimiter)
+        .filter((place) => place !== '')
+        .map((place) => path.join(place, 'conformance'));
+  return places.find((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return statSync(place).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function serve() {
+  const data = path.join(folder, 'data');
+  server = spawn(
+    process.execPath,
+    [
+      path.join(root, 'apps/cli/bin/krmhub.js'),
+      ...['serve', '--host', '127.0.0.1', '--port', '0', '--data', data],
+    ],
+    {
+      // The suite asks as fast as it can.
+      env: { ...without('KRMHUB_'), KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const closed = new Promise((resolve) => server.once('close', resolve));
+  let output = '';
+  const url = await new Promise((resolve, reject) => {
+    const read = (chunk) => {
+      output = (output + chunk).slice(-10_000);
+      const address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+/.exec(output);
+      if (address) resolve(address[0]);
+    };
+    server.stdout.on('data', read);
+    server.stderr.on('data', read);
+    void closed.then((code) => reject(new Error(`the registry ended with ${code}:\n${output}`)));
+  });
+  return { url, closed };
+}
+
+/** Settings of the suite that somebody has in the environment would test something else. */
+function without(prefix) {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith(prefix)));
+}
+
+/** Gives the exit code; undefined where the time was up. */
+async function runSuite() {
+  console.error(`Running ${suite} (OCI_VERSION=${version}) against ${url} …`);
+  running = spawn(suite, [], {
+    // It looks for a configuration file where it is started.
+    cwd: results,
+    env: {
+      ...without('OCI_'),
+      OCI_REGISTRY: new URL(url).host,
+      OCI_TLS: 'disabled',
+      OCI_REPO1: 'conformance/one',
+      OCI_REPO2: 'conformance/two',
+      OCI_USERNAME: 'conformance',
+      OCI_PASSWORD: readFileSync(path.join(folder, 'data/admin.token'), 'utf8').trim(),
+      OCI_VERSION: version,
+      OCI_RESULTS_DIR: results,
+    },
+    stdio: ['ignore', 2, 2],
+    // A group of its own, so that what it started ends with it.
+    detached: true,
+  });
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, seconds * 1_000);
+  });
+  const ended = new Promise((resolve, reject) => {
+    running.once('error', reject);
+    running.once('exit', (code, signal) => resolve(code ?? signal));
+  });
+  try {
+    return await Promise.race([ended, late]);
+  } finally {
+    clearTimeout(timer);
+    endSuite();
+  }
+}
+
+function endSuite() {
+  if (running?.pid === undefined) return;
+  try {
+    process.kill(-running.pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
+
+function report(code) {
+  if (code === undefined) {
+    console.error(`The suite did not end within ${seconds} seconds.`);
+    return 1;
+  }
+  const missing = ['results.yaml', 'junit.xml'].filter((name) => read(name) === undefined);
+  if (missing.length > 0) {
+    console.error(
+      `The suite ended with ${code} and wrote no ${missing.join(' and no ')}: it did not test what it should have.`,
+    );
+    return 1;
+  }
+  const count = { passed: 0, failed: 0, skipped: 0 };
+  for (const [element] of read('junit.xml').matchAll(/<testcase\b[^>]*>/g)) {
+    const status = attribute(element, 'status');
+    const counted = status === 'passed' || status === 'skipped' ? status : 'failed';
+    count[counted] += 1;
+    if (counted !== 'passed') console.error(`${counted}: ${attribute(element, 'name')}`);
+  }
+  if (count.failed === 0 && code !== 0)
+    console.error(`The suite ended with ${code}, and names nothing that failed.`);
+  if (count.passed === 0) console.error('Nothing passed.');
+  console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`);
+  return count.failed > 0 || count.passed === 0 || code !== 0 ? 1 : 0;
+}
+
+function attribute(element, name) {
+  return new RegExp(`\\s${name}="([^"]*)"`).exec(element)?.[1];
+}
+
+function read(name) {
+  try {
+    return readFileSync(path.join(results, name), 'utf8');
+  } catch {
+    return undefined;
+  }
+}

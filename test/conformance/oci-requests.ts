@@ -1,0 +1,196 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { startRegistry, temporaryFolder } from '../running.js';
+
+/** Requests of distribution-spec as the conformance suite sends them, over a real socket and without anything added. */
+
+export type Algorithm = 'sha256' | 'sha512';
+export const ALGORITHMS: readonly Algorithm[] = ['sha256', 'sha512'];
+export const OCTETS = { 'Content-Type': 'application/octet-stream' };
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface Sent {
+  headers?: Record<string, string | string[]>;
+  body?: Uint8Array;
+  /** With Transfer-Encoding and no Content-Length, also where there is no byte to send. */
+  chunked?: boolean;
+}
+
+export class OciRequests {
+  readonly url: string;
+  readonly #authorization: string | undefined;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(url: string, authorization?: string) {
+    this.url = url;
+    this.#authorization = authorization;
+  }
+
+  /** The same registry, asked by somebody else. */
+  as(authorization: string | undefined): OciRequests {
+    return new OciRequests(this.url, authorization);
+  }
+
+  send(method: string, target: string, { headers = {}, body, chunked = false }: Sent = {}): Promise<Answer> {
+    const { hostname, port } = new URL(this.url);
+    const carries = method === 'POST' || method === 'PUT' || method === 'PATCH';
+    return new Promise((resolve, reject) => {
+      const outgoing = request({
+        agent: this.#agent,
+        host: hostname,
+        port,
+        method,
+        path: target,
+        headers: {
+          ...(this.#authorization !== undefined && { Authorization: this.#authorization }),
+          ...(chunked
+            ? { 'Transfer-Encoding': 'chunked' }
+            : carries && { 'Content-Length': String(body?.byteLength ?? 0) }),
+          ...headers,
+        },
+      });
+      outgoing.on('error', reject);
+      outgoing.on('response', (incoming) => {
+        const pieces: Buffer[] = [];
+        incoming.on('data', (piece) => pieces.push(piece));
+        incoming.on('error', reject);
+        incoming.on('end', () =>
+          resolve({ status: incoming.statusCode!, headers: incoming.headers, body: Buffer.concat(pieces) }),
+        );
+      });
+      outgoing.end(body?.byteLength ? body : undefined);
+    });
+  }
+
+  /** As clients written in Go do, which take a compressed answer as one without a length. */
+  get(target: string, headers: Sent['headers'] = {}): Promise<Answer> {
+    return this.send('GET', target, { headers: { 'Accept-Encoding': 'gzip', ...headers } });
+  }
+
+  head(target: string, headers: Sent['headers'] = {}): Promise<Answer> {
+    return this.send('HEAD', target, { headers });
+  }
+
+  delete(target: string): Promise<Answer> {
+    return this.send('DELETE', target);
+  }
+
+  /** Path and query of where an answer leads to, whether it says so with the host or without. */
+  location({ headers }: Answer): string {
+    expect(headers.location).toBeTruthy();
+    const { pathname, search } = new URL(headers.location!, this.url);
+    return pathname + search;
+  }
+
+  /** Starts an upload; gives its place. */
+  async session(repository: string): Promise<string> {
+    const answer = await this.send('POST', uploads(repository));
+    expect(answer.status).toBe(202);
+    return this.location(answer);
+  }
+
+  patch(place: string, bytes: Uint8Array, from: number, last = from + bytes.byteLength - 1): Promise<Answer> {
+    return this.send('PATCH', place, { headers: { ...OCTETS, ...contentRange(from, last) }, body: bytes });
+  }
+
+  async pushBlob(repository: string, bytes: Uint8Array, digest = digestOf(bytes)): Promise<string> {
+    const place = withQuery(await this.session(repository), { digest });
+    const answer = await this.send('PUT', place, {
+      headers: OCTETS,
+      body: bytes,
+      chunked: !bytes.byteLength,
+    });
+    expect(answer.status).toBe(201);
+    return digest;
+  }
+
+  /** Without Content-Length, which Go does not send with a manifest. */
+  putManifest(
+    repository: string,
+    reference: string,
+    { bytes, mediaType }: { bytes: Uint8Array; mediaType: string },
+  ): Promise<Answer> {
+    const headers = { 'Content-Type': mediaType };
+    return this.send('PUT', manifests(repository, reference), { headers, body: bytes, chunked: true });
+  }
+}
+
+/** Of a chunk: without a unit, and both ends included. */
+export function contentRange(from: number, last: number): Record<string, string> {
+  return { 'Content-Range': `${from}-${last}` };
+}
+
+export interface RunningConformance {
+  requests: OciRequests;
+  token: string;
+  stop(): Promise<void>;
+}
+
+/** A registry of its own for a test file, asked with the administrator's token as password. */
+export async function startConformance(): Promise<RunningConformance> {
+  const { folder, remove } = temporaryFolder();
+  const registry = await startRegistry(path.join(folder, 'data'));
+  return {
+    requests: new OciRequests(registry.url, basic('conformance', registry.token)),
+    token: registry.token,
+    stop: async () => {
+      await registry.stop();
+      remove();
+    },
+  };
+}
+
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+let made = 0;
+/** A name that no other test of the file has. */
+export function newRepository(): string {
+  made += 1;
+  return `conformance/repository-${made}`;
+}
+
+export const uploads = (repository: string): string => `/v2/${repository}/blobs/uploads/`;
+export const blob = (repository: string, digest: string): string => `/v2/${repository}/blobs/${digest}`;
+export const manifests = (repository: string, reference: string): string =>
+  `/v2/${repository}/manifests/${reference}`;
+export const tagsList = (repository: string): string => `/v2/${repository}/tags/list`;
+export const referrers = (repository: string, digest: string): string =>
+  `/v2/${repository}/referrers/${digest}`;
+
+/** Adds to the query that a place has already. */
+export function withQuery(target: string, added: Record<string, string | string[]>): string {
+  const url = new URL(target, 'http://localhost');
+  for (const [name, values] of Object.entries(added)) {
+    for (const value of [values].flat()) url.searchParams.append(name, value);
+  }
+  return url.pathname + url.search;
+}
+
+export function digestOf(bytes: Uint8Array, algorithm: Algorithm = 'sha256'): string {
+  return `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`;
+}
+
+export function someBytes(size: number): Buffer {
+  return randomBytes(size);
+}
+
+export function json({ body }: Answer): Record<string, unknown> {
+  return JSON.parse(body.toString());
+}
+
+/** The code of the first error of a refusal, which has the form that distribution-spec gives it. */
+export function errorCode(answer: Answer): string {
+  expect(answer.headers['content-type']).toBe('application/json');
+  const { errors } = json(answer) as { errors: { code: string; message: string }[] };
+  expect(errors[0]!.message).toBeTruthy();
+  return errors[0]!.code;
+}
