@@ -1,7 +1,7 @@
 /** Text of the other side in our messages: short, and without anything that a terminal would act on. */
-export function printable(text: string): string {
+export function printable(text: string, maxLength = 200): string {
   const clean = text.replace(/[^\x20-\x7e]/g, '?');
-  return clean.length > 200 ? `${clean.slice(0, 200)}…` : clean;
+  return clean.length > maxLength ? `${clean.slice(0, maxLength)}…` : clean;
 }
 
 const REASONS: Record<string, string> = {
