@@ -166,14 +166,12 @@ export class Connection {
     const text = await limitedText(answer.body, MAX_TOKEN_BYTES);
     if (answer.status === 200 && text !== undefined) return readToken(text);
     const refused = answer.status === 401 || answer.status === 403 || answer.status === 400;
-    if (TEMPORARY.has(answer.status)) {
-      throw temporary(`the token service of ${this.registry} answered ${answer.status}`, answer.headers);
-    }
-    throw new KrmhubError(
-      refused ? 'unauthorized' : 'unreachable',
-      `the token service of ${this.registry} answered ${answer.status}`,
-      { hint: loginHint(this.registry, credentials !== undefined) },
-    );
+    const told = registryErrors(text ?? '');
+    const what = `the token service of ${this.registry} answered ${answer.status}${told === '' ? '' : `: ${told}`}`;
+    if (TEMPORARY.has(answer.status)) throw temporary(what, answer.headers);
+    throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
+      hint: loginHint(this.registry, credentials !== undefined),
+    });
   }
 
   /** Follows redirects of reads; who is asked elsewhere is not told who asks. */
