@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { cleanEnvironment, type Finished, krmhub, type RunningRegistry, root } from '../running.js';
@@ -23,12 +24,16 @@ export const orasGo = path.join(root, 'build/interop/oras-go');
 /** Compiles our client of oras-go; the compiler's cache makes it a matter of a moment the second time. */
 export function whyNoOrasGo(): Reason {
   if (!isInstalled('go')) return 'go is not installed';
-  const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', orasGo, '.'], {
+  // Files of tests run side by side: each puts a whole program into place, which another may be running.
+  const made = `${orasGo}-${randomUUID()}`;
+  const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', made, '.'], {
     cwd: path.join(root, 'test/interop/oras-go'),
     encoding: 'utf8',
     env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
   });
-  return status === 0 ? undefined : `oras-go cannot be built: ${stderr.trim().split('\n').at(-1)}`;
+  if (status !== 0) return `oras-go cannot be built: ${stderr.trim().split('\n').at(-1)}`;
+  renameSync(made, orasGo);
+  return undefined;
 }
 
 /** A Python that has the oras library; CI makes one and names it. */
@@ -48,6 +53,8 @@ export class User {
   constructor(folder: string) {
     this.home = mkdtempSync(path.join(folder, 'user-'));
     mkdirSync(this.at('.docker'));
+    // Podman wants a file that it is told of to be there.
+    this.write('.docker/config.json', '{}');
     this.env = {
       HOME: this.home,
       DOCKER_CONFIG: this.at('.docker'),
