@@ -143,6 +143,18 @@ describe.skipIf(noRegctl !== undefined)(titled('regctl', noRegctl), () => {
     expect(readFileSync(user.at('again.bin')).equals(file)).toBe(true);
   });
 
+  it('ends where a repository may have no more', async () => {
+    const small = await startRegistry(path.join(folder, 'small'), { KRMHUB_REPOSITORY_MEBIBYTES: '1' });
+    const at = hostOf(small);
+    const user = await new User(folder).keep(at, small.token).regctlKnows(at);
+    const file = user.write('large.bin', randomBytes(2_000_000));
+    const args = ['10', 'regctl', ...put('--file', file, `${at}/team/large:v1`)];
+    const { code } = await user.run('timeout', args);
+    await small.stop();
+    // 124 is said by `timeout`: it would have gone on without end.
+    expect([0, 124]).not.toContain(code);
+  });
+
   it('takes a blob from another repository without being told from which', async () => {
     const user = await publisher().regctlKnows(host);
     const blob = user.write('blob.bin', randomBytes(5_000));
