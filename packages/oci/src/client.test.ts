@@ -138,6 +138,53 @@ it('answers nobody to whom a read was sent on', async () => {
   expect(thief.asked).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
 });
 
+describe('what a registry refuses', () => {
+  const advice = 'Take another one.';
+  const error = { code: 'DENIED', message: `${'It stands with other bytes. '.repeat(10)}${advice}` };
+  const body = JSON.stringify({ errors: [error] });
+  /** Gives anybody a token, and takes none. */
+  const refusing = (status: number, text: string) =>
+    serve((request, response) => {
+      const { authorization, host } = request.headers;
+      if (request.url?.startsWith('/token')) response.end('{"token":"x"}');
+      else if (authorization !== undefined) response.writeHead(status).end(text);
+      else response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${host}/token"` }).end();
+    });
+  const writing = async (registry: ScriptedServer, client: OciClient) =>
+    client.putManifest({ ...place(registry), tag: '1' }, index, MEDIA_TYPES.index);
+
+  it('is told with its advice, and not said to be for credentials that it may have nothing to do with', async () => {
+    await expect(writing(await refusing(403, body), clientOf())).rejects.toMatchObject({
+      code: 'forbidden',
+      message: expect.stringContaining(advice),
+      hint: expect.stringMatching(/^If it is for who asks/),
+    });
+    await expect(writing(await refusing(403, ''), clientOf())).rejects.toMatchObject({
+      hint: expect.stringContaining('are not enough'),
+    });
+  });
+
+  it('is not said to be for credentials where there are none', async () => {
+    const anybody = clientOf({ credentials: async () => undefined });
+    for (const status of [401, 403])
+      await expect(writing(await refusing(status, body), anybody)).rejects.toMatchObject({
+        hint: expect.stringMatching(/^Log in first/),
+      });
+  });
+
+  it('by its token service is told too', async () => {
+    const registry = await serve((request, response) => {
+      const realm = `http://${request.headers.host}/token`;
+      const asked = request.url?.startsWith('/token') ? body : '';
+      response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${realm}"` }).end(asked);
+    });
+    await expect(writing(registry, clientOf())).rejects.toMatchObject({
+      code: 'unauthorized',
+      message: expect.stringContaining(advice),
+    });
+  });
+});
+
 describe('what a registry does that is wrong', () => {
   it.each<[string, Script, object]>([
     [

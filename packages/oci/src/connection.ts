@@ -67,6 +67,8 @@ const IDLE = 'KRMHUB_IDLE';
 const MAX_REDIRECTS = 5;
 const MAX_ERROR_BYTES = 65_536;
 const MAX_TOKEN_BYTES = 1_048_576;
+/** Characters of each error that a registry tells: what it says to do about it stands at the end. */
+const MAX_TOLD_LENGTH = 1_000;
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 
 /** HTTP with one registry, as who the credentials say. Rejects with KrmhubErrors only. */
@@ -112,7 +114,7 @@ export class Connection {
       }
     }
     if (exchange.expected.includes(answer.status)) return answer;
-    throw await this.#failure(answer, repository, exchange, authorization !== undefined);
+    throw await this.#failure(answer, repository, exchange);
   }
 
   /** A URL that the registry named in an answer's header. */
@@ -164,14 +166,12 @@ export class Connection {
     const text = await limitedText(answer.body, MAX_TOKEN_BYTES);
     if (answer.status === 200 && text !== undefined) return readToken(text);
     const refused = answer.status === 401 || answer.status === 403 || answer.status === 400;
-    if (TEMPORARY.has(answer.status)) {
-      throw temporary(`the token service of ${this.registry} answered ${answer.status}`, answer.headers);
-    }
-    throw new KrmhubError(
-      refused ? 'unauthorized' : 'unreachable',
-      `the token service of ${this.registry} answered ${answer.status}`,
-      { hint: loginHint(this.registry, credentials !== undefined) },
-    );
+    const told = registryErrors(text ?? '');
+    const what = `the token service of ${this.registry} answered ${answer.status}${told === '' ? '' : `: ${told}`}`;
+    if (TEMPORARY.has(answer.status)) throw temporary(what, answer.headers);
+    throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
+      hint: loginHint(this.registry, credentials !== undefined),
+    });
   }
 
   /** Follows redirects of reads; who is asked elsewhere is not told who asks. */
@@ -250,12 +250,7 @@ export class Connection {
     }
   }
 
-  async #failure(
-    answer: Answer,
-    repository: string,
-    { method, actions }: Exchange,
-    authorized: boolean,
-  ): Promise<KrmhubError> {
+  async #failure(answer: Answer, repository: string, { method, actions }: Exchange): Promise<KrmhubError> {
     const { status, headers } = answer;
     const text = method === 'HEAD' ? '' : await limitedText(answer.body, MAX_ERROR_BYTES).catch(() => '');
     answer.body.destroy();
@@ -274,12 +269,16 @@ export class Connection {
               : status >= 400 && status < 500
                 ? 'invalid-request'
                 : 'unreachable';
+    // A token that anybody gets says nothing of credentials.
+    const known = (await this.#credentials) !== undefined;
     const hint =
-      status === 401 || status === 403
-        ? loginHint(this.registry, authorized)
-        : status === 404
-          ? `Is ${repository} the right name, and is it there?`
-          : undefined;
+      status === 403 && known && told !== ''
+        ? `If it is for who asks: log in as somebody who may, with \`docker login ${this.registry}\`.`
+        : status === 401 || status === 403
+          ? loginHint(this.registry, known)
+          : status === 404
+            ? `Is ${repository} the right name, and is it there?`
+            : undefined;
     const did = actions === 'pull' ? 'read' : 'written';
     const message = status === 404 ? what : `${repository} cannot be ${did}: ${what}`;
     return new KrmhubError(code, message, hint === undefined ? {} : { hint });

@@ -11,7 +11,7 @@ import { repositoryKind } from './repositories.js';
 export type Action = 'push' | 'delete';
 
 const HINT =
-  'Log in with any user name and a token of the registry as password, such as `krmhub login` and `oras login` take. An administrator makes tokens with `krmhub token create --scope push`.';
+  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them; anything else is never put into an answer. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
@@ -85,7 +85,7 @@ export class RepositoryAccess {
     const missing = lacks(record, repository);
     if (missing === undefined) return record;
     throw new OciRefusal('DENIED', `The token "${record.name}" lacks ${missing}`, {
-      hint: 'An administrator can create another with `krmhub token create`.',
+      hint: `An administrator can create another with \`krmhub token create NAME ${needed(repository)}\`.`,
     });
   }
 
@@ -168,6 +168,14 @@ function lacks({ scopes, groups, repositories }: TokenRecord, name: string): str
   }
   if (!scopes.includes('push')) return 'the scope "push"';
   return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
+}
+
+/** Options of `krmhub token create` that make a token for one repository. */
+function needed(name: string): string {
+  const kind = repositoryKind(name);
+  return kind.of === 'function'
+    ? `--scope publish --group ${kind.group}`
+    : `--scope push --repository ${name}`;
 }
 
 type Credentials = 'none' | 'malformed' | { secret: string } | { token: string };

@@ -67,10 +67,14 @@ export async function deleteManifest(
   if (kind.of !== 'anything') {
     const forever = isDigest ? await store.isTagged(repository, reference) : !isFallbackTag(reference);
     if (forever) {
-      const what = kind.of === 'function' ? 'A release is forever' : 'A snapshot is forever';
-      throw new OciRefusal('DENIED', `${what}, and cannot be deleted`, {
-        hint: 'Yank a release to advise against it; an administrator takes down what must go.',
-      });
+      const [what, hint] =
+        kind.of === 'function'
+          ? ['release', 'Yank it to advise against it; an administrator takes down what must go.']
+          : [
+              'snapshot',
+              'Where an administrator takes a release down, snapshots that hold it are withdrawn.',
+            ];
+      throw new OciRefusal('DENIED', `A ${what} is forever, and cannot be deleted`, { hint });
     }
   }
   const deleted = isDigest

@@ -9,7 +9,7 @@ import {
   OciRefusal,
   TITLE,
 } from '@krmhub/oci';
-import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { publishRelease, turnOf } from '../publish-release.js';
 import type { Submission } from '../submission.js';
 import { changeOf, withinQuota } from './change.js';
@@ -126,15 +126,24 @@ async function layerBytes(
   return new Uint8Array(Buffer.concat(pieces));
 }
 
+/** What to do about a diagnostic, where there is no command line of ours to give options to. */
+function hintOf({ code, hint }: Diagnostic): string | undefined {
+  if (code !== 'publish/breaking') return hint;
+  return `Make the change in a new API version and keep this one, or allow it with the annotation ${ALLOW_BREAKING}=true of the manifest. \`krmhub diff\` tells all changes.`;
+}
+
 function asRefusal(error: unknown): unknown {
   if (!(error instanceof KrmhubError)) return error;
   const { code, message, hint, diagnostics, takedowns } = error;
   if (code === 'invalid-document') {
     const first = diagnostics.find(({ severity }) => severity === 'error');
-    const said = first === undefined ? message : `${message}: ${first.message}`;
+    // Many clients show the message alone.
+    const place = first?.range === undefined ? '' : `line ${first.range.start.line}: `;
+    const said = first === undefined ? message : `${message}: ${place}${first.message}`;
+    const toDo = first === undefined ? hint : hintOf(first);
     return new OciRefusal('MANIFEST_INVALID', said, {
       detail: { diagnostics },
-      ...(hint === undefined ? {} : { hint }),
+      ...(toDo === undefined ? {} : { hint: toDo }),
       cause: error,
     });
   }

@@ -140,7 +140,11 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
           ? `The chunk has ${length} bytes, and its Content-Range ${range.end - range.start}`
           : undefined;
   if (wrong === undefined) return;
-  throw new OciRefusal('RANGE_INVALID', wrong, { headers: sessionHeaders(upload) });
+  const { Range, ...headers } = sessionHeaders(upload);
+  // No range says that nothing is here: `0-0` is one byte for who goes on after it, and is refused again, without end.
+  throw new OciRefusal('RANGE_INVALID', wrong, {
+    headers: { ...headers, ...(upload.size > 0 && Range !== undefined && { Range }) },
+  });
 }
 
 async function receiveLast(

@@ -1,0 +1,100 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { hostOf, manifestAt, newToken, type Reason, titled, User, whyNo } from './oci-tools.js';
+
+/** Images that are built, and signatures of releases, by other projects' clients. */
+
+const { folder, remove } = temporaryFolder();
+const noEngine: Reason =
+  process.getuid?.() === 0 ? (whyNo('buildah') ?? whyNo('podman')) : 'only root may make images in a folder';
+const noCosign = whyNo('cosign');
+
+let registry: RunningRegistry;
+let host: string;
+
+beforeAll(async () => {
+  registry = await startRegistry(path.join(folder, 'data'));
+  host = hostOf(registry);
+});
+afterAll(async () => {
+  await registry?.stop();
+  remove();
+});
+
+/** With images in a folder of their own. */
+function builder(): User {
+  const user = new User(folder);
+  for (const name of ['run', 'tmp']) mkdirSync(user.at(name));
+  user.write(
+    'storage.conf',
+    `[storage]\ndriver = "vfs"\nrunroot = "${user.at('runroot')}"\ngraphroot = "${user.at('images')}"\n`,
+  );
+  user.write('containers.conf', '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n');
+  user.write('registries.conf', 'unqualified-search-registries = []\n');
+  // Whoever tests says whom to trust, and not the machine.
+  user.write('policy.json', '{"default":[{"type":"insecureAcceptAnything"}]}');
+  Object.assign(user.env, {
+    CONTAINERS_STORAGE_CONF: user.at('storage.conf'),
+    CONTAINERS_CONF: user.at('containers.conf'),
+    CONTAINERS_REGISTRIES_CONF: user.at('registries.conf'),
+    XDG_RUNTIME_DIR: user.at('run'),
+    TMPDIR: user.at('tmp'),
+  });
+  return user;
+}
+
+describe.skipIf(noEngine !== undefined)(titled('buildah and podman', noEngine), () => {
+  it('push an image of our registry, and pull it by its digest', async () => {
+    const token = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
+    const reference = `${host}/team/built`;
+    const user = builder();
+    const login = ['login', '--tls-verify=false', '--username', 'anybody', '--password-stdin', host];
+    expect(await user.run('buildah', login, token)).toMatchObject({ code: 0 });
+    const container = await user.does('buildah', 'from', 'scratch');
+    user.write('hello.txt', 'hello\n');
+    await user.does('buildah', 'copy', '--quiet', container, 'hello.txt', '/hello.txt');
+    await user.does('buildah', 'commit', '--quiet', '--rm', container, 'localhost/built');
+    const push = ['push', '--tls-verify=false', '--signature-policy', 'policy.json', 'localhost/built'];
+    await user.does('buildah', ...push, `docker://${reference}:v1`);
+    const { status, digest } = await manifestAt(registry.url, 'team/built', 'v1');
+    expect(status).toBe(200);
+
+    const anybody = builder();
+    const pull = ['pull', '--quiet', '--tls-verify=false', '--signature-policy', 'policy.json'];
+    const image = await anybody.does('podman', ...pull, `${reference}@${digest}`);
+    const inspected = await anybody.does('podman', 'image', 'inspect', '--format', '{{.Digest}}', image);
+    expect(inspected).toBe(digest);
+    expect(await user.isRefused('buildah', ...push, `docker://${host}/other/built:v1`)).toContain(
+      'denied: The token "builds" lacks the repository "other/built"',
+    );
+  }, 120_000);
+});
+
+describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
+  it('signs a release by its digest, as a tag and as a referrer, and verifies it', async () => {
+    const definition = path.join(fixtures, 'functions/set-labels/1.0.0.yaml');
+    const published = await krmhub(['publish', definition, '--release', '1.0.0'], { env: registry.env });
+    expect(published.code, published.stderr).toBe(0);
+    const repository = 'functions/functions.example.com/setlabels';
+    const { digest } = await manifestAt(registry.url, repository, '1.0.0');
+    const release = `${host}/${repository}@${digest}`;
+    const user = new User(folder).keep(host, registry.token);
+    // The key has an empty passphrase; no log in the world is told.
+    Object.assign(user.env, { COSIGN_PASSWORD: '', COSIGN_EXPERIMENTAL: '1', TUF_ROOT: user.at('tuf') });
+    await user.does('cosign', 'generate-key-pair');
+    const sign = ['sign', '--yes', '--key', 'cosign.key', '--tlog-upload=false', '--allow-http-registry'];
+    const verify = ['verify', '--key', 'cosign.pub', '--insecure-ignore-tlog=true', '--allow-http-registry'];
+
+    await user.does('cosign', ...sign, release);
+    expect(await user.does('cosign', ...verify, release)).toContain(digest);
+    const tag = `${String(digest).replace(':', '-')}.sig`;
+    expect((await manifestAt(registry.url, repository, tag)).status).toBe(200);
+
+    await user.does('cosign', ...sign, '--registry-referrers-mode=oci-1-1', release);
+    const answer = await fetch(`${registry.url}/v2/${repository}/referrers/${digest}`);
+    expect(((await answer.json()) as { manifests: unknown[] }).manifests.length).toBeGreaterThan(0);
+    expect(await user.does('cosign', ...verify, '--experimental-oci11', release)).toContain(digest);
+  }, 120_000);
+});

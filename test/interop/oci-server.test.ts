@@ -1,0 +1,178 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { hostOf, newToken, titled, User, whyNo } from './oci-tools.js';
+
+/** Images in our registry, by other projects' clients. */
+
+const { folder, remove } = temporaryFolder();
+const noCrane = whyNo('crane');
+const noSkopeo = noCrane ?? whyNo('skopeo');
+const noRegctl = noSkopeo ?? whyNo('regctl');
+
+let registry: RunningRegistry;
+let host: string;
+/** May push below team/ and nowhere else. */
+let teamToken: string;
+
+beforeAll(async () => {
+  registry = await startRegistry(path.join(folder, 'data'));
+  host = hostOf(registry);
+  teamToken = await newToken(registry, 'builds', '--scope', 'push', '--repository', 'team/*');
+});
+afterAll(async () => {
+  await registry?.stop();
+  remove();
+});
+
+async function withImage(name: string, user = new User(folder).keep(host, teamToken)) {
+  user.write('hello.txt', 'hello\n');
+  await user.does('tar', '-cf', 'layer.tar', 'hello.txt');
+  const reference = `${host}/${name}`;
+  await user.does('crane', 'append', '--new_layer', 'layer.tar', '--new_tag', reference);
+  return { user, reference, digest: await user.does('crane', 'digest', reference) };
+}
+
+const lacks = (repository: string) => `The token "builds" lacks the repository "${repository}"`;
+
+describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
+  it('logs in, pushes an image, and pulls the same', async () => {
+    const user = new User(folder);
+    const login = ['auth', 'login', host, '--username', 'anybody', '--password-stdin'];
+    expect(await user.run('crane', login, teamToken)).toMatchObject({ code: 0 });
+    const { reference, digest } = await withImage('team/image:v1', user);
+    await user.does('crane', 'pull', reference, 'image.tar');
+    await user.does('crane', 'push', 'image.tar', `${host}/team/again:v1`);
+    expect(await user.does('crane', 'digest', `${host}/team/again:v1`)).toBe(digest);
+    await user.does('crane', 'validate', '--remote', reference);
+    const exported = await user.does('crane', 'export', reference, '-');
+    expect(exported).toContain('hello.txt');
+  });
+
+  it('lists repositories and tags, and reads manifests', async () => {
+    const { user, reference, digest } = await withImage('team/listed:v1');
+    await user.does('crane', 'tag', reference, 'v2');
+    expect(await user.does('crane', 'ls', `${host}/team/listed`)).toBe('v1\nv2');
+    expect((await user.does('crane', 'catalog', host)).split('\n')).toContain('team/listed');
+    const manifest = await user.does('crane', 'manifest', `${host}/team/listed@${digest}`);
+    expect(JSON.parse(manifest)).toMatchObject({ schemaVersion: 2, layers: [{}] });
+    expect(await user.isRefused('crane', 'manifest', `${host}/team/listed:v3`)).toContain(
+      'MANIFEST_UNKNOWN: There is no such manifest here',
+    );
+    expect(await user.isRefused('crane', 'ls', `${host}/team/nothing`)).toContain(
+      'NAME_UNKNOWN: There is no such repository',
+    );
+  });
+
+  it('copies within a repository, and to another without sending blobs', async () => {
+    const { user, reference, digest } = await withImage('team/source:v1');
+    await user.does('crane', 'copy', reference, `${host}/team/source:v2`);
+    const { stderr } = await user.run('crane', ['copy', reference, `${host}/team/target:v1`]);
+    expect(stderr.match(/mounted blob/g)).toHaveLength(2);
+    for (const copy of ['source:v2', 'target:v1'])
+      expect(await user.does('crane', 'digest', `${host}/team/${copy}`)).toBe(digest);
+  });
+
+  it('deletes by tag and by digest', async () => {
+    const { user, reference, digest } = await withImage('team/deleted:v1');
+    await user.does('crane', 'tag', reference, 'v2');
+    await user.does('crane', 'delete', reference);
+    expect(await user.does('crane', 'ls', `${host}/team/deleted`)).toBe('v2');
+    await user.does('crane', 'delete', `${host}/team/deleted@${digest}`);
+    expect(await user.does('crane', 'ls', `${host}/team/deleted`)).toBe('');
+    expect(await user.isRefused('crane', 'delete', `${host}/team/deleted@${digest}`)).toContain(
+      'MANIFEST_UNKNOWN',
+    );
+  });
+
+  it('is told what a token lacks', async () => {
+    const { user, reference } = await withImage('team/refused:v1');
+    const append = ['append', '--new_layer', 'layer.tar', '--new_tag'];
+    for (const said of [
+      await user.isRefused('crane', ...append, `${host}/other/image:v1`),
+      await user.isRefused('crane', 'copy', reference, `${host}/other/image:v1`),
+      await user.isRefused('crane', 'delete', `${host}/other/image:v1`),
+    ]) {
+      expect(said).toContain(`DENIED: ${lacks('other/image')}`);
+      expect(said).toContain('krmhub token create NAME --scope push --repository other/image');
+    }
+    expect(await user.isRefused('crane', ...append, `${host}/functions/example.com/x:1`)).toContain(
+      'lacks the scope "publish", which functions need',
+    );
+  });
+
+  it('is told to log in, and that a password is none of ours', async () => {
+    const { reference } = await withImage('team/closed:v1');
+    const stranger = new User(folder);
+    expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
+      /UNAUTHORIZED: .*any user name, and a token of the registry as password/,
+    );
+    stranger.keep(host, 'krmhub_wrong');
+    expect(await stranger.isRefused('crane', 'delete', reference)).toMatch(
+      /UNAUTHORIZED: .*token create NAME --scope push/,
+    );
+  });
+});
+
+describe.skipIf(noSkopeo !== undefined)(titled('skopeo', noSkopeo), () => {
+  const copy = ['copy', '--insecure-policy', '--preserve-digests', '--dest-tls-verify=false'];
+  const both = [...copy, '--src-tls-verify=false'];
+
+  it('copies an image from a layout here, and between repositories, with its digest', async () => {
+    const { user, reference, digest } = await withImage('team/laid-out:v1');
+    await user.does('crane', 'pull', '--format', 'oci', reference, 'layout');
+    const target = `docker://${host}/team/skopeo:v1`;
+    await user.does('skopeo', ...copy, 'oci:layout', target);
+    await user.does('skopeo', ...both, target, `docker://${host}/team/skopeo-copy:v2`);
+    expect(await user.does('crane', 'digest', `${host}/team/skopeo-copy:v2`)).toBe(digest);
+    const inspected = await user.does('skopeo', 'inspect', '--tls-verify=false', target);
+    expect(JSON.parse(inspected)).toMatchObject({ Digest: digest, RepoTags: ['v1'] });
+    const raw = await user.does('skopeo', 'inspect', '--raw', '--tls-verify=false', target);
+    expect(raw).toBe(readFileSync(user.at(`layout/blobs/${digest.replace(':', '/')}`), 'utf8'));
+  });
+
+  it('copies an image from here into a layout', async () => {
+    const { user, reference, digest } = await withImage('team/pulled:v1');
+    const pull = ['copy', '--insecure-policy', '--preserve-digests', '--src-tls-verify=false'];
+    const to = path.join(mkdtempSync(path.join(folder, 'layout-')), 'image');
+    await user.does('skopeo', ...pull, `docker://${reference}`, `dir:${to}`);
+    await user.does('skopeo', ...copy, `dir:${to}`, `docker://${host}/team/pushed-back:v1`);
+    expect(await user.does('crane', 'digest', `${host}/team/pushed-back:v1`)).toBe(digest);
+  });
+
+  it('lists tags and deletes', async () => {
+    const { user, reference } = await withImage('team/skopeo-deleted:v1');
+    const tags = ['list-tags', '--tls-verify=false', `docker://${host}/team/skopeo-deleted`];
+    expect(JSON.parse(await user.does('skopeo', ...tags)).Tags).toEqual(['v1']);
+    await user.does('skopeo', 'delete', '--tls-verify=false', `docker://${reference}`);
+    expect(JSON.parse(await user.does('skopeo', ...tags)).Tags).toEqual([]);
+  });
+
+  it('checks a login, and is told what is wrong', async () => {
+    const { user, reference } = await withImage('team/skopeo-refused:v1');
+    const login = ['login', '--tls-verify=false', '--username', 'anybody', '--password-stdin', host];
+    expect(await user.run('skopeo', login, teamToken)).toMatchObject({ code: 0 });
+    const wrong = await new User(folder).run('skopeo', login, 'wrong');
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).toContain('invalid username/password');
+    const target = `docker://${host}/other/skopeo:v1`;
+    expect(await user.isRefused('skopeo', ...both, `docker://${reference}`, target)).toContain(
+      `lacks the repository`,
+    );
+  });
+});
+
+describe.skipIf(noRegctl !== undefined)(titled('who is not logged in', noRegctl), () => {
+  it('pulls with crane, skopeo and regctl', async () => {
+    const { reference, digest } = await withImage('team/for-everybody:v1');
+    const anybody = new User(folder);
+    await anybody.does('crane', 'pull', reference, 'image.tar');
+    await anybody.does('crane', 'validate', '--tarball', 'image.tar');
+    const pull = ['copy', '--insecure-policy', '--src-tls-verify=false', `docker://${reference}`];
+    await anybody.does('skopeo', ...pull, 'dir:skopeo');
+    await anybody.regctlKnows(host);
+    await anybody.regctl('image', 'copy', reference, 'ocidir://regctl:v1');
+    expect(await anybody.regctl('image', 'digest', 'ocidir://regctl:v1')).toBe(digest);
+  });
+});

@@ -1,0 +1,174 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { cleanEnvironment, type Finished, krmhub, type RunningRegistry, root } from '../running.js';
+import { isInstalled } from './container-engine.js';
+
+/** What tests of other projects' clients share: which are here, and who uses them. */
+
+/** Why a client cannot be tried, in words for a title; undefined where it can. */
+export type Reason = string | undefined;
+
+export const whyNo = (program: string): Reason =>
+  isInstalled(program) ? undefined : `${program} is not installed`;
+
+/** A title that says why it is skipped, for who reads that it was. */
+export const titled = (title: string, reason: Reason): string =>
+  reason === undefined ? title : `${title} (skipped: ${reason})`;
+
+export const orasGo = path.join(root, 'build/interop/oras-go');
+
+/** Compiles our client of oras-go; the compiler's cache makes it a matter of a moment the second time. */
+export function whyNoOrasGo(): Reason {
+  if (!isInstalled('go')) return 'go is not installed';
+  // Files of tests run side by side: each puts a whole program into place, which another may be running.
+  const made = `${orasGo}-${randomUUID()}`;
+  const { status, stderr } = spawnSync('go', ['build', '-buildvcs=false', '-o', made, '.'], {
+    cwd: path.join(root, 'test/interop/oras-go'),
+    encoding: 'utf8',
+    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly' },
+  });
+  if (status !== 0) return `oras-go cannot be built: ${stderr.trim().split('\n').at(-1)}`;
+  renameSync(made, orasGo);
+  return undefined;
+}
+
+/** A Python that has the oras library; CI makes one and names it. */
+export const orasPython = process.env.KRMHUB_TEST_ORAS_PYTHON ?? 'python3';
+
+export function whyNoOrasPython(): Reason {
+  return spawnSync(orasPython, ['-c', 'import oras.client']).status === 0
+    ? undefined
+    : 'the oras library for Python is not installed';
+}
+
+/** Who uses clients: with a home of their own, in which nothing is configured and nobody is logged in. */
+export class User {
+  readonly home: string;
+  readonly env: Record<string, string>;
+
+  constructor(folder: string) {
+    this.home = mkdtempSync(path.join(folder, 'user-'));
+    mkdirSync(this.at('.docker'));
+    // Podman wants a file that it is told of to be there.
+    this.write('.docker/config.json', '{}');
+    this.env = {
+      HOME: this.home,
+      DOCKER_CONFIG: this.at('.docker'),
+      // Tools of the containers project look at other places first.
+      REGISTRY_AUTH_FILE: this.at('.docker/config.json'),
+      REGCTL_CONFIG: this.at('regctl.json'),
+    };
+  }
+
+  at(name: string): string {
+    return path.join(this.home, name);
+  }
+
+  write(name: string, bytes: string | Uint8Array): string {
+    writeFileSync(this.at(name), bytes);
+    return name;
+  }
+
+  /** Keeps credentials where `docker login` does, without asking the registry. */
+  keep(host: string, password: string, username = 'anybody'): this {
+    const auth = Buffer.from(`${username}:${password}`).toString('base64');
+    this.write('.docker/config.json', JSON.stringify({ auths: { [host]: { auth } } }));
+    return this;
+  }
+
+  async run(program: string, args: readonly string[], stdin = ''): Promise<Finished> {
+    const child = spawn(program, args, {
+      cwd: this.home,
+      env: cleanEnvironment(this.home, this.env),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text;
+      });
+    }
+    child.stdin.on('error', () => undefined).end(stdin);
+    const [code] = await once(child, 'close');
+    return { code, ...output };
+  }
+
+  /** What a program says that succeeds. */
+  async does(program: string, ...args: string[]): Promise<string> {
+    const finished = await this.run(program, args);
+    expect(finished.code, `${program} ${args.join(' ')}\n${finished.stderr}`).toBe(0);
+    return finished.stdout.trim();
+  }
+
+  /** What a program says that fails, as its user sees it. */
+  async isRefused(program: string, ...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(program, args);
+    expect(code, `${program} ${args.join(' ')}\n${stdout}`).not.toBe(0);
+    return stdout + stderr;
+  }
+
+  async krmhub(...args: string[]): Promise<Finished> {
+    return krmhub(args, { cwd: this.home, env: this.env });
+  }
+
+  /** What a command of ours gives as JSON. */
+  async krmhubDoes(...args: string[]): Promise<Record<string, unknown>> {
+    const finished = await this.krmhub(...args, '-o', 'json');
+    expect(finished.code, `krmhub ${args.join(' ')}\n${finished.stderr}`).toBe(0);
+    return JSON.parse(finished.stdout);
+  }
+
+  regctl(...args: string[]): Promise<string> {
+    return this.does('regctl', '--verbosity', 'error', ...args);
+  }
+
+  /** regctl speaks TLS unless it was told otherwise. */
+  async regctlKnows(...hosts: string[]): Promise<this> {
+    for (const host of hosts) await this.regctl('registry', 'set', host, '--tls', 'disabled', '--skip-check');
+    return this;
+  }
+}
+
+/** Host and port, as references have them. */
+export const hostOf = ({ url }: RunningRegistry): string => new URL(url).host;
+
+/** A token as an administrator makes it. */
+export async function newToken(
+  { env }: RunningRegistry,
+  name: string,
+  ...options: string[]
+): Promise<string> {
+  const { code, stdout, stderr } = await krmhub(['token', 'create', name, ...options], { env });
+  expect(code, stderr).toBe(0);
+  return stdout.trim();
+}
+
+export const definitionType = 'application/vnd.cncf.kubernetes.krm-func-definition.v1';
+export const definitionLayer = 'application/vnd.cncf.kubernetes.krm-func-definition.layer.v1+yaml';
+
+/** The Accept header of who takes any manifest. */
+const MANIFESTS = [
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+].join(', ');
+
+/** Reads a manifest without any client: its digest and what it says, or the status of the answer. */
+export async function manifestAt(
+  base: string,
+  repository: string,
+  reference: string,
+): Promise<{ status: number; digest: string | null; manifest: Record<string, unknown> }> {
+  const answer = await fetch(`${base}/v2/${repository}/manifests/${reference}`, {
+    headers: { Accept: MANIFESTS },
+  });
+  return {
+    status: answer.status,
+    digest: answer.headers.get('docker-content-digest'),
+    manifest: (await answer.json()) as Record<string, unknown>,
+  };
+}
