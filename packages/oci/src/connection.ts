@@ -318,9 +318,6 @@ async function limitedText(body: AsyncIterable<Uint8Array>, maxBytes: number): P
   return bytes && new TextDecoder().decode(bytes);
 }
 
-/** Characters of what a registry says that are shown: some say what to do. */
-const MAX_TOLD_LENGTH = 800;
-
 /** What a registry says is wrong (distribution-spec, "Error Codes"), in one line. */
 function registryErrors(text: string): string {
   try {
