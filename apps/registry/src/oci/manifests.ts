@@ -10,8 +10,9 @@ import { canonicalRelease } from '@krmhub/schema';
 import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
 import type { RegistryContext } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { turnOf } from '../publish-release.js';
 import type { OciParts } from './oci-parts.js';
-import { isFallbackTag, repositoryKind } from './repositories.js';
+import { isFallbackTag, type RepositoryKind, repositoryKind } from './repositories.js';
 import { goneOrUnknown } from './taken-down.js';
 
 /** GET and HEAD of a manifest (distribution-spec, "Pulling manifests"): its exact bytes and media type. */
@@ -58,11 +59,25 @@ function nameIn(repository: string, reference: string): string {
 /** DELETE of a tag, or of a manifest with its tags. Releases and snapshots cannot be deleted. */
 export async function deleteManifest(
   c: RegistryContext,
-  { store, access, collector }: OciParts,
-  { repository, reference }: { repository: string; reference: string },
+  parts: OciParts,
+  named: { repository: string; reference: string },
 ): Promise<Response> {
-  await access.authorise(c, repository, 'delete');
-  const kind = repositoryKind(repository);
+  await parts.access.authorise(c, named.repository, 'delete');
+  const kind = repositoryKind(named.repository);
+  const remove = () => removeManifest(parts, named, kind);
+  // What is no release yet may become one meanwhile.
+  if (kind.of === 'function') {
+    await parts.turns.take(turnOf({ group: kind.group, kind: kind.kindFolded }), remove);
+  } else await remove();
+  parts.collector.collectSoon();
+  return c.body(null, 202, { 'Content-Length': '0' });
+}
+
+async function removeManifest(
+  { store }: OciParts,
+  { repository, reference }: { repository: string; reference: string },
+  kind: RepositoryKind,
+): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
     const forever = isDigest ? await store.isTagged(repository, reference) : !isFallbackTag(reference);
@@ -77,8 +92,6 @@ export async function deleteManifest(
     ? await store.deleteManifest(repository, reference)
     : await store.deleteTag(repository, reference);
   if (!deleted) throw new OciRefusal('MANIFEST_UNKNOWN', 'There is no such manifest here');
-  collector.collectSoon();
-  return c.body(null, 202, { 'Content-Length': '0' });
 }
 
 /** Tags in code unit order (distribution-spec, "Listing Tags"). */

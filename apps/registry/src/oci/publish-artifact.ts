@@ -43,13 +43,16 @@ export async function publishArtifact(
   const name = { group, kind: kindFolded, release: tag };
   try {
     await parts.turns.take(turnOf(name), async () => {
-      const published = await publishRelease(parts, name, submission, {
-        by: token.name,
-        dryRun: false,
-        allowBreaking: pushed.record.annotations?.[ALLOW_BREAKING] === 'true',
-        kindFolded: true,
-        artifactOf: ({ release }) => ({ repository, tags: [release], manifest: pushed.record, blobs: [] }),
-      });
+      const { record: manifest, needed } = pushed;
+      const published = await refuseUnknown(() =>
+        publishRelease(parts, name, submission, {
+          by: token.name,
+          dryRun: false,
+          allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
+          kindFolded: true,
+          artifactOf: ({ release }) => ({ repository, tags: [release], manifest, needed, blobs: [] }),
+        }),
+      );
       if (published.outcome === 'unchanged') {
         await refuseUnknown(() =>
           withinQuota(repository, () => parts.store.putManifest(repository, pushed.record, keep)),
