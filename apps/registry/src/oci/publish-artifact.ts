@@ -9,7 +9,7 @@ import {
   OciRefusal,
   TITLE,
 } from '@krmhub/oci';
-import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { canonicalRelease, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { publishRelease, turnOf } from '../publish-release.js';
 import type { Submission } from '../submission.js';
 import { changeOf, withinQuota } from './change.js';
@@ -40,7 +40,7 @@ export async function publishArtifact(
   const submission = await readArtifact(parts, repository, pushed);
   const change = changeOf(parts, token);
   const keep = { ...change, needed: pushed.needed };
-  const name = { group, kind: kindFolded, release: tag };
+  const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
     await parts.turns.take(turnOf(name), async () => {
       const { record: manifest, needed } = pushed;
