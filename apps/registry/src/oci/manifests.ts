@@ -15,6 +15,9 @@ import type { OciParts } from './oci-parts.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from './repositories.js';
 import { goneOrUnknown } from './taken-down.js';
 
+/** Referrers that are in memory at once, each with up to four mebibytes of annotations. */
+const REFERRERS_AT_ONCE = 20;
+
 /** GET and HEAD of a manifest (distribution-spec, "Pulling manifests"): its exact bytes and media type. */
 export async function readManifestAnswer(
   c: RegistryContext,
@@ -126,13 +129,11 @@ export async function listReferrers(
   { repository, digest }: { repository: string; digest: OciDigest },
 ): Promise<Response> {
   const { artifactType, last = '' } = c.req.query();
-  const limit = SERVER_LIMITS.maxReferrers;
-  const found = await store.referrers(repository, digest, {
+  const { shown, more } = await referrersPage(store, repository, digest, {
     ...(artifactType === undefined ? {} : { artifactType }),
     after: last,
-    limit: limit + 1,
   });
-  const manifests = found.slice(0, limit).map(({ digest, mediaType, size, artifactType, annotations }) => ({
+  const manifests = shown.map(({ digest, mediaType, size, artifactType, annotations }) => ({
     mediaType,
     digest,
     size,
@@ -143,8 +144,35 @@ export async function listReferrers(
   return c.body(body, 200, {
     'Content-Type': MEDIA_TYPES.index,
     ...(artifactType === undefined ? {} : { 'OCI-Filters-Applied': 'artifactType' }),
-    ...nextPage(c, found.length > limit, manifests.at(-1)?.digest),
+    ...nextPage(c, more, manifests.at(-1)?.digest),
   });
+}
+
+/** Some at a time: each may have megabytes of annotations. */
+async function referrersPage(
+  store: OciParts['store'],
+  repository: string,
+  subject: OciDigest,
+  { artifactType, after }: { artifactType?: string; after: string },
+): Promise<{ shown: ManifestDescriptor[]; more: boolean }> {
+  const { maxReferrers, maxReferrersBytes } = SERVER_LIMITS;
+  const shown: ManifestDescriptor[] = [];
+  let bytes = 0;
+  for (let last = after; ; ) {
+    const found = await store.referrers(repository, subject, {
+      ...(artifactType === undefined ? {} : { artifactType }),
+      after: last,
+      limit: REFERRERS_AT_ONCE,
+    });
+    for (const referrer of found) {
+      bytes += Buffer.byteLength(JSON.stringify(referrer));
+      const full = shown.length === maxReferrers || (bytes > maxReferrersBytes && shown.length > 0);
+      if (full) return { shown, more: true };
+      shown.push(referrer);
+      last = referrer.digest;
+    }
+    if (found.length < REFERRERS_AT_ONCE) return { shown, more: false };
+  }
 }
 
 function page(c: RegistryContext): { limit: number; after: string } {
