@@ -249,6 +249,15 @@ describe('an access token', () => {
       const token = await accessToken(basic('me', secret), ...scopes);
       expect(await Promise.all(wanted.map((name) => statusOf(token, name)))).toEqual([202, 403, 202, 403]);
       expect(await statusOf(token, 'team/y')).toBe(401);
+      const { access } = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as {
+        access: { actions: string[] }[];
+      };
+      expect(access.map(({ actions }) => actions.some((action) => action !== 'pull'))).toEqual([
+        true,
+        false,
+        true,
+        false,
+      ]);
     }
   });
 
