@@ -326,6 +326,7 @@ describe('the tables', () => {
     uploadIdleMilliseconds: 'apps/registry/src/oci/uploads.test.ts',
     maxPageEntries: 'apps/registry/src/oci/listing.test.ts',
     maxReferrers: 'apps/registry/src/oci/listing.test.ts',
+    maxReferrersBytes: 'apps/registry/src/oci/listing.test.ts',
     maxTagsAtOnce: 'apps/registry/src/oci/push.test.ts',
     maxTokenScopes: 'apps/registry/src/oci/access.test.ts',
     accessTokenSeconds: 'apps/registry/src/oci/access.test.ts',

@@ -94,6 +94,8 @@ export const SERVER_LIMITS = {
   maxPageEntries: 1_000,
   /** Referrers in an answer: clients do not all ask for a second page. */
   maxReferrers: 1_000,
+  /** Bytes of such an answer, which holds annotations: as many as of a manifest, or of one referrer. */
+  maxReferrersBytes: 4_194_304,
   /** Tags that one manifest is pushed under at once. */
   maxTagsAtOnce: 100,
   /** Scopes that a client asks an access token for. */

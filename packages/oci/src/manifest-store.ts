@@ -56,7 +56,7 @@ export interface ManifestStore {
   /** The same without the bytes. */
   manifestDescriptor(repository: string, reference: string): Promise<ManifestDescriptor | undefined>;
   /**
-   * Keeps a manifest, and moves a tag to it where one is given. Rejects with UnknownReferences where `needed` names
+   * Keeps a manifest, and moves a tag to it where one is given; one that is there counts as pushed now. Rejects with UnknownReferences where `needed` names
    * what the repository does not have, and with `gone` where something that it names was taken down.
    */
   putManifest(

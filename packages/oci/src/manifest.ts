@@ -87,7 +87,9 @@ export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
   const said =
     typeof value === 'object' && value !== null && 'mediaType' in value ? value.mediaType : undefined;
   if (said !== undefined && said !== mediaType) {
-    throw refused(`sent as ${mediaType}, and says to be ${JSON.stringify(said).slice(0, 100)}`);
+    // Anything but a text may be too deep to be written again.
+    const other = typeof said === 'string' ? JSON.stringify(said.slice(0, 100)) : 'something else';
+    throw refused(`sent as ${mediaType}, and says to be ${other}`);
   }
   return kind === 'image' ? { kind, image: parsed(image, value) } : { kind, index: parsed(index, value) };
 }

@@ -4,7 +4,6 @@ import type { RegistryContext } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { isGivenBlob } from './given-blob.js';
 import type { OciParts } from './oci-parts.js';
-import { repositoryKind } from './repositories.js';
 import { openStoredBlob, type PartReader } from './stored-blob.js';
 import { goneOrUnknown } from './taken-down.js';
 
@@ -94,11 +93,7 @@ async function seen(
 export async function deleteBlob(c: RegistryContext, parts: OciParts, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
   await parts.access.authorise(c, repository, 'delete');
-  const outcome =
-    repositoryKind(repository).of === 'anything' ||
-    (await parts.store.blob(repository, digest))?.place === 'artifacts'
-      ? await parts.store.deleteBlob(repository, digest)
-      : 'named';
+  const outcome = await parts.store.deleteBlob(repository, digest);
   if (outcome === 'unknown') throw new OciRefusal('BLOB_UNKNOWN', 'There is no such blob here');
   if (outcome === 'named') {
     throw new OciRefusal('UNSUPPORTED', 'A manifest names this blob, which would be broken without it', {

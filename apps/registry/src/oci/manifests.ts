@@ -10,9 +10,13 @@ import { canonicalRelease } from '@krmhub/schema';
 import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
 import type { RegistryContext } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
+import { turnOf } from '../publish-release.js';
 import type { OciParts } from './oci-parts.js';
-import { isFallbackTag, repositoryKind } from './repositories.js';
+import { isFallbackTag, type RepositoryKind, repositoryKind } from './repositories.js';
 import { goneOrUnknown } from './taken-down.js';
+
+/** Referrers that are in memory at once, each with up to four mebibytes of annotations. */
+const REFERRERS_AT_ONCE = 20;
 
 /** GET and HEAD of a manifest (distribution-spec, "Pulling manifests"): its exact bytes and media type. */
 export async function readManifestAnswer(
@@ -58,11 +62,25 @@ function nameIn(repository: string, reference: string): string {
 /** DELETE of a tag, or of a manifest with its tags. Releases and snapshots cannot be deleted. */
 export async function deleteManifest(
   c: RegistryContext,
-  { store, access, collector }: OciParts,
-  { repository, reference }: { repository: string; reference: string },
+  parts: OciParts,
+  named: { repository: string; reference: string },
 ): Promise<Response> {
-  await access.authorise(c, repository, 'delete');
-  const kind = repositoryKind(repository);
+  await parts.access.authorise(c, named.repository, 'delete');
+  const kind = repositoryKind(named.repository);
+  const remove = () => removeManifest(parts, named, kind);
+  // What is no release yet may become one meanwhile.
+  if (kind.of === 'function') {
+    await parts.turns.take(turnOf({ group: kind.group, kind: kind.kindFolded }), remove);
+  } else await remove();
+  parts.collector.collectSoon();
+  return c.body(null, 202, { 'Content-Length': '0' });
+}
+
+async function removeManifest(
+  { store }: OciParts,
+  { repository, reference }: { repository: string; reference: string },
+  kind: RepositoryKind,
+): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
     const forever = isDigest ? await store.isTagged(repository, reference) : !isFallbackTag(reference);
@@ -81,8 +99,6 @@ export async function deleteManifest(
     ? await store.deleteManifest(repository, reference)
     : await store.deleteTag(repository, reference);
   if (!deleted) throw new OciRefusal('MANIFEST_UNKNOWN', 'There is no such manifest here');
-  collector.collectSoon();
-  return c.body(null, 202, { 'Content-Length': '0' });
 }
 
 /** Tags in code unit order (distribution-spec, "Listing Tags"). */
@@ -117,13 +133,11 @@ export async function listReferrers(
   { repository, digest }: { repository: string; digest: OciDigest },
 ): Promise<Response> {
   const { artifactType, last = '' } = c.req.query();
-  const limit = SERVER_LIMITS.maxReferrers;
-  const found = await store.referrers(repository, digest, {
+  const { shown, more } = await referrersPage(store, repository, digest, {
     ...(artifactType === undefined ? {} : { artifactType }),
     after: last,
-    limit: limit + 1,
   });
-  const manifests = found.slice(0, limit).map(({ digest, mediaType, size, artifactType, annotations }) => ({
+  const manifests = shown.map(({ digest, mediaType, size, artifactType, annotations }) => ({
     mediaType,
     digest,
     size,
@@ -134,8 +148,35 @@ export async function listReferrers(
   return c.body(body, 200, {
     'Content-Type': MEDIA_TYPES.index,
     ...(artifactType === undefined ? {} : { 'OCI-Filters-Applied': 'artifactType' }),
-    ...nextPage(c, found.length > limit, manifests.at(-1)?.digest),
+    ...nextPage(c, more, manifests.at(-1)?.digest),
   });
+}
+
+/** Some at a time: each may have megabytes of annotations. */
+async function referrersPage(
+  store: OciParts['store'],
+  repository: string,
+  subject: OciDigest,
+  { artifactType, after }: { artifactType?: string; after: string },
+): Promise<{ shown: ManifestDescriptor[]; more: boolean }> {
+  const { maxReferrers, maxReferrersBytes } = SERVER_LIMITS;
+  const shown: ManifestDescriptor[] = [];
+  let bytes = 0;
+  for (let last = after; ; ) {
+    const found = await store.referrers(repository, subject, {
+      ...(artifactType === undefined ? {} : { artifactType }),
+      after: last,
+      limit: REFERRERS_AT_ONCE,
+    });
+    for (const referrer of found) {
+      bytes += Buffer.byteLength(JSON.stringify(referrer));
+      const full = shown.length === maxReferrers || (bytes > maxReferrersBytes && shown.length > 0);
+      if (full) return { shown, more: true };
+      shown.push(referrer);
+      last = referrer.digest;
+    }
+    if (found.length < REFERRERS_AT_ONCE) return { shown, more: false };
+  }
 }
 
 function page(c: RegistryContext): { limit: number; after: string } {

@@ -9,7 +9,7 @@ import {
   OciRefusal,
   TITLE,
 } from '@krmhub/oci';
-import { type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { publishRelease, turnOf } from '../publish-release.js';
 import type { Submission } from '../submission.js';
 import { changeOf, withinQuota } from './change.js';
@@ -40,16 +40,19 @@ export async function publishArtifact(
   const submission = await readArtifact(parts, repository, pushed);
   const change = changeOf(parts, token);
   const keep = { ...change, needed: pushed.needed };
-  const name = { group, kind: kindFolded, release: tag };
+  const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
     await parts.turns.take(turnOf(name), async () => {
-      const published = await publishRelease(parts, name, submission, {
-        by: token.name,
-        dryRun: false,
-        allowBreaking: pushed.record.annotations?.[ALLOW_BREAKING] === 'true',
-        kindFolded: true,
-        artifactOf: ({ release }) => ({ repository, tags: [release], manifest: pushed.record, blobs: [] }),
-      });
+      const { record: manifest, needed } = pushed;
+      const published = await refuseUnknown(() =>
+        publishRelease(parts, name, submission, {
+          by: token.name,
+          dryRun: false,
+          allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
+          kindFolded: true,
+          artifactOf: ({ release }) => ({ repository, tags: [release], manifest, needed, blobs: [] }),
+        }),
+      );
       if (published.outcome === 'unchanged') {
         await refuseUnknown(() =>
           withinQuota(repository, () => parts.store.putManifest(repository, pushed.record, keep)),

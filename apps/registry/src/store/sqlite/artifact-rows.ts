@@ -8,7 +8,7 @@ import {
   type RepositoryBlob,
   UnknownReferences,
 } from '@krmhub/oci';
-import { type Digest, KrmhubError } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
 import type { Artifact } from '../registry-store.js';
 import { manifests, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
@@ -71,6 +71,12 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       set: { seenAt: sql`excluded.seen_at`, place: sql`excluded.place`, file: sql`excluded.file` },
     })
     .prepare();
+  // Who pushes what is there already goes on to name it, so that it is as young as if it came now.
+  const pushedAgain = db
+    .update(manifests)
+    .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
+    .where(eq(manifests.id, sql.placeholder('id')))
+    .prepare();
   const addReference = db
     .insert(references)
     .values({ manifest: sql.placeholder('manifest'), repository, digest })
@@ -103,6 +109,11 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const grow = (name: string, bytes: number, { quota }: Pick<Change, 'quota'>): void => {
     const after = account.get({ repository: name, bytes })!.bytes;
     if (quota !== undefined && bytes > 0 && after > quota) throw new QuotaExceeded(after, quota);
+  };
+
+  const refuseTakenDown = (file: OciDigest): void => {
+    const taken = takenDown.get({ file });
+    if (taken !== undefined) throw burnt(file, taken.reason);
   };
 
   const insertManifest = (name: string, manifest: ManifestRecord, change: Change): number => {
@@ -138,6 +149,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
 
     putManifest(name, manifest, { tag, needed, ...change }) {
       const { at, by } = change;
+      for (const file of manifest.references) refuseTakenDown(file);
       const unknown = needed.filter(
         (one) =>
           one !== EMPTY_DIGEST &&
@@ -146,13 +158,13 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       );
       if (unknown.length > 0) throw new UnknownReferences(unknown);
       const stored = manifestOf.get({ repository: name, digest: manifest.digest });
+      if (stored !== undefined) pushedAgain.run({ id: stored.id, at, by });
       const id = stored?.id ?? insertManifest(name, manifest, change);
       if (tag !== undefined) putTag.run({ repository: name, tag, manifest: id, at, by });
     },
 
     addBlob(name, { digest, file, place, size }, change) {
-      const taken = place === 'artifacts' && takenDown.get({ file });
-      if (taken) throw burnt(file, taken.reason);
+      if (place === 'artifacts') refuseTakenDown(file);
       const stored = blobOf.get({ repository: name, digest });
       grow(name, stored === undefined ? size : 0, change);
       putBlob.run({ repository: name, digest, file, place, size, seenAt: change.at });
@@ -182,7 +194,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   return writer;
 }
 
-function burnt(file: Digest, reason: string): KrmhubError {
+function burnt(file: OciDigest, reason: string): KrmhubError {
   return new KrmhubError('gone', `The bytes ${file} were taken down: ${reason}`, {
     hint: 'Bytes that were taken down are not taken again.',
   });

@@ -16,7 +16,7 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
   const unnamed = client
     .prepare<{ repository: string; seenBefore: string }, OciDigest>(
       `SELECT digest FROM oci_blob AS blob
-       WHERE repository = :repository AND seen_at < :seenBefore AND place = 'artifacts'
+       WHERE repository = :repository AND seen_at < :seenBefore
          AND NOT EXISTS (SELECT 1 FROM oci_reference AS named
                          WHERE named.repository = blob.repository AND named.digest = blob.digest)`,
     )
@@ -48,20 +48,22 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
     async forgetUnnamedBlobs({ seenBefore, after, limit }) {
       const names = await read(() => repositoriesAfter.all(after, limit));
       const found = await read(() =>
-        names.flatMap((repository) =>
-          unnamed.all({ repository, seenBefore }).map((digest) => ({ repository, digest })),
-        ),
+        names.filter((repository) => unnamed.all({ repository, seenBefore }).length > 0),
       );
+      let forgotten = 0;
       if (found.length > 0) {
-        await write(() => {
+        forgotten = await write(() => {
+          let removed = 0;
           // A manifest or somebody who pushes may have come since.
-          for (const repository of new Set(found.map(({ repository }) => repository))) {
-            for (const digest of unnamed.all({ repository, seenBefore }))
-              writer.removeBlob(repository, digest);
+          for (const repository of found) {
+            const digests = unnamed.all({ repository, seenBefore });
+            for (const digest of digests) writer.removeBlob(repository, digest);
+            removed += digests.length;
           }
+          return removed;
         });
       }
-      return { forgotten: found.length, last: names.length < limit ? undefined : names.at(-1) };
+      return { forgotten, last: names.length < limit ? undefined : names.at(-1) };
     },
 
     forgetUntaggedManifests: ({ pushedBefore }) =>

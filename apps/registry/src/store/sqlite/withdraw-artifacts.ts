@@ -1,8 +1,8 @@
 import type { FunctionTakedown, TakedownReach } from '@krmhub/catalog';
-import type { OciDigest } from '@krmhub/oci';
+import type { BlobPlace, OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../oci/repositories.js';
-import { artifactWriter } from './artifact-rows.js';
+import { artifactWriter, EMPTY_DIGEST } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 
 /**
@@ -20,8 +20,8 @@ export function artifactWithdrawer(
     .pluck();
   const deleteTag = client.prepare<[string, string]>('DELETE FROM oci_tag WHERE repository = ? AND tag = ?');
   const isTagged = client.prepare<[number], 1>('SELECT 1 FROM oci_tag WHERE manifest = ? LIMIT 1').pluck();
-  const namesOf = client.prepare<[Digest], { repository: string; digest: OciDigest }>(
-    'SELECT repository, digest FROM oci_blob WHERE file = ?',
+  const namesOf = client.prepare<[Digest], { repository: string; digest: OciDigest; place: BlobPlace }>(
+    'SELECT repository, digest, place FROM oci_blob WHERE file = ?',
   );
   const naming = client
     .prepare<[string, string], number>(
@@ -36,7 +36,12 @@ export function artifactWithdrawer(
     if (isTagged.get(manifest) === undefined) writer.removeManifest(manifest);
   };
   const forget = (file: Digest): void => {
-    for (const { repository, digest } of namesOf.all(file)) {
+    for (const { repository, digest, place } of namesOf.all(file)) {
+      if (file === EMPTY_DIGEST) {
+        // A README may say no more than `{}`, which nearly all artifacts name, and every repository has.
+        if (place === 'releases') writer.removeBlob(repository, digest);
+        continue;
+      }
       for (const manifest of naming.all(digest, repository)) writer.removeManifest(manifest);
       writer.removeBlob(repository, digest);
     }

@@ -1,0 +1,224 @@
+import type { TakedownResult } from '@krmhub/api/model';
+import { artifactManifest, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Database } from '../store/sqlite/driver.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../test-registry.js';
+import { definitionArtifact, digestOfManifest, imageOf, indexOf, refusalOf, testClient } from './testing.js';
+
+const REPOSITORY = 'functions/example.com/setlabels';
+const BAD: TestDefinition = { kind: 'SetLabels', release: '1.0.0', description: 'Bad.' };
+const GOOD: TestDefinition = { kind: 'SetLabels', release: '1.1.0' };
+
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  await registry.settle();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+});
+afterEach(() => registry.close());
+
+const read = (repository: string, reference: string) =>
+  client.ask('GET', `${repository}/manifests/${reference}`, { authorization: '' });
+const blob = (repository: string, digest: OciDigest) =>
+  client.ask('GET', `${repository}/blobs/${digest}`, { authorization: '' });
+
+async function takeDown(definition: TestDefinition): Promise<TakedownResult> {
+  const answer = await registry.request(`${releasePath(definition)}/takedown`, {
+    method: 'POST',
+    body: JSON.stringify({ reason: 'holds a password' }),
+    headers: { 'Content-Type': 'application/json', Authorization: authorization },
+  });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as TakedownResult;
+}
+
+async function publishWithReadme(definition: TestDefinition, readme: string): Promise<void> {
+  const body = new FormData();
+  body.append('definition', new Blob([definitionText(definition)], { type: 'application/yaml' }), 'd.yaml');
+  body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  const answer = await registry.request(`${releasePath(definition)}?wait=true`, {
+    method: 'PUT',
+    body,
+    headers: { Authorization: authorization },
+  });
+  expect(answer.status).toBe(201);
+}
+
+describe('a release that is published over HTTP', () => {
+  it('is an artifact, whose bytes follow from the release', async () => {
+    await publishWithReadme(BAD, '# R\n');
+    const record = (await registry.parts.store.release('example.com', 'SetLabels', '1.0.0'))!;
+    const text = definitionText(BAD);
+    const expected = artifactManifest({
+      type: 'definition',
+      files: [
+        {
+          title: 'definition.yaml',
+          mediaType: 'application/vnd.cncf.kubernetes.krm-func-definition.layer.v1+yaml',
+          digest: sha256(text),
+          size: Buffer.byteLength(text),
+        },
+        { title: 'README.md', mediaType: 'text/markdown', digest: sha256('# R\n'), size: 4 },
+      ],
+      created: record.publishedAt,
+      annotations: { 'org.opencontainers.image.version': '1.0.0' },
+    });
+    const answer = await read(REPOSITORY, '1.0.0');
+    expect(await answer.text()).toBe(Buffer.from(expected).toString());
+    expect(await (await blob(REPOSITORY, sha256(text))).text()).toBe(text);
+    expect(await (await blob(REPOSITORY, sha256('# R\n'))).text()).toBe('# R\n');
+    expect((await blob('functions/example.com/other', sha256(text))).status).toBe(404);
+  });
+
+  it('is in snapshots that are artifacts, the newest of which is the latest', async () => {
+    await registry.publish(BAD);
+    await registry.publish(GOOD);
+    const tags = await (await client.ask('GET', 'catalogs/default/tags/list')).json();
+    expect(tags).toEqual({ name: 'catalogs/default', tags: ['1', '2', '3', 'latest'] });
+    const latest = await (await read('catalogs/default', 'latest')).text();
+    expect(latest).toBe(await (await read('catalogs/default', '3')).text());
+    const { artifactType, layers } = JSON.parse(latest) as {
+      artifactType: string;
+      layers: { digest: OciDigest; size: number }[];
+    };
+    expect(artifactType).toBe('application/vnd.cncf.kubernetes.krm-func-catalog.v1');
+    const catalog = await (await registry.request('/catalogs/default/catalog.yaml')).text();
+    expect(layers).toMatchObject([{ digest: sha256(catalog), size: Buffer.byteLength(catalog) }]);
+    expect(await (await blob('catalogs/default', sha256(catalog))).text()).toBe(catalog);
+    for (const reference of ['latest', '3', digestOfManifest(latest)]) {
+      const refused = await refusalOf(await client.ask('DELETE', `catalogs/default/manifests/${reference}`));
+      expect(refused).toMatchObject({ status: 403, code: 'DENIED' });
+    }
+  });
+
+  it('and its snapshots are made artifacts at the start where an older program kept them', async () => {
+    await publishWithReadme(BAD, '# R\n');
+    await registry.publish(GOOD);
+    const names = [
+      [REPOSITORY, '1.0.0'],
+      [REPOSITORY, '1.1.0'],
+      ['catalogs/default', 'latest'],
+      ['catalogs/default', '3'],
+    ] as const;
+    const texts = () => Promise.all(names.map(async ([name, tag]) => (await read(name, tag)).text()));
+    const before = await texts();
+    await registry.parts.cutter.stop();
+    const database = new Database(`${registry.folder}/registry.db`);
+    for (const table of ['reference', 'tag', 'manifest', 'blob', 'repository'])
+      database.exec(`DELETE FROM oci_${table}`);
+    database.close();
+    expect((await read(REPOSITORY, '1.0.0')).status).toBe(404);
+    registry = await registry.reopen();
+    expect(await texts()).toEqual(before);
+    expect(await (await blob(REPOSITORY, sha256('# R\n'))).text()).toBe('# R\n');
+    expect((await read('catalogs/default', '2')).status).toBe(404);
+    const tags = await (await client.ask('GET', `${REPOSITORY}/tags/list`)).json();
+    registry = await registry.reopen();
+    expect(await (await client.ask('GET', `${REPOSITORY}/tags/list`)).json()).toEqual(tags);
+    expect(registry.logged.filter((line) => line.includes('artifacts made'))).toEqual([]);
+  });
+});
+
+describe('a release that is taken down', () => {
+  it('is gone by tag, and its bytes from every repository; others are untouched', async () => {
+    const text = definitionText(BAD);
+    await registry.publish(GOOD);
+    await client.blob(REPOSITORY, text);
+    const artifact = definitionArtifact(BAD);
+    expect((await client.put(REPOSITORY, '1.0.0', artifact)).status).toBe(201);
+    const second = definitionArtifact(BAD, { annotations: { a: 'b' } });
+    expect((await client.put(REPOSITORY, digestOfManifest(second), second)).status).toBe(201);
+    await client.image('team/copy', 'v1', [text, 'other']);
+    await client.image('team/copy', 'v2', ['other']);
+    await client.blob('team/alias', text, 'sha512');
+    await registry.settle();
+    await takeDown(BAD);
+
+    for (const tag of ['1.0.0', 'v1.0']) {
+      const gone = await refusalOf(await read(REPOSITORY, tag));
+      expect([gone.status, gone.code]).toEqual([410, 'MANIFEST_UNKNOWN']);
+      expect(gone.message).toContain('holds a password');
+      expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${tag}`)).status).toBe(410);
+    }
+    const goneBlob = await refusalOf(await blob(REPOSITORY, sha256(text)));
+    expect([goneBlob.status, goneBlob.code]).toEqual([410, 'BLOB_UNKNOWN']);
+    for (const manifest of [artifact, second])
+      expect((await read(REPOSITORY, digestOfManifest(manifest))).status).toBe(404);
+    expect((await read('team/copy', 'v1')).status).toBe(404);
+    expect((await blob('team/copy', sha256(text))).status).toBe(404);
+    expect((await read('team/copy', 'v2')).status).toBe(200);
+    expect((await blob('team/copy', sha256('other'))).status).toBe(200);
+    expect((await read(REPOSITORY, '1.1.0')).status).toBe(200);
+    expect(await registry.parts.store.bytesOf('team/alias')).toBe(0);
+    const files: string[] = [];
+    for await (const file of registry.parts.artifacts.list()) files.push(file);
+    expect(files.sort()).toEqual([sha256('other')]);
+  });
+
+  it('is never pushed again, neither its bytes nor a manifest that names them nor its name', async () => {
+    const text = definitionText(BAD);
+    await registry.publish(BAD);
+    await takeDown(BAD);
+    for (const repository of [REPOSITORY, 'team/copy']) {
+      const target = `${repository}/blobs/uploads/?digest=${sha256(text)}`;
+      const refused = await refusalOf(await client.ask('POST', target, { body: text }));
+      expect([refused.status, refused.code]).toEqual([410, 'DENIED']);
+      expect(refused.message).toContain('holds a password');
+      const naming = await refusalOf(await client.put(repository, 'v9.0.0', imageOf([text])));
+      expect(naming.status).not.toBe(201);
+    }
+    await client.blob(REPOSITORY, definitionText(GOOD));
+    const name = await refusalOf(await client.put(REPOSITORY, '1.0.0', definitionArtifact(GOOD)));
+    expect(name).toMatchObject({
+      status: 403,
+      code: 'DENIED',
+      detail: { takedowns: [{ release: '1.0.0', reason: 'holds a password' }] },
+    });
+    await registry.parts.collector.stop();
+    const files: string[] = [];
+    for await (const file of registry.parts.artifacts.list()) files.push(file);
+    expect(files).toEqual([sha256(definitionText(GOOD))]);
+  });
+
+  it('withdraws snapshots, and the latest is the one that is cut next', async () => {
+    await registry.publish(GOOD);
+    await registry.publish({ ...BAD, kind: 'Other' });
+    const snapshot = await (await read('catalogs/default', '3')).text();
+    const layer = (JSON.parse(snapshot) as { layers: { digest: OciDigest }[] }).layers[0]!.digest;
+    await client.image('team/mirror', 'v1', [
+      await (await registry.request('/catalogs/default/catalog.yaml')).text(),
+    ]);
+    await takeDown({ ...BAD, kind: 'Other' });
+    const gone = await refusalOf(await read('catalogs/default', '3'));
+    expect([gone.status, gone.code]).toEqual([410, 'MANIFEST_UNKNOWN']);
+    expect(gone.message).toContain('snapshot 3 was withdrawn: holds a password');
+    expect((await blob('catalogs/default', layer)).status).toBe(410);
+    expect((await read('team/mirror', 'v1')).status).toBe(404);
+    const latest = await (await read('catalogs/default', 'latest')).text();
+    expect(latest).toBe(await (await read('catalogs/default', '4')).text());
+    expect((await read('catalogs/default', '2')).status).toBe(200);
+  });
+
+  it('with a README of what everybody has takes nothing from anybody', async () => {
+    await publishWithReadme(BAD, '{}');
+    await client.blob('team/tools', '{}');
+    await client.image('team/tools', 'v1', ['layer']);
+    await client.put('team/tools', 'index', indexOf([imageOf(['layer'])]), { type: MEDIA_TYPES.index });
+    await takeDown(BAD);
+    expect((await read('team/tools', 'v1')).status).toBe(200);
+    for (const repository of ['team/tools', REPOSITORY])
+      expect(await (await blob(repository, sha256('{}'))).text()).toBe('{}');
+  });
+});

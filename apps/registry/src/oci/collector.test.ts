@@ -1,0 +1,276 @@
+import { setTimeout } from 'node:timers/promises';
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import { bytesOf, digestOfManifest, imageOf, indexOf, testClient } from './testing.js';
+
+const REPOSITORY = 'team/tools';
+const DAY = 86_400_000;
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(() => open());
+afterEach(async () => {
+  vi.useRealTimers();
+  await registry.parts.collector.stop();
+  await registry.close();
+});
+
+async function open(options: Parameters<typeof openTestRegistry>[0] = {}): Promise<void> {
+  await registry?.close();
+  registry = await openTestRegistry({ start: false, ...options });
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+}
+
+const collect = () => registry.parts.collector.collect();
+const statusOf = async (path: string, method = 'GET', as?: string) =>
+  (await client.ask(method, `${REPOSITORY}/${path}`, as === undefined ? {} : { authorization: as })).status;
+
+async function files(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const file of registry.parts.artifacts.list()) found.push(file);
+  return found.sort();
+}
+
+describe('a blob that no manifest names', () => {
+  const { collectDelayMilliseconds, blobSeenMilliseconds } = SERVER_LIMITS;
+
+  it('is kept for a while, and then removed with its file', async () => {
+    await client.blob(REPOSITORY, 'lone');
+    registry.advance(collectDelayMilliseconds - 5_000);
+    expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
+    expect(await files()).toEqual([sha256('lone')]);
+    registry.advance(5_001);
+    expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 1, files: 1 });
+    expect(await files()).toEqual([]);
+    expect(await statusOf(`blobs/${sha256('lone')}`)).toBe(404);
+    await client.blob(REPOSITORY, 'lone');
+    expect(await statusOf(`blobs/${sha256('lone')}`)).toBe(200);
+  });
+
+  it('is kept for longer where somebody who pushes was told that it is there', async () => {
+    const [seen, read] = [await client.blob(REPOSITORY, 'seen'), await client.blob(REPOSITORY, 'read')];
+    registry.advance(collectDelayMilliseconds - 5_000);
+    expect(await statusOf(`blobs/${seen}`, 'HEAD')).toBe(200);
+    expect(await statusOf(`blobs/${read}`, 'HEAD', '')).toBe(200);
+    expect(await statusOf(`blobs/${read}`)).toBe(200);
+    registry.advance(5_001);
+    expect((await collect()).blobs).toBe(1);
+    expect(await files()).toEqual([seen]);
+    registry.advance(collectDelayMilliseconds - 10_000);
+    expect((await collect()).blobs).toBe(0);
+    registry.advance(10_000);
+    expect((await collect()).blobs).toBe(1);
+  });
+
+  it('is said to have been seen once in a while, not each time', async () => {
+    const digest = await client.blob(REPOSITORY, 'blob');
+    const seenAt = async () => (await registry.parts.store.blob(REPOSITORY, digest))!.seenAt;
+    const first = await seenAt();
+    registry.advance(blobSeenMilliseconds - 5_000);
+    await statusOf(`blobs/${digest}`, 'HEAD');
+    expect(await seenAt()).toBe(first);
+    registry.advance(5_001);
+    await statusOf(`blobs/${digest}`, 'HEAD');
+    expect(Date.parse(await seenAt()) - Date.parse(first)).toBeGreaterThan(blobSeenMilliseconds);
+  });
+
+  it('stays where a manifest came between the look and the removal', async () => {
+    const manifest = imageOf(['layer']);
+    const bytes = bytesOf(JSON.stringify(manifest));
+    const digest = digestOfManifest(manifest);
+    let arriving: Promise<void> | undefined;
+    await open({
+      wrapStore: (store: RegistryStore) => ({
+        ...store,
+        forgetUnnamedBlobs: (options) => {
+          // It waits to be written when the blobs are looked at, and is written first.
+          arriving ??= store.putManifest(
+            REPOSITORY,
+            {
+              digest,
+              mediaType: manifest.mediaType,
+              size: bytes.length,
+              bytes,
+              references: [sha256('layer')],
+            },
+            { at: options.seenBefore, by: 'tester', needed: [sha256('layer')] },
+          );
+          return store.forgetUnnamedBlobs(options);
+        },
+      }),
+    });
+    await client.blob(REPOSITORY, 'layer');
+    registry.advance(collectDelayMilliseconds * 2);
+    expect(await collect()).toMatchObject({ blobs: 0, files: 0 });
+    await arriving;
+    expect(await statusOf(`blobs/${sha256('layer')}`)).toBe(200);
+    expect(await files()).toEqual([sha256('layer')]);
+  });
+
+  it('keeps its file where another repository has it', async () => {
+    const digest = await client.image(REPOSITORY, 'v1', ['shared']);
+    await client.blob('team/other', 'shared');
+    registry.advance(collectDelayMilliseconds + 1);
+    expect(await collect()).toMatchObject({ blobs: 1, files: 0 });
+    expect(await files()).toEqual([sha256('shared')]);
+    await client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`);
+    expect(await collect()).toMatchObject({ blobs: 1, files: 1 });
+    expect(await files()).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  it('that nothing names are removed, and those that something names are not', async () => {
+    await client.image(REPOSITORY, 'v1', ['named']);
+    const left = await registry.parts.artifacts.put(bytesOf('left by a process that was ended'));
+    expect(await files()).toEqual([sha256('named'), left].sort());
+    expect(await collect()).toMatchObject({ blobs: 0, files: 1 });
+    expect(await files()).toEqual([sha256('named')]);
+    expect(await statusOf(`blobs/${sha256('named')}`)).toBe(200);
+  });
+
+  it('are removed by the hundreds', async () => {
+    const { collectBatch } = SERVER_LIMITS;
+    const count = collectBatch + 20;
+    await Promise.all(
+      Array.from({ length: count }, (_, at) => registry.parts.artifacts.put(bytesOf(`left ${at}`))),
+    );
+    await client.blob(REPOSITORY, 'kept');
+    expect(await collect()).toMatchObject({ files: count });
+    expect(await files()).toEqual([sha256('kept')]);
+  });
+
+  it('are never removed between their arrival and their row', async () => {
+    let addBlob: () => Promise<void> = async () => undefined;
+    await open({
+      wrapStore: (store: RegistryStore) => ({
+        ...store,
+        addBlob: async (...given) => {
+          await addBlob();
+          return store.addBlob(...given);
+        },
+      }),
+    });
+    let go: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      addBlob = () => {
+        resolve();
+        return new Promise((release) => {
+          go = release;
+        });
+      };
+    });
+    const pushing = client.blob(REPOSITORY, 'new');
+    await waiting;
+    expect(await files()).toEqual([sha256('new')]);
+    const collecting = collect();
+    await setTimeout(50);
+    expect(await files()).toEqual([sha256('new')]);
+    go();
+    await pushing;
+    expect(await collecting).toMatchObject({ files: 0 });
+    expect(await statusOf(`blobs/${sha256('new')}`)).toBe(200);
+  });
+
+  it('stay whole while blobs come and go all the time', async () => {
+    for (let round = 0; round < 10; round++) {
+      const texts = Array.from({ length: 5 }, (_, at) => `blob ${at}`);
+      await Promise.all([
+        ...texts.map((text) => client.image(REPOSITORY, `t-${text.replace(' ', '-')}`, [text])),
+        collect(),
+        collect(),
+      ]);
+      for (const text of texts) {
+        const answer = await client.ask('GET', `${REPOSITORY}/blobs/${sha256(text)}`);
+        expect(await answer.text()).toBe(text);
+      }
+      registry.advance(SERVER_LIMITS.collectDelayMilliseconds + 1);
+      await Promise.all(
+        texts.map((text) =>
+          client.ask('DELETE', `${REPOSITORY}/manifests/${digestOfManifest(imageOf([text]))}`),
+        ),
+      );
+    }
+    expect(await collect()).toMatchObject({ blobs: 5, files: 5 });
+    expect(await registry.parts.store.bytesOf(REPOSITORY)).toBe(0);
+  });
+});
+
+describe('manifests without a tag', () => {
+  const push = async () => {
+    const [lone, child] = [imageOf(['lone']), imageOf(['child'])];
+    await client.image(REPOSITORY, digestOfManifest(lone), ['lone']);
+    await client.image(REPOSITORY, digestOfManifest(child), ['child']);
+    expect((await client.put(REPOSITORY, 'v1', indexOf([child]))).status).toBe(201);
+    return { lone: digestOfManifest(lone), child: digestOfManifest(child) };
+  };
+
+  it('are kept for ever where nothing else is set', async () => {
+    const { lone } = await push();
+    registry.advance(3_650 * DAY);
+    expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
+    expect(await statusOf(`manifests/${lone}`)).toBe(200);
+  });
+
+  it('are removed after so many days with what only they name, but not what a tagged index names', async () => {
+    await open({ config: { untaggedDays: 7 } });
+    const { lone, child } = await push();
+    registry.advance(7 * DAY - 10_000);
+    expect((await collect()).manifests).toBe(0);
+    registry.advance(10_001);
+    expect(await collect()).toEqual({ uploads: 0, manifests: 1, blobs: 1, files: 1 });
+    expect([await statusOf(`manifests/${lone}`), await statusOf(`manifests/${child}`)]).toEqual([404, 200]);
+    expect(await files()).toEqual([sha256('child')]);
+  });
+});
+
+describe('collecting', () => {
+  it('begins a while after the start, goes on, and comes sooner where something was deleted', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const { collector } = registry.parts;
+    const spy = vi
+      .spyOn(collector, 'collect')
+      .mockResolvedValue({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
+    const { collectFirstMilliseconds, collectEveryMilliseconds, collectDelayMilliseconds } = SERVER_LIMITS;
+    collector.collectSoon();
+    await vi.advanceTimersByTimeAsync(collectEveryMilliseconds * 10);
+    expect(spy).toHaveBeenCalledTimes(0);
+    collector.start();
+    await vi.advanceTimersByTimeAsync(collectFirstMilliseconds - 1);
+    expect(spy).toHaveBeenCalledTimes(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(spy).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(collectEveryMilliseconds - 1);
+    expect(spy).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(spy).toHaveBeenCalledTimes(2);
+    // What is due sooner is not put off.
+    collector.collectSoon();
+    await vi.advanceTimersByTimeAsync(Math.min(collectDelayMilliseconds, collectEveryMilliseconds));
+    expect(spy).toHaveBeenCalledTimes(3);
+    await collector.stop();
+    await vi.advanceTimersByTimeAsync(collectEveryMilliseconds * 3);
+    expect(spy).toHaveBeenCalledTimes(3);
+  });
+
+  it('goes on after it failed, and says so', async () => {
+    let failing = true;
+    await open({
+      wrapStore: (store: RegistryStore) => ({
+        ...store,
+        forgetUnnamedBlobs: (options) =>
+          failing ? Promise.reject(new Error('locked')) : store.forgetUnnamedBlobs(options),
+      }),
+    });
+    await expect(collect()).rejects.toThrow('locked');
+    expect(registry.logged.some((line) => line.includes('could not be removed'))).toBe(true);
+    failing = false;
+    expect(await collect()).toMatchObject({ blobs: 0 });
+  });
+});

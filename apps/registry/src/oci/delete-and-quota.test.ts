@@ -1,0 +1,114 @@
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import { imageOf, refusalOf, type TestClient, testClient } from './testing.js';
+
+const REPOSITORY = 'team/tools';
+let registry: TestRegistry;
+let client: TestClient;
+let authorization: string;
+beforeEach(async () => {
+  await open();
+});
+afterEach(() => registry.close());
+
+async function open(config: TestRegistry['parts']['config'] = {}): Promise<void> {
+  registry = await openTestRegistry({ config, start: false });
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+  client = testClient(
+    () => registry,
+    () => authorization,
+  );
+}
+
+const put = (manifest: object | string, reference = 'v1', type?: string) =>
+  client.put(REPOSITORY, reference, manifest, type === undefined ? {} : { type });
+
+describe('what is deleted', () => {
+  it('is a tag, a manifest with its tags, or a blob that no manifest names', async () => {
+    const digest = await client.image(REPOSITORY, 'v1', ['layer']);
+    await put(imageOf(['layer']), 'v2');
+    const remove = (path: string) => client.ask('DELETE', `${REPOSITORY}/${path}`);
+    expect((await remove('manifests/v1')).status).toBe(202);
+    expect((await client.ask('HEAD', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
+    expect(await refusalOf(await remove('manifests/v1'))).toMatchObject({
+      status: 404,
+      code: 'MANIFEST_UNKNOWN',
+    });
+    expect(await refusalOf(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
+      status: 405,
+      code: 'UNSUPPORTED',
+      message: expect.stringContaining('Delete the manifest first'),
+    });
+    expect((await remove(`manifests/${digest}`)).status).toBe(202);
+    expect((await client.ask('HEAD', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
+    expect((await remove(`blobs/${sha256('layer')}`)).status).toBe(202);
+    expect(await refusalOf(await remove(`blobs/${sha256('layer')}`))).toMatchObject({
+      status: 404,
+      code: 'BLOB_UNKNOWN',
+    });
+    expect((await client.ask('HEAD', `${REPOSITORY}/blobs/${sha256('layer')}`)).status).toBe(404);
+    const tags = await client.ask('GET', `${REPOSITORY}/tags/list`);
+    expect([tags.status, await tags.json()]).toEqual([200, { name: REPOSITORY, tags: [] }]);
+  });
+
+  it.each(['functions/example.com/x', 'catalogs/x', 'team/x'])('in %s was there before', async (name) => {
+    for (const path of [`manifests/${sha256('x')}`, `blobs/${sha256('x')}`]) {
+      const refused = await refusalOf(await client.ask('DELETE', `${name}/${path}`));
+      expect([path, refused.status]).toEqual([path, 404]);
+    }
+  });
+});
+
+describe('a repository that may have only so much', () => {
+  const MEBIBYTE = 1_048_576;
+  beforeEach(async () => {
+    await registry.close();
+    await open({ repositoryMebibytes: 1 });
+  });
+
+  it('takes that, and refuses one byte more in a blob, in one request and in several', async () => {
+    await client.blob(REPOSITORY, 'x'.repeat(MEBIBYTE - 10));
+    const refused = {
+      status: 403,
+      code: 'DENIED',
+      message: expect.stringMatching(/team\/tools may have 1048576 bytes.*KRMHUB_REPOSITORY_MEBIBYTES/),
+      detail: { bytes: MEBIBYTE + 1, quota: MEBIBYTE },
+    };
+    const whole = await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('01234567890')}`, {
+      body: '01234567890',
+    });
+    expect(await refusalOf(whole)).toEqual(refused);
+    const { headers } = await client.ask('POST', `${REPOSITORY}/blobs/uploads/`);
+    const at = headers.get('location')!.slice('/v2/'.length);
+    expect((await client.ask('PATCH', at, { body: '0123456' })).status).toBe(202);
+    expect(await refusalOf(await client.ask('PATCH', at, { body: '7890' }))).toEqual(refused);
+    await client.blob(REPOSITORY, '0123456789');
+    expect(await registry.parts.store.bytesOf(REPOSITORY)).toBe(MEBIBYTE);
+    await client.blob('team/other', '01234567890');
+  });
+
+  it('refuses a manifest and a mount that are too much', async () => {
+    await client.blob('team/other', 'x'.repeat(100));
+    await client.blob(REPOSITORY, 'y'.repeat(MEBIBYTE - 99));
+    const mount = `${REPOSITORY}/blobs/uploads/?mount=${sha256('x'.repeat(100))}&from=team/other`;
+    expect(await refusalOf(await client.ask('POST', mount))).toMatchObject({ status: 403, code: 'DENIED' });
+    const refused = await refusalOf(await put(imageOf([])));
+    expect(refused).toMatchObject({ status: 403, code: 'DENIED', detail: { quota: MEBIBYTE } });
+    expect((await client.ask('GET', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
+  });
+
+  it('takes what two push at once as far as there is room, and keeps no file of the rest', async () => {
+    const contents = ['a', 'b', 'c'].map((letter) => letter.repeat(500_000));
+    const answers = await Promise.all(
+      contents.map((content) =>
+        client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256(content)}`, { body: content }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 403]);
+    await registry.parts.collector.stop();
+    const files: string[] = [];
+    for await (const file of registry.parts.artifacts.list()) files.push(file);
+    expect(files).toHaveLength(2);
+  });
+});

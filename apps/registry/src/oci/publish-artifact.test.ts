@@ -1,0 +1,369 @@
+import { ARTIFACT_MEDIA_TYPES, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../test-registry.js';
+import {
+  definitionArtifact,
+  descriptorOf,
+  digestOfManifest,
+  imageOf,
+  type Refused,
+  refusalOf,
+  testClient,
+} from './testing.js';
+
+const REPOSITORY = 'functions/example.com/setlabels';
+const DEFINITION: TestDefinition = { kind: 'SetLabels', release: '0.3.0' };
+const TEXT = definitionText(DEFINITION);
+
+const JSON_TEXT = JSON.stringify({
+  apiVersion: 'config.kubernetes.io/v1alpha1',
+  kind: 'KRMFunctionDefinition',
+  spec: {
+    group: 'example.com',
+    names: { kind: 'SetLabels' },
+    description: 'Sets labels.',
+    publisher: 'Example Co',
+    versions: [
+      {
+        name: 'v1',
+        schema: { openAPIV3Schema: { type: 'object', description: 'How it is configured.' } },
+        idempotent: true,
+        runtime: { container: { image: 'registry.example.com/set-labels:v0.3.0', sha256: 'a'.repeat(64) } },
+        usage: 'https://example.com/usage.md',
+        examples: ['https://example.com/example.yaml'],
+        license: 'Apache-2.0',
+      },
+    ],
+  },
+});
+
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({ scopes: ['publish'], groups: ['example.com'] })).secret}`;
+});
+afterEach(() => registry.close());
+
+const put = (manifest: object, tag = '0.3.0', repository = REPOSITORY) =>
+  client.put(repository, tag, manifest);
+const read = (reference: string, repository = REPOSITORY) =>
+  client.ask('GET', `${repository}/manifests/${reference}`, { authorization: '' });
+const tags = async (repository = REPOSITORY) => {
+  const answer = await client.ask('GET', `${repository}/tags/list`);
+  return answer.status === 200 ? ((await answer.json()) as { tags: string[] }).tags : undefined;
+};
+
+async function pushed(manifest: object, layers: string[], tag?: string): Promise<OciDigest> {
+  for (const layer of layers) await client.blob(REPOSITORY, layer);
+  const answer = await put(manifest, tag);
+  expect([answer.status, await answer.text()]).toEqual([201, '']);
+  expect(answer.headers.get('docker-content-digest')).toBe(digestOfManifest(manifest));
+  return digestOfManifest(manifest);
+}
+
+async function refused(manifest: object, tag = '0.3.0'): Promise<Refused> {
+  const events = await registry.parts.store.lastEvent();
+  const before = await tags();
+  const refusal = await refusalOf(await put(manifest, tag));
+  expect(await registry.parts.store.lastEvent()).toBe(events);
+  expect(await tags()).toEqual(before);
+  expect((await read(digestOfManifest(manifest))).status).toBe(404);
+  return refusal;
+}
+
+interface Found {
+  detail: { diagnostics: { code: string; severity: string }[] };
+}
+const codesOf = ({ detail }: Refused) => (detail as Found['detail']).diagnostics.map(({ code }) => code);
+
+describe('putting a tag of a function', () => {
+  it('publishes a release', async () => {
+    const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    const answer = await registry.request(releasePath(DEFINITION));
+    expect(await answer.json()).toMatchObject({
+      group: 'example.com',
+      kind: 'SetLabels',
+      release: '0.3.0',
+      digest: sha256(TEXT),
+      publishedBy: 'tester',
+    });
+    const definition = await registry.request(`${releasePath(DEFINITION)}/definition.yaml`);
+    expect(await definition.text()).toBe(TEXT);
+    expect((await read('0.3.0')).headers.get('docker-content-digest')).toBe(digest);
+    await registry.settle();
+    expect(await (await registry.request('/catalogs/default/catalog.yaml')).text()).toContain('SetLabels');
+  });
+
+  it('takes every spelling of its name, in reads too, and keeps the canonical one', async () => {
+    const digest = await pushed(definitionArtifact(DEFINITION), [TEXT], 'v0.3');
+    expect(await tags()).toEqual(['0.3.0']);
+    for (const tag of ['v0.3', '0.3', '0.3.0', 'v0.3.0']) {
+      expect([tag, (await read(tag)).headers.get('docker-content-digest')]).toEqual([tag, digest]);
+      expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${tag}`)).status).toBe(200);
+    }
+    expect((await read('0.3.1')).status).toBe(404);
+    expect((await read('latest')).status).toBe(404);
+  });
+
+  it('again with the same artifact changes nothing', async () => {
+    const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    const events = await registry.parts.store.lastEvent();
+    await pushed(definitionArtifact(DEFINITION), [], 'v0.3');
+    expect(await tags()).toEqual(['0.3.0']);
+    expect((await read('0.3.0')).headers.get('docker-content-digest')).toBe(digest);
+    const after = await registry.parts.store.events(events, 10);
+    expect(after.filter(({ type }) => type.startsWith('release'))).toEqual([]);
+  });
+
+  it('with the same definition in another manifest keeps both, and the tag where it was', async () => {
+    const first = await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    const other = definitionArtifact(DEFINITION, { annotations: { a: 'b' } });
+    const second = await pushed(other, []);
+    expect(second).not.toBe(first);
+    expect((await read('0.3.0')).headers.get('docker-content-digest')).toBe(first);
+    for (const digest of [first, second]) expect((await read(digest)).status).toBe(200);
+    expect(await tags()).toEqual(['0.3.0']);
+  });
+
+  it('of a release that was published over HTTP keeps its artifact', async () => {
+    await registry.publish(DEFINITION);
+    const made = (await read('0.3.0')).headers.get('docker-content-digest')!;
+    const second = await pushed(definitionArtifact(DEFINITION), []);
+    expect((await read('0.3.0')).headers.get('docker-content-digest')).toBe(made);
+    expect((await read(second)).status).toBe(200);
+  });
+
+  it('with other bytes is denied', async () => {
+    await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    const other = `${TEXT}# another\n`;
+    await client.blob(REPOSITORY, other);
+    const refusal = await refused(definitionArtifact(other));
+    expect(refusal).toMatchObject({ status: 403, code: 'DENIED' });
+    expect(refusal.message).toContain('A release is forever');
+  });
+
+  it('takes the spelling of the kind from the definition, and holds others to it', async () => {
+    await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    const answer = await registry.request('/api/v1/functions/example.com/setlabels');
+    expect(await answer.json()).toMatchObject({ kind: 'SetLabels' });
+    const other = definitionText({ kind: 'SETLabels', release: '0.4.0' });
+    await client.blob(REPOSITORY, other);
+    const refusal = await refused(definitionArtifact(other), '0.4.0');
+    expect(refusal).toMatchObject({ status: 400, code: 'MANIFEST_INVALID' });
+    expect(codesOf(refusal)).toContain('publish/name-mismatch');
+  });
+
+  it.each<[string, TestDefinition]>([
+    ['another kind', { kind: 'SetLabel', release: '0.3.0' }],
+    ['another group', { group: 'other.com', kind: 'SetLabels', release: '0.3.0' }],
+  ])('with a definition of %s is refused', async (_, definition) => {
+    await client.blob(REPOSITORY, definitionText(definition));
+    const refusal = await refused(definitionArtifact(definition));
+    expect([refusal.code, codesOf(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/name-mismatch']]);
+  });
+
+  it.each(['latest', 'v1.2.3.4', 'x', '1.0.0_1', '1.0.0-01'])('called %s is refused', async (tag) => {
+    await client.blob(REPOSITORY, TEXT);
+    const refusal = await refused(definitionArtifact(DEFINITION), tag);
+    expect([refusal.status, refusal.code]).toEqual([400, 'MANIFEST_INVALID']);
+    expect(codesOf(refusal)).toEqual(['publish/release']);
+  });
+
+  it('with a definition that lint refuses is refused with its diagnostics', async () => {
+    const bad = TEXT.replace(
+      'kind: KRMFunctionDefinition',
+      'kind: KRMFunctionDefinition\nsurprise: 1',
+    ).replace('group: example.com', 'group: example.com\n  names2: {}');
+    await client.blob(REPOSITORY, bad);
+    const refusal = await refused(definitionArtifact(bad));
+    expect([refusal.status, refusal.code]).toEqual([400, 'MANIFEST_INVALID']);
+    const { diagnostics } = (refusal as unknown as Found).detail;
+    const error = diagnostics.find(({ severity }) => severity === 'error');
+    expect(error).toMatchObject({ code: expect.any(String), message: expect.any(String) });
+    expect(refusal.message).toContain((error as unknown as { message: string }).message);
+  });
+});
+
+describe('the artifact of a definition', () => {
+  it('may have a README', async () => {
+    const artifact = definitionArtifact(DEFINITION, { readme: '# Labels\n' });
+    await pushed(artifact, [TEXT, '# Labels\n']);
+    const readme = await registry.request(`${releasePath(DEFINITION)}/readme.md`);
+    expect(await readme.text()).toBe('# Labels\n');
+  });
+
+  it('may be JSON, as its title says', async () => {
+    await pushed(definitionArtifact(JSON_TEXT, { title: 'definition.json' }), [JSON_TEXT]);
+    const answer = await registry.request(`${releasePath(DEFINITION)}/definition.yaml`);
+    expect([answer.headers.get('content-type'), await answer.text()]).toEqual([
+      expect.stringContaining('application/json'),
+      JSON_TEXT,
+    ]);
+    await client.blob(REPOSITORY, TEXT);
+    const refusal = await refused(definitionArtifact(DEFINITION, { title: 'x.json' }), '0.4.0');
+    expect([refusal.code, codesOf(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/media-type']]);
+  });
+
+  it('may be known by its layer alone', async () => {
+    const { artifactType: _, ...plain } = definitionArtifact(DEFINITION);
+    await pushed(plain, [TEXT]);
+  });
+
+  const layer = ARTIFACT_MEDIA_TYPES.definition.layer;
+  it.each<[string, object, RegExp]>([
+    ['an image', imageOf(['x']), /takes a definition, and this is none/],
+    ['an index', { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }, /this is none/],
+    [
+      'a catalog',
+      definitionArtifact(DEFINITION, { artifactType: ARTIFACT_MEDIA_TYPES.catalog.artifact }),
+      /this is none/,
+    ],
+    ['no layer', definitionArtifact(DEFINITION, { layers: [] }), /has no layer .*none at all/],
+    [
+      'another layer',
+      definitionArtifact(DEFINITION, { layers: [descriptorOf(TEXT, 'text/plain')] }),
+      /has no layer/,
+    ],
+    [
+      'two definitions',
+      definitionArtifact(DEFINITION, { layers: [descriptorOf(TEXT, layer), descriptorOf('x', layer)] }),
+      /has 2 layers/,
+    ],
+    [
+      'two READMEs',
+      definitionArtifact(DEFINITION, {
+        layers: [descriptorOf(TEXT, layer), ...['a', 'b'].map((text) => descriptorOf(text, 'text/markdown'))],
+      }),
+      /one README, and the artifact has 2/,
+    ],
+  ])('is not %s', async (_, manifest, message) => {
+    for (const text of [TEXT, 'x', 'a', 'b']) await client.blob(REPOSITORY, text);
+    const refusal = await refused(manifest);
+    expect([refusal.status, refusal.code]).toEqual([400, 'MANIFEST_INVALID']);
+    expect(refusal.message).toMatch(message);
+  });
+
+  it('has its blobs in the repository, all of them', async () => {
+    const extra = descriptorOf('extra', 'text/x-extra');
+    const whole = definitionArtifact(DEFINITION, { readme: '# R\n' });
+    const manifest = { ...whole, layers: [...whole.layers, extra] };
+    for (const missing of [TEXT, '# R\n', 'extra']) {
+      const refusal = await refused(manifest);
+      expect([refusal.status, refusal.code]).toEqual([404, 'MANIFEST_BLOB_UNKNOWN']);
+      expect(refusal.detail).toContainEqual({ digest: sha256(missing) });
+      await client.blob(REPOSITORY, missing);
+    }
+    await pushed(manifest, []);
+  });
+
+  it('has no definition and no README that are too large', async () => {
+    const { DOCUMENT_LIMITS } = await import('@krmhub/schema');
+    const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
+    const large = `${TEXT}#${' '.repeat(DOCUMENT_LIMITS.maxDefinitionBytes)}`;
+    await client.blob(REPOSITORY, large);
+    expect((await refused(definitionArtifact(large))).message).toContain('at most');
+    const readme = 'x'.repeat(PUBLISH_LIMITS.maxReadmeBytes + 1);
+    await client.blob(REPOSITORY, TEXT);
+    await client.blob(REPOSITORY, readme);
+    const refusal = await refused(definitionArtifact(DEFINITION, { readme }));
+    expect(refusal.message).toContain('The layer text/markdown has');
+  });
+
+  it('of many pages is planned in a thread, under the spelling of the definition', async () => {
+    const large = `${TEXT}${'# a line of many\n'.repeat(2_000)}`;
+    expect(large.length).toBeGreaterThan(16_384);
+    await pushed(definitionArtifact(large), [large]);
+    const answer = await registry.request('/api/v1/functions/example.com/setlabels');
+    expect(await answer.json()).toMatchObject({ kind: 'SetLabels' });
+    const bad = large.replace('group: example.com', 'group: other.com');
+    await client.blob(REPOSITORY, bad);
+    expect(codesOf(await refused(definitionArtifact(bad), '0.4.0'))).toEqual(['publish/name-mismatch']);
+  });
+});
+
+describe('a breaking change', () => {
+  const broken = TEXT.replace('          labels:', '          renamed:');
+  beforeEach(async () => {
+    await pushed(definitionArtifact(DEFINITION), [TEXT]);
+  });
+
+  it('is refused, and published where the artifact says that it is meant', async () => {
+    await client.blob(REPOSITORY, broken);
+    const refusal = await refused(definitionArtifact(broken), '0.3.1');
+    expect([refusal.code, codesOf(refusal)]).toEqual([
+      'MANIFEST_INVALID',
+      expect.arrayContaining(['publish/breaking']),
+    ]);
+    for (const value of ['false', 'TRUE', '']) {
+      const annotations = { 'dev.krmhub.allow-breaking': value };
+      await refused(definitionArtifact(broken, { annotations }), '0.3.1');
+    }
+    await pushed(
+      definitionArtifact(broken, { annotations: { 'dev.krmhub.allow-breaking': 'true' } }),
+      [],
+      '0.3.1',
+    );
+  });
+});
+
+describe('what is no release', () => {
+  it('is put by digest, and is no tag', async () => {
+    const digest = await client.image(REPOSITORY, digestOfManifest(imageOf(['x'])), ['x']);
+    expect((await read(digest)).status).toBe(200);
+    expect(await tags()).toEqual([]);
+    const tagged = await refusalOf(await put(imageOf(['x']), `${digest}?tag=1.0.0`));
+    expect([tagged.status, tagged.code, tagged.message]).toEqual([
+      403,
+      'DENIED',
+      'A release is published by putting its manifest under one tag',
+    ]);
+    expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
+  });
+
+  it('speaks of one under the tags of clients that know no referrers', async () => {
+    const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    const tag = `${digest.replace(':', '-')}.sig`;
+    await client.image(REPOSITORY, tag, ['signature']);
+    expect(await tags()).toEqual(['0.3.0', tag]);
+    expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${tag}`)).status).toBe(202);
+    expect(await tags()).toEqual(['0.3.0']);
+  });
+
+  it('is deleted, but a release is forever, by every name that it has', async () => {
+    const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
+    for (const reference of ['0.3.0', 'v0.3', '9.9.9', 'latest', digest]) {
+      const answer = await client.ask('DELETE', `${REPOSITORY}/manifests/${reference}`);
+      expect(await refusalOf(answer)).toMatchObject({ status: 403, code: 'DENIED' });
+    }
+    const blob = await client.ask('DELETE', `${REPOSITORY}/blobs/${sha256(TEXT)}`);
+    expect(await refusalOf(blob)).toMatchObject({ status: 405, code: 'UNSUPPORTED' });
+    expect((await read(digest)).status).toBe(200);
+  });
+
+  it('is not deleted while it becomes one', async () => {
+    const artifact = definitionArtifact(DEFINITION);
+    await client.blob(REPOSITORY, TEXT);
+    const digest = digestOfManifest(artifact);
+    expect((await put(artifact, digest)).status).toBe(201);
+    const [published, removed] = await Promise.all([
+      put(artifact),
+      client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`),
+    ]);
+    expect(published.status).toBe(201);
+    // Either came first.
+    expect([202, 403]).toContain(removed.status);
+    expect((await read('0.3.0')).status).toBe(200);
+  });
+});

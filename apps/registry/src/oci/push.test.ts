@@ -1,0 +1,328 @@
+import { MAX_MANIFEST_BYTES, MEDIA_TYPES } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import {
+  descriptorOf,
+  digestOfManifest,
+  EMPTY_DESCRIPTOR,
+  imageOf,
+  indexOf,
+  refusalOf,
+  type TestClient,
+  testClient,
+} from './testing.js';
+
+const REPOSITORY = 'team/tools';
+let registry: TestRegistry;
+let client: TestClient;
+let authorization: string;
+beforeEach(async () => {
+  await open();
+});
+afterEach(() => registry.close());
+
+async function open(config: TestRegistry['parts']['config'] = {}): Promise<void> {
+  registry = await openTestRegistry({ config, start: false });
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+  client = testClient(
+    () => registry,
+    () => authorization,
+  );
+}
+
+const put = (manifest: object | string, reference = 'v1', type?: string) =>
+  client.put(REPOSITORY, reference, manifest, type === undefined ? {} : { type });
+
+describe('a manifest that is pushed', () => {
+  it('is had by tag and digest, with its exact bytes, media type and length', async () => {
+    const text = `{ "schemaVersion": 2,\n\t"mediaType": "${MEDIA_TYPES.image}",\n "config": ${JSON.stringify(EMPTY_DESCRIPTOR)}, "layers": [], "x": "é" }\n`;
+    const digest = digestOfManifest(text);
+    const answer = await put(text);
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      201,
+      `/v2/${REPOSITORY}/manifests/${digest}`,
+    ]);
+    for (const header of ['docker-content-digest', 'content-length', 'docker-distribution-api-version'])
+      expect(answer.headers.get(header)).toBe(
+        { 'docker-content-digest': digest, 'content-length': '0' }[header] ?? 'registry/2.0',
+      );
+    for (const reference of ['v1', digest]) {
+      const found = await client.ask('GET', `${REPOSITORY}/manifests/${reference}`, { authorization: '' });
+      expect(await found.text()).toBe(text);
+      const head = await client.ask('HEAD', `${REPOSITORY}/manifests/${reference}`, { authorization: '' });
+      expect(await head.text()).toBe('');
+      for (const { status, headers } of [found, head]) {
+        expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([
+          200,
+          MEDIA_TYPES.image,
+          String(Buffer.byteLength(text)),
+        ]);
+        expect(headers.get('docker-content-digest')).toBe(digest);
+      }
+    }
+  });
+
+  it('may be an index, empty too, of manifests that are there', async () => {
+    const image = imageOf([]);
+    await put(image, digestOfManifest(image));
+    for (const [at, index] of [indexOf([image]), indexOf([]), indexOf([indexOf([])])].entries()) {
+      const answer = await put(index, `v${at}`);
+      expect([at, answer.status, answer.headers.get('oci-subject')]).toEqual([at, 201, null]);
+    }
+  });
+
+  it('may speak of another, which need not be there', async () => {
+    const subject = descriptorOf('nowhere', MEDIA_TYPES.image);
+    for (const reference of ['v1', digestOfManifest(imageOf([], { subject }))]) {
+      const answer = await put(imageOf([], { subject }), reference);
+      expect([answer.status, answer.headers.get('oci-subject')]).toEqual([201, subject.digest]);
+    }
+  });
+
+  it('may name what it needs twice, and what is only somewhere else', async () => {
+    await client.blob(REPOSITORY, 'layer');
+    const twice = [descriptorOf('layer'), descriptorOf('layer')];
+    expect((await put(imageOf([], { config: twice[0], layers: twice }))).status).toBe(201);
+    const foreign = [
+      descriptorOf('a', 'application/vnd.oci.image.layer.nondistributable.v1.tar+gzip'),
+      descriptorOf('b', 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip'),
+      { ...descriptorOf('c'), urls: ['https://example.com/c'] },
+    ];
+    expect((await put(imageOf([], { layers: foreign }))).status).toBe(201);
+  });
+
+  it('is known by sha512 where that is how it was put', async () => {
+    const { digestOf } = await import('@krmhub/oci');
+    const bytes = new TextEncoder().encode(JSON.stringify(imageOf([])));
+    const digest = digestOf(bytes, `sha512:${'0'.repeat(128)}`);
+    const answer = await put(imageOf([]), digest);
+    expect([answer.status, answer.headers.get('docker-content-digest')]).toEqual([201, digest]);
+    const found = await client.ask('HEAD', `${REPOSITORY}/manifests/${digest}`);
+    expect(found.headers.get('docker-content-digest')).toBe(digest);
+    expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${sha256(bytes)}`)).status).toBe(404);
+  });
+
+  it('is put under several tags at once beside its digest', async () => {
+    const digest = digestOfManifest(imageOf([]));
+    const answer = await put(imageOf([]), `${digest}?tag=a&tag=b&tag=a`);
+    expect([answer.status, answer.headers.get('oci-tag')]).toEqual([201, 'a, b']);
+    const tags = (count: number) => Array.from({ length: count }, (_, at) => `tag=t${at}`).join('&');
+    const { maxTagsAtOnce } = SERVER_LIMITS;
+    expect((await put(imageOf([]), `${digest}?${tags(maxTagsAtOnce)}`)).status).toBe(201);
+    expect(await refusalOf(await put(imageOf([]), `${digest}?${tags(maxTagsAtOnce + 1)}`))).toEqual({
+      status: 400,
+      code: 'MANIFEST_INVALID',
+      message: `At most ${maxTagsAtOnce} tags are set at once`,
+    });
+    const wrong = await refusalOf(await put(imageOf([]), `${digest}?tag=c&tag=-x`));
+    expect([wrong.code, wrong.message]).toEqual(['MANIFEST_INVALID', '"-x" is no tag']);
+    const list = await client.ask('GET', `${REPOSITORY}/tags/list`);
+    const { tags: named } = (await list.json()) as { tags: string[] };
+    expect([named.length, named.includes('c')]).toEqual([2 + maxTagsAtOnce, false]);
+  });
+});
+
+describe('a manifest that cannot be believed', () => {
+  const deep = (count: number) => `${'['.repeat(count)}${']'.repeat(count)}`;
+  const withField = (field: string, json: string) =>
+    `{"${field}":${json},${JSON.stringify(imageOf([])).slice(1)}`.replace(
+      new RegExp(`(?<!^\\{)"${field}":"[^"]*",`),
+      '',
+    );
+  const other = (more: object) => JSON.stringify({ ...imageOf([]), ...more });
+
+  it.each<[string, string | object, RegExp, string?]>([
+    ['no JSON', '{', /the manifest is no JSON/],
+    ['nothing', '', /the manifest is no JSON/],
+    ['null', 'null', /not what it has to be/],
+    ['a text', '"x"', /not what it has to be/],
+    ['null bytes', '\0\0\0', /the manifest is no JSON/],
+    ['an open nest', '['.repeat(1_000_000), /the manifest is no JSON/],
+    ['a deep nest', deep(1_000_000), /not what it has to be/],
+    ['a media type that is a deep nest', withField('mediaType', deep(500_000)), /sent as .*says to be/],
+    ['layers that are a deep nest', other({ layers: 0 }).replace('0', deep(500_000)), /not what it has/],
+    [
+      'another media type than it was sent with',
+      other({ mediaType: MEDIA_TYPES.index }),
+      /says to be/,
+      MEDIA_TYPES.image,
+    ],
+    ['a media type that is a number', other({ mediaType: 7 }), /says to be/, MEDIA_TYPES.image],
+    ['a media type that is null', other({ mediaType: null }), /says to be/, MEDIA_TYPES.image],
+    ['manifests beside layers', other({ manifests: [] }), /two things at once/],
+    ['layers beside manifests', indexOf([], { layers: [] }), /two things at once/],
+    ['a schema version of a text', other({ schemaVersion: '2' }), /schemaVersion/],
+    ['no configuration', other({ config: undefined }), /config/],
+    ['a list as configuration', other({ config: [] }), /config/],
+    ['a layer that is null', other({ layers: [null] }), /layers\.0/],
+    [
+      'a digest without its algorithm',
+      other({ layers: [{ ...EMPTY_DESCRIPTOR, digest: 'a'.repeat(64) }] }),
+      /digest/,
+    ],
+    [
+      'a digest in upper case',
+      other({ config: { ...EMPTY_DESCRIPTOR, digest: `sha256:${'A'.repeat(64)}` } }),
+      /digest/,
+    ],
+    ['a digest that climbs', other({ config: { ...EMPTY_DESCRIPTOR, digest: 'sha256:../../x' } }), /digest/],
+    ['a size that is a text', other({ config: { ...EMPTY_DESCRIPTOR, size: '2' } }), /size/],
+    [
+      'a size beyond numbers',
+      other({ config: EMPTY_DESCRIPTOR }).replace('"size":2', '"size":1e400'),
+      /size/,
+    ],
+    ['a subject that is a text', other({ subject: sha256('x') }), /subject/],
+    ['a subject without a digest', other({ subject: { mediaType: 'a/b', size: 1 } }), /subject/],
+    ['an annotation that is a number', other({ annotations: { a: 1 } }), /annotations/],
+    ['an artifact type that is a list', other({ artifactType: ['a/b'] }), /artifactType/],
+    ['too many layers', other({ layers: Array(1_001).fill(EMPTY_DESCRIPTOR) }), /layers/],
+    ['a media type of no manifest', imageOf([]), /"text\/html", which is no manifest's/, 'text/html'],
+    ['the type of a form', imageOf([]), /which is no manifest's/, 'multipart/form-data; boundary=x'],
+    ['a media type without a name', imageOf([]), /without a media type/, ' ; charset=utf-8'],
+  ])('for %s is refused and says why', async (_, manifest, message, type) => {
+    const refused = await refusalOf(await put(manifest, 'v1', type ?? undefined));
+    expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
+    expect(refused.message).toMatch(message);
+    expect(refused.message.length).toBeLessThan(1_000);
+    expect((await client.ask('GET', `${REPOSITORY}/tags/list`)).status).toBe(404);
+  });
+
+  it('for its size is refused, and taken where it fits', async () => {
+    const text = JSON.stringify(imageOf([]));
+    const padded = (size: number) => text + ' '.repeat(size - text.length);
+    expect((await put(padded(MAX_MANIFEST_BYTES))).status).toBe(201);
+    for (const size of [MAX_MANIFEST_BYTES + 1, 5_000_000]) {
+      const answer = await put(padded(size), 'v2');
+      expect(answer.headers.get('connection')).toBe('close');
+      expect(await refusalOf(answer)).toEqual({
+        status: 413,
+        code: 'SIZE_INVALID',
+        message: `The body has more than ${MAX_MANIFEST_BYTES} bytes`,
+      });
+    }
+    expect((await client.ask('GET', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
+  });
+
+  it('for a coding of its body is refused', async () => {
+    const answer = await client.put(REPOSITORY, 'v1', imageOf([]), {
+      type: MEDIA_TYPES.image,
+      headers: { 'Content-Encoding': 'gzip' },
+    });
+    expect(await refusalOf(answer)).toMatchObject({ status: 415, code: 'MANIFEST_INVALID' });
+  });
+
+  it('for another digest than that in the path is refused', async () => {
+    const text = JSON.stringify(imageOf([]));
+    const refused = await refusalOf(await put(`${text}  `, digestOfManifest(text)));
+    expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
+    expect(refused.message).toContain(`not ${digestOfManifest(text)}`);
+    const bad = await refusalOf(await put(text, 'sha256:baddigeststring'));
+    expect([bad.status, bad.code]).toEqual([400, 'DIGEST_INVALID']);
+  });
+
+  it('for what the repository does not have is refused with all of that', async () => {
+    const layers = ['one', 'two', 'three', 'four'];
+    await client.blob('team/other', 'one');
+    await client.blob(REPOSITORY, 'two');
+    const refused = await refusalOf(await put(imageOf(layers)));
+    expect([refused.status, refused.code]).toEqual([404, 'MANIFEST_BLOB_UNKNOWN']);
+    const missing = ['one', 'three', 'four'].map((layer) => ({ digest: sha256(layer) }));
+    expect(refused.detail).toEqual(missing);
+    expect(refused.message).toContain(`does not have: ${missing.map(({ digest }) => digest).join(', ')}.`);
+    const child = await refusalOf(await put(indexOf([imageOf([])])));
+    expect(child).toMatchObject({
+      code: 'MANIFEST_BLOB_UNKNOWN',
+      detail: [{ digest: digestOfManifest(imageOf([])) }],
+    });
+    const many = Array.from({ length: 1_000 }, (_, at) => `layer ${at}`);
+    const long = await refusalOf(await put(imageOf(many)));
+    expect((long.detail as unknown[]).length).toBe(1_000);
+    expect(long.message.length).toBeLessThan(600);
+  });
+});
+
+describe('a path', () => {
+  const paths: [path: string, status: number, code: string][] = [
+    ['Team/tools/manifests/v1', 400, 'NAME_INVALID'],
+    ['team//tools/manifests/v1', 400, 'NAME_INVALID'],
+    ['team/-tools/manifests/v1', 400, 'NAME_INVALID'],
+    ['team%2Ftools/manifests/v1', 400, 'NAME_INVALID'],
+    ['%74eam/manifests/v1', 400, 'NAME_INVALID'],
+    ['team%00/manifests/v1', 400, 'NAME_INVALID'],
+    ['team/%2e%2e%2fx/manifests/v1', 400, 'NAME_INVALID'],
+    ['team/..%2fx/manifests/v1', 400, 'NAME_INVALID'],
+    ['t\u00e9am/manifests/v1', 400, 'NAME_INVALID'],
+    [`${'a'.repeat(256)}/manifests/v1`, 400, 'NAME_INVALID'],
+    [`${'a/'.repeat(150)}a/manifests/v1`, 400, 'NAME_INVALID'],
+    ['../../api/v1/tokens', 404, ''],
+    ['team/manifests/', 404, 'NAME_UNKNOWN'],
+    ['team/manifests/a/b', 404, 'NAME_UNKNOWN'],
+    ['/manifests/v1', 400, 'NAME_INVALID'],
+    ['manifests/v1', 400, 'NAME_INVALID'],
+    ['team/tags/other', 404, 'NAME_UNKNOWN'],
+    ['team', 404, 'NAME_UNKNOWN'],
+    ['team/blobs/sha256:x', 400, 'DIGEST_INVALID'],
+    [`team/blobs/md5:${'a'.repeat(32)}`, 400, 'DIGEST_INVALID'],
+    [`team/blobs/sha256%3A${'a'.repeat(64)}`, 400, 'DIGEST_INVALID'],
+    ['team/referrers/v1', 400, 'DIGEST_INVALID'],
+    ['team/manifests/sha256:totallywrong', 400, 'DIGEST_INVALID'],
+    ['team/manifests/.INVALID', 404, 'MANIFEST_UNKNOWN'],
+    [`team/manifests/${'a'.repeat(300)}`, 404, 'MANIFEST_UNKNOWN'],
+    ['team/manifests/v%31', 404, 'MANIFEST_UNKNOWN'],
+    ['team/manifests/%00', 404, 'MANIFEST_UNKNOWN'],
+  ];
+  it.each(paths.filter(([, , code]) => code !== ''))(
+    '%s is answered with %d %s',
+    async (path, status, code) => {
+      const refused = await refusalOf(await client.ask('GET', path, { authorization: '' }));
+      expect([refused.status, refused.code]).toEqual([status, code]);
+      expect((await client.ask('HEAD', path, { authorization: '' })).status).toBe(status);
+    },
+  );
+
+  it('that leads out of the registry is read as what it leads to', async () => {
+    await client.image('team/x', 'v1', []);
+    expect((await client.ask('GET', 'team/y/../x/manifests/v1')).status).toBe(200);
+    expect((await client.ask('GET', '../api/v1/tokens', { authorization: '' })).status).toBe(401);
+  });
+
+  it('with the longest name that one can have is taken', async () => {
+    const name = `${'a/'.repeat(127)}a`;
+    expect(name.length).toBe(255);
+    await client.image(name, 'v1', ['layer']);
+    expect((await client.ask('GET', `${name}/manifests/v1`)).status).toBe(200);
+  });
+
+  it.each(['-x', '.x', 'a b', 'a%20b', 'a+b', 'v%31', '%00', 'a'.repeat(129), 'latest%00', 'é'])(
+    'with the tag %s takes no manifest',
+    async (tag) => {
+      const refused = await refusalOf(await put(imageOf([]), tag));
+      expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
+      expect(refused.message).toContain('is no tag');
+    },
+  );
+
+  it('with the longest tag takes one', async () => {
+    expect((await put(imageOf([]), 'a'.repeat(128))).status).toBe(201);
+  });
+
+  it.each([
+    ['POST', '', 'GET, HEAD'],
+    ['PUT', '_catalog', 'GET, HEAD'],
+    ['POST', 'token', 'GET, HEAD'],
+    ['DELETE', 'team/tags/list', 'GET, HEAD'],
+    ['PATCH', 'team/manifests/v1', 'GET, HEAD, PUT, DELETE'],
+    ['PUT', `team/blobs/${sha256('')}`, 'GET, HEAD, DELETE'],
+    ['GET', 'team/blobs/uploads/', 'POST'],
+    ['GET', 'team/blobs/uploads', 'POST'],
+    ['DELETE', `team/referrers/${sha256('')}`, 'GET, HEAD'],
+    ['OPTIONS', 'team/manifests/v1', 'GET, HEAD, PUT, DELETE'],
+  ])('takes no %s of %s', async (method, path, allow) => {
+    const answer = await client.ask(method, path);
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
+    expect((await refusalOf(answer)).code).toBe('UNSUPPORTED');
+  });
+});

@@ -1,0 +1,353 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { BlobStore } from '@krmhub/catalog';
+import { digestOf, type OciDigest } from '@krmhub/oci';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import { type Asked, bytesOf, refusalOf, testClient } from './testing.js';
+import { Uploads } from './uploads.js';
+
+const REPOSITORY = 'team/tools';
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(async () => {
+  registry = await openTestRegistry({ start: false });
+  authorization = `Bearer ${(await registry.token({ scopes: ['push'] })).secret}`;
+});
+afterEach(() => registry.close());
+
+/** Below `/v2/`. */
+const placeOf = (answer: Response) => answer.headers.get('location')!.slice('/v2/'.length);
+
+async function started(repository = REPOSITORY): Promise<string> {
+  const answer = await client.ask('POST', `${repository}/blobs/uploads/`);
+  expect([answer.status, answer.headers.get('range'), answer.headers.get('content-length')]).toEqual([
+    202,
+    '0-0',
+    '0',
+  ]);
+  expect(placeOf(answer)).toBe(`${repository}/blobs/uploads/${answer.headers.get('docker-upload-uuid')}`);
+  return placeOf(answer);
+}
+
+const patch = (place: string, body: Asked['body'], range?: string) =>
+  client.ask('PATCH', place, {
+    ...(body === undefined ? {} : { body }),
+    headers: {
+      ...(range === undefined ? {} : { 'Content-Range': range }),
+      ...(typeof body === 'string' ? { 'Content-Length': String(body.length) } : {}),
+    },
+  });
+const finish = (place: string, digest: string, body?: string, range?: string) =>
+  client.ask('PUT', `${place}?digest=${digest}`, {
+    ...(body === undefined ? {} : { body }),
+    ...(range === undefined ? {} : { headers: { 'Content-Range': range } }),
+  });
+const rangeOf = async (place: string) => {
+  const answer = await client.ask('GET', place);
+  expect([answer.status, placeOf(answer)]).toEqual([204, place]);
+  return answer.headers.get('range');
+};
+const read = async (digest: OciDigest, repository = REPOSITORY) => {
+  const answer = await client.ask('GET', `${repository}/blobs/${digest}`, { authorization: '' });
+  return answer.status === 200 ? answer.text() : answer.status;
+};
+
+/** Files that are kept, and those that are being written. */
+async function files(): Promise<{ kept: string[]; unfinished: number }> {
+  const kept: string[] = [];
+  for await (const file of registry.parts.artifacts.list()) kept.push(file);
+  const unfinished = await readdir(path.join(registry.folder, 'artifacts', 'unfinished'));
+  return { kept, unfinished: unfinished.length };
+}
+
+describe('a blob', () => {
+  it.each<[string, string, 'sha256' | 'sha512']>([
+    ['of some bytes', 'some bytes', 'sha256'],
+    ['of none', '', 'sha256'],
+    ['by sha512', 'some bytes', 'sha512'],
+    ['{} by sha512', '{}', 'sha512'],
+  ])('%s comes in one request, in two, or in chunks', async (_, text, algorithm) => {
+    const digest = digestOf(bytesOf(text), algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`);
+    const [one, two, three] = ['team/one', 'team/two', 'team/three'] as const;
+    const answers = [
+      await client.ask('POST', `${one}/blobs/uploads/?digest=${digest}`, { body: text }),
+      await finish(await started(two), digest, text),
+    ];
+    const place = await started(three);
+    for (const [at, letter] of [...text].entries()) {
+      const chunk = await patch(place, letter, `${at}-${at}`);
+      expect([chunk.status, chunk.headers.get('range'), placeOf(chunk)]).toEqual([202, `0-${at}`, place]);
+    }
+    answers.push(await finish(place, digest));
+    for (const [at, answer] of answers.entries()) {
+      const repository = [one, two, three][at]!;
+      expect([answer.status, placeOf(answer)]).toEqual([201, `${repository}/blobs/${digest}`]);
+      expect(answer.headers.get('docker-content-digest')).toBe(digest);
+      expect(await read(digest, repository)).toBe(text);
+    }
+    expect(await files()).toEqual({ kept: [sha256(text)], unfinished: 0 });
+    expect(registry.parts.uploads.count).toBe(0);
+  });
+
+  it('of another digest than was said is refused, and nothing of it is kept', async () => {
+    const wrong = sha256('other');
+    const place = await started();
+    await patch(place, 'bytes');
+    const answers = [
+      await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${wrong}`, { body: 'bytes' }),
+      await finish(place, wrong),
+      await finish(await started(), digestOf(bytesOf('other'), `sha512:${'0'.repeat(128)}`), 'bytes'),
+    ];
+    for (const answer of answers) {
+      const refused = await refusalOf(answer);
+      expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
+    }
+    const refused = await refusalOf(await finish(await started(), wrong, 'bytes'));
+    expect(refused.detail).toEqual({ digest: wrong, actual: sha256('bytes'), size: 5 });
+    expect(await files()).toEqual({ kept: [], unfinished: 0 });
+    expect((await client.ask('GET', place)).status).toBe(404);
+    expect(await read(wrong)).toBe(404);
+  });
+
+  it.each(['', '?digest=', '?digest=x', `?digest=sha256:${'A'.repeat(64)}`])(
+    'without a digest goes on (%s)',
+    async (query) => {
+      const place = await started();
+      await patch(place, 'bytes');
+      const refused = await refusalOf(await client.ask('PUT', place + query));
+      expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
+      expect(await rangeOf(place)).toBe('0-4');
+      expect((await finish(place, sha256('bytes'))).status).toBe(201);
+    },
+  );
+
+  it('is mounted from where it is, and else there is an upload', async () => {
+    await client.blob('team/other', 'blob');
+    const mount = (query: string) => client.ask('POST', `${REPOSITORY}/blobs/uploads/?mount=${query}`);
+    const unknown = await mount(`${sha256('unknown')}&from=team/other`);
+    expect([unknown.status, (await finish(placeOf(unknown), sha256('unknown'), 'unknown')).status]).toEqual([
+      202, 201,
+    ]);
+    expect((await mount(`${sha256('blob')}&from=team/third`)).status).toBe(202);
+    const mounted = await mount(`${sha256('blob')}&from=team/other`);
+    expect([mounted.status, placeOf(mounted)]).toEqual([201, `${REPOSITORY}/blobs/${sha256('blob')}`]);
+    expect(await read(sha256('blob'))).toBe('blob');
+    const anywhere = await client.ask('POST', `team/fourth/blobs/uploads/?mount=${sha256('blob')}`);
+    expect(anywhere.status).toBe(201);
+    expect((await refusalOf(await mount('x'))).code).toBe('DIGEST_INVALID');
+    expect((await refusalOf(await mount(`${sha256('blob')}&from=../x`))).code).toBe('NAME_INVALID');
+  });
+});
+
+describe('an upload', () => {
+  it('takes no chunk but the next, and stays as it is', async () => {
+    const place = await started();
+    const wrong = async (answer: Response, range: string) => {
+      expect([answer.headers.get('range'), placeOf(answer)]).toEqual([range, place]);
+      const refused = await refusalOf(answer);
+      expect([refused.status, refused.code]).toEqual([416, 'RANGE_INVALID']);
+      expect(await rangeOf(place)).toBe(range);
+    };
+    await wrong(await patch(place, '567', '5-7'), '0-0');
+    await wrong(await finish(place, sha256('567'), '567', '5-7'), '0-0');
+    await patch(place, '01234', '0-4');
+    await wrong(await patch(place, '01234', '0-4'), '0-4');
+    await wrong(await patch(place, '67', '6-7'), '0-4');
+    await wrong(await finish(place, sha256('01234567'), '67', '6-7'), '0-4');
+    for (const range of ['nonsense', '5-4', '-', '5-', `5-${'9'.repeat(30)}`, '5-5'])
+      await wrong(await patch(place, '567', range), '0-4');
+    expect((await finish(place, sha256('01234567'), '567', '5-7')).status).toBe(201);
+  });
+
+  it('is of one repository, and over when it is finished or cancelled', async () => {
+    const place = await started();
+    const id = place.split('/').at(-1)!;
+    const unknown = async (answer: Response) =>
+      expect(await refusalOf(answer)).toMatchObject({ status: 404, code: 'BLOB_UPLOAD_UNKNOWN' });
+    const elsewhere = `team/other/blobs/uploads/${id}`;
+    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.ask(method, elsewhere));
+    await unknown(await finish(elsewhere, sha256(''), ''));
+    for (const other of ['x', 'X'.repeat(36), '../../x', id.toUpperCase(), crypto.randomUUID()])
+      await unknown(await client.ask('GET', `${REPOSITORY}/blobs/uploads/${encodeURIComponent(other)}`));
+    expect((await client.ask('DELETE', place)).status).toBe(204);
+    for (const method of ['GET', 'PATCH', 'DELETE']) await unknown(await client.ask(method, place));
+    const finished = await started();
+    await finish(finished, sha256('x'), 'x');
+    await unknown(await finish(finished, sha256('x'), 'x'));
+    expect(await files()).toEqual({ kept: [sha256('x')], unfinished: 0 });
+  });
+
+  it('keeps what has arrived where a body breaks off', async () => {
+    const place = await started();
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1;
+        if (sent > 3) controller.error(new Error('the connection was reset'));
+        else controller.enqueue(bytesOf(`part ${sent};`));
+      },
+    });
+    expect((await patch(place, body)).status).toBe(400);
+    expect(await rangeOf(place)).toBe('0-20');
+    expect((await patch(place, 'rest', '21-24')).status).toBe(202);
+    const whole = 'part 1;part 2;part 3;rest';
+    expect((await finish(place, sha256(whole))).status).toBe(201);
+    expect(await read(sha256(whole))).toBe(whole);
+  });
+
+  it('takes one request at a time, and tells meanwhile how far it is', async () => {
+    const place = await started();
+    let send: ReadableStreamDefaultController<Uint8Array>;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        send = controller;
+        controller.enqueue(bytesOf('first'));
+      },
+    });
+    const first = patch(place, body);
+    await vi.waitFor(async () => expect(await rangeOf(place)).toBe('0-4'));
+    const others = [
+      await patch(place, 'x', '5-5'),
+      await finish(place, sha256('first')),
+      await client.ask('DELETE', place),
+    ];
+    for (const other of others) {
+      expect(await refusalOf(other)).toMatchObject({ status: 409, code: 'BLOB_UPLOAD_INVALID' });
+    }
+    registry.advance(SERVER_LIMITS.uploadIdleMilliseconds * 2);
+    expect(await registry.parts.uploads.expire()).toBe(0);
+    send!.close();
+    expect((await first).status).toBe(202);
+    expect((await finish(place, sha256('first'))).status).toBe(201);
+  });
+
+  it('that stands still is ended, and one that moves is not', async () => {
+    const { uploadIdleMilliseconds } = SERVER_LIMITS;
+    const [still, moved] = [await started(), await started()];
+    registry.advance(uploadIdleMilliseconds - 5_000);
+    expect(await registry.parts.uploads.expire()).toBe(0);
+    await patch(moved, 'x');
+    registry.advance(5_001);
+    expect(await registry.parts.uploads.expire()).toBe(1);
+    expect(await refusalOf(await client.ask('GET', still))).toMatchObject({ code: 'BLOB_UPLOAD_UNKNOWN' });
+    expect(await rangeOf(moved)).toBe('0-0');
+    expect((await files()).unfinished).toBe(1);
+    registry.advance(uploadIdleMilliseconds + 1);
+    expect((await registry.parts.collector.collect()).uploads).toBe(1);
+    expect(await files()).toEqual({ kept: [], unfinished: 0 });
+  });
+
+  it('is over at a restart, and leaves no file', async () => {
+    const place = await started();
+    await patch(place, 'bytes');
+    expect((await files()).unfinished).toBe(1);
+    registry = await registry.reopen();
+    expect((await client.ask('GET', place)).status).toBe(404);
+    expect(await files()).toEqual({ kept: [], unfinished: 0 });
+  });
+});
+
+describe('uploads', () => {
+  const open = (more: { maxUploads?: number; idleMilliseconds?: number; blobs?: Pick<BlobStore, 'write'> }) =>
+    new Uploads({ blobs: registry.parts.artifacts, clock: registry.parts.clock, ...more });
+  async function* pieces(...texts: string[]) {
+    for (const text of texts) yield bytesOf(text);
+  }
+
+  it('are as many as may be at once, also where they start together', async () => {
+    const uploads = open({ maxUploads: 3 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => uploads.start(REPOSITORY)));
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([
+      ...Array(3).fill('fulfilled'),
+      ...Array(2).fill('rejected'),
+    ]);
+    await expect(uploads.start(REPOSITORY)).rejects.toMatchObject({
+      code: 'TOOMANYREQUESTS',
+      status: 429,
+      headers: { 'Retry-After': '10' },
+      message: '3 uploads are open, and no more are taken',
+    });
+    const [first] = outcomes;
+    if (first?.status === 'fulfilled') await uploads.end(first.value);
+    await uploads.start(REPOSITORY);
+    await uploads.close();
+    expect([uploads.count, (await files()).unfinished]).toEqual([0, 0]);
+  });
+
+  it('have as many bytes as a blob may have, and not one more', async () => {
+    const uploads = open({});
+    const fits = await uploads.start(REPOSITORY);
+    await uploads.receive(fits, pieces('12345', '67890'), 10);
+    await uploads.finish(fits, sha256('1234567890'));
+    const beyond = await uploads.start(REPOSITORY);
+    await uploads.receive(beyond, pieces('12345', '67890'), 10);
+    await expect(uploads.receive(beyond, pieces('1'), 10)).rejects.toMatchObject({
+      code: 'SIZE_INVALID',
+      status: 413,
+      message: 'The blob has more than 10 bytes',
+    });
+    expect(() => uploads.find(REPOSITORY, beyond.id)).toThrow('no such upload');
+    expect(await files()).toEqual({ kept: [sha256('1234567890')], unfinished: 0 });
+  });
+
+  it('are refused for what they say to send before anything is sent', async () => {
+    const place = await started();
+    const tooLarge = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes + 1) } };
+    const refused = await refusalOf(await client.ask('PATCH', place, tooLarge));
+    expect([refused.status, refused.code]).toEqual([413, 'SIZE_INVALID']);
+    expect(refused.message).toContain(String(SERVER_LIMITS.maxBlobBytes));
+    const fits = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes) } };
+    expect((await client.ask('PATCH', place, fits)).status).toBe(202);
+  });
+
+  it.each(['write', 'commit'] as const)('are over where the disk fails to %s', async (failing) => {
+    const full = new KrmhubError('storage-full', 'The disk that holds the blobs is full.');
+    const { artifacts } = registry.parts;
+    const uploads = open({
+      blobs: {
+        write: async () => ({ ...(await artifacts.write()), [failing]: () => Promise.reject(full) }),
+      },
+    });
+    const upload = await uploads.start(REPOSITORY);
+    const attempt = async () => {
+      await uploads.receive(upload, pieces('bytes'), 10);
+      await uploads.finish(upload, sha256('bytes'));
+    };
+    await expect(uploads.alone(upload, attempt)).rejects.toBe(full);
+    expect(() => uploads.find(REPOSITORY, upload.id)).toThrow('no such upload');
+    expect(await files()).toEqual({ kept: [], unfinished: 0 });
+  });
+
+  it('do not begin where the disk is full, and are not counted', async () => {
+    const full = new KrmhubError('storage-full', 'The disk that holds the blobs is full.');
+    const uploads = open({ maxUploads: 1, blobs: { write: () => Promise.reject(full) } });
+    for (let at = 0; at < 3; at++) await expect(uploads.start(REPOSITORY)).rejects.toBe(full);
+    expect(uploads.count).toBe(0);
+  });
+
+  it('whose blob cannot be named leave no file', async () => {
+    await registry.close();
+    registry = await openTestRegistry({
+      start: false,
+      wrapStore: (store) => ({
+        ...store,
+        addBlob: () => Promise.reject(new KrmhubError('unavailable', 'The database is locked.')),
+      }),
+    });
+    authorization = `Bearer ${(await registry.token({})).secret}`;
+    const answer = await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('x')}`, {
+      body: 'x',
+    });
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(await refusalOf(answer)).toMatchObject({ status: 503, code: 'UNAVAILABLE' });
+    await registry.parts.collector.stop();
+    expect(await files()).toEqual({ kept: [], unfinished: 0 });
+  });
+});

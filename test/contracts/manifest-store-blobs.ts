@@ -1,0 +1,162 @@
+import { digestOf, type OciDigest } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import {
+  change,
+  EARLY,
+  LATE,
+  type ManifestStoreHarness,
+  NOON,
+  put,
+  REPOSITORY,
+  sampleBlob,
+  sampleManifest,
+} from './manifest-store.js';
+
+const OTHER = 'team/other';
+const SHA512: OciDigest = digestOf(new TextEncoder().encode('blob'), `sha512:${'0'.repeat(128)}`);
+
+export function blobContract(harness: () => ManifestStoreHarness): void {
+  const store = () => harness().store;
+  const add = (text: string, repository = REPOSITORY, at = NOON) =>
+    store().addBlob(repository, sampleBlob(text), change(at));
+  const find = (digest: OciDigest, repository = REPOSITORY) => store().blob(repository, digest);
+
+  describe('blobs', () => {
+    it('are known to the repository that they were pushed to', async () => {
+      await add('blob');
+      expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: NOON });
+      expect(await find(sha256('blob'), OTHER)).toBeUndefined();
+      expect(await find(sha256('other'))).toBeUndefined();
+      expect(await store().repositories('', 9)).toEqual([REPOSITORY]);
+    });
+
+    it('are seen anew when they are pushed again, and are where they were pushed last', async () => {
+      await store().addBlob(REPOSITORY, { ...sampleBlob('blob'), place: 'releases' }, change(EARLY));
+      await add('blob');
+      expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: NOON });
+      expect(await store().bytesOf(REPOSITORY)).toBe(10);
+    });
+
+    it('are seen when somebody says so, where they are', async () => {
+      await add('blob');
+      await add('blob', OTHER);
+      await add('more');
+      await store().seeBlob(REPOSITORY, sha256('blob'), LATE);
+      await store().seeBlob(REPOSITORY, sha256('unknown'), LATE);
+      expect((await find(sha256('blob')))?.seenAt).toBe(LATE);
+      expect((await find(sha256('more')))?.seenAt).toBe(NOON);
+      expect((await find(sha256('blob'), OTHER))?.seenAt).toBe(NOON);
+      expect(await find(sha256('unknown'))).toBeUndefined();
+    });
+
+    it('are deleted where no manifest names them', async () => {
+      await add('blob');
+      await add('named');
+      await add('named', OTHER);
+      expect(await store().deleteBlob(REPOSITORY, sha256('unknown'))).toBe('unknown');
+      expect(await store().deleteBlob(OTHER, sha256('blob'))).toBe('unknown');
+      expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('deleted');
+      expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('unknown');
+      const manifest = await put(store(), sampleManifest('{}', { references: [sha256('named')] }));
+      expect(await store().deleteBlob(REPOSITORY, sha256('named'))).toBe('named');
+      expect(await find(sha256('named'))).toBeDefined();
+      expect(await store().deleteBlob(OTHER, sha256('named'))).toBe('deleted');
+      await store().deleteManifest(REPOSITORY, manifest);
+      expect(await store().deleteBlob(REPOSITORY, sha256('named'))).toBe('deleted');
+    });
+
+    it('are named by every manifest that names them', async () => {
+      await add('blob');
+      const manifests = ['1', '2'].map((text) => sampleManifest(text, { references: [sha256('blob')] }));
+      for (const manifest of manifests) await put(store(), manifest);
+      await store().deleteManifest(REPOSITORY, manifests[0]!.digest);
+      expect(await store().deleteBlob(REPOSITORY, sha256('blob'))).toBe('named');
+    });
+
+    it('are not taken where their bytes were taken down, by any digest', async () => {
+      await harness().burn(sha256('blob'));
+      await expect(add('blob')).rejects.toMatchObject({ code: 'gone' });
+      const alias = { ...sampleBlob('blob'), digest: SHA512 };
+      await expect(store().addBlob(REPOSITORY, alias, change())).rejects.toMatchObject({ code: 'gone' });
+      expect(await store().repositories('', 9)).toEqual([]);
+      await add('other');
+    });
+
+    it('are counted once where 50 pushes of one arrive at once', async () => {
+      await Promise.all(Array.from({ length: 50 }, () => add('blob')));
+      expect(await store().bytesOf(REPOSITORY)).toBe(10);
+    });
+  });
+
+  describe('a mount', () => {
+    const mount = (from: string | undefined, digest: OciDigest = sha256('blob'), to = REPOSITORY) =>
+      store().mountBlob(from, to, digest, change(LATE));
+
+    it('takes a blob from the repository that is named, and from no other', async () => {
+      await add('blob', OTHER);
+      expect(await mount('team/third')).toBe(false);
+      expect(await mount(OTHER, sha256('unknown'))).toBe(false);
+      expect(await find(sha256('blob'))).toBeUndefined();
+      expect(await mount(OTHER)).toBe(true);
+      expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: LATE });
+      expect((await find(sha256('blob'), OTHER))?.seenAt).toBe(NOON);
+    });
+
+    it('takes it from any repository where none is named', async () => {
+      expect(await mount(undefined)).toBe(false);
+      await add('blob', OTHER);
+      expect(await mount(undefined)).toBe(true);
+      expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: LATE });
+    });
+
+    it('of what did not come about makes no repository', async () => {
+      expect(await mount(undefined)).toBe(false);
+      expect(await mount(OTHER)).toBe(false);
+      expect(await store().repositories('', 9)).toEqual([]);
+    });
+
+    it('finds the same bytes by another digest only where somebody pushed them by it', async () => {
+      const alias = { ...sampleBlob('blob'), digest: SHA512 };
+      await store().addBlob(OTHER, alias, change());
+      expect(await mount(OTHER, SHA512)).toBe(true);
+      expect(await find(SHA512)).toEqual({ ...alias, seenAt: LATE });
+      expect(await mount(undefined, SHA512, 'team/third')).toBe(true);
+      expect(await find(SHA512, 'team/third')).toEqual({ ...alias, seenAt: LATE });
+      // The file is known by its sha256 digest, whatever it was pushed by.
+      expect(await mount(undefined, sha256('blob'), 'team/fourth')).toBe(true);
+      expect(await find(sha256('blob'), 'team/fourth')).toEqual({ ...sampleBlob('blob'), seenAt: LATE });
+      expect(await mount(OTHER, sha256('blob'), 'team/fifth')).toBe(false);
+    });
+
+    it('takes the file of a release where it is asked for by name, and no form of a snapshot', async () => {
+      await store().addBlob('functions/a/b', { ...sampleBlob('blob'), place: 'releases' }, change());
+      await store().addBlob('catalogs/x', { ...sampleBlob('form'), place: 'forms' }, change());
+      expect(await mount(undefined)).toBe(false);
+      expect(await mount('functions/a/b')).toBe(true);
+      expect(await find(sha256('blob'))).toMatchObject({ place: 'releases' });
+      expect(await mount('catalogs/x', sha256('form'))).toBe(false);
+    });
+
+    it('onto itself sees the blob anew', async () => {
+      await add('blob');
+      expect(await mount(REPOSITORY)).toBe(true);
+      expect((await find(sha256('blob')))?.seenAt).toBe(LATE);
+      expect(await store().bytesOf(REPOSITORY)).toBe(10);
+    });
+  });
+
+  it('tells which files no repository has', async () => {
+    await add('here');
+    await add('both');
+    await add('both', OTHER);
+    await store().addBlob(REPOSITORY, { ...sampleBlob('blob'), digest: SHA512 }, change());
+    await store().addBlob('functions/a/b', { ...sampleBlob('release'), place: 'releases' }, change());
+    await store().deleteBlob(REPOSITORY, sha256('both'));
+    const files = ['here', 'both', 'blob', 'release', 'nowhere'].map((text) => sha256(text));
+    expect(await store().unnamedFiles(files)).toEqual([sha256('release'), sha256('nowhere')]);
+    expect(await store().unnamedFiles([])).toEqual([]);
+    await store().deleteBlob(OTHER, sha256('both'));
+    expect(await store().unnamedFiles([sha256('both')])).toEqual([sha256('both')]);
+  });
+}

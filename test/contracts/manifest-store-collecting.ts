@@ -1,0 +1,209 @@
+import { MEDIA_TYPES } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import {
+  change,
+  EARLY,
+  LATE,
+  type ManifestStoreHarness,
+  NOON,
+  put,
+  REPOSITORY,
+  sampleBlob,
+  sampleManifest,
+} from './manifest-store.js';
+
+export function collectingContract(harness: () => ManifestStoreHarness): void {
+  const store = () => harness().store;
+  const add = (text: string, at = EARLY, repository = REPOSITORY) =>
+    store().addBlob(repository, sampleBlob(text), change(at));
+  const isThere = async (text: string, repository = REPOSITORY) =>
+    (await store().blob(repository, sha256(text))) !== undefined;
+  const forgetBlobs = (after = '', limit = 10) =>
+    store().forgetUnnamedBlobs({ seenBefore: NOON, after, limit });
+
+  describe('blobs that nothing names', () => {
+    it('are forgotten where nobody saw them since', async () => {
+      await add('old');
+      await add('at that time', NOON);
+      await add('new', LATE);
+      expect(await forgetBlobs()).toEqual({ forgotten: 1, last: undefined });
+      expect([await isThere('old'), await isThere('at that time'), await isThere('new')]).toEqual([
+        false,
+        true,
+        true,
+      ]);
+      expect(await store().unnamedFiles([sha256('old'), sha256('new')])).toEqual([sha256('old')]);
+    });
+
+    it('are kept where somebody saw them, or pushed or mounted them again', async () => {
+      for (const text of ['seen', 'pushed', 'mounted', 'left']) await add(text);
+      await store().seeBlob(REPOSITORY, sha256('seen'), LATE);
+      await add('pushed', LATE);
+      await store().mountBlob(REPOSITORY, REPOSITORY, sha256('mounted'), change(LATE));
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      for (const text of ['seen', 'pushed', 'mounted'])
+        expect([text, await isThere(text)]).toEqual([text, true]);
+    });
+
+    it('are never those that a manifest of the repository names', async () => {
+      await add('named');
+      await add('named', EARLY, 'team/other');
+      const manifest = await put(store(), sampleManifest('{}', { references: [sha256('named')] }), {
+        at: EARLY,
+      });
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      expect([await isThere('named'), await isThere('named', 'team/other')]).toEqual([true, false]);
+      await store().deleteManifest(REPOSITORY, manifest);
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      expect(await isThere('named')).toBe(false);
+    });
+
+    it('are forgotten as files of releases too, where they were mounted and are not named', async () => {
+      const release = { ...sampleBlob('release'), place: 'releases' as const };
+      await store().addBlob('functions/a/b', release, change(EARLY));
+      await put(store(), sampleManifest('{}', { references: [release.digest] }), {
+        repository: 'functions/a/b',
+        tag: '1.0.0',
+        at: EARLY,
+      });
+      await store().mountBlob('functions/a/b', REPOSITORY, release.digest, change(EARLY));
+      expect((await forgetBlobs()).forgotten).toBe(1);
+      expect([await isThere('release'), await isThere('release', 'functions/a/b')]).toEqual([false, true]);
+      expect(await store().bytesOf(REPOSITORY)).toBe(0);
+    });
+
+    it('are looked for in many repositories, some at a time', async () => {
+      const names = Array.from({ length: 23 }, (_, at) => `team/r${String(at).padStart(2, '0')}`);
+      for (const [at, name] of names.entries()) await add('blob', at % 2 === 0 ? EARLY : LATE, name);
+      let forgotten = 0;
+      const looked: (string | undefined)[] = [];
+      for (let after: string | undefined = ''; after !== undefined; ) {
+        const page = await forgetBlobs(after, 10);
+        forgotten += page.forgotten;
+        looked.push(page.last);
+        after = page.last;
+      }
+      expect(looked).toEqual(['team/r09', 'team/r19', undefined]);
+      expect(forgotten).toBe(12);
+      for (const [at, name] of names.entries()) expect(await isThere('blob', name)).toBe(at % 2 === 1);
+    });
+
+    it('end also where the last repositories fill their page', async () => {
+      for (const name of ['a', 'b']) await add('blob', EARLY, name);
+      expect(await forgetBlobs('', 2)).toEqual({ forgotten: 2, last: 'b' });
+      expect(await forgetBlobs('b', 2)).toEqual({ forgotten: 0, last: undefined });
+    });
+
+    it('that a manifest names meanwhile stay, and whoever was too late is refused', async () => {
+      const blobs = Array.from({ length: 40 }, (_, at) => `blob ${at}`);
+      for (const text of blobs) await add(text);
+      const puts = blobs.map((text) =>
+        put(store(), sampleManifest(`of ${text}`, { references: [sha256(text)] })).then(
+          () => true,
+          () => false,
+        ),
+      );
+      const { forgotten } = await forgetBlobs();
+      const stored = await Promise.all(puts);
+      for (const [at, text] of blobs.entries()) expect(await isThere(text)).toBe(stored[at]);
+      expect(forgotten).toBe(stored.filter((one) => !one).length);
+    });
+  });
+
+  describe('manifests that are not alive', () => {
+    const isKept = async (digest: string, repository = REPOSITORY) =>
+      (await store().manifest(repository, digest)) !== undefined;
+    const forget = () => store().forgetUntaggedManifests({ pushedBefore: NOON });
+    const old = (text: string, more: Parameters<typeof sampleManifest>[1] = {}, tag?: string) =>
+      put(store(), sampleManifest(text, more), {
+        at: EARLY,
+        needed: [],
+        ...(tag === undefined ? {} : { tag }),
+      });
+
+    it('are forgotten where they were pushed before, and no tag names them', async () => {
+      const lone = await old('lone');
+      const tagged = await old('tagged', {}, 'v1');
+      const [atThatTime, later] = [sampleManifest('then'), sampleManifest('later')];
+      await put(store(), atThatTime, { at: NOON });
+      await put(store(), later, { at: LATE });
+      expect(await forget()).toBe(1);
+      expect(await isKept(lone)).toBe(false);
+      for (const digest of [tagged, atThatTime.digest, later.digest]) expect(await isKept(digest)).toBe(true);
+      await store().deleteTag(REPOSITORY, 'v1');
+      expect(await forget()).toBe(1);
+      expect(await isKept(tagged)).toBe(false);
+    });
+
+    it('are not those that were pushed again since', async () => {
+      const again = await old('again');
+      await put(store(), sampleManifest('again'), { at: LATE });
+      expect(await forget()).toBe(0);
+      expect(await isKept(again)).toBe(true);
+    });
+
+    it('are not what a tagged index names, at any depth', async () => {
+      const leaf = await old('leaf');
+      const middle = await old('middle', { mediaType: MEDIA_TYPES.index, references: [leaf] });
+      const top = await old('top', { mediaType: MEDIA_TYPES.index, references: [middle] }, 'v1');
+      const loneChild = await old('lone child');
+      const loneIndex = await old('lone index', { references: [loneChild, leaf] });
+      expect(await forget()).toBe(2);
+      for (const digest of [leaf, middle, top]) expect(await isKept(digest)).toBe(true);
+      for (const digest of [loneChild, loneIndex]) expect(await isKept(digest)).toBe(false);
+    });
+
+    it('are not what speaks of the living, nor what speaks of that', async () => {
+      const child = await old('child');
+      await old('index', { references: [child] }, 'v1');
+      const signature = await old('signature', { subject: child });
+      const ofSignature = await old('of the signature', { subject: signature });
+      const part = await old('part');
+      const attestation = await old('attestation', { subject: child, references: [part] });
+      const ofNothing = await old('of nothing', { subject: sha256('nothing') });
+      const ofDead = await old('of the dead', { subject: ofNothing });
+      expect(await forget()).toBe(2);
+      for (const digest of [child, signature, ofSignature, part, attestation])
+        expect(await isKept(digest)).toBe(true);
+      for (const digest of [ofNothing, ofDead]) expect(await isKept(digest)).toBe(false);
+    });
+
+    it('end cycles, alive or dead', async () => {
+      const names = ['a', 'b'].map((text) => sampleManifest(text).digest);
+      await old('a', { references: [names[1]!] }, 'v1');
+      await old('b', { references: [names[0]!], subject: names[0]! });
+      const dead = ['c', 'd'].map((text) => sampleManifest(text).digest);
+      await old('c', { references: [dead[1]!], subject: dead[1]! });
+      await old('d', { subject: dead[0]!, references: [dead[1]!] });
+      expect(await forget()).toBe(2);
+      for (const digest of names) expect(await isKept(digest)).toBe(true);
+    });
+
+    it('are of one repository: what lives in another keeps nothing here', async () => {
+      const child = await old('child');
+      const index = sampleManifest('index', { references: [child] });
+      await put(store(), index, { repository: 'team/other', tag: 'v1', at: EARLY, needed: [] });
+      expect(await forget()).toBe(1);
+      expect([await isKept(child), await isKept(index.digest, 'team/other')]).toEqual([false, true]);
+    });
+
+    it('are never of functions and catalogs, and are of what is called alike', async () => {
+      const ours = ['functions/example.com/x', 'catalogs/default'];
+      const others = ['functionsx/a', 'functions-x', 'team/functions/x', 'catalogsx/y', 'function/s'];
+      const manifest = sampleManifest('{}');
+      for (const repository of [...ours, ...others]) await put(store(), manifest, { repository, at: EARLY });
+      expect(await forget()).toBe(others.length);
+      for (const repository of ours) expect(await isKept(manifest.digest, repository)).toBe(true);
+      for (const repository of others) expect(await isKept(manifest.digest, repository)).toBe(false);
+    });
+
+    it('leave what they named to be forgotten next', async () => {
+      await add('layer');
+      await put(store(), sampleManifest('{}', { references: [sha256('layer')] }), { at: EARLY });
+      expect((await forgetBlobs()).forgotten).toBe(0);
+      expect(await forget()).toBe(1);
+      expect((await forgetBlobs()).forgotten).toBe(1);
+    });
+  });
+}
