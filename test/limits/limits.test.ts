@@ -323,6 +323,7 @@ describe('the tables', () => {
     maxPipelinedRequests: 'test/hostile/socket.test.ts',
     maxBlobBytes: 'apps/registry/src/oci/uploads.test.ts',
     maxUploads: 'apps/registry/src/oci/uploads.test.ts',
+    maxUploadsOfToken: 'apps/registry/src/oci/uploads.test.ts',
     uploadIdleMilliseconds: 'apps/registry/src/oci/uploads.test.ts',
     maxPageEntries: 'apps/registry/src/oci/listing.test.ts',
     maxReferrers: 'apps/registry/src/oci/listing.test.ts',

@@ -88,6 +88,8 @@ export const SERVER_LIMITS = {
   manifestMilliseconds: 30_000,
   /** Uploads of blobs that are open at once. */
   maxUploads: 1_000,
+  /** Of these, uploads with one token: none keeps others from pushing. */
+  maxUploadsOfToken: 200,
   /** Milliseconds after which an upload is ended that stands still. */
   uploadIdleMilliseconds: 3_600_000,
   /** Tags in an answer, and repositories. */

@@ -364,7 +364,7 @@ export function unreachable(url: URL, error: unknown): KrmhubError {
 
 function loginHint(registry: string, known: boolean): string {
   return known
-    ? `Where the credentials for ${registry} are the reason, log in as somebody who may, with \`docker login ${registry}\`.`
+    ? `The credentials for ${registry} are not enough: log in as somebody who may, with \`docker login ${registry}\`.`
     : `Log in first, with \`docker login ${registry}\`, \`oras login ${registry}\` or the like.`;
 }
 

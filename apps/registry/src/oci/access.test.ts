@@ -8,7 +8,7 @@ import { descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from '
 const DAY = 86_400_000;
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 const HINT =
-  'Log in with any user name and a token of the registry as password, such as `krmhub login` and `oras login` take. An administrator makes tokens with `krmhub token create --scope push`.';
+  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`.';
 
 let registry: TestRegistry;
 const client = testClient(
@@ -154,7 +154,7 @@ describe('a repository', () => {
     const lacking = async (target: string) =>
       (await refusalOf(await change('POST', `${target}/blobs/uploads/`, `Bearer ${secret}`))).message;
     expect(await lacking('other/x')).toBe(
-      'The token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create`.',
+      'The token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create NAME --scope push --repository other/x`.',
     );
     expect(await lacking('functions/a.com/x')).toContain('lacks the scope "publish", which functions need');
     expect(await lacking('functions')).toContain('functions are at functions/GROUP/KIND');

@@ -37,7 +37,7 @@ export async function publishArtifact(
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
 ): Promise<void> {
-  const submission = await readArtifact(parts, repository, pushed);
+  const submission = await readArtifact(parts, repository, pushed, tag);
   const change = changeOf(parts, token);
   const keep = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
@@ -69,9 +69,17 @@ async function readArtifact(
   parts: OciParts,
   repository: string,
   { manifest }: PushedManifest,
+  tag: string,
 ): Promise<Submission> {
   const type: ArtifactType | undefined = artifactTypeOf(manifest);
   if (manifest.kind !== 'image' || type !== 'definition') {
+    const stands = await parts.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
+    if (stands !== undefined) {
+      throw new OciRefusal(
+        'DENIED',
+        `The release ${tag} stands with ${stands.digest}, and a release is forever`,
+      );
+    }
     throw new OciRefusal('MANIFEST_INVALID', 'A tag of a function takes a definition, and this is none', {
       hint: 'Push the definition as `krmhub push` does. Other artifacts, such as scripts and binaries, go to repositories of their own.',
     });

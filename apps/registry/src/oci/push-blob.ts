@@ -27,7 +27,7 @@ export async function startUpload(
     if (done) return created(c, repository, mounted);
   }
   const wanted = digest === undefined ? undefined : checkedDigest(digest);
-  const upload = await parts.uploads.start(repository);
+  const upload = await parts.uploads.start(repository, token.id);
   if (wanted === undefined) return progress(c, upload, 202);
   try {
     return await parts.uploads.alone(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
@@ -108,15 +108,19 @@ async function receive(
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
   const { quota } = changeOf(parts, token);
-  const used = quota === undefined ? 0 : await parts.store.bytesOf(upload.repository);
+  // What is on its way counts too, or many uploads at once would fill the disk.
+  const others = parts.uploads.bytesFor(upload.repository) - upload.size;
+  const used = quota === undefined ? 0 : others + (await parts.store.bytesOf(upload.repository));
   const room = quota === undefined ? Number.POSITIVE_INFINITY : quota - used;
   const declared = Number(c.req.header('content-length') ?? 0);
-  if (upload.size + declared > room) {
-    throw quotaRefusal(upload.repository, { bytes: used + upload.size + declared, quota: quota! });
-  }
   const maxBytes = Math.min(SERVER_LIMITS.maxBlobBytes, room);
   if (upload.size + declared > maxBytes) {
-    throw new OciRefusal('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
+    // Who is told that the session goes on tries again, and some clients do without end.
+    await parts.uploads.end(upload);
+    if (maxBytes < room) {
+      throw new OciRefusal('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
+    }
+    throw quotaRefusal(upload.repository, { bytes: used + upload.size + declared, quota: quota! });
   }
   try {
     await parts.uploads.receive(upload, bodyPieces(c), maxBytes);

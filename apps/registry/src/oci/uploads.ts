@@ -8,6 +8,8 @@ import { SERVER_LIMITS } from '../limits.js';
 export interface Upload {
   id: string;
   repository: string;
+  /** ID of the token that started it. */
+  token: string;
   /** Bytes that have arrived. */
   size: number;
   /** Milliseconds since 1970; when something arrived last. */
@@ -21,6 +23,7 @@ interface UploadOptions {
   blobs: Pick<BlobStore, 'write'>;
   clock: () => Date;
   maxUploads?: number;
+  maxUploadsOfToken?: number;
   idleMilliseconds?: number;
 }
 
@@ -31,12 +34,13 @@ interface UploadOptions {
 export class Uploads {
   readonly #options: Required<UploadOptions>;
   readonly #open = new Map<string, Upload>();
-  /** Those whose file is being made. */
-  #starting = 0;
+  /** Tokens of those whose file is being made. */
+  #starting: string[] = [];
 
   constructor(options: UploadOptions) {
     this.#options = {
       maxUploads: SERVER_LIMITS.maxUploads,
+      maxUploadsOfToken: SERVER_LIMITS.maxUploadsOfToken,
       idleMilliseconds: SERVER_LIMITS.uploadIdleMilliseconds,
       ...options,
     };
@@ -46,25 +50,38 @@ export class Uploads {
     return this.#open.size;
   }
 
-  async start(repository: string): Promise<Upload> {
-    if (this.#open.size + this.#starting >= this.#options.maxUploads) {
-      throw new OciRefusal(
-        'TOOMANYREQUESTS',
-        `${this.#options.maxUploads} uploads are open, and no more are taken`,
-        {
-          hint: 'Finish or cancel some, or try again in a while: those that stand still are ended.',
-          headers: { 'Retry-After': '10' },
-        },
-      );
+  /** Bytes that have arrived of uploads to a repository. */
+  bytesFor(repository: string): number {
+    let bytes = 0;
+    for (const upload of this.#open.values()) if (upload.repository === repository) bytes += upload.size;
+    return bytes;
+  }
+
+  async start(repository: string, token: string): Promise<Upload> {
+    const { maxUploads, maxUploadsOfToken } = this.#options;
+    if (this.#open.size + this.#starting.length >= maxUploads) {
+      throw tooMany(`${maxUploads} uploads are open, and no more are taken`);
     }
-    this.#starting += 1;
+    const own = [...this.#starting, ...[...this.#open.values()].map((upload) => upload.token)];
+    if (own.filter((one) => one === token).length >= maxUploadsOfToken) {
+      throw tooMany(`${maxUploadsOfToken} uploads of your token are open, and no more are taken`);
+    }
+    this.#starting.push(token);
     try {
       const writer = await this.#options.blobs.write();
-      const upload = { id: randomUUID(), repository, size: 0, movedAt: this.#now(), busy: false, writer };
+      const upload = {
+        id: randomUUID(),
+        repository,
+        token,
+        size: 0,
+        movedAt: this.#now(),
+        busy: false,
+        writer,
+      };
       this.#open.set(upload.id, upload);
       return upload;
     } finally {
-      this.#starting -= 1;
+      this.#starting.splice(this.#starting.indexOf(token), 1);
     }
   }
 
@@ -166,4 +183,11 @@ async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
   const hash = createHash('sha512');
   for await (const piece of pieces) hash.update(piece);
   return `sha512:${hash.digest('hex')}`;
+}
+
+function tooMany(message: string): OciRefusal {
+  return new OciRefusal('TOOMANYREQUESTS', message, {
+    hint: 'Finish or cancel some, or try again in a while: those that stand still are ended.',
+    headers: { 'Retry-After': '10' },
+  });
 }
