@@ -136,3 +136,26 @@ function openBlobs(): string[] {
     }
   });
 }
+
+it.each([undefined, 'bytes=1000-99999', 'bytes=-70000', 'bytes=199999-', 'bytes=200000-'])(
+  'answers for big blobs are those of the routes, Range: %s',
+  async (range) => {
+    const bytes = Buffer.from(Uint8Array.from({ length: 200_000 }, (_, at) => (at * 7) % 256));
+    const digest = digestOf(bytes);
+    expect((await push(bytes)).status).toBe(201);
+    const headers = { 'x-request-id': 'one', ...(range !== undefined && { range }) };
+    const told = async (more: Record<string, string>) => {
+      const answer = await ask(`${BLOBS}/${digest}`, { headers: { ...headers, ...more } });
+      const sent = Object.fromEntries([...answer.headers].filter(([name]) => name !== 'date'));
+      return {
+        status: answer.status,
+        sent,
+        body: Buffer.from(await answer.arrayBuffer()).toString('base64'),
+      };
+    };
+    const direct = await told({});
+    // What has conditions is answered by the routes.
+    expect(direct).toEqual(await told({ 'if-range': `"${digest}"` }));
+    expect(direct.status).toBe(range === undefined ? 200 : range === 'bytes=200000-' ? 416 : 206);
+  },
+);

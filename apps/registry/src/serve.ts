@@ -25,6 +25,7 @@ import { createMetrics } from './metrics.js';
 import { NewestSnapshots } from './newest-snapshots.js';
 import { Collector } from './oci/collector.js';
 import { keepArtifacts } from './oci/keep-artifacts.js';
+import { sentBlobs } from './oci/sent-blobs.js';
 import { Uploads } from './oci/uploads.js';
 import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
@@ -123,7 +124,7 @@ export async function startRegistry(options: {
     };
     await keepArtifacts(parts);
     const routes = getRequestListener(createApp(parts).fetch);
-    const listening = createServer(storedAnswers(parts, routes), targetOfRoutes(config));
+    const listening = createServer(storedAnswers(parts, sentBlobs(parts, routes)), targetOfRoutes(config));
     server = listening;
     limitConnections(listening, SERVER_LIMITS.maxConnections, log);
     const drain = prepareDraining(listening);

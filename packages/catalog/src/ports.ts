@@ -52,7 +52,9 @@ export interface OpenBlob {
   size: number;
   /** The bytes from `start` up to and without `end`, once; it closes the blob at its end, also where it is broken off. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
-  /** For who does not read. */
+  /** Puts bytes from a place on into a buffer, and gives how many; 0 at the end. */
+  readInto(buffer: Uint8Array, position: number): Promise<number>;
+  /** For who does not use `read`. */
   close(): Promise<void>;
 }
 

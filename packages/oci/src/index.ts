@@ -12,6 +12,7 @@ export { type ByteRange, readChunkRange, readRange } from './server/range.js';
 export { OCI_STATUS, type OciErrorCode, OciRefusal, refusalBody } from './server/refusal.js';
 export {
   checkedDigest,
+  OCI_API_VERSION,
   OCI_METHODS,
   type OciRoute,
   type OciRouteName,

@@ -14,6 +14,17 @@ const PUSHED = {
   'Content-Security-Policy': "default-src 'none'; sandbox",
 };
 
+/** Header fields of a blob, whole or in part. */
+export function blobHeaders(digest: string): Record<string, string> {
+  return {
+    ...PUSHED,
+    ETag: `"${digest}"`,
+    'Cache-Control': CACHE_FOREVER,
+    'Docker-Content-Digest': digest,
+    'Accept-Ranges': 'bytes',
+  };
+}
+
 interface BlobRoute {
   repository: string;
   digest: OciDigest;
@@ -24,13 +35,7 @@ export async function readBlob(c: RegistryContext, parts: OciParts, route: BlobR
   const { repository, digest } = route;
   const found = await findBlob(parts, route);
   const tag = `"${digest}"`;
-  const headers = new Headers({
-    ...PUSHED,
-    ETag: tag,
-    'Cache-Control': CACHE_FOREVER,
-    'Docker-Content-Digest': digest,
-    'Accept-Ranges': 'bytes',
-  });
+  const headers = new Headers(blobHeaders(digest));
   if (c.req.method === 'HEAD') {
     await seen(c, parts, repository, found);
     headers.set('Content-Length', String(found.size));

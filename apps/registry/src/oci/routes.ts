@@ -1,5 +1,6 @@
 import { HTTP_STATUS } from '@krmhub/api/problem';
 import {
+  OCI_API_VERSION,
   OCI_METHODS,
   type OciErrorCode,
   OciRefusal,
@@ -26,19 +27,7 @@ import {
 import type { OciParts } from './oci-parts.js';
 import { cancelUpload, continueUpload, finishUpload, showUpload, startUpload } from './push-blob.js';
 import { putManifest } from './push-manifest.js';
-
-/** How the log and the metrics call what a request asks for. */
-export const OCI_TEMPLATES: Record<OciRouteName, string> = {
-  base: '/v2/',
-  token: '/v2/token',
-  repositories: '/v2/_catalog',
-  tags: '/v2/{repository}/tags/list',
-  manifest: '/v2/{repository}/manifests/{reference}',
-  blob: '/v2/{repository}/blobs/{digest}',
-  uploads: '/v2/{repository}/blobs/uploads/',
-  upload: '/v2/{repository}/blobs/uploads/{id}',
-  referrers: '/v2/{repository}/referrers/{digest}',
-};
+import { OCI_TEMPLATES } from './templates.js';
 
 /** What the steps of an upload are counted by is its start. */
 const READ_DOORS: Record<OciRouteName, Door> = {
@@ -75,8 +64,6 @@ const OCI_CODES = {
 } satisfies Record<ErrorCode, OciErrorCode>;
 
 const PREFIX = '/v2';
-/** Older clients look for it to know that they found a registry. */
-const API_VERSION = { 'Docker-Distribution-API-Version': 'registry/2.0' };
 
 /** The OCI registry (distribution-spec 1.1) at `/v2/`; its paths are read here and not by the framework. */
 export function ociRoutes(app: RegistryApp, registry: RegistryParts): void {
@@ -84,7 +71,7 @@ export function ociRoutes(app: RegistryApp, registry: RegistryParts): void {
   const answer = async (c: RegistryContext): Promise<Response> => {
     try {
       const response = await serve(c, parts);
-      for (const [name, value] of Object.entries(API_VERSION)) response.headers.set(name, value);
+      for (const [name, value] of Object.entries(OCI_API_VERSION)) response.headers.set(name, value);
       return response;
     } catch (error) {
       await discardBody(c);
@@ -157,7 +144,7 @@ function refusalAnswer(c: RegistryContext, failure: unknown, { log }: OciParts):
   return c.body(body, status as ContentfulStatusCode, {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
-    ...API_VERSION,
+    ...OCI_API_VERSION,
     ...(status === 503 && { 'Retry-After': '1' }),
     // The rest of a body that is too large is not worth reading.
     ...(status === 413 && { Connection: 'close' }),

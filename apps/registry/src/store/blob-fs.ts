@@ -114,6 +114,11 @@ export function blobsIn(folder: string): BlobStore {
       return {
         size,
         read: (start, end) => partOf(folder, handle, start, end),
+        readInto: (buffer, position) =>
+          translated(
+            folder,
+            async () => (await handle.read(buffer, 0, buffer.byteLength, position)).bytesRead,
+          ),
         close: () => handle.close(),
       };
     } catch (error) {

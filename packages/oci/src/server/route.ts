@@ -29,6 +29,9 @@ export const OCI_METHODS: Record<OciRouteName, readonly string[]> = {
   referrers: ['GET', 'HEAD'],
 };
 
+/** Header field of every answer: older clients look for it to know that they found a registry. */
+export const OCI_API_VERSION = { 'Docker-Distribution-API-Version': 'registry/2.0' } as const;
+
 const UPLOAD_ID = /^[a-f0-9-]{36}$/;
 /** A repository's name may itself hold these words: the last one in the path counts. */
 const SUFFIX =

@@ -1,0 +1,129 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { OpenBlob } from '@krmhub/catalog';
+import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
+import { alwaysSent, requestIdOf, SENT_WITH_READS } from '../answer-headers.js';
+import { clientAddress, readTrustedProxies } from '../client-address.js';
+import type { RegistryParts } from '../environment.js';
+import { blobHeaders } from './blobs.js';
+import { OCI_TEMPLATES } from './templates.js';
+
+type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'metrics' | 'log' | 'config'>;
+
+const BLOB = /^\/v2(\/[^?]+\/blobs\/sha(?:256|512):[^/?]+)$/;
+/** Bytes from which it is worth it. */
+const MIN_BYTES = 65_536;
+/** Bytes that are read and sent at once: as many again are in no cache any more. */
+const PIECE_BYTES = 524_288;
+/** Buffers that are kept for the next answers. */
+const MAX_FREE = 16;
+
+/**
+ * Answers GETs of big blobs on the bare server, with one buffer for each: making and copying pieces would cost as much as
+ * all the rest. What it does not answer goes to the routes, which give the same answers.
+ */
+export function sentBlobs(parts: Parts, routes: RequestListener): RequestListener {
+  const { log, metrics, config } = parts;
+  const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
+  const common = { ...alwaysSent(config.publicUrl), ...SENT_WITH_READS, ...OCI_API_VERSION };
+  const free: Buffer[] = [];
+
+  const send = async (request: IncomingMessage, response: ServerResponse, found: Found): Promise<void> => {
+    const { url, digest, range, open } = found;
+    const started = performance.now();
+    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+    const { start, end } = range ?? { start: 0, end: open.size };
+    const status = range === undefined ? 200 : 206;
+    const buffer = free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+    try {
+      response.writeHead(status, {
+        ...common,
+        ...blobHeaders(digest),
+        'Content-Length': String(end - start),
+        ...(range !== undefined && { 'Content-Range': `bytes ${start}-${end - 1}/${open.size}` }),
+        'X-Request-Id': requestId,
+      });
+      await sendRange(response, open, { start, end }, buffer);
+      response.end();
+      if (free.length < MAX_FREE) free.push(buffer);
+    } finally {
+      await open.close();
+    }
+    const seconds = (performance.now() - started) / 1000;
+    metrics.request('GET', OCI_TEMPLATES.blob, status, seconds);
+    if (!log.isLevelEnabled('info')) return;
+    const client = clientAddress(request, proxies);
+    log.info(
+      { requestId, client, method: 'GET', route: OCI_TEMPLATES.blob, path: url, status, seconds },
+      'request',
+    );
+  };
+
+  return (request, response) => {
+    const path = request.method === 'GET' ? BLOB.exec(request.url ?? '')?.[1] : undefined;
+    if (path === undefined) return routes(request, response);
+    // The routes say what is wrong where there is no blob, and where the store fails.
+    findBlob(parts, request, path)
+      .catch(() => undefined)
+      .then((found) => (found === undefined ? routes(request, response) : send(request, response, found)))
+      .catch((error) => {
+        if (response.destroyed) return;
+        log.error({ err: error }, 'an answer could not be written');
+        response.destroy();
+      });
+  };
+}
+
+interface Found {
+  url: string;
+  digest: string;
+  range: ByteRange | undefined;
+  open: OpenBlob;
+}
+
+/** Undefined for what the routes answer: small, conditional, of a release or a catalog, or wrong. */
+async function findBlob(
+  { store, artifacts }: Parts,
+  { headers, url = '' }: IncomingMessage,
+  path: string,
+): Promise<Found | undefined> {
+  if (headers['if-none-match'] !== undefined || headers['if-range'] !== undefined) return undefined;
+  const route = parseOciPath(path);
+  if (route?.what !== 'blob') return undefined;
+  const row = await store.blob(route.repository, route.digest);
+  if (row === undefined || row.place !== 'artifacts' || row.size < MIN_BYTES) return undefined;
+  const range = readRange(headers.range, row.size);
+  if (range === 'unsatisfiable') return undefined;
+  const open = await artifacts.open(row.file);
+  if (open?.size === row.size) return { url, digest: route.digest, range, open };
+  await open?.close();
+  return undefined;
+}
+
+/** Piece by piece through one buffer. Rejects where the file ends early, and where nobody reads any more. */
+async function sendRange(
+  response: ServerResponse,
+  open: OpenBlob,
+  { start, end }: ByteRange,
+  buffer: Buffer,
+): Promise<void> {
+  for (let at = start; at < end; ) {
+    const read = await open.readInto(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
+    if (read === 0) throw new Error(`a blob ends after ${at} bytes where ${end} are expected`);
+    await written(response, buffer.subarray(0, read));
+    at += read;
+  }
+}
+
+/** Once the buffer is free for the next piece. */
+function written(response: ServerResponse, piece: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (response.destroyed) return reject(new Error('the connection is closed'));
+    const closed = () => reject(new Error('the connection is closed'));
+    response.once('close', closed);
+    response.write(piece, (error) => {
+      response.off('close', closed);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}
