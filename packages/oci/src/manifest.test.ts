@@ -10,9 +10,17 @@ const image = { schemaVersion: 2, mediaType: MEDIA_TYPES.image, config: descript
 const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [descriptor] };
 const LAYER = 'application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml';
 
+const annotations = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '']));
+
 describe('readManifest', () => {
   it('reads images and indexes, with fields that it does not know', () => {
     expect(readManifest(bytes({ ...image, more: [1] }), MEDIA_TYPES.image)).toMatchObject({ kind: 'image' });
+    expect(
+      readManifest(bytes({ ...image, annotations: annotations(1_000) }), MEDIA_TYPES.image),
+    ).toMatchObject({
+      image: { annotations: { k999: '' } },
+    });
     expect(readManifest(bytes({ ...index, subject: descriptor }), MEDIA_TYPES.index)).toMatchObject({
       kind: 'index',
       index: { subject: descriptor },
@@ -42,6 +50,8 @@ describe('readManifest', () => {
       { ...image, layers: [{ ...descriptor, annotations: { a: 1 } }] },
       MEDIA_TYPES.image,
     ],
+    ['too many annotations', { ...image, annotations: annotations(1_001) }, MEDIA_TYPES.image],
+    ['annotations that are a list', { ...image, annotations: ['a'] }, MEDIA_TYPES.image],
     ['too many layers', { ...image, layers: Array(1_001).fill(descriptor) }, MEDIA_TYPES.image],
     ['more bytes than are taken', `${' '.repeat(MAX_MANIFEST_BYTES)}{}`, MEDIA_TYPES.image],
     ['a media type of something else', image, 'text/html'],

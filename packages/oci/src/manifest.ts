@@ -21,13 +21,26 @@ export const EMPTY_CONFIG = new TextEncoder().encode('{}');
 const MAX_DESCRIPTORS = 1_000;
 const text = z.string().max(4_096);
 
+/** Checking takes time for each. */
+const MAX_ANNOTATIONS = 1_000;
+const annotations = z
+  .unknown()
+  .refine(
+    (value) => typeof value !== 'object' || value === null || Object.keys(value).length <= MAX_ANNOTATIONS,
+    {
+      error: `more than ${MAX_ANNOTATIONS} of them`,
+      abort: true,
+    },
+  )
+  .pipe(z.record(text, z.string()));
+
 const descriptor = z.looseObject({
   mediaType: text,
   digest: text
     .refine(isOciDigest, 'is no sha256:… or sha512:… digest')
     .transform((value) => value as OciDigest),
   size: z.int().min(0),
-  annotations: z.record(text, z.string()).optional(),
+  annotations: annotations.optional(),
   artifactType: text.optional(),
   platform: z.looseObject({ os: text, architecture: text, variant: text.optional() }).optional(),
 });
@@ -37,7 +50,7 @@ const common = {
   mediaType: text.optional(),
   artifactType: text.optional(),
   subject: descriptor.optional(),
-  annotations: z.record(text, z.string()).optional(),
+  annotations: annotations.optional(),
 };
 const image = z.looseObject({
   ...common,
