@@ -17,18 +17,20 @@ export async function keepArtifacts({
   log,
 }: Pick<RegistryParts, 'store' | 'blobs' | 'forms' | 'log'>): Promise<void> {
   let made = 0;
-  for (;;) {
-    const names = await store.releasesWithoutArtifact(BATCH);
-    if (names.length === 0) break;
-    for (const { group, kind, release } of names) {
-      const found = await store.release(group, kind, release);
-      if (found === undefined) continue;
-      const { readme, publishedAt, publishedBy } = found;
-      const size = readme === undefined ? undefined : (await blobs.read(readme))?.size;
-      const file = readme === undefined || size === undefined ? undefined : { digest: readme, size };
-      await store.putArtifact(releaseArtifact(found, file), { at: publishedAt, by: publishedBy });
-    }
-    made += names.length;
+  const make = async (name: { group: string; kind: string; release: string }): Promise<void> => {
+    const found = await store.release(name.group, name.kind, name.release);
+    if (found === undefined) return;
+    const { readme, publishedAt, publishedBy } = found;
+    const size = readme === undefined ? undefined : (await blobs.read(readme))?.size;
+    const file = readme === undefined || size === undefined ? undefined : { digest: readme, size };
+    await store.putArtifact(releaseArtifact(found, file), { at: publishedAt, by: publishedBy });
+    made += 1;
+  };
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const { without, last } = await store.releasesWithoutArtifact({ after, limit: BATCH });
+    // At once, so that they share a transaction.
+    await Promise.all(without.map(make));
+    after = last;
     await setImmediate();
   }
   for (const { name, newest } of await store.catalogs()) {

@@ -18,8 +18,14 @@ export interface RegistryStore extends CatalogStore, ManifestStore {
   commitFunction(change: FunctionChange, artifact?: Artifact): Promise<Event>;
   /** As CatalogStore has it; the artifact is stored with a new snapshot, or not at all. */
   commitCut(cut: CatalogCut, artifact?: Artifact): Promise<void>;
-  /** Releases without an artifact, such as those that an older program stored; at most so many. */
-  releasesWithoutArtifact(limit: number): Promise<{ group: string; kind: string; release: string }[]>;
+  /**
+   * Of so many releases after one, by their number, those without an artifact, such as an older program stored; and the
+   * number of the last that was looked at, undefined after the last of all.
+   */
+  releasesWithoutArtifact(options: { after: number; limit: number }): Promise<{
+    without: { group: string; kind: string; release: string }[];
+    last: number | undefined;
+  }>;
   /** Stores the artifact of what is there. */
   putArtifact(artifact: Artifact, change: { at: string; by: string }): Promise<void>;
 }
