@@ -1,3 +1,4 @@
+import type { BlobPosition } from '@krmhub/oci';
 import { MEDIA_TYPES } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +20,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
     store().addBlob(repository, sampleBlob(text), change(at));
   const isThere = async (text: string, repository = REPOSITORY) =>
     (await store().blob(repository, sha256(text))) !== undefined;
-  const forgetBlobs = (after = '', limit = 10) =>
+  const forgetBlobs = (after = { repository: '', digest: '' }, limit = 100) =>
     store().forgetUnnamedBlobs({ seenBefore: NOON, after, limit });
 
   describe('blobs that nothing names', () => {
@@ -78,10 +79,10 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       for (const [at, name] of names.entries()) await add('blob', at % 2 === 0 ? EARLY : LATE, name);
       let forgotten = 0;
       const looked: (string | undefined)[] = [];
-      for (let after: string | undefined = ''; after !== undefined; ) {
+      for (let after: BlobPosition | undefined = { repository: '', digest: '' }; after !== undefined; ) {
         const page = await forgetBlobs(after, 10);
         forgotten += page.forgotten;
-        looked.push(page.last);
+        looked.push(page.last?.repository);
         after = page.last;
       }
       expect(looked).toEqual(['team/r09', 'team/r19', undefined]);
@@ -89,10 +90,19 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       for (const [at, name] of names.entries()) expect(await isThere('blob', name)).toBe(at % 2 === 1);
     });
 
+    it('are looked for among many of one repository, some at a time', async () => {
+      for (let at = 0; at < 25; at++) await add(`blob ${at}`);
+      const first = await forgetBlobs(undefined, 10);
+      expect([first.forgotten, first.last?.repository]).toEqual([10, REPOSITORY]);
+      expect((await forgetBlobs(first.last, 10)).forgotten).toBe(10);
+      expect(await forgetBlobs(undefined, 10)).toEqual({ forgotten: 5, last: undefined });
+    });
+
     it('end also where the last repositories fill their page', async () => {
       for (const name of ['a', 'b']) await add('blob', EARLY, name);
-      expect(await forgetBlobs('', 2)).toEqual({ forgotten: 2, last: 'b' });
-      expect(await forgetBlobs('b', 2)).toEqual({ forgotten: 0, last: undefined });
+      const last = { repository: 'b', digest: sha256('blob') };
+      expect(await forgetBlobs(undefined, 2)).toEqual({ forgotten: 2, last });
+      expect(await forgetBlobs(last, 2)).toEqual({ forgotten: 0, last: undefined });
     });
 
     it('that a manifest names meanwhile stay, and whoever was too late is refused', async () => {

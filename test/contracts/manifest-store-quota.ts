@@ -61,7 +61,11 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       const later = '2031-01-01T00:00:00.000Z';
       await store().forgetUntaggedManifests({ pushedBefore: later });
       expect(await bytes()).toBe(100);
-      await store().forgetUnnamedBlobs({ seenBefore: later, after: '', limit: 10 });
+      await store().forgetUnnamedBlobs({
+        seenBefore: later,
+        after: { repository: '', digest: '' },
+        limit: 10,
+      });
       expect(await bytes()).toBe(0);
     });
   });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -5,6 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf, type OciDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /** Pushes and pulls that go wrong on the way, against a registry in a process of its own. */
@@ -34,13 +36,13 @@ const files = (below: string) =>
   );
 
 /** Sends a head that promises so many bytes, some of them, and ends the connection. */
-function breakOff(method: string, target: string, promised: number, sent: Buffer): Promise<void> {
+function breakOff(method: string, target: string, promised: number, sent: Buffer, more = ''): Promise<void> {
   const { hostname, port } = new URL(registry.url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     socket.on('error', reject);
     socket.on('close', () => resolve());
-    const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${registry.token}\r\nContent-Length: ${promised}\r\n\r\n`;
+    const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${registry.token}\r\nContent-Length: ${promised}\r\n${more}\r\n`;
     socket.write(Buffer.concat([Buffer.from(head), sent]), () => sleep(300).then(() => socket.destroy()));
   });
 }
@@ -53,7 +55,13 @@ it('keeps nothing of a blob that breaks off, and goes on with a chunk that did',
   expect((await ask(`${BLOBS}/${digest}`)).status).toBe(404);
 
   const location = (await ask(`${BLOBS}/uploads/`, { method: 'POST' })).headers.get('location')!;
-  await breakOff('PATCH', location, bytes.length, bytes.subarray(0, 200_000));
+  await breakOff(
+    'PATCH',
+    location,
+    bytes.length,
+    bytes.subarray(0, 200_000),
+    `Content-Range: 0-${bytes.length - 1}\r\n`,
+  );
   await expect.poll(async () => (await ask(location)).headers.get('range')).toBe('0-199999');
   const rest = bytes.subarray(200_000);
   const headers = { 'content-range': `200000-${bytes.length - 1}` };
@@ -159,3 +167,27 @@ it.each([undefined, 'bytes=1000-99999', 'bytes=-70000', 'bytes=199999-', 'bytes=
     expect(direct.status).toBe(range === undefined ? 200 : range === 'bytes=200000-' ? 416 : 206);
   },
 );
+
+it('takes so many manifests at once, and says so to the next', async () => {
+  const { hostname, port } = new URL(registry.url);
+  const manifest = '{"schemaVersion":2}';
+  const sockets = await Promise.all(
+    Array.from({ length: SERVER_LIMITS.maxManifestsReceived }, async () => {
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(
+        `PUT /v2/team/slow/manifests/v1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${registry.token}\r\nContent-Type: application/vnd.oci.image.manifest.v1+json\r\nContent-Length: ${manifest.length}\r\n\r\n{`,
+      );
+      return socket;
+    }),
+  );
+  const put = async () => {
+    const headers = { 'content-type': 'application/vnd.oci.image.manifest.v1+json' };
+    return (await ask('/v2/team/slow/manifests/v1', { method: 'PUT', body: manifest, headers })).status;
+  };
+  await expect.poll(put).toBe(429);
+  for (const socket of sockets) socket.destroy();
+  // What it is wrong with is told again.
+  await expect.poll(put).toBe(400);
+});

@@ -322,6 +322,7 @@ describe('the tables', () => {
     maxConnections: 'apps/registry/src/limit-connections.test.ts',
     maxPipelinedRequests: 'test/hostile/socket.test.ts',
     maxBlobBytes: 'apps/registry/src/oci/uploads.test.ts',
+    maxManifestsReceived: 'test/end-to-end/artifacts.test.ts',
     maxUploads: 'apps/registry/src/oci/uploads.test.ts',
     maxUploadsOfToken: 'apps/registry/src/oci/uploads.test.ts',
     uploadIdleMilliseconds: 'apps/registry/src/oci/uploads.test.ts',

@@ -91,7 +91,7 @@ function folderError(error: unknown, folder: string): unknown {
 
 function existsError(file: string): KrmhubError {
   return new KrmhubError('conflict', `${file} is there already, with other content`, {
-    hint: 'Remove it, or name another place.',
+    hint: 'Remove it, name another place, or say --overwrite where the command has it.',
   });
 }
 

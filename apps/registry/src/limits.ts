@@ -86,6 +86,8 @@ export const SERVER_LIMITS = {
   uploadMilliseconds: 3_600_000,
   /** Milliseconds in which a manifest must arrive: four mebibytes at 140 KB/s. */
   manifestMilliseconds: 30_000,
+  /** Manifests on their way in at once; each is in memory, in up to twice its bytes. */
+  maxManifestsReceived: 64,
   /** Uploads of blobs that are open at once. */
   maxUploads: 1_000,
   /** Of these, uploads with one token: none keeps others from pushing. */

@@ -26,7 +26,7 @@ export async function readBody(
   const { body } = c.req.raw;
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
-  const deadline = startDeadline(milliseconds);
+  const deadline = startDeadline(reader, milliseconds);
   const refuse = async () => {
     await discard(reader);
     return tooLarge();
@@ -37,7 +37,8 @@ export async function readBody(
   try {
     if (declared > maxBytes) throw await refuse();
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), deadline.passed]);
+      const { done, value } = await reader.read();
+      if (deadline.passed) throw late(milliseconds);
       if (done) return bytes.slice(0, length);
       if (length + value.byteLength > maxBytes) throw await refuse();
       if (length + value.byteLength > bytes.byteLength) {
@@ -53,6 +54,7 @@ export async function readBody(
   } catch (error) {
     reader.cancel().catch(() => undefined);
     if (error instanceof KrmhubError) throw error;
+    if (deadline.passed) throw late(milliseconds);
     throw new KrmhubError('invalid-request', 'The body was cut off', { cause: error });
   } finally {
     deadline.clear();
@@ -91,35 +93,31 @@ export async function discardBody(c: RegistryContext): Promise<void> {
  */
 async function discard(reader: BodyReader): Promise<void> {
   const { maxDiscardedBytes, discardMilliseconds } = SERVER_LIMITS;
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<{ done: true; value: undefined }>((resolve) => {
-    timer = setTimeout(() => resolve({ done: true, value: undefined }), discardMilliseconds);
-  });
+  const deadline = startDeadline(reader, discardMilliseconds);
   let discarded = 0;
-  while (discarded < maxDiscardedBytes) {
-    const { done, value } = await Promise.race([reader.read(), passed]);
+  while (discarded < maxDiscardedBytes && !deadline.passed) {
+    const { done, value } = await reader.read();
     if (done) break;
     discarded += value.byteLength;
   }
-  clearTimeout(timer);
+  deadline.clear();
 }
 
-function startDeadline(milliseconds: number): { passed: Promise<never>; clear: () => void } {
-  const { promise, reject } = withRejector();
+/** Ends the reading when the time is over. A race with each piece would keep something of every one. */
+function startDeadline(reader: BodyReader, milliseconds: number): { passed: boolean; clear: () => void } {
   const timer = setTimeout(() => {
-    reject(
-      new KrmhubError('invalid-request', `The body was not complete within ${milliseconds / 1000} seconds`),
-    );
+    deadline.passed = true;
+    reader.cancel().catch(() => undefined);
   }, milliseconds);
-  return { passed: promise, clear: () => clearTimeout(timer) };
+  const deadline = { passed: false, clear: () => clearTimeout(timer) };
+  return deadline;
 }
 
-function withRejector(): { promise: Promise<never>; reject: (error: Error) => void } {
-  let reject: (error: Error) => void = () => undefined;
-  const promise = new Promise<never>((_, rejectPromise) => {
-    reject = rejectPromise;
-  });
-  return { promise, reject };
+function late(milliseconds: number): KrmhubError {
+  return new KrmhubError(
+    'invalid-request',
+    `The body was not complete within ${milliseconds / 1000} seconds`,
+  );
 }
 
 /** The media type of the body in lower case, without parameters; undefined where there is none. */

@@ -63,6 +63,8 @@ export interface BlobWriter {
   write(bytes: Uint8Array): Promise<void>;
   /** The digest of what was written so far; nothing is written after it. */
   digest(): Digest;
+  /** Brings what was written to the disk, so that `commit` has little left to do; nothing is written after it. */
+  sync(): Promise<void>;
   /** What was written so far, to be read before the end. */
   pieces(): AsyncIterable<Uint8Array>;
   /** Resolves once the bytes survive a power cut. */

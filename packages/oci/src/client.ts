@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
+import { printable } from '@krmhub/schema/network-reason';
 import {
   Connection,
   type ConnectionOptions,
@@ -19,6 +20,7 @@ import {
   readManifest,
 } from './manifest.js';
 import { formatReference, manifestName, type Reference } from './reference.js';
+import { PUBLISHED } from './server/route.js';
 
 /** A manifest as it was stored, and what it says. */
 export interface StoredManifest {
@@ -96,8 +98,15 @@ export class OciClient {
     });
   }
 
-  /** Whether the registry keeps a referrer's subject in mind itself, which the answer to one with a subject says. */
-  putManifest(reference: Reference, bytes: Uint8Array, mediaType: string): Promise<{ indexed: boolean }> {
+  /**
+   * `indexed` is whether the registry keeps a referrer's subject in mind itself, which the answer to one with a subject
+   * says; `published` the release that a krmhub registry has made of it.
+   */
+  putManifest(
+    reference: Reference,
+    bytes: Uint8Array,
+    mediaType: string,
+  ): Promise<{ indexed: boolean; published?: string }> {
     return this.retrying(async () => {
       const { registry, repository } = reference;
       const answer = await this.#at(registry).send(repository, `manifests/${manifestName(reference)}`, {
@@ -108,7 +117,11 @@ export class OciClient {
         expected: [200, 201, 202],
       });
       answer.body.resume();
-      return { indexed: answer.headers['oci-subject'] !== undefined };
+      const published = answer.headers[PUBLISHED.toLowerCase()];
+      return {
+        indexed: answer.headers['oci-subject'] !== undefined,
+        ...(typeof published === 'string' && { published: printable(published) }),
+      };
     });
   }
 
@@ -149,7 +162,8 @@ export class OciClient {
       const there = await connection.send(repository, `blobs/${digest}`, {
         method: 'HEAD',
         actions: 'pull,push',
-        expected: [200, 404],
+        // What was taken down is refused with its reason when it is sent.
+        expected: [200, 404, 410],
       });
       there.body.resume();
       if (there.status === 200) return 'there';

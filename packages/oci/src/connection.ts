@@ -166,7 +166,7 @@ export class Connection {
     const text = await limitedText(answer.body, MAX_TOKEN_BYTES);
     if (answer.status === 200 && text !== undefined) return readToken(text);
     const refused = answer.status === 401 || answer.status === 403 || answer.status === 400;
-    const told = registryErrors(text ?? '');
+    const { told } = registryErrors(text ?? '');
     const what = `the token service of ${this.registry} answered ${answer.status}${told === '' ? '' : `: ${told}`}`;
     if (TEMPORARY.has(answer.status)) throw temporary(what, answer.headers);
     throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
@@ -254,7 +254,7 @@ export class Connection {
     const { status, headers } = answer;
     const text = method === 'HEAD' ? '' : await limitedText(answer.body, MAX_ERROR_BYTES).catch(() => '');
     answer.body.destroy();
-    const told = registryErrors(text ?? '');
+    const { told, first } = registryErrors(text ?? '');
     const what = `${this.registry} answered ${status}${told === '' ? '' : `: ${told}`}`;
     if (TEMPORARY.has(status)) return temporary(what, headers);
     const code: ErrorCode =
@@ -264,21 +264,23 @@ export class Connection {
           ? 'forbidden'
           : status === 404
             ? 'not-found'
-            : status === 413
-              ? 'too-large'
-              : status >= 400 && status < 500
-                ? 'invalid-request'
-                : 'unreachable';
+            : status === 410
+              ? 'gone'
+              : status === 413
+                ? 'too-large'
+                : first === 'MANIFEST_INVALID'
+                  ? 'invalid-document'
+                  : status >= 400 && status < 500
+                    ? 'invalid-request'
+                    : 'unreachable';
     // A token that anybody gets says nothing of credentials.
     const known = (await this.#credentials) !== undefined;
     const hint =
-      status === 403 && known && told !== ''
-        ? `If it is for who asks: log in as somebody who may, with \`docker login ${this.registry}\`.`
-        : status === 401 || status === 403
-          ? loginHint(this.registry, known)
-          : status === 404
-            ? `Is ${repository} the right name, and is it there?`
-            : undefined;
+      status === 401 || (status === 403 && told === '')
+        ? loginHint(this.registry, known)
+        : status === 404
+          ? `Is ${repository} the right name, and is what you ask for there?`
+          : undefined;
     const did = actions === 'pull' ? 'read' : 'written';
     const message = status === 404 ? what : `${repository} cannot be ${did}: ${what}`;
     return new KrmhubError(code, message, hint === undefined ? {} : { hint });
@@ -318,18 +320,19 @@ async function limitedText(body: AsyncIterable<Uint8Array>, maxBytes: number): P
   return bytes && new TextDecoder().decode(bytes);
 }
 
-/** What a registry says is wrong (distribution-spec, "Error Codes"), in one line. */
-function registryErrors(text: string): string {
+/** What a registry says is wrong (distribution-spec, "Error Codes"), in one line, and the first code. */
+function registryErrors(text: string): { told: string; first?: unknown } {
   try {
-    const { errors } = JSON.parse(text) as { errors?: { code?: unknown; message?: unknown }[] };
-    return (errors ?? [])
+    const { errors = [] } = JSON.parse(text) as { errors?: { code?: unknown; message?: unknown }[] };
+    const told = errors
       .slice(0, 3)
       .map(({ code, message }) =>
         printable([code, message].filter((part) => typeof part === 'string').join(', '), MAX_TOLD_LENGTH),
       )
       .join('; ');
+    return { told, first: errors[0]?.code };
   } catch {
-    return '';
+    return { told: '' };
   }
 }
 

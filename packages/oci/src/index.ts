@@ -16,5 +16,6 @@ export {
   OCI_METHODS,
   type OciRoute,
   type OciRouteName,
+  PUBLISHED,
   parseOciPath,
 } from './server/route.js';

@@ -25,6 +25,12 @@ export interface ManifestDescriptor {
   annotations?: Record<string, string>;
 }
 
+/** A blob's place in the order of all; empty texts stand before the first. */
+export interface BlobPosition {
+  repository: string;
+  digest: string;
+}
+
 /** A manifest and what it means to its repository. */
 export interface ManifestRecord extends ManifestDescriptor {
   bytes: Uint8Array;
@@ -53,7 +59,7 @@ export interface ManifestStore {
     repository: string,
     reference: string,
   ): Promise<(ManifestDescriptor & { bytes: Uint8Array }) | undefined>;
-  /** The same without the bytes. */
+  /** The same without the bytes; neither has annotations, which the bytes hold. */
   manifestDescriptor(repository: string, reference: string): Promise<ManifestDescriptor | undefined>;
   /**
    * Keeps a manifest, and moves a tag to it where one is given; one that is there counts as pushed now. Rejects with UnknownReferences where `needed` names
@@ -68,8 +74,8 @@ export interface ManifestStore {
   deleteManifest(repository: string, digest: OciDigest): Promise<boolean>;
   /** The manifest stays. False where there is no such tag. */
   deleteTag(repository: string, tag: string): Promise<boolean>;
-  /** Whether a tag names the manifest. */
-  isTagged(repository: string, digest: OciDigest): Promise<boolean>;
+  /** Tags that name the manifest, in code unit order; the first 1,000. */
+  tagsOf(repository: string, digest: OciDigest): Promise<string[]>;
   /** In code unit order, after a tag; undefined for an unknown repository. */
   tags(repository: string, after: string, limit: number): Promise<string[] | undefined>;
   /** Manifests whose subject is the digest, by digest, after one of them. */
@@ -95,14 +101,14 @@ export interface ManifestStore {
   bytesOf(repository: string): Promise<number>;
 
   /**
-   * Forgets blobs that no manifest names and nobody saw since, of so many repositories after one. Gives the last
-   * repository that was looked at; undefined after the last of all.
+   * Forgets, of so many blobs after one, those that no manifest names and nobody saw since. Gives the last that was
+   * looked at; undefined after the last of all.
    */
   forgetUnnamedBlobs(options: {
     seenBefore: string;
-    after: string;
+    after: BlobPosition;
     limit: number;
-  }): Promise<{ forgotten: number; last: string | undefined }>;
+  }): Promise<{ forgotten: number; last: BlobPosition | undefined }>;
   /**
    * Forgets manifests pushed before a time that are not alive: alive is what a tag names, what a living index names,
    * and what has a living subject. Releases and snapshots are always alive.

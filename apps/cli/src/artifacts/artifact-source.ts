@@ -62,6 +62,8 @@ export async function documentLayer(
       },
     );
   }
+  const { printWarnings } = await import('../output/warnings.js');
+  await printWarnings(io, diagnostics, new Map([[source.name, source.bytes]]));
   const type = documents[0]?.kind === 'KRMFunctionDefinition' ? 'definition' : 'catalog';
   if (documents.length !== 1) {
     throw new KrmhubError(

@@ -15,7 +15,10 @@ export function ociClient(
   return new OciClient({
     userAgent: `krmhub/${VERSION}`,
     credentials: (registry) => registryCredentials(io, registry),
-    plainHttp: (registry) => plainHttp.includes(registry) || isLoopback(registry.replace(/:\d+$/, '')),
+    plainHttp: (registry) =>
+      plainHttp.includes(registry) ||
+      plainHttp.includes(registry.replace(/:\d+$/, '')) ||
+      isLoopback(registry.replace(/:\d+$/, '')),
     agent: (url) => agentFor(io, url),
     ...(onRetry === undefined ? {} : { onRetry }),
   });

@@ -43,6 +43,8 @@ interface Pushed {
   before?: OciDigest;
   /** What the tag goes on naming, where the registry keeps it: a release of a function. */
   stays?: OciDigest;
+  /** The release that a krmhub registry has made of it, as GROUP/KIND@RELEASE. */
+  published?: string;
   files: { title: string; mediaType: string; digest: OciDigest; size: number; platform?: string }[];
 }
 
@@ -58,6 +60,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
   const root = manifests.at(-1)!;
   const before = await tagged(client, reference);
   let after: OciDigest | undefined = root.digest;
+  let published: string | undefined;
   if (before !== root.digest) {
     try {
       await pushBlobs(client, reference, layers, progress);
@@ -68,7 +71,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
           mediaType,
         );
       }
-      await client.putManifest(reference, root.bytes, root.mediaType);
+      ({ published } = await client.putManifest(reference, root.bytes, root.mediaType));
       if (before !== undefined) after = await tagged(client, reference);
     } finally {
       await progress.clear();
@@ -84,6 +87,7 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
     outcome:
       before === root.digest ? 'unchanged' : before === undefined ? 'pushed' : stays ? 'kept' : 'moved',
     ...(before === undefined || before === root.digest ? {} : stays ? { stays: before } : { before }),
+    ...(published === undefined ? {} : { published }),
     files: layers.map(({ file: { title, mediaType, digest, size }, platform }) => ({
       title,
       mediaType,
@@ -232,18 +236,19 @@ async function pushBlobs(
 
 async function printPushed(io: Io, format: OutputFormat, pushed: Pushed): Promise<void> {
   await printData(io, format, pushed, async () => {
-    const { reference, digest, type, outcome, before, stays, files } = pushed;
+    const { reference, digest, type, outcome, before, stays, published, files } = pushed;
     const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
     const what = files.length === 1 ? type : `${type}, ${plural(files.length, 'platform')}`;
     const verb = outcome === 'unchanged' ? 'Unchanged:' : 'Pushed';
     await say(io, visible(`${verb} ${reference} (${what}, ${size})`));
     if (before !== undefined) await say(io, `The tag named ${before} before.`);
     if (stays !== undefined) {
-      await say(
-        io,
-        `The tag stays at ${stays}, which holds the same; what was pushed is there by its digest.`,
-      );
+      await say(io, `The tag stays at what was there, which holds the same. What was pushed is ${digest}.`);
     }
-    await say(io, `Digest: ${digest}`);
+    if (published !== undefined && stays === undefined) await say(io, visible(`Published ${published}`));
+    if (files.length > 1) {
+      for (const file of files) await say(io, visible(`${file.platform ?? file.title}: ${file.digest}`));
+    }
+    await say(io, `Digest: ${stays ?? digest}`);
   });
 }

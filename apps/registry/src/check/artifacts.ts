@@ -134,7 +134,11 @@ export const checkManifests: Check = async function* (input) {
         (one) => one !== EMPTY_DIGEST && isThere.get(repository, one, repository, one) === 0,
       );
       for (const one of missing) {
-        yield damage(subject, `names ${one}, which its repository does not have`, FROM_BACKUP);
+        const message = `names ${one}, which its repository does not have`;
+        // Manifests are deleted one by one, and an index may be the last to go.
+        yield manifest.kind === 'index'
+          ? information(subject, message)
+          : damage(subject, message, FROM_BACKUP);
       }
     }
   }

@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { type Authority, authenticateHash, authenticateSecret, matchesGlob } from '../authorise.js';
 import type { RegistryContext, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { hashSecret } from '../tokens.js';
+import { hashSecret, isTokenSecret, unusable } from '../tokens.js';
 import { AccessTokens } from './access-token.js';
 import { repositoryKind } from './repositories.js';
 
@@ -89,6 +89,25 @@ export class RepositoryAccess {
     });
   }
 
+  /**
+   * Whether the credentials, where there are any, may push to the repository. A reader's may be wrong, and nobody counts
+   * that.
+   */
+  async mayPush(c: RegistryContext, repository: string): Promise<boolean> {
+    const credentials = readCredentials(c.req.header('authorization'));
+    if (typeof credentials === 'string') return false;
+    const hash =
+      'secret' in credentials
+        ? isTokenSecret(credentials.secret)
+          ? hashSecret(credentials.secret)
+          : undefined
+        : this.#tokens.read(credentials.token, this.#now())?.hash;
+    const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
+    if (record === undefined) return false;
+    const usable = unusable(record, new Date(this.#now()).toISOString()) === undefined;
+    return usable && lacks(record, repository) === undefined;
+  }
+
   async #byAccessToken(
     c: RegistryContext,
     text: string,
@@ -167,6 +186,15 @@ function lacks({ scopes, groups, repositories }: TokenRecord, name: string): str
     return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
   }
   if (!scopes.includes('push')) return 'the scope "push"';
+  // What speaks of a catalog is for those who are named for it: `*` is said of what people push themselves.
+  const named = scopes.includes('admin')
+    ? repositories
+    : repositories.filter((glob) => glob.startsWith('catalogs/'));
+  if (kind.of === 'catalog') {
+    return named.some((glob) => matchesGlob(glob, name))
+      ? undefined
+      : `the repository "${name}", which \`*\` alone is not for`;
+  }
   return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
 }
 

@@ -88,9 +88,10 @@ async function seen(
   repository: string,
   { row }: FoundBlob,
 ): Promise<void> {
-  if (row === undefined || c.req.header('authorization') === undefined) return;
+  if (row === undefined) return;
   const now = parts.clock();
   if (now.getTime() - Date.parse(row.seenAt) < SERVER_LIMITS.blobSeenMilliseconds) return;
+  if (!(await parts.access.mayPush(c, repository))) return;
   await parts.store.seeBlob(repository, row.digest, now.toISOString());
 }
 
@@ -105,7 +106,6 @@ export async function deleteBlob(c: RegistryContext, parts: OciParts, route: Blo
       hint: 'Delete the manifest first; the blob is then removed by itself.',
     });
   }
-  parts.collector.collectSoon();
   return c.body(null, 202, { 'Content-Length': '0' });
 }
 

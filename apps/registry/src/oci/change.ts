@@ -29,7 +29,7 @@ export function quotaRefusal(
     'DENIED',
     `The repository ${repository} may have ${quota} bytes, and would have ${bytes}`,
     {
-      hint: 'Delete what is not needed any more, or ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).',
+      hint: 'Delete manifests that are not needed any more by their digests (a tag alone is no room): their blobs go two hours later. Or ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).',
       detail: { bytes, quota },
     },
   );

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { BlobPosition } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -23,8 +24,6 @@ export interface Collected {
 export class Collector {
   readonly #parts: Parts;
   #timer: NodeJS.Timeout | undefined;
-  /** When it runs next, as performance.now() tells time. */
-  #due = Number.POSITIVE_INFINITY;
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
@@ -43,13 +42,6 @@ export class Collector {
     await this.#running;
   }
 
-  /** Something was deleted: its bytes go once the delay is over, not an hour later. */
-  collectSoon(): void {
-    const milliseconds = SERVER_LIMITS.collectDelayMilliseconds;
-    if (this.#timer !== undefined && performance.now() + milliseconds < this.#due)
-      this.#schedule(milliseconds);
-  }
-
   /** The file of a push that came to nothing in the end, unless somebody else has it too. */
   removeSoon(file: Digest): void {
     void this.#run(() => deleteFilesUnnamed(this.#parts, [file]));
@@ -66,7 +58,10 @@ export class Collector {
         collected.manifests = await store.forgetUntaggedManifests({ pushedBefore });
       }
       const seenBefore = new Date(now - SERVER_LIMITS.collectDelayMilliseconds).toISOString();
-      for (let after: string | undefined = ''; after !== undefined && !this.#stopped; ) {
+      for (
+        let after: BlobPosition | undefined = { repository: '', digest: '' };
+        after !== undefined && !this.#stopped;
+      ) {
         const page = await store.forgetUnnamedBlobs({ seenBefore, after, limit: SERVER_LIMITS.collectBatch });
         collected.blobs += page.forgotten;
         after = page.last;
@@ -89,7 +84,6 @@ export class Collector {
   #schedule(milliseconds: number): void {
     if (this.#stopped) return;
     clearTimeout(this.#timer);
-    this.#due = performance.now() + milliseconds;
     this.#timer = setTimeout(() => {
       void this.collect()
         .then(

@@ -26,10 +26,13 @@ export async function keepArtifacts({
     await store.putArtifact(releaseArtifact(found, file), { at: publishedAt, by: publishedBy });
     made += 1;
   };
+  // What cannot be made is no reason not to serve everything else.
+  const tell = (error: unknown, name: object) =>
+    log.error({ err: error, ...name }, 'the artifact of a release could not be made');
   for (let after: number | undefined = 0; after !== undefined; ) {
     const { without, last } = await store.releasesWithoutArtifact({ after, limit: BATCH });
     // At once, so that they share a transaction.
-    await Promise.all(without.map(make));
+    await Promise.all(without.map((name) => make(name).catch((error: unknown) => tell(error, name))));
     after = last;
     await setImmediate();
   }
@@ -37,10 +40,14 @@ export async function keepArtifacts({
     if (newest === undefined || newest.withdrawn !== undefined) continue;
     if ((await store.manifestDescriptor(catalogRepository(name), String(newest.serial))) !== undefined)
       continue;
-    const { body } = await forms.find(newest, 'catalog.yaml', 'identity');
-    const size = body instanceof Uint8Array ? body.byteLength : body.size;
-    await store.putArtifact(snapshotArtifact(newest, size), { at: newest.createdAt, by: 'krmhub' });
-    made += 1;
+    try {
+      const { body } = await forms.find(newest, 'catalog.yaml', 'identity');
+      const size = body instanceof Uint8Array ? body.byteLength : body.size;
+      await store.putArtifact(snapshotArtifact(newest, size), { at: newest.createdAt, by: 'krmhub' });
+      made += 1;
+    } catch (error) {
+      log.error({ err: error, catalog: name }, 'the artifact of a snapshot could not be made');
+    }
   }
   if (made > 0) log.info({ artifacts: made }, 'artifacts made of releases and snapshots');
 }

@@ -1,11 +1,4 @@
-import {
-  digestOf,
-  isOciDigest,
-  type ManifestDescriptor,
-  MEDIA_TYPES,
-  type OciDigest,
-  OciRefusal,
-} from '@krmhub/oci';
+import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciRefusal } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
 import type { RegistryContext } from '../environment.js';
@@ -72,7 +65,6 @@ export async function deleteManifest(
   if (kind.of === 'function') {
     await parts.turns.take(turnOf({ group: kind.group, kind: kind.kindFolded }), remove);
   } else await remove();
-  parts.collector.collectSoon();
   return c.body(null, 202, { 'Content-Length': '0' });
 }
 
@@ -83,7 +75,9 @@ async function removeManifest(
 ): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
-    const forever = isDigest ? await store.isTagged(repository, reference) : !isFallbackTag(reference);
+    // What speaks of a release may have a tag too.
+    const named = isDigest ? await store.tagsOf(repository, reference) : [reference];
+    const forever = named.some((tag) => !isFallbackTag(tag));
     if (forever) {
       const [what, hint] =
         kind.of === 'function'
@@ -194,9 +188,4 @@ function nextPage(c: RegistryContext, more: boolean, last: string | undefined): 
   const url = new URL(c.req.url);
   url.searchParams.set('last', last);
   return { Link: `<${url.pathname}${url.search}>; rel="next"` };
-}
-
-/** The digest by which bytes are known where a reference is a tag. */
-export function digestBy(reference: string, bytes: Uint8Array): OciDigest {
-  return digestOf(bytes, isOciDigest(reference) ? reference : 'sha256');
 }

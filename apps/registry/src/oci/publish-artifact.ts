@@ -29,20 +29,21 @@ interface FunctionRepository {
 /**
  * Putting a tag of a function publishes a release, by the same plan as the HTTP API. Nothing of it is stored where it is
  * refused: MANIFEST_INVALID with the diagnostics, and DENIED where the release stands with another definition. The same
- * definition in another manifest is kept by its digest, and the tag stays where it is.
+ * definition in another manifest is kept by its digest, and the tag stays where it is. Gives the release, as
+ * GROUP/KIND@RELEASE.
  */
 export async function publishArtifact(
   parts: OciParts,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
-): Promise<void> {
+): Promise<string> {
   const submission = await readArtifact(parts, repository, pushed, tag);
   const change = changeOf(parts, token);
   const keep = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
-    await parts.turns.take(turnOf(name), async () => {
+    return await parts.turns.take(turnOf(name), async () => {
       const { record: manifest, needed } = pushed;
       const published = await refuseUnknown(() =>
         publishRelease(parts, name, submission, {
@@ -58,6 +59,8 @@ export async function publishArtifact(
           withinQuota(repository, () => parts.store.putManifest(repository, pushed.record, keep)),
         );
       }
+      const { group, kind, release } = published.release;
+      return `${group}/${kind}@${release}`;
     });
   } catch (error) {
     throw asRefusal(error);
@@ -89,6 +92,14 @@ async function readArtifact(
     layer = mainLayer(manifest.image, type);
   } catch (error) {
     throw asRefusal(error);
+  }
+  const titled = manifest.image.layers.find(({ annotations }) => /[/\\]/.test(annotations?.[TITLE] ?? ''));
+  if (titled !== undefined) {
+    throw new OciRefusal(
+      'MANIFEST_INVALID',
+      `The title ${JSON.stringify(titled.annotations?.[TITLE]?.slice(0, 100))} is a path, and a file of a release has a name`,
+      { hint: 'Push the file from its own folder, so that its title is its name.' },
+    );
   }
   const readmes = manifest.image.layers.filter(({ mediaType }) => /^text\/markdown\b/.test(mediaType));
   if (readmes.length > 1) {

@@ -108,26 +108,23 @@ async function receive(
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
   const { quota } = changeOf(parts, token);
-  // What is on its way counts too, or many uploads at once would fill the disk.
-  const others = parts.uploads.bytesFor(upload.repository) - upload.size;
-  const used = quota === undefined ? 0 : others + (await parts.store.bytesOf(upload.repository));
-  const room = quota === undefined ? Number.POSITIVE_INFINITY : quota - used;
-  const declared = Number(c.req.header('content-length') ?? 0);
-  const maxBytes = Math.min(SERVER_LIMITS.maxBlobBytes, room);
-  if (upload.size + declared > maxBytes) {
-    // Who is told that the session goes on tries again, and some clients do without end.
-    await parts.uploads.end(upload);
-    if (maxBytes < room) {
+  const stored = quota === undefined ? 0 : await parts.store.bytesOf(upload.repository);
+  const refuse = (size: number): void => {
+    if (size > SERVER_LIMITS.maxBlobBytes) {
       throw new OciRefusal('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
-    throw quotaRefusal(upload.repository, { bytes: used + upload.size + declared, quota: quota! });
-  }
+    if (quota === undefined) return;
+    // What is on its way counts too, or many uploads at once would fill the disk.
+    const bytes = stored + parts.uploads.bytesFor(upload.repository) - upload.size + size;
+    if (bytes > quota) throw quotaRefusal(upload.repository, { bytes, quota });
+  };
   try {
-    await parts.uploads.receive(upload, bodyPieces(c), maxBytes);
+    refuse(upload.size + Number(c.req.header('content-length') ?? 0));
+    await parts.uploads.receive(upload, bodyPieces(c), refuse);
   } catch (error) {
-    if (error instanceof OciRefusal && error.code === 'SIZE_INVALID' && maxBytes === room) {
-      throw quotaRefusal(upload.repository, { bytes: quota! + 1, quota: quota! });
-    }
+    // Only who sends chunks with their places goes on after one that broke off. Who is refused and told that the session
+    // goes on tries again, and some clients do without end.
+    if (range === undefined || error instanceof OciRefusal) await parts.uploads.end(upload);
     throw error;
   }
 }
@@ -158,11 +155,12 @@ async function receiveLast(
 ): Promise<Response> {
   const { repository } = upload;
   await receive(c, parts, upload, token);
+  const { file, size, writer } = await parts.uploads.verify(upload, digest);
   let kept = false;
   try {
     await parts.gate.shared(async () => {
       // Durable before the row that names it.
-      const { file, size } = await parts.uploads.finish(upload, digest);
+      await writer.commit();
       kept = true;
       const change = changeOf(parts, token);
       await withinQuota(repository, () =>
@@ -170,7 +168,8 @@ async function receiveLast(
       );
     });
   } catch (error) {
-    if (kept) parts.collector.removeSoon(upload.writer.digest());
+    if (kept) parts.collector.removeSoon(file);
+    else await writer.discard();
     throw error;
   }
   return created(c, repository, digest);

@@ -9,6 +9,7 @@ import {
   neededDigests,
   type OciDigest,
   OciRefusal,
+  PUBLISHED,
   readManifest,
   UnknownReferences,
 } from '@krmhub/oci';
@@ -37,20 +38,26 @@ export async function putManifest(
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
   const token = await parts.access.authorise(c, repository, 'push');
-  const bytes = await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
+  const bytes = await receiveManifest(c);
   const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
   const { record } = pushed;
   const byDigest = isOciDigest(reference);
   const tags = byDigest ? tagsAskedFor(c) : [reference];
   if (kind.of === 'catalog') refuseSnapshots(pushed, tags);
+  let published: string | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {
       throw new OciRefusal('DENIED', 'A release is published by putting its manifest under one tag');
     }
-    await publishArtifact(parts, { repository, group: kind.group, kindFolded: kind.kindFolded }, pushed, {
-      tag: reference,
-      token,
-    });
+    published = await publishArtifact(
+      parts,
+      { repository, group: kind.group, kindFolded: kind.kindFolded },
+      pushed,
+      {
+        tag: reference,
+        token,
+      },
+    );
   } else {
     const change = changeOf(parts, token);
     await refuseUnknown(() =>
@@ -67,8 +74,27 @@ export async function putManifest(
     'Docker-Content-Digest': record.digest,
     'Content-Length': '0',
     ...(record.subject === undefined ? {} : { 'OCI-Subject': record.subject }),
+    ...(published === undefined ? {} : { [PUBLISHED]: published }),
     ...(byDigest && tags.length > 0 ? { 'OCI-Tag': tags.join(', ') } : {}),
   });
+}
+
+let receiving = 0;
+
+/** A manifest is in memory while it comes, so that not too many may come at once. */
+async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
+  if (receiving >= SERVER_LIMITS.maxManifestsReceived) {
+    throw new OciRefusal('TOOMANYREQUESTS', 'Too many manifests are being sent', {
+      hint: 'Try again in a moment.',
+      headers: { 'Retry-After': '1' },
+    });
+  }
+  receiving += 1;
+  try {
+    return await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
+  } finally {
+    receiving -= 1;
+  }
 }
 
 /** Runs what stores a manifest; one that names what is not there is refused with all of that. */

@@ -14,6 +14,9 @@ const BLOB = /^\/v2(\/[^?]+\/blobs\/sha(?:256|512):[^/?]+)$/;
 const MIN_BYTES = 65_536;
 /** Bytes that are read and sent at once: as many again are in no cache any more. */
 const PIECE_BYTES = 524_288;
+/** Answers at once that have a buffer of that size; more than so many readers at once are slow ones, and have small ones. */
+const MAX_BIG = 64;
+const SMALL_PIECE_BYTES = 32_768;
 /** Buffers that are kept for the next answers. */
 const MAX_FREE = 16;
 
@@ -26,6 +29,7 @@ export function sentBlobs(parts: Parts, routes: RequestListener): RequestListene
   const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
   const common = { ...alwaysSent(config.publicUrl), ...SENT_WITH_READS, ...OCI_API_VERSION };
   const free: Buffer[] = [];
+  let big = 0;
 
   const send = async (request: IncomingMessage, response: ServerResponse, found: Found): Promise<void> => {
     const { url, digest, range, open } = found;
@@ -33,7 +37,11 @@ export function sentBlobs(parts: Parts, routes: RequestListener): RequestListene
     const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
     const { start, end } = range ?? { start: 0, end: open.size };
     const status = range === undefined ? 200 : 206;
-    const buffer = free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+    const isBig = big < MAX_BIG;
+    const buffer = isBig
+      ? (free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES))
+      : Buffer.allocUnsafeSlow(SMALL_PIECE_BYTES);
+    if (isBig) big += 1;
     try {
       response.writeHead(status, {
         ...common,
@@ -44,18 +52,20 @@ export function sentBlobs(parts: Parts, routes: RequestListener): RequestListene
       });
       await sendRange(response, open, { start, end }, buffer);
       response.end();
-      if (free.length < MAX_FREE) free.push(buffer);
+      // One whose answer broke off may still be being sent.
+      if (isBig && free.length < MAX_FREE) free.push(buffer);
     } finally {
+      if (isBig) big -= 1;
       await open.close();
+      const seconds = (performance.now() - started) / 1000;
+      metrics.request('GET', OCI_TEMPLATES.blob, status, seconds);
+      if (log.isLevelEnabled('info')) {
+        const client = clientAddress(request, proxies);
+        const method = 'GET';
+        const route = OCI_TEMPLATES.blob;
+        log.info({ requestId, client, method, route, path: url, status, seconds }, 'request');
+      }
     }
-    const seconds = (performance.now() - started) / 1000;
-    metrics.request('GET', OCI_TEMPLATES.blob, status, seconds);
-    if (!log.isLevelEnabled('info')) return;
-    const client = clientAddress(request, proxies);
-    log.info(
-      { requestId, client, method: 'GET', route: OCI_TEMPLATES.blob, path: url, status, seconds },
-      'request',
-    );
   };
 
   return (request, response) => {

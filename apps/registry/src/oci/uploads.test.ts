@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore } from '@krmhub/catalog';
-import { digestOf, type OciDigest } from '@krmhub/oci';
+import { digestOf, type OciDigest, OciRefusal } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
@@ -195,12 +195,25 @@ describe('an upload', () => {
         else controller.enqueue(bytesOf(`part ${sent};`));
       },
     });
-    expect((await patch(place, body)).status).toBe(400);
+    expect((await patch(place, body, '0-99')).status).toBe(400);
     expect(await rangeOf(place)).toBe('0-20');
     expect((await patch(place, 'rest', '21-24')).status).toBe(202);
     const whole = 'part 1;part 2;part 3;rest';
     expect((await finish(place, sha256(whole))).status).toBe(201);
     expect(await read(sha256(whole))).toBe(whole);
+  });
+
+  it('is over where a stream breaks off, which nobody goes on with', async () => {
+    const place = await started();
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytesOf('part'));
+        controller.error(new Error('the connection was reset'));
+      },
+    });
+    expect((await patch(place, body)).status).toBe(400);
+    expect((await client.ask('GET', place)).status).toBe(404);
+    expect((await files()).unfinished).toBe(0);
   });
 
   it('takes one request at a time, and tells meanwhile how far it is', async () => {
@@ -262,6 +275,9 @@ describe('uploads', () => {
     idleMilliseconds?: number;
     blobs?: Pick<BlobStore, 'write'>;
   }) => new Uploads({ blobs: registry.parts.artifacts, clock: registry.parts.clock, ...more });
+  const atMost = (most: number) => (size: number) => {
+    if (size > most) throw new OciRefusal('SIZE_INVALID', `more than ${most}`);
+  };
   async function* pieces(...texts: string[]) {
     for (const text of texts) yield bytesOf(text);
   }
@@ -305,14 +321,14 @@ describe('uploads', () => {
   it('have as many bytes as a blob may have, and not one more', async () => {
     const uploads = open({});
     const fits = await uploads.start(REPOSITORY, 'token');
-    await uploads.receive(fits, pieces('12345', '67890'), 10);
-    await uploads.finish(fits, sha256('1234567890'));
+    await uploads.receive(fits, pieces('12345', '67890'), atMost(10));
+    await (await uploads.verify(fits, sha256('1234567890'))).writer.commit();
     const beyond = await uploads.start(REPOSITORY, 'token');
-    await uploads.receive(beyond, pieces('12345', '67890'), 10);
-    await expect(uploads.receive(beyond, pieces('1'), 10)).rejects.toMatchObject({
+    await uploads.receive(beyond, pieces('12345', '67890'), atMost(10));
+    await expect(uploads.receive(beyond, pieces('1'), atMost(10))).rejects.toMatchObject({
       code: 'SIZE_INVALID',
       status: 413,
-      message: 'The blob has more than 10 bytes',
+      message: 'more than 10',
     });
     expect(() => uploads.find(REPOSITORY, beyond.id)).toThrow('no such upload');
     expect(await files()).toEqual({ kept: [sha256('1234567890')], unfinished: 0 });
@@ -329,7 +345,7 @@ describe('uploads', () => {
     expect((await client.ask('PATCH', await started(), fits)).status).toBe(202);
   });
 
-  it.each(['write', 'commit'] as const)('are over where the disk fails to %s', async (failing) => {
+  it.each(['write', 'sync'] as const)('are over where the disk fails to %s', async (failing) => {
     const full = new KrmhubError('storage-full', 'The disk that holds the blobs is full.');
     const { artifacts } = registry.parts;
     const uploads = open({
@@ -339,8 +355,8 @@ describe('uploads', () => {
     });
     const upload = await uploads.start(REPOSITORY, 'token');
     const attempt = async () => {
-      await uploads.receive(upload, pieces('bytes'), 10);
-      await uploads.finish(upload, sha256('bytes'));
+      await uploads.receive(upload, pieces('bytes'), atMost(10));
+      await uploads.verify(upload, sha256('bytes'));
     };
     await expect(uploads.alone(upload, attempt)).rejects.toBe(full);
     expect(() => uploads.find(REPOSITORY, upload.id)).toThrow('no such upload');

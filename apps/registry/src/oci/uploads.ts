@@ -112,12 +112,21 @@ export class Uploads {
     }
   }
 
-  /** Takes what a request brings. Where it cannot be written the upload is over, for nobody knows how much of it was. */
-  async receive(upload: Upload, body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<void> {
+  /**
+   * Takes what a request brings, after `refuse` was asked for each piece whether the blob may have so many bytes. Where it cannot be written the upload is over, for nobody knows how much of it
+   * was.
+   */
+  async receive(
+    upload: Upload,
+    body: AsyncIterable<Uint8Array>,
+    refuse: (size: number) => void,
+  ): Promise<void> {
     for await (const piece of body) {
-      if (upload.size + piece.byteLength > maxBytes) {
+      try {
+        refuse(upload.size + piece.byteLength);
+      } catch (error) {
         await this.end(upload);
-        throw new OciRefusal('SIZE_INVALID', `The blob has more than ${maxBytes} bytes`);
+        throw error;
       }
       try {
         await upload.writer.write(piece);
@@ -131,11 +140,13 @@ export class Uploads {
   }
 
   /**
-   * Makes a blob of what has arrived, durable when it resolves; the upload is over. Rejects with an OciRefusal where it
-   * is something else than the digest says, and nothing is kept.
+   * Ends an upload with a look at what has arrived, and brings it to the disk. Rejects with an OciRefusal where it is
+   * something else than the digest says, and nothing is kept.
    */
-  async finish(upload: Upload, digest: OciDigest): Promise<{ file: Digest; size: number }> {
-    this.#open.delete(upload.id);
+  async verify(
+    upload: Upload,
+    digest: OciDigest,
+  ): Promise<{ file: Digest; size: number; writer: BlobWriter }> {
     const { writer, size } = upload;
     try {
       const file = writer.digest();
@@ -144,16 +155,16 @@ export class Uploads {
         throw new OciRefusal(
           'DIGEST_INVALID',
           `The bytes that arrived have the digest ${actual}, not ${digest}`,
-          {
-            detail: { digest, actual, size },
-          },
+          { detail: { digest, actual, size } },
         );
       }
-      await writer.commit();
-      return { file, size };
+      await writer.sync();
+      return { file, size, writer };
     } catch (error) {
       await writer.discard();
       throw error;
+    } finally {
+      this.#open.delete(upload.id);
     }
   }
 

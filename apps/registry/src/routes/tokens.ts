@@ -1,3 +1,4 @@
+import type { z } from '@hono/zod-openapi';
 import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
@@ -32,6 +33,7 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
     const wanted = await readJsonBody(c, CreateTokenRequest);
     refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Groups are like example.com');
     refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Repositories are like team/catalog');
+    refuseIdleLimits(wanted);
     // An administrator can create any token, so fewer groups would be no limit.
     if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
       throw new KrmhubError('invalid-request', 'The scope admin is for the whole registry', {
@@ -77,4 +79,25 @@ function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, ex
   throw new KrmhubError('invalid-request', `${wrong.join(', ')}: no ${what} and no glob`, {
     hint: `${example}; \`*\` stands for any characters.`,
   });
+}
+
+/** A limit that no scope of the token looks at would be no limit, and its maker think otherwise. */
+function refuseIdleLimits({ scopes, groups, repositories }: z.output<typeof CreateTokenRequest>): void {
+  const limited = (globs: readonly string[]) => !globs.includes('*');
+  if (limited(groups) && scopes.every((scope) => scope === 'push')) {
+    throw new KrmhubError('invalid-request', 'Groups limit no token of the scope push alone', {
+      hint: 'Give repositories for it, such as team/*, or the scope publish.',
+    });
+  }
+  if (limited(repositories) && !scopes.includes('push')) {
+    throw new KrmhubError('invalid-request', 'Repositories limit no token without the scope push', {
+      hint: 'Give groups for it, such as example.com, or the scope push.',
+    });
+  }
+  const functions = repositories.filter((glob) => glob.startsWith('functions/'));
+  if (functions.length > 0) {
+    throw new KrmhubError('invalid-request', `${functions.join(', ')}: the scope push is not for functions`, {
+      hint: 'Give the scope publish and the group of the functions.',
+    });
+  }
 }

@@ -82,6 +82,7 @@ export function blobsIn(folder: string): BlobStore {
           await handle.writeFile(bytes);
         }),
       digest: finish,
+      sync: () => translated(folder, () => handle.sync()),
       pieces: () => filePieces(folder, file),
       commit: () =>
         translated(folder, async () => {

@@ -32,6 +32,9 @@ export const OCI_METHODS: Record<OciRouteName, readonly string[]> = {
 /** Header field of every answer: older clients look for it to know that they found a registry. */
 export const OCI_API_VERSION = { 'Docker-Distribution-API-Version': 'registry/2.0' } as const;
 
+/** Header field of the answer to a manifest that published a release: GROUP/KIND@RELEASE. */
+export const PUBLISHED = 'Krmhub-Published';
+
 const UPLOAD_ID = /^[a-f0-9-]{36}$/;
 /** A repository's name may itself hold these words: the last one in the path counts. */
 const SUFFIX =

@@ -22,10 +22,11 @@ export interface ArtifactWriter {
   putManifest(
     repository: string,
     manifest: ManifestRecord,
-    options: Change & { tag?: string; needed: readonly OciDigest[] },
+    options: Change & { tag?: string; needed: readonly OciDigest[]; standing?: boolean },
   ): void;
   addBlob(repository: string, blob: Omit<RepositoryBlob, 'seenAt'>, change: Change): void;
-  putArtifact(artifact: Artifact, change: Change): void;
+  /** `standing` is of a release that is there: what it has is not refused any more. */
+  putArtifact(artifact: Artifact, change: Change, options?: { standing?: boolean }): void;
   /** By the id of its row, with its tags. */
   removeManifest(id: number): void;
   removeBlob(repository: string, digest: OciDigest): void;
@@ -142,14 +143,14 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   };
 
   const writer: ArtifactWriter = {
-    putArtifact({ repository: name, tags: given, manifest, blobs, needed = [] }, change) {
+    putArtifact({ repository: name, tags: given, manifest, blobs, needed = [] }, change, options = {}) {
       for (const blob of blobs) writer.addBlob(name, blob, change);
-      for (const tag of given) writer.putManifest(name, manifest, { ...change, tag, needed });
+      for (const tag of given) writer.putManifest(name, manifest, { ...change, ...options, tag, needed });
     },
 
-    putManifest(name, manifest, { tag, needed, ...change }) {
+    putManifest(name, manifest, { tag, needed, standing = false, ...change }) {
       const { at, by } = change;
-      for (const file of manifest.references) refuseTakenDown(file);
+      if (!standing) for (const file of manifest.references) refuseTakenDown(file);
       const unknown = needed.filter(
         (one) =>
           one !== EMPTY_DIGEST &&

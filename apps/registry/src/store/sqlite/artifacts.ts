@@ -6,14 +6,14 @@ import { artifactWriter } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
 import type { Connection } from './connection.js';
 
-const { bytes: _bytes, ...descriptorColumns } = {
+/** What GET and HEAD tell: a manifest may have megabytes of annotations, which are part of its bytes. */
+const headColumns = {
   digest: manifests.digest,
   mediaType: manifests.mediaType,
   size: manifests.size,
   artifactType: manifests.artifactType,
-  annotations: manifests.annotations,
-  bytes: manifests.bytes,
 };
+const descriptorColumns = { ...headColumns, annotations: manifests.annotations };
 const repository = sql.placeholder('repository');
 const digest = sql.placeholder('digest');
 
@@ -51,7 +51,8 @@ export function manifestStore(connection: Connection): ManifestStore {
     .from(tags)
     .innerJoin(manifests, eq(manifests.id, tags.manifest))
     .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
-    .limit(1)
+    .orderBy(asc(tags.tag))
+    .limit(1_000)
     .prepare();
   const repositoryOf = db
     .select({ bytes: repositories.bytes })
@@ -106,7 +107,7 @@ export function manifestStore(connection: Connection): ManifestStore {
             .where(and(eq(tags.repository, name), eq(tags.tag, tag)))
             .run().changes > 0,
       ),
-    isTagged: (name, one) => read(() => tagged.get({ repository: name, digest: one }) !== undefined),
+    tagsOf: (name, one) => read(() => tagged.all({ repository: name, digest: one }).map(({ tag }) => tag)),
     tags: (name, after, limit) =>
       read(() =>
         repositoryOf.get({ repository: name }) === undefined
@@ -177,12 +178,12 @@ function manifestFinder({ db }: Connection) {
   );
   const byTag = and(eq(tags.repository, repository), eq(tags.tag, sql.placeholder('reference')));
   const ofTag = eq(manifests.id, tags.manifest);
-  const wholeColumns = { ...descriptorColumns, bytes: manifests.bytes };
+  const wholeColumns = { ...headColumns, bytes: manifests.bytes };
   const wholeByDigest = db.select(wholeColumns).from(manifests).where(byDigest).prepare();
   const wholeByTag = db.select(wholeColumns).from(tags).innerJoin(manifests, ofTag).where(byTag).prepare();
-  const descriptorByDigest = db.select(descriptorColumns).from(manifests).where(byDigest).prepare();
+  const descriptorByDigest = db.select(headColumns).from(manifests).where(byDigest).prepare();
   const descriptorByTag = db
-    .select(descriptorColumns)
+    .select(headColumns)
     .from(tags)
     .innerJoin(manifests, ofTag)
     .where(byTag)
@@ -200,9 +201,9 @@ function descriptorOf(row: {
   mediaType: string;
   size: number;
   artifactType: string | null;
-  annotations: Record<string, string> | null;
+  annotations?: Record<string, string> | null;
 }): ManifestDescriptor {
-  const { digest, mediaType, size, artifactType, annotations } = row;
+  const { digest, mediaType, size, artifactType, annotations = null } = row;
   return {
     digest,
     mediaType,

@@ -8,35 +8,42 @@ export type Collector = Pick<
   'forgetUnnamedBlobs' | 'forgetUntaggedManifests' | 'unnamedFiles'
 >;
 
-/** What nothing living names is forgotten; the files go after the rows. */
+/**
+ * What nothing living names is forgotten; the files go after the rows. The joins are crossed so that SQLite goes from what
+ * is alive to what that names: the other way round each step would look at every manifest of a repository.
+ */
 export function collector({ client, read, write }: Connection, writer: ArtifactWriter): Collector {
-  const repositoriesAfter = client
-    .prepare<[string, number], string>('SELECT name FROM oci_repository WHERE name > ? ORDER BY name LIMIT ?')
-    .pluck();
-  const unnamed = client
-    .prepare<{ repository: string; seenBefore: string }, OciDigest>(
-      `SELECT digest FROM oci_blob AS blob
-       WHERE repository = :repository AND seen_at < :seenBefore
-         AND NOT EXISTS (SELECT 1 FROM oci_reference AS named
-                         WHERE named.repository = blob.repository AND named.digest = blob.digest)`,
+  const page = client.prepare<
+    { repository: string; digest: string; limit: number },
+    { repository: string; digest: OciDigest; seenAt: string }
+  >(
+    `SELECT repository, digest, seen_at AS seenAt FROM oci_blob
+     WHERE (repository, digest) > (:repository, :digest) ORDER BY repository, digest LIMIT :limit`,
+  );
+  const isNeeded = client
+    .prepare<{ repository: string; digest: string; seenBefore: string }, 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM oci_reference WHERE repository = :repository AND digest = :digest)
+         OR NOT EXISTS (SELECT 1 FROM oci_blob
+                        WHERE repository = :repository AND digest = :digest AND seen_at < :seenBefore)`,
     )
     .pluck();
   const dead = client
     .prepare<{ pushedBefore: string }, number>(
       `WITH RECURSIVE alive (id, repository, digest) AS (
          SELECT manifest.id, manifest.repository, manifest.digest
-         FROM oci_tag AS tag JOIN oci_manifest AS manifest ON manifest.id = tag.manifest
+         FROM oci_tag AS tag CROSS JOIN oci_manifest AS manifest ON manifest.id = tag.manifest
+         WHERE NOT (tag.repository GLOB 'functions/*' OR tag.repository GLOB 'catalogs/*')
          UNION
          SELECT child.id, child.repository, child.digest
-         FROM alive JOIN oci_reference AS named ON named.manifest = alive.id
-           JOIN oci_manifest AS child ON child.repository = alive.repository AND child.digest = named.digest
+         FROM alive CROSS JOIN oci_reference AS named ON named.manifest = alive.id
+           CROSS JOIN oci_manifest AS child ON child.repository = alive.repository AND child.digest = named.digest
          UNION
          SELECT referrer.id, referrer.repository, referrer.digest
-         FROM alive JOIN oci_manifest AS referrer
+         FROM alive CROSS JOIN oci_manifest AS referrer
            ON referrer.repository = alive.repository AND referrer.subject = alive.digest
        )
        SELECT id FROM oci_manifest WHERE pushed_at < :pushedBefore
-         AND repository NOT LIKE 'functions/%' AND repository NOT LIKE 'catalogs/%'
+         AND NOT (repository GLOB 'functions/*' OR repository GLOB 'catalogs/*')
          AND id NOT IN (SELECT id FROM alive)`,
     )
     .pluck();
@@ -46,24 +53,21 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
 
   return {
     async forgetUnnamedBlobs({ seenBefore, after, limit }) {
-      const names = await read(() => repositoriesAfter.all(after, limit));
-      const found = await read(() =>
-        names.filter((repository) => unnamed.all({ repository, seenBefore }).length > 0),
-      );
-      let forgotten = 0;
-      if (found.length > 0) {
-        forgotten = await write(() => {
-          let removed = 0;
-          // A manifest or somebody who pushes may have come since.
-          for (const repository of found) {
-            const digests = unnamed.all({ repository, seenBefore });
-            for (const digest of digests) writer.removeBlob(repository, digest);
-            removed += digests.length;
-          }
-          return removed;
-        });
-      }
-      return { forgotten, last: names.length < limit ? undefined : names.at(-1) };
+      const unneeded = (one: { repository: string; digest: OciDigest }) =>
+        isNeeded.get({ ...one, seenBefore }) === 0;
+      const { rows, found } = await read(() => {
+        const rows = page.all({ ...after, limit });
+        return { rows, found: rows.filter((row) => row.seenAt < seenBefore && unneeded(row)) };
+      });
+      const forget = () => {
+        // A manifest or somebody who pushes may have come since.
+        const still = found.filter(unneeded);
+        for (const { repository, digest } of still) writer.removeBlob(repository, digest);
+        return still.length;
+      };
+      const forgotten = found.length === 0 ? 0 : await write(forget);
+      const last = rows.length < limit ? undefined : rows.at(-1);
+      return { forgotten, last: last && { repository: last.repository, digest: last.digest } };
     },
 
     forgetUntaggedManifests: ({ pushedBefore }) =>

@@ -26,6 +26,6 @@ export function artifactKeeper(
           last: rows.length < options.limit ? undefined : rows.at(-1)?.id,
         };
       }),
-    putArtifact: (artifact, change) => write(() => writer.putArtifact(artifact, change)),
+    putArtifact: (artifact, change) => write(() => writer.putArtifact(artifact, change, { standing: true })),
   };
 }

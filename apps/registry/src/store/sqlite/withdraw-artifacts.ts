@@ -7,8 +7,8 @@ import type { Connection } from './connection.js';
 
 /**
  * Takes the content of releases out of every repository; to be called in a transaction. The tags of the releases and of
- * withdrawn snapshots go with their manifests. Bytes that no release has any more go wherever they were pushed to, and
- * with them every manifest that names them.
+ * withdrawn snapshots go with their manifests. Definitions that no release has any more, and withdrawn catalogs, go wherever
+ * they were pushed to, and with them every manifest that names them; a README goes as a file of the release.
  */
 export function artifactWithdrawer(
   connection: Connection,
@@ -35,21 +35,35 @@ export function artifactWithdrawer(
     deleteTag.run(repository, tag);
     if (isTagged.get(manifest) === undefined) writer.removeManifest(manifest);
   };
+  const remove = (repository: string, digest: OciDigest): void => {
+    for (const manifest of naming.all(digest, repository)) writer.removeManifest(manifest);
+    writer.removeBlob(repository, digest);
+  };
+  /** The bytes, wherever they are. */
   const forget = (file: Digest): void => {
+    for (const { repository, digest } of namesOf.all(file)) remove(repository, digest);
+  };
+  /**
+   * The file of a release, and not what others have pushed with the same bytes: a README may say the same as anything,
+   * and what it says is not what was taken down.
+   */
+  const forgetReleased = (file: Digest): void => {
     for (const { repository, digest, place } of namesOf.all(file)) {
-      if (file === EMPTY_DIGEST) {
-        // A README may say no more than `{}`, which nearly all artifacts name, and every repository has.
-        if (place === 'releases') writer.removeBlob(repository, digest);
-        continue;
-      }
-      for (const manifest of naming.all(digest, repository)) writer.removeManifest(manifest);
-      writer.removeBlob(repository, digest);
+      if (place !== 'releases') continue;
+      // Nearly all artifacts name `{}`.
+      if (file === EMPTY_DIGEST) writer.removeBlob(repository, digest);
+      else remove(repository, digest);
     }
   };
 
   return ({ group, kind, takedowns }, withdrawn, blobs) => {
     for (const { release } of takedowns) withdrawTag(functionRepository({ group, kind }), release);
-    for (const { digest, keptBy } of blobs) if (keptBy.length === 0) forget(digest);
+    const definitions = new Set(takedowns.map(({ digest }) => digest));
+    for (const { digest, keptBy } of blobs) {
+      if (keptBy.length > 0) continue;
+      if (definitions.has(digest)) forget(digest);
+      else forgetReleased(digest);
+    }
     for (const { catalog, serial, digest } of withdrawn) {
       withdrawTag(catalogRepository(catalog), String(serial));
       forget(digest);
