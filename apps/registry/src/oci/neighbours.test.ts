@@ -1,0 +1,126 @@
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { checkRegistry } from '../check/check.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../test-registry.js';
+import { definitionArtifact, imageOf, indexOf, testClient } from './testing.js';
+
+/** What one of those who share a registry must not be able to do to the others, by anything that is allowed. */
+
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+});
+afterEach(() => registry.close());
+
+async function takeDown(definition: TestDefinition): Promise<void> {
+  const answer = await registry.request(`${releasePath(definition)}/takedown`, {
+    method: 'POST',
+    body: JSON.stringify({ reason: 'holds a password' }),
+    headers: { 'Content-Type': 'application/json', Authorization: authorization },
+  });
+  expect(answer.status).toBe(200);
+}
+
+const statusOf = async (target: string) => (await client.ask('GET', target, { authorization: '' })).status;
+
+it('a README that says what others have pushed takes nothing of theirs with it when it goes', async () => {
+  const licence = 'All rights reserved\n';
+  const theirs = await client.image('team/victim', 'v1', [licence]);
+  const definition: TestDefinition = { kind: 'Aimed', release: '1.0.0' };
+  const text = definitionText(definition);
+  const repository = 'functions/example.com/aimed';
+  const layers = [await client.blob(repository, text), await client.blob(repository, licence)];
+  const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme: licence }));
+  expect(put.status, await put.text()).toBe(201);
+  await takeDown(definition);
+  expect(await statusOf(`${repository}/manifests/1.0.0`)).toBe(410);
+  expect(await statusOf(`team/victim/manifests/${theirs}`)).toBe(200);
+  expect(await statusOf(`team/victim/manifests/v1`)).toBe(200);
+  expect(await statusOf(`team/victim/blobs/${layers[1]}`)).toBe(200);
+});
+
+it('a release whose artifact went with what was taken down keeps no registry from starting', async () => {
+  const first: TestDefinition = { kind: 'First', release: '1.0.0' };
+  const second: TestDefinition = { kind: 'Second', release: '1.0.0' };
+  const [burnt, kept] = [definitionText(first), definitionText(second)];
+  const config = 'the configuration';
+  for (const [repository, readme] of [
+    ['functions/example.com/second', burnt],
+    ['functions/example.com/first', config],
+  ] as const) {
+    const text = repository.endsWith('second') ? kept : burnt;
+    for (const content of [text, readme, config]) await client.blob(repository, content);
+    const put = await client.put(repository, '1.0.0', definitionArtifact(text, { readme }));
+    expect(put.status, await put.text()).toBe(201);
+  }
+  await takeDown(first);
+  registry = await registry.reopen();
+  expect(await statusOf('functions/example.com/second/manifests/1.0.0')).toBe(200);
+});
+
+it('a manifest that is deleted from under an index is no damage, and keeps nobody from a backup', async () => {
+  const child = imageOf(['a layer']);
+  const digest = await client.image('team/index', 'child', ['a layer']);
+  expect((await client.put('team/index', 'v1', indexOf([child]))).status).toBe(201);
+  expect((await client.ask('DELETE', `team/index/manifests/${digest}`)).status).toBe(202);
+  const { whole, findings } = await checkRegistry(registry.folder, { began: new Date() });
+  expect([whole, findings.map(({ severity, message }) => `${severity}: ${message}`)]).toEqual([
+    true,
+    [`information: names ${digest}, which its repository does not have`],
+  ]);
+});
+
+it('uploads at once have no more room than the repository', async () => {
+  await registry.close();
+  registry = await openTestRegistry({ config: { repositoryMebibytes: 1 } });
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+  const statuses = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const started = await client.ask('POST', 'team/full/blobs/uploads/');
+      const place = started.headers.get('location')!.slice('/v2/'.length);
+      let sent = 0;
+      const body = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+          // Every upload has begun before one of them is big.
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          if (sent++ < 9) controller.enqueue(new Uint8Array(100_000));
+          else controller.close();
+        },
+      });
+      return (await client.ask('PATCH', place, { body })).status;
+    }),
+  );
+  expect(statuses.filter((status) => status === 202).length).toBeLessThanOrEqual(1);
+  const unfinished = path.join(registry.folder, 'artifacts/unfinished');
+  const sizes = await Promise.all(
+    (await readdir(unfinished)).map(async (name) => (await stat(path.join(unfinished, name))).size),
+  );
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_048_576);
+});
+
+it('who may push anything pushes nothing that speaks of catalogs, unless they are named', async () => {
+  const speaking = imageOf([], { subject: { mediaType: 'x', digest: `sha256:${'a'.repeat(64)}`, size: 1 } });
+  const may = async (repositories: string[]) => {
+    const { secret } = await registry.token({ scopes: ['push'], repositories });
+    const put = await client.put('catalogs/default', `sha256-${'a'.repeat(64)}`, speaking, {
+      authorization: `Bearer ${secret}`,
+    });
+    return put.status;
+  };
+  expect([await may(['*']), await may(['catalogs/other']), await may(['catalogs/*'])]).toEqual([
+    403, 403, 201,
+  ]);
+});
