@@ -95,7 +95,7 @@ export const SETTINGS = {
     name: 'KRMHUB_REPOSITORY_MEBIBYTES',
     unit: 'mebibytes of one repository of artifacts, 0 for no limit',
     default: '0',
-    why: 'What its blobs and manifests may have together. A push that would exceed it is refused, and nothing of it is kept.',
+    why: 'What its blobs and manifests may have together, uploads on their way included. A push that would exceed it is refused, and nothing of it is kept. What the registry makes of releases and snapshots is not held to it.',
   },
   untaggedDays: {
     name: 'KRMHUB_UNTAGGED_DAYS',
