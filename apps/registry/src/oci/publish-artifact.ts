@@ -150,6 +150,9 @@ async function layerBytes(
 
 /** What to do about a diagnostic, where there is no command line of ours to give options to. */
 function hintOf({ code, hint }: Diagnostic): string | undefined {
+  if (code === 'publish/name-mismatch') {
+    return 'Push it to functions/GROUP/KIND with the group and the kind of the definition, the kind in lower case.';
+  }
   if (code !== 'publish/breaking') return hint;
   return `Make the change in a new API version and keep this one, or allow it with the annotation ${ALLOW_BREAKING}=true of the manifest. \`krmhub diff\` tells all changes.`;
 }
