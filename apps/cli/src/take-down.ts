@@ -44,6 +44,11 @@ function linesOf(result: TakedownResult): string[] {
       others.length === 0 ? `  ${digest} goes` : `  ${digest} stays: it is also of ${some.join(', ')}`,
     );
   }
+  if (result.repositories.length > 0) {
+    const [verb, some] = [dryRun ? 'would go' : 'gone', result.repositories.slice(0, 20)];
+    const more = result.repositories.length > some.length ? ', …' : '';
+    lines.push(`  copies and what names them ${verb} from ${some.join(', ')}${more}`);
+  }
   for (const [catalog, serials] of withdrawnByCatalog(result)) {
     lines.push(`  ${plural(serials.length, 'snapshot')} of ${catalog} withdrawn: ${ranges(serials)}`);
     if (dryRun) continue;

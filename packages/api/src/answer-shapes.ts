@@ -165,6 +165,7 @@ export const TAKEDOWN_RESULT: ShapeOf<model.TakedownResult> = {
   takedowns: [TAKEDOWN],
   blobs: [{ digest: 'string', keptBy: [{ group: 'string', kind: 'string', release: 'string' }] }],
   withdrawn: [SNAPSHOT_REFERENCE],
+  repositories: ['string'],
   catalogs: [SNAPSHOT_REFERENCE],
   erased: 'boolean',
 };

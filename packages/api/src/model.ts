@@ -160,6 +160,9 @@ export const TakedownResult = z
       )
       .openapi({ description: 'Definitions and READMEs' }),
     withdrawn: z.array(CatalogSnapshotReference).openapi({ description: 'Snapshots that held it' }),
+    repositories: z.array(z.string()).openapi({
+      description: 'Repositories of artifacts that had copies, and lose the manifests that name them',
+    }),
     catalogs: z
       .array(CatalogSnapshotReference)
       .openapi({ description: 'The newest snapshots of these catalogs, without it' }),

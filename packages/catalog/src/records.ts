@@ -133,6 +133,8 @@ export interface TakedownReach {
   withdrawn: { catalog: string; serial: number; digest: Digest }[];
   /** Bytes of definitions and READMEs, and the releases for which they stay all the same. */
   blobs: { digest: Digest; keptBy: (FunctionName & { release: string })[] }[];
+  /** Repositories of artifacts that had copies, and lose the manifests that name them. */
+  repositories: string[];
 }
 
 /** Which release serves each API version of a function in a catalog, and what else there was. */

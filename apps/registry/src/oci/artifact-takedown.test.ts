@@ -144,7 +144,7 @@ describe('a release that is taken down', () => {
     await client.image('team/copy', 'v2', ['other']);
     await client.blob('team/alias', text, 'sha512');
     await registry.settle();
-    await takeDown(BAD);
+    expect((await takeDown(BAD)).repositories).toEqual(['team/alias', 'team/copy']);
 
     for (const tag of ['1.0.0', 'v1.0']) {
       const gone = await refusalOf(await read(REPOSITORY, tag));

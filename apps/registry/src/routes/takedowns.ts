@@ -20,7 +20,13 @@ export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
         ({ release }) => release === params.release,
       );
       if (earlier === undefined) return apply(parts, params, mark, { rehearse: dryRun, token: token.id });
-      return { outcome: 'unchanged' as const, takedowns: [earlier], blobs: [], withdrawn: [] };
+      return {
+        outcome: 'unchanged' as const,
+        takedowns: [earlier],
+        blobs: [],
+        withdrawn: [],
+        repositories: [],
+      };
     });
     const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
     if (dryRun) return c.json(answer);
@@ -48,7 +54,8 @@ async function apply(
   };
   const { takedowns, reach } = await takeDown(parts, takedown, options);
   if (!options.rehearse) parts.cutter.wake();
-  return { outcome: 'taken-down', takedowns, blobs: reach.blobs, withdrawn: reach.withdrawn };
+  const { blobs, withdrawn, repositories } = reach;
+  return { outcome: 'taken-down', takedowns, blobs, withdrawn, repositories };
 }
 
 async function newestSnapshots(

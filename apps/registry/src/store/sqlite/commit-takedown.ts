@@ -84,7 +84,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
       events.push({ type: 'catalog.withdrawn', at, by, reason, ...snapshot });
     }
     const blobs = [...digests].map((digest) => ({ digest, keptBy: namedBy(digest) }));
-    withdrawArtifacts(change, withdrawn, blobs);
+    const repositories = withdrawArtifacts(change, withdrawn, blobs);
     const event = Math.max(...events.map((one) => appendEvent(one).sequence));
     // A cut that was planned before may hold what is gone now, whether the catalog did or not.
     db.update(catalogs).set({ appliedEvent: event }).run();
@@ -92,6 +92,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
       event,
       withdrawn,
       blobs,
+      repositories,
     };
   };
 }

@@ -8,11 +8,16 @@ import type { Connection } from './connection.js';
 /**
  * Takes the content of releases out of every repository; to be called in a transaction. The tags of the releases and of
  * withdrawn snapshots go with their manifests. Definitions that no release has any more, and withdrawn catalogs, go wherever
- * they were pushed to, and with them every manifest that names them; a README goes as a file of the release.
+ * they were pushed to, and with them every manifest that names them; a README goes as a file of the release. Gives the
+ * other repositories that lose something.
  */
 export function artifactWithdrawer(
   connection: Connection,
-): (change: FunctionTakedown, withdrawn: TakedownReach['withdrawn'], blobs: TakedownReach['blobs']) => void {
+): (
+  change: FunctionTakedown,
+  withdrawn: TakedownReach['withdrawn'],
+  blobs: TakedownReach['blobs'],
+) => string[] {
   const { client } = connection;
   const writer = artifactWriter(connection);
   const manifestAt = client
@@ -35,7 +40,9 @@ export function artifactWithdrawer(
     deleteTag.run(repository, tag);
     if (isTagged.get(manifest) === undefined) writer.removeManifest(manifest);
   };
+  const touched = new Set<string>();
   const remove = (repository: string, digest: OciDigest): void => {
+    touched.add(repository);
     for (const manifest of naming.all(digest, repository)) writer.removeManifest(manifest);
     writer.removeBlob(repository, digest);
   };
@@ -57,6 +64,7 @@ export function artifactWithdrawer(
   };
 
   return ({ group, kind, takedowns }, withdrawn, blobs) => {
+    touched.clear();
     for (const { release } of takedowns) withdrawTag(functionRepository({ group, kind }), release);
     const definitions = new Set(takedowns.map(({ digest }) => digest));
     for (const { digest, keptBy } of blobs) {
@@ -68,5 +76,10 @@ export function artifactWithdrawer(
       withdrawTag(catalogRepository(catalog), String(serial));
       forget(digest);
     }
+    const own = new Set([
+      functionRepository({ group, kind }),
+      ...withdrawn.map(({ catalog }) => catalogRepository(catalog)),
+    ]);
+    return [...touched].filter((repository) => !own.has(repository)).sort();
   };
 }
