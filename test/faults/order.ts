@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
+import { afterwards } from './points.js';
 import { startServer } from './server.js';
 import { attach, type Call, calls } from './strace.js';
 import { definition, newLedger, publish, releasePath, type Sent } from './workload.js';
@@ -35,6 +36,8 @@ export async function orderOfPublishes(scratch: string, publishes: number): Prom
       await publish(server, ledger, one, '');
       sent.push(one);
     }
+    // The last answer may be here before the trace has the end of the call that sent it.
+    await afterwards();
     await attached.detach();
   } finally {
     await server.stop('SIGTERM');

@@ -74,6 +74,8 @@ async function pushed(manifest: object, layers: string[], tag?: string): Promise
 }
 
 async function refused(manifest: object, tag = '0.3.0'): Promise<Refused> {
+  // A cut is an event too.
+  await registry.settle();
   const events = await registry.parts.store.lastEvent();
   const before = await tags();
   const refusal = await refusalOf(await put(manifest, tag));
