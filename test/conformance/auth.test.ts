@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pushBlobs } from './data-set-steps.js';
 import { newImage } from './data-sets.js';
 import {
@@ -14,21 +14,19 @@ import {
   type OciRequests,
   type RunningConformance,
   someBytes,
-  startConformance,
   uploads,
+  withConformance,
   withQuery,
 } from './oci-requests.js';
 
 let running: RunningConformance;
 let requests: OciRequests;
 let anonymous: OciRequests;
-
-beforeAll(async () => {
-  running = await startConformance();
+withConformance((started) => {
+  running = started;
   requests = running.requests;
   anonymous = requests.as(undefined);
 });
-afterAll(() => running?.stop());
 
 interface Challenge {
   realm: string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   expectDeleted,
   expectReferrerList,
@@ -26,21 +26,16 @@ import {
   manifests,
   newRepository,
   type OciRequests,
-  type RunningConformance,
   referrers,
   someBytes,
-  startConformance,
   tagsList,
+  withConformance,
 } from './oci-requests.js';
 
-let running: RunningConformance;
 let requests: OciRequests;
-
-beforeAll(async () => {
-  running = await startConformance();
+withConformance((running) => {
   requests = running.requests;
 });
-afterAll(() => running?.stop());
 
 async function tagsIn(target: string): Promise<string[]> {
   const answer = await requests.get(target);

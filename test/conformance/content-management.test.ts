@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   deleteDataSet,
   expectDeleted,
@@ -16,19 +16,14 @@ import {
   manifests,
   newRepository,
   type OciRequests,
-  type RunningConformance,
   someBytes,
-  startConformance,
+  withConformance,
 } from './oci-requests.js';
 
-let running: RunningConformance;
 let requests: OciRequests;
-
-beforeAll(async () => {
-  running = await startConformance();
+withConformance((running) => {
   requests = running.requests;
 });
-afterAll(() => running?.stop());
 
 /** An image with two tags in a repository of its own. */
 async function pushImage() {

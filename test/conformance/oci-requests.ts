@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import path from 'node:path';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { startRegistry, temporaryFolder } from '../running.js';
 
 /** Requests of distribution-spec as the conformance suite sends them, over a real socket and without anything added. */
@@ -131,6 +131,16 @@ export interface RunningConformance {
   requests: OciRequests;
   token: string;
   stop(): Promise<void>;
+}
+
+/** Starts that registry before the tests of a file, and ends it after them. */
+export function withConformance(started: (running: RunningConformance) => void): void {
+  let running: RunningConformance | undefined;
+  beforeAll(async () => {
+    running = await startConformance();
+    started(running);
+  });
+  afterAll(() => running?.stop());
 }
 
 /** A registry of its own for a test file, asked with the administrator's token as password. */

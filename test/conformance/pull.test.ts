@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBlob, expectManifest, getAll, headAll, pushBlobs, pushDataSet } from './data-set-steps.js';
 import { dataSets, IMAGE, INDEX, newImage } from './data-sets.js';
 import {
@@ -9,19 +9,14 @@ import {
   manifests,
   newRepository,
   type OciRequests,
-  type RunningConformance,
   someBytes,
-  startConformance,
+  withConformance,
 } from './oci-requests.js';
 
-let running: RunningConformance;
 let requests: OciRequests;
-
-beforeAll(async () => {
-  running = await startConformance();
+withConformance((running) => {
   requests = running.requests;
 });
-afterAll(() => running?.stop());
 
 describe('what is not there', () => {
   it.each(ALGORITHMS)('a blob by %s in a repository that does not exist is 404', async (algorithm) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   expectBlob,
   expectDeleted,
@@ -16,20 +16,15 @@ import {
   manifests,
   newRepository,
   type OciRequests,
-  type RunningConformance,
   someBytes,
-  startConformance,
+  withConformance,
   withQuery,
 } from './oci-requests.js';
 
-let running: RunningConformance;
 let requests: OciRequests;
-
-beforeAll(async () => {
-  running = await startConformance();
+withConformance((running) => {
   requests = running.requests;
 });
-afterAll(() => running?.stop());
 
 describe.each(dataSets)('$name', (set) => {
   it('is taken by its digest and by its tags, each time with where it is and what it speaks of', () =>

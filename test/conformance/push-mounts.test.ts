@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { expectBlob, expectDeleted } from './data-set-steps.js';
 import {
   ALGORITHMS,
@@ -7,21 +7,16 @@ import {
   newRepository,
   OCTETS,
   type OciRequests,
-  type RunningConformance,
   someBytes,
-  startConformance,
   uploads,
+  withConformance,
   withQuery,
 } from './oci-requests.js';
 
-let running: RunningConformance;
 let requests: OciRequests;
-
-beforeAll(async () => {
-  running = await startConformance();
+withConformance((running) => {
   requests = running.requests;
 });
-afterAll(() => running?.stop());
 
 const mount = (repository: string, query: { mount: string; from?: string }) =>
   requests.send('POST', withQuery(uploads(repository), query));

@@ -15,7 +15,7 @@ export interface PublishOptions {
   /** The kind is in lower case, as repositories have it. */
   kindFolded?: boolean;
   /** What stands under the release's tag; by default a manifest is made. */
-  artifactOf?(release: ReleaseRecord): Artifact;
+  artifact?: Artifact;
 }
 
 /** Publishes a release, or tells what that would do. To be called in the function's turn. */
@@ -23,7 +23,7 @@ export async function publishRelease(
   parts: RegistryParts,
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
-  { by, dryRun, allowBreaking, kindFolded, artifactOf }: PublishOptions,
+  { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
 ): Promise<PublishResult> {
   const { store, blobs, clock, metrics, cutter } = parts;
   const answer = (
@@ -63,8 +63,7 @@ export async function publishRelease(
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
     if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
     const { readme } = submission;
-    const artifact =
-      artifactOf?.(plan.change.release) ??
+    const own = () =>
       releaseArtifact(
         plan.change.release,
         readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
@@ -73,7 +72,7 @@ export async function publishRelease(
       await parts.gate.shared(async () => {
         // Durable before the transaction that names them.
         for (const blob of plan.blobs) await blobs.put(blob);
-        await store.commitFunction(plan.change, artifact);
+        await store.commitFunction(plan.change, artifact ?? own());
       });
     } catch (error) {
       if (error instanceof RevisionConflict) continue;

@@ -1,6 +1,13 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { digestOf, type OciDigest } from './digest.js';
-import { type Descriptor, EMPTY_CONFIG, type ImageManifest, type Manifest, MEDIA_TYPES } from './manifest.js';
+import {
+  type Descriptor,
+  EMPTY_CONFIG,
+  EMPTY_DIGEST,
+  type ImageManifest,
+  type Manifest,
+  MEDIA_TYPES,
+} from './manifest.js';
 
 /**
  * What KEP-2906 distributes by OCI registries. It names the media types of layers; the artifact types beside them are
@@ -52,7 +59,7 @@ export function artifactManifest(options: {
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,
     artifactType: ARTIFACT_MEDIA_TYPES[type].artifact,
-    config: { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: EMPTY_CONFIG.byteLength },
+    config: { mediaType: MEDIA_TYPES.empty, digest: EMPTY_DIGEST, size: EMPTY_CONFIG.byteLength },
     layers: files.map(({ title, mediaType, digest, size }) => ({
       mediaType,
       digest,

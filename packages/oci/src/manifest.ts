@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { z } from 'zod';
-import { isOciDigest, type OciDigest } from './digest.js';
+import { digestOf, isOciDigest, type OciDigest } from './digest.js';
 
 /** Manifests as image-spec 1.1 and Docker's schema 2 have them, checked before anybody believes them. */
 
@@ -16,6 +16,7 @@ export const MEDIA_TYPES = {
 export const MAX_MANIFEST_BYTES = 4_194_304;
 /** The empty JSON object, which is the configuration of artifacts that have none (image-spec, "Guidance for an Empty Descriptor"). */
 export const EMPTY_CONFIG = new TextEncoder().encode('{}');
+export const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
 
 /** How many layers, or manifests of an index, are looked at. */
 const MAX_DESCRIPTORS = 1_000;

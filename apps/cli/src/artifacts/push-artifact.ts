@@ -5,6 +5,7 @@ import {
   contentOf,
   digestOf,
   EMPTY_CONFIG,
+  EMPTY_DIGEST,
   formatReference,
   inParallel,
   MEDIA_TYPES,
@@ -213,7 +214,7 @@ async function pushBlobs(
   const total = layers.reduce((sum, { file }) => sum + file.size, 0);
   let sent = 0;
   const blobs = [
-    { digest: digestOf(EMPTY_CONFIG), content: contentOf(EMPTY_CONFIG), counted: false },
+    { digest: EMPTY_DIGEST, content: contentOf(EMPTY_CONFIG), counted: false },
     ...layers.map(({ file, content }) => ({ digest: file.digest, content, counted: true })),
   ];
   const unique = new Map(blobs.map((blob) => [blob.digest, blob]));

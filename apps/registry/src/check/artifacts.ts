@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   digestOf,
+  EMPTY_DIGEST,
   type Manifest,
   neededDigests,
   type OciDigest,
@@ -8,7 +9,6 @@ import {
   readManifest,
 } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import { EMPTY_DIGEST } from '../store/sqlite/artifact-rows.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 /** Rows read at once. */

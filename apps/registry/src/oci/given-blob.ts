@@ -1,7 +1,5 @@
-import { digestOf, EMPTY_CONFIG, type ManifestStore, type OciDigest } from '@krmhub/oci';
+import { EMPTY_DIGEST, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { repositoryKind } from './repositories.js';
-
-const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
 
 /**
  * Whether a blob is `{}`, and the repository has it without a push: where the registry makes artifacts, and where a

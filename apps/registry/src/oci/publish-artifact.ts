@@ -51,7 +51,7 @@ export async function publishArtifact(
           dryRun: false,
           allowBreaking: manifest.annotations?.[ALLOW_BREAKING] === 'true',
           kindFolded: true,
-          artifactOf: ({ release }) => ({ repository, tags: [release], manifest, needed, blobs: [] }),
+          artifact: { repository, tags: [name.release], manifest, needed, blobs: [] },
         }),
       );
       if (published.outcome === 'unchanged') {

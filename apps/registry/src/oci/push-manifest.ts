@@ -187,8 +187,7 @@ function tagsAskedFor(c: RegistryContext): string[] {
 
 /** The registry cuts its catalogs itself; others may only speak of them. */
 function refuseSnapshots({ record }: PushedManifest, tags: readonly string[]): void {
-  const onlySpeaks =
-    record.subject !== undefined ? tags.every(isFallbackTag) : tags.length > 0 && tags.every(isFallbackTag);
+  const onlySpeaks = (record.subject !== undefined || tags.length > 0) && tags.every(isFallbackTag);
   if (onlySpeaks) return;
   throw new OciRefusal('DENIED', 'Catalogs are cut by the registry; only what speaks of them is taken here', {
     hint: 'Push signatures and attestations with the catalog as their subject; other artifacts to another repository.',

@@ -4,6 +4,7 @@ import {
   type ArtifactFile,
   type ArtifactType,
   artifactManifest,
+  CREATED,
   digestOf,
   type ManifestRecord,
   MEDIA_TYPES,
@@ -71,10 +72,8 @@ function record(
   created: string,
   version: string,
 ): ManifestRecord {
-  const bytes = artifactManifest({ type, files, created, annotations: { [VERSION]: version } });
-  const { annotations } = JSON.parse(new TextDecoder().decode(bytes)) as {
-    annotations: Record<string, string>;
-  };
+  const annotations = { [CREATED]: created, [VERSION]: version };
+  const bytes = artifactManifest({ type, files, created, annotations });
   return {
     digest: digestOf(bytes),
     mediaType: MEDIA_TYPES.image,

@@ -37,9 +37,9 @@ export function blobsIn(folder: string): BlobStore {
     return { file, handle: await open(file, 'wx', 0o644) };
   };
 
-  /** Syncs a file and gives it the name of its bytes. */
-  const keep = async (file: string, handle: FileHandle, digest: Digest): Promise<void> => {
-    await handle.sync();
+  /** Syncs a file, unless it is, and gives it the name of its bytes. */
+  const keep = async (file: string, handle: FileHandle, digest: Digest, synced = false): Promise<void> => {
+    if (!synced) await handle.sync();
     await handle.close();
     await rename(file, paths.blob(folder, digest));
   };
@@ -71,6 +71,7 @@ export function blobsIn(folder: string): BlobStore {
     const { file, handle } = await openUnfinished();
     const hash = createHash('sha256');
     let digest: Digest | undefined;
+    let synced = false;
     const finish = (): Digest => {
       digest ??= `sha256:${hash.digest('hex')}`;
       return digest;
@@ -78,17 +79,22 @@ export function blobsIn(folder: string): BlobStore {
     return {
       write: (bytes) =>
         translated(folder, async () => {
+          synced = false;
           hash.update(bytes);
           await handle.writeFile(bytes);
         }),
       digest: finish,
-      sync: () => translated(folder, () => handle.sync()),
+      sync: () =>
+        translated(folder, async () => {
+          await handle.sync();
+          synced = true;
+        }),
       pieces: () => filePieces(folder, file),
       commit: () =>
         translated(folder, async () => {
           const committed = finish();
           try {
-            await keep(file, handle, committed);
+            await keep(file, handle, committed, synced);
           } catch (error) {
             await drop(file, handle);
             throw error;

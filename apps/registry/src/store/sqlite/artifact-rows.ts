@@ -1,7 +1,6 @@
 import {
   type Change,
-  digestOf,
-  EMPTY_CONFIG,
+  EMPTY_DIGEST,
   type ManifestRecord,
   type OciDigest,
   QuotaExceeded,
@@ -15,9 +14,6 @@ import { manifests, references, repositories, repositoryBlobs, tags } from '../s
 import { takedowns } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 
-/** Every manifest has the blob `{}` without a row: nearly all artifacts name it. */
-export const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
-
 export interface ArtifactWriter {
   putManifest(
     repository: string,
@@ -29,6 +25,8 @@ export interface ArtifactWriter {
   putArtifact(artifact: Artifact, change: Change, options?: { standing?: boolean }): void;
   /** By the id of its row, with its tags. */
   removeManifest(id: number): void;
+  /** By its digest; false where there is none. */
+  removeManifestOf(repository: string, digest: OciDigest): boolean;
   removeBlob(repository: string, digest: OciDigest): void;
 }
 
@@ -152,6 +150,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       const { at, by } = change;
       if (!standing) for (const file of manifest.references) refuseTakenDown(file);
       const unknown = needed.filter(
+        // Nearly all artifacts name `{}`, which is there without a row.
         (one) =>
           one !== EMPTY_DIGEST &&
           blobOf.get({ repository: name, digest: one }) === undefined &&
@@ -181,6 +180,12 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       db.delete(tags).where(eq(tags.manifest, id)).run();
       db.delete(manifests).where(eq(manifests.id, id)).run();
       grow(removed.name, -removed.size, {});
+    },
+
+    removeManifestOf(name, one) {
+      const found = manifestOf.get({ repository: name, digest: one });
+      if (found !== undefined) writer.removeManifest(found.id);
+      return found !== undefined;
     },
 
     removeBlob(name, one) {

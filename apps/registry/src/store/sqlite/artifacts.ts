@@ -1,5 +1,4 @@
-import type { ManifestDescriptor, ManifestStore, OciDigest } from '@krmhub/oci';
-import { isOciDigest } from '@krmhub/oci';
+import { isOciDigest, type ManifestDescriptor, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import { manifests, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { artifactWriter } from './artifact-rows.js';
@@ -40,11 +39,6 @@ export function manifestStore(connection: Connection): ManifestStore {
     .from(references)
     .where(and(eq(references.repository, repository), eq(references.digest, digest)))
     .limit(1)
-    .prepare();
-  const idOf = db
-    .select({ id: manifests.id })
-    .from(manifests)
-    .where(and(eq(manifests.repository, repository), eq(manifests.digest, digest)))
     .prepare();
   const tagged = db
     .select({ tag: tags.tag })
@@ -93,12 +87,7 @@ export function manifestStore(connection: Connection): ManifestStore {
         return row && descriptorOf(row);
       }),
     putManifest: (name, manifest, options) => write(() => writer.putManifest(name, manifest, options)),
-    deleteManifest: (name, one) =>
-      write(() => {
-        const found = idOf.get({ repository: name, digest: one });
-        if (found !== undefined) writer.removeManifest(found.id);
-        return found !== undefined;
-      }),
+    deleteManifest: (name, one) => write(() => writer.removeManifestOf(name, one)),
     deleteTag: (name, tag) =>
       write(
         () =>

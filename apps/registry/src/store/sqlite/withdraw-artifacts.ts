@@ -1,8 +1,8 @@
 import type { FunctionTakedown, TakedownReach } from '@krmhub/catalog';
-import type { BlobPlace, OciDigest } from '@krmhub/oci';
+import { type BlobPlace, EMPTY_DIGEST, type OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../oci/repositories.js';
-import { artifactWriter, EMPTY_DIGEST } from './artifact-rows.js';
+import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 
 /**
