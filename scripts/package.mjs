@@ -35,6 +35,7 @@ const workspaces = [
   'packages/catalog',
   'packages/api',
   'packages/oci',
+  'packages/signing',
   'apps/registry',
   'apps/cli',
 ];

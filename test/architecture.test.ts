@@ -22,12 +22,20 @@ const rooms: Record<string, Room> = {
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
   'packages/oci': { below: ['@krmhub/schema'], pure: false },
+  'packages/signing': { below: ['@krmhub/schema'], pure: false },
   'apps/registry': {
-    below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/oci'],
+    below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/oci', '@krmhub/signing'],
     pure: false,
   },
   'apps/cli': {
-    below: ['@krmhub/schema', '@krmhub/catalog', '@krmhub/api', '@krmhub/oci', '@krmhub/registry'],
+    below: [
+      '@krmhub/schema',
+      '@krmhub/catalog',
+      '@krmhub/api',
+      '@krmhub/oci',
+      '@krmhub/signing',
+      '@krmhub/registry',
+    ],
     pure: false,
   },
 };
