@@ -27,5 +27,6 @@ export const EXIT_CODE = {
   'storage-full': FAILED,
   unreachable: FAILED,
   'digest-mismatch': NOT_TRUSTED,
+  untrusted: NOT_TRUSTED,
   internal: FAILED,
 } satisfies Record<ErrorCode, number>;

@@ -19,6 +19,7 @@ export const HTTP_STATUS = {
   'storage-full': 507,
   unreachable: 502,
   'digest-mismatch': 502,
+  untrusted: 422,
   internal: 500,
 } satisfies Record<ErrorCode, ContentfulStatusCode>;
 

@@ -12,6 +12,7 @@ import {
   readYaml,
 } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
+import { FieldReader, isMapping } from './document-fields.js';
 import {
   RECIPE_API_VERSION,
   RECIPE_KIND,
@@ -21,10 +22,11 @@ import {
   type Selector,
 } from './recipe.js';
 import { RECIPE_CODES, type RecipeCode } from './recipe-codes.js';
-import { FieldReader, isMapping } from './recipe-fields.js';
 import { readReleaseRange } from './release-range.js';
 
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+type RecipeFields = FieldReader<'recipe', typeof RECIPE_CODES>;
+
+export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** Kubernetes, "Labels and Selectors: Syntax and character set". */
 const LABEL_NAME = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
@@ -47,7 +49,11 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
     const message = `the file holds ${documents.length === 0 ? 'no document' : `${documents.length} documents`}`;
     return { diagnostics: [...diagnostics, ofFile('recipe/document', file, message)] };
   }
-  const fields = new FieldReader(document, file);
+  const fields: RecipeFields = new FieldReader(document, file, {
+    prefix: 'recipe',
+    codes: RECIPE_CODES,
+    maxTextLength: RECIPE_LIMITS.maxValueLength,
+  });
   const recipe = readDocument(document.value, fields);
   const all = [...diagnostics, ...fields.diagnostics].sort(compareDiagnostics);
   return recipe === undefined || hasErrors(all) ? { diagnostics: all } : { recipe, diagnostics: all };
@@ -59,7 +65,7 @@ function ofFile(code: RecipeCode, file: string, message: string): Diagnostic {
 }
 
 /** Undefined only where an error is reported; with errors, what is given is not to be used. */
-function readDocument(value: JsonValue, fields: FieldReader): Recipe | undefined {
+function readDocument(value: JsonValue, fields: RecipeFields): Recipe | undefined {
   // What is something else altogether is not held to the fields of a recipe.
   if (isMapping(value) && typeof value.kind === 'string' && value.kind !== RECIPE_KIND) {
     expectText(value, 'kind', RECIPE_KIND, fields);
@@ -75,7 +81,7 @@ function readDocument(value: JsonValue, fields: FieldReader): Recipe | undefined
   return { ...metadata, sources };
 }
 
-function expectText(root: JsonObject, name: string, wanted: string, fields: FieldReader): void {
+function expectText(root: JsonObject, name: string, wanted: string, fields: RecipeFields): void {
   const value = root[name];
   if (value === undefined || value === wanted) return;
   fields.report('recipe/document', [name], `\`${name}\` is not \`${wanted}\``);
@@ -83,7 +89,7 @@ function expectText(root: JsonObject, name: string, wanted: string, fields: Fiel
 
 function readMetadata(
   value: JsonValue | undefined,
-  fields: FieldReader,
+  fields: RecipeFields,
 ): Omit<Recipe, 'sources'> | undefined {
   if (value === undefined) return undefined;
   const at: Path = ['metadata'];
@@ -95,14 +101,14 @@ function readMetadata(
   return name === undefined ? undefined : { name, ...(labels === undefined ? {} : { labels }) };
 }
 
-function readName(value: JsonValue | undefined, at: Path, fields: FieldReader): string | undefined {
+function readName(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
   const name = fields.text(value, at);
   if (name !== undefined && !DNS_LABEL.test(name))
     fields.report('recipe/name', at, `"${name}" is no DNS label`);
   return name;
 }
 
-function readLabels(value: JsonValue, at: Path, fields: FieldReader): Record<string, string> | undefined {
+function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<string, string> | undefined {
   const names =
     value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [];
   const labels = fields.mapping(value, at, { optional: names });
@@ -128,7 +134,7 @@ function readLabels(value: JsonValue, at: Path, fields: FieldReader): Record<str
   );
 }
 
-function readSources(value: JsonValue | undefined, fields: FieldReader): RecipeSource[] | undefined {
+function readSources(value: JsonValue | undefined, fields: RecipeFields): RecipeSource[] | undefined {
   if (value === undefined) return undefined;
   const spec = fields.mapping(value, ['spec'], { required: ['sources'], unsupported: ['policy'] });
   if (spec === undefined || spec.sources === undefined) return undefined;
@@ -154,7 +160,7 @@ function readSources(value: JsonValue | undefined, fields: FieldReader): RecipeS
   return sources;
 }
 
-function readSource(value: JsonValue, at: Path, fields: FieldReader): RecipeSource | undefined {
+function readSource(value: JsonValue, at: Path, fields: RecipeFields): RecipeSource | undefined {
   // A source with a catalog needs no functions: that it is not supported says all.
   const elsewhere = value !== null && typeof value === 'object' && Object.hasOwn(value, 'catalog');
   const source = fields.mapping(value, at, {
@@ -176,7 +182,7 @@ function readSource(value: JsonValue, at: Path, fields: FieldReader): RecipeSour
   };
 }
 
-function readFunctions(value: JsonValue | undefined, at: Path, fields: FieldReader): string | undefined {
+function readFunctions(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
   if (value === undefined) return undefined;
   const functions = fields.mapping(value, at, { optional: ['release'] });
   if (functions?.release === undefined) return undefined;
@@ -193,14 +199,14 @@ function readFunctions(value: JsonValue | undefined, at: Path, fields: FieldRead
   return undefined;
 }
 
-function readSelectors(value: JsonValue | undefined, at: Path, fields: FieldReader): Selector[] | undefined {
+function readSelectors(value: JsonValue | undefined, at: Path, fields: RecipeFields): Selector[] | undefined {
   if (value === undefined) return undefined;
   const list = fields.list(value, at, RECIPE_LIMITS.maxSelectors);
   if (list?.length === 0) fields.report('recipe/empty-selector', at, 'the list of selectors is empty');
   return list?.map((item, index) => readSelector(item, [...at, index], fields));
 }
 
-function readSelector(value: JsonValue, at: Path, fields: FieldReader): Selector {
+function readSelector(value: JsonValue, at: Path, fields: RecipeFields): Selector {
   const selector = fields.mapping(value, at, { optional: SELECTOR_FIELDS });
   if (selector === undefined) return {};
   if (Object.keys(selector).length === 0)
@@ -226,13 +232,13 @@ function readSelector(value: JsonValue, at: Path, fields: FieldReader): Selector
   return read;
 }
 
-function readTags(value: JsonValue, at: Path, fields: FieldReader): string[] {
+function readTags(value: JsonValue, at: Path, fields: RecipeFields): string[] {
   const list = fields.list(value, at, RECIPE_LIMITS.maxTags);
   if (list?.length === 0) fields.report('recipe/empty-selector', at, 'the list of tags is empty');
   return (list ?? []).flatMap((item, index) => fields.text(item, [...at, index]) ?? []);
 }
 
-function readRuntime(text: string, at: Path, fields: FieldReader): RuntimeKind {
+function readRuntime(text: string, at: Path, fields: RecipeFields): RuntimeKind {
   const runtime = RUNTIME_KINDS.find((kind) => kind === text);
   if (runtime !== undefined) return runtime;
   const meant = suggest(text, RUNTIME_KINDS);

@@ -22,6 +22,7 @@ export const ERROR_CODES = [
   'storage-full',
   'unreachable',
   'digest-mismatch',
+  'untrusted',
   'internal',
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];

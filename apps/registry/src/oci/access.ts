@@ -1,7 +1,7 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciRefusal } from '@krmhub/oci';
-import { KrmhubError } from '@krmhub/schema';
-import { type Authority, authenticateHash, authenticateSecret, matchesGlob } from '../authorise.js';
+import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { type Authority, authenticateHash, authenticateSecret } from '../authorise.js';
 import type { RegistryContext, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { hashSecret, isTokenSecret, unusable } from '../tokens.js';

@@ -4,14 +4,13 @@ import {
   type JsonObject,
   type JsonValue,
   type Path,
+  type Severity,
   type Target,
   type YamlDocument,
 } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
-import { RECIPE_LIMITS } from './recipe.js';
-import { RECIPE_CODES, type RecipeCode } from './recipe-codes.js';
 
-/** What a mapping of a recipe may hold. */
+/** What a mapping of a document may hold. */
 export interface Fields {
   required?: readonly string[];
   optional?: readonly string[];
@@ -19,25 +18,42 @@ export interface Fields {
   unsupported?: readonly string[];
 }
 
+/** What every kind of document of ours is refused for, after the prefix of its kind. */
+type FieldProblem = 'missing-field' | 'unknown-field' | 'wrong-type' | 'not-supported' | 'limit';
+type FieldCodes<Prefix extends string> = Record<
+  `${Prefix}/${FieldProblem}`,
+  { severity: Severity; summary: string; mend: string }
+>;
+
 /** Reads the fields of one document and collects everything that is wrong with them, each at its position. */
-export class FieldReader {
+export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>> {
   readonly diagnostics: Diagnostic[] = [];
   readonly #document: YamlDocument;
   readonly #file: string;
+  readonly #prefix: Prefix;
+  readonly #codes: Codes;
+  readonly #maxTextLength: number;
 
-  constructor(document: YamlDocument, file: string) {
+  constructor(
+    document: YamlDocument,
+    file: string,
+    kind: { prefix: Prefix; codes: Codes; maxTextLength: number },
+  ) {
     this.#document = document;
     this.#file = file;
+    this.#prefix = kind.prefix;
+    this.#codes = kind.codes;
+    this.#maxTextLength = kind.maxTextLength;
   }
 
   report(
-    code: RecipeCode,
+    code: keyof Codes & string,
     at: Path,
     message: string,
     options: { hint?: string; target?: Target } = {},
   ): void {
     const range = this.#document.locate(at, options.target ?? 'value');
-    const { severity, mend } = RECIPE_CODES[code];
+    const { severity, mend } = this.#codes[code] as FieldCodes<Prefix>[`${Prefix}/${FieldProblem}`];
     this.diagnostics.push({
       code,
       severity,
@@ -59,29 +75,28 @@ export class FieldReader {
     for (const name of Object.keys(value)) {
       if (unsupported.includes(name)) {
         const message = `this version does not support \`${name}\` here`;
-        this.report('recipe/not-supported', [...at, name], message, { target: 'key' });
+        this.#report('not-supported', [...at, name], message, { target: 'key' });
       } else if (!required.includes(name) && !optional.includes(name)) {
         this.#unknownField(name, at, [...required, ...optional]);
       }
     }
     for (const name of required) {
-      if (!Object.hasOwn(value, name)) this.report('recipe/missing-field', at, `\`${name}\` is missing`);
+      if (!Object.hasOwn(value, name)) this.#report('missing-field', at, `\`${name}\` is missing`);
     }
     return value;
   }
 
-  /** Text that is neither empty nor longer than a selector's value may be; undefined where it is not. */
+  /** Text that is neither empty nor too long; undefined where it is not. */
   text(value: JsonValue | undefined, at: Path): string | undefined {
     if (typeof value !== 'string' || value === '') {
       this.#wrongType(value, at, 'text');
       return undefined;
     }
-    const { maxValueLength } = RECIPE_LIMITS;
-    if (value.length > maxValueLength) {
-      this.report(
-        'recipe/limit',
+    if (value.length > this.#maxTextLength) {
+      this.#report(
+        'limit',
         at,
-        `the text has ${value.length} characters, and at most ${maxValueLength} are taken`,
+        `the text has ${value.length} characters, and at most ${this.#maxTextLength} are taken`,
       );
       return undefined;
     }
@@ -95,24 +110,33 @@ export class FieldReader {
       return undefined;
     }
     if (value.length > limit) {
-      this.report('recipe/limit', at, `the list has ${value.length} items, and at most ${limit} are taken`);
+      this.#report('limit', at, `the list has ${value.length} items, and at most ${limit} are taken`);
       return undefined;
     }
     return value;
+  }
+
+  #report(
+    problem: FieldProblem,
+    at: Path,
+    message: string,
+    options: { hint?: string; target?: Target } = {},
+  ): void {
+    this.report(`${this.#prefix}/${problem}` as keyof Codes & string, at, message, options);
   }
 
   #unknownField(name: string, at: Path, known: readonly string[]): void {
     const meant = suggest(name, known);
     const hint =
       meant === undefined ? `The fields here are ${known.join(', ')}.` : `Did you mean \`${meant}\`?`;
-    this.report('recipe/unknown-field', [...at, name], `\`${name}\` is not a field here`, {
+    this.#report('unknown-field', [...at, name], `\`${name}\` is not a field here`, {
       hint,
       target: 'key',
     });
   }
 
   #wrongType(value: JsonValue | undefined, at: Path, wanted: string): void {
-    this.report('recipe/wrong-type', at, `${wanted} is expected, and this is ${describe(value)}`);
+    this.#report('wrong-type', at, `${wanted} is expected, and this is ${describe(value)}`);
   }
 }
 

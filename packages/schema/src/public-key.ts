@@ -1,0 +1,75 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import type { Digest } from './digest.js';
+import { KrmhubError } from './error.js';
+
+export interface PublicKey {
+  key: KeyObject;
+  /** SHA-256 of the key as SubjectPublicKeyInfo in DER (RFC 5280, 4.1.2.7). */
+  fingerprint: Digest;
+  /** PEM with one line end. */
+  pem: string;
+}
+
+/** The curves and sizes that signatures are checked with; others are refused, for nobody could check them later. */
+const EC_CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
+/** Characters of a key file. */
+export const MAX_KEY_LENGTH = 65_536;
+const MIN_RSA_BITS = 2_048;
+
+/**
+ * A public key in PEM (`BEGIN PUBLIC KEY`). Throws `invalid-document` for anything else, and for keys that are too weak.
+ * `name` says whose it is.
+ */
+export function readPublicKey(text: string, name: string): PublicKey {
+  if (text.length > MAX_KEY_LENGTH) throw refused(name, 'it is too long');
+  if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
+    throw new KrmhubError('invalid-document', `${name} is a private key, and the public one is wanted`, {
+      hint: 'Keep the private key to yourself, and give the file that ends in .pub.',
+    });
+  }
+  const blocks = text.match(/-----BEGIN PUBLIC KEY-----[\s\S]*?-----END PUBLIC KEY-----/g) ?? [];
+  if (blocks.length !== 1) {
+    throw refused(
+      name,
+      blocks.length === 0 ? 'there is no "BEGIN PUBLIC KEY" in it' : 'there are several in it',
+    );
+  }
+  let key: KeyObject;
+  try {
+    key = createPublicKey(blocks[0]!);
+  } catch (cause) {
+    throw refused(name, 'its content is damaged', cause);
+  }
+  return publicKey(key, name);
+}
+
+/** Throws `invalid-document` for kinds of keys that are not taken. */
+export function publicKey(key: KeyObject, name: string): PublicKey {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
+  const known =
+    (type === 'ec' && EC_CURVES.includes(details?.namedCurve ?? '')) ||
+    (type === 'rsa' && (details?.modulusLength ?? 0) >= MIN_RSA_BITS) ||
+    type === 'ed25519';
+  if (!known) {
+    const what = type === 'rsa' ? `RSA of ${details?.modulusLength} bits` : (details?.namedCurve ?? type);
+    throw refused(name, `${what} is not taken; ECDSA P-256 is what \`krmhub keygen\` makes`);
+  }
+  const der = key.export({ type: 'spki', format: 'der' });
+  return {
+    key,
+    fingerprint: `sha256:${createHash('sha256').update(der).digest('hex')}`,
+    pem: String(key.export({ type: 'spki', format: 'pem' })),
+  };
+}
+
+/** What a bundle names a key by: the fingerprint in base64, as cosign has it. */
+export function hintOf({ fingerprint }: PublicKey): string {
+  return Buffer.from(fingerprint.slice('sha256:'.length), 'hex').toString('base64');
+}
+
+function refused(name: string, reason: string, cause?: unknown): KrmhubError {
+  return new KrmhubError('invalid-document', `${name} is no public key: ${reason}`, {
+    hint: 'A public key is a PEM file, as `krmhub keygen`, `cosign generate-key-pair` and openssl write it.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,15 @@
+/** Limits on what is read to be verified: each with its unit, and why. */
+export const SIGNING_LIMITS = {
+  /** Bytes of a bundle. Bills of materials of big images reach a few million. */
+  maxBundleBytes: 4_194_304,
+  /** Bytes of a trusted root. The public one has 12,000. */
+  maxTrustedRootBytes: 1_048_576,
+  /** Subjects of one statement. */
+  maxSubjects: 1_000,
+  /** Entries of transparency logs in one bundle, each of which is two signatures to check. */
+  maxLogEntries: 8,
+  /** Timestamps in one bundle. */
+  maxTimestamps: 8,
+  /** Memory that opening a key file may take, in bytes: 128 · N · r of scrypt. */
+  maxScryptBytes: 268_435_456,
+} as const;

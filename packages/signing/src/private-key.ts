@@ -1,0 +1,146 @@
+import { createPrivateKey, generateKeyPair, type KeyObject, randomBytes, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, publicKey } from '@krmhub/schema';
+import { xsalsa20poly1305 } from '@noble/ciphers/salsa';
+import { z } from 'zod';
+import { SIGNING_LIMITS } from './limits.js';
+
+/**
+ * Private keys at rest are in cosign's form, so that one file serves both programs: PEM around JSON with a PKCS #8 key
+ * that a password encrypts (go-securesystemslib, `encrypted`: scrypt and NaCl's secretbox).
+ */
+const LABEL = 'ENCRYPTED SIGSTORE PRIVATE KEY';
+const PEM_BLOCK =
+  /-----BEGIN (ENCRYPTED (?:SIGSTORE|COSIGN) PRIVATE KEY)-----\s+([A-Za-z0-9+/=\s]+)-----END \1-----/;
+const SCRYPT = { N: 65_536, r: 8, p: 1 };
+const KEY_BYTES = 32;
+const NONCE_BYTES = 24;
+
+const Envelope = z.object({
+  kdf: z.object({
+    name: z.literal('scrypt'),
+    params: z.object({
+      N: z.int().min(1_024).max(1_048_576),
+      r: z.int().min(1).max(32),
+      p: z.int().min(1).max(16),
+    }),
+    salt: z.base64(),
+  }),
+  cipher: z.object({ name: z.literal('nacl/secretbox'), nonce: z.base64() }),
+  ciphertext: z.base64(),
+});
+
+const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
+
+export interface KeyPair {
+  /** PEM, encrypted by the password; for a file that nobody else can read. */
+  privateKey: string;
+  publicKey: PublicKey;
+}
+
+/** A new pair for ECDSA over P-256. An empty password encrypts too, and protects nothing. */
+export async function generateKeys(password: string): Promise<KeyPair> {
+  const pair = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
+  const der = pair.privateKey.export({ type: 'pkcs8', format: 'der' });
+  return {
+    privateKey: await encrypted(der, password),
+    publicKey: publicKey(pair.publicKey, 'the new key'),
+  };
+}
+
+/**
+ * A private key for signing: cosign's form, or PEM as openssl writes it. `password` is asked only where one is needed.
+ * Throws `invalid-document` for what is none, and `usage` for a wrong password. No text of it stands in an error.
+ */
+export async function readPrivateKey(
+  text: string,
+  name: string,
+  password: () => Promise<string>,
+): Promise<KeyObject> {
+  if (text.length > MAX_KEY_LENGTH) throw noKey(name);
+  const sealed = PEM_BLOCK.exec(text)?.[2];
+  const key =
+    sealed === undefined ? await readPem(text, name, password) : await open(sealed, name, await password());
+  if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
+    throw new KrmhubError(
+      'invalid-document',
+      `${name} is no ECDSA key over P-256, and only those sign here`,
+      {
+        hint: 'Make one with `krmhub keygen`.',
+      },
+    );
+  }
+  return key;
+}
+
+async function encrypted(der: Buffer, password: string): Promise<string> {
+  const salt = randomBytes(KEY_BYTES);
+  const nonce = randomBytes(NONCE_BYTES);
+  const key = await derive(password, salt, KEY_BYTES, { ...SCRYPT, maxmem: SIGNING_LIMITS.maxScryptBytes });
+  const body = Buffer.from(
+    JSON.stringify({
+      kdf: { name: 'scrypt', params: SCRYPT, salt: salt.toString('base64') },
+      cipher: { name: 'nacl/secretbox', nonce: nonce.toString('base64') },
+      ciphertext: Buffer.from(xsalsa20poly1305(key, nonce).encrypt(der)).toString('base64'),
+    }),
+  ).toString('base64');
+  return `-----BEGIN ${LABEL}-----\n${body.replace(/.{1,64}/g, '$&\n')}-----END ${LABEL}-----\n`;
+}
+
+async function open(sealed: string, name: string, password: string): Promise<KeyObject> {
+  let json: unknown;
+  try {
+    json = JSON.parse(Buffer.from(sealed, 'base64').toString('utf8'));
+  } catch (cause) {
+    throw noKey(name, cause);
+  }
+  const { data } = Envelope.safeParse(json);
+  if (data === undefined) throw noKey(name);
+  const { kdf, cipher, ciphertext } = data;
+  const nonce = Buffer.from(cipher.nonce, 'base64');
+  const memory = 128 * kdf.params.N * kdf.params.r;
+  if (nonce.length !== NONCE_BYTES || memory > SIGNING_LIMITS.maxScryptBytes) throw noKey(name);
+  const key = await derive(password, Buffer.from(kdf.salt, 'base64'), KEY_BYTES, {
+    ...kdf.params,
+    // Node counts a little more than the table itself.
+    maxmem: memory + 33_554_432,
+  });
+  let der: Uint8Array;
+  try {
+    der = xsalsa20poly1305(key, nonce).decrypt(Buffer.from(ciphertext, 'base64'));
+  } catch {
+    throw wrongPassword(name);
+  }
+  return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
+}
+
+async function readPem(text: string, name: string, password: () => Promise<string>): Promise<KeyObject> {
+  if (!/-----BEGIN (EC |RSA |ENCRYPTED )?PRIVATE KEY-----/.test(text)) throw noKey(name);
+  const isEncrypted = text.includes('BEGIN ENCRYPTED PRIVATE KEY') || text.includes('Proc-Type: 4,ENCRYPTED');
+  if (!isEncrypted) {
+    try {
+      return createPrivateKey(text);
+    } catch {
+      throw noKey(name);
+    }
+  }
+  const passphrase = await password();
+  try {
+    return createPrivateKey({ key: text, passphrase });
+  } catch {
+    throw wrongPassword(name);
+  }
+}
+
+function wrongPassword(name: string): KrmhubError {
+  return new KrmhubError('usage', `the password does not open ${name}`, {
+    hint: 'It is asked for at a terminal, or read from KRMHUB_KEY_PASSWORD, else from COSIGN_PASSWORD.',
+  });
+}
+
+function noKey(name: string, cause?: unknown): KrmhubError {
+  return new KrmhubError('invalid-document', `${name} is no private key`, {
+    hint: 'Files of `krmhub keygen` and `cosign generate-key-pair` are taken, and PEM files of openssl.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,50 @@
+import { type Bundle, bundleFromJSON } from '@sigstore/bundle';
+import { SIGNING_LIMITS } from './limits.js';
+
+/** Media types of bundles, written and read (sigstore bundle specification). */
+export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+const MEDIA_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[1-3]|\.v0\.3\+json)$/;
+
+/** A bundle from elsewhere, or in words why it is none. */
+export function readBundle(bytes: Uint8Array): Bundle | string {
+  if (bytes.byteLength === 0) return 'it is empty';
+  if (bytes.byteLength > SIGNING_LIMITS.maxBundleBytes) {
+    return `it has more than ${SIGNING_LIMITS.maxBundleBytes} bytes`;
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return 'it is not JSON, or cut off';
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'it is no JSON object';
+  const { mediaType } = json as { mediaType?: unknown };
+  if (typeof mediaType !== 'string') return 'it has no mediaType';
+  if (!MEDIA_TYPES.test(mediaType)) {
+    return `its media type ${JSON.stringify(mediaType.slice(0, 100))} is not known`;
+  }
+  let bundle: Bundle;
+  try {
+    bundle = bundleFromJSON(json);
+  } catch (error) {
+    return `it is damaged: ${reasonOf(error)}`;
+  }
+  const { tlogEntries, timestampVerificationData } = bundle.verificationMaterial;
+  if (tlogEntries.length > SIGNING_LIMITS.maxLogEntries) {
+    return `it has ${tlogEntries.length} log entries, and at most ${SIGNING_LIMITS.maxLogEntries} are read`;
+  }
+  const timestamps = timestampVerificationData?.rfc3161Timestamps.length ?? 0;
+  if (timestamps > SIGNING_LIMITS.maxTimestamps) {
+    return `it has ${timestamps} timestamps, and at most ${SIGNING_LIMITS.maxTimestamps} are read`;
+  }
+  return bundle;
+}
+
+function reasonOf(error: unknown): string {
+  const { fields } = error as { fields?: readonly string[] };
+  if (fields?.includes('content.dsseEnvelope.signatures') === true) {
+    return 'an envelope has one signature, and this one has none or several';
+  }
+  if (fields !== undefined) return `missing or not as it should be: ${fields.join(', ')}`;
+  return 'a field has another type than it should';
+}

@@ -1,0 +1,134 @@
+import type { Digest, FunctionName } from '@krmhub/schema';
+import { z } from 'zod';
+import { SIGNING_LIMITS } from './limits.js';
+
+/** Payload type of in-toto statements in DSSE envelopes (in-toto attestation framework, envelope layer). */
+export const IN_TOTO_MEDIA_TYPE = 'application/vnd.in-toto+json';
+export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+/** Provenance of older npm packages and actions says this one. */
+const STATEMENT_TYPES = [STATEMENT_TYPE, 'https://in-toto.io/Statement/v0.1'] as const;
+
+/** Signed: these bytes are this release of this function. */
+export const RELEASE_PREDICATE = 'https://krmhub.dev/release/v1';
+/** Signed: these bytes are this snapshot of this catalog, until it expires. */
+export const SNAPSHOT_PREDICATE = 'https://krmhub.dev/snapshot/v1';
+/** Signed: these bytes, and nothing more; what `cosign sign` writes. */
+export const SIGNATURE_PREDICATE = 'https://sigstore.dev/cosign/sign/v1';
+
+export interface StatementSubject {
+  name?: string;
+  /** Hexadecimal, by algorithm. */
+  digest: Record<string, string>;
+}
+
+/** An in-toto statement: who signs it says the predicate of every subject. */
+export interface Statement {
+  _type: (typeof STATEMENT_TYPES)[number];
+  subject: StatementSubject[];
+  predicateType: string;
+  predicate: Record<string, unknown>;
+}
+
+const Subject = z.object({
+  name: z.string().optional(),
+  digest: z.record(z.string(), z.string().regex(/^[a-f0-9]+$/)),
+});
+const StatementShape = z.object({
+  _type: z.enum(STATEMENT_TYPES),
+  subject: z.array(Subject).min(1).max(SIGNING_LIMITS.maxSubjects),
+  predicateType: z.string().min(1).max(1_024),
+  predicate: z.record(z.string(), z.unknown()).default({}),
+});
+
+/** The statement in a payload, or in words why it is none. */
+export function readStatement(payload: Uint8Array): Statement | string {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+  } catch {
+    return 'the signed payload is not JSON';
+  }
+  const { data, error } = StatementShape.safeParse(json);
+  if (data !== undefined) return data as Statement;
+  const issue = error.issues[0]!;
+  const where = issue.path.join('.') || 'its root';
+  return `the signed payload is no in-toto statement: ${where}: ${issue.message}`;
+}
+
+export function statementBytes(statement: Statement): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(statement));
+}
+
+export function hasSubject(statement: Statement, digests: readonly string[]): boolean {
+  const wanted = new Set(digests);
+  return statement.subject.some(({ digest }) =>
+    Object.entries(digest).some(([algorithm, hex]) => wanted.has(`${algorithm}:${hex}`)),
+  );
+}
+
+/** What a publisher signs: the definition's exact bytes and the manifest that stands under the release's tag. */
+export function releaseStatement(
+  { group, kind, release }: FunctionName & { release: string },
+  digests: { definition: Digest; manifest?: string },
+): Statement {
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [
+      subject('definition', digests.definition),
+      ...(digests.manifest === undefined ? [] : [subject('manifest', digests.manifest)]),
+    ],
+    predicateType: RELEASE_PREDICATE,
+    predicate: { group, kind, release },
+  };
+}
+
+export interface SnapshotClaim {
+  catalog: string;
+  serial: number;
+  /** Digest of the previous snapshot's catalog.yaml; null for the first. */
+  previous: string | null;
+  /** RFC 3339: when the statement is no longer to be believed to speak of the newest snapshot. */
+  expires: string;
+}
+
+/** What a registry signs: `snapshot.json`, every form, and the manifest of the snapshot's artifact, by their names. */
+export function snapshotStatement(
+  claim: SnapshotClaim,
+  digests: Readonly<Record<string, string>>,
+): Statement {
+  const { catalog, serial, previous, expires } = claim;
+  return {
+    _type: STATEMENT_TYPE,
+    subject: Object.entries(digests).map(([name, digest]) => subject(name, digest)),
+    predicateType: SNAPSHOT_PREDICATE,
+    predicate: { catalog, serial, previous, expires },
+  };
+}
+
+const SnapshotPredicate = z.strictObject({
+  catalog: z.string(),
+  serial: z.int().min(1),
+  previous: z.string().nullable(),
+  expires: z.iso.datetime(),
+});
+
+/** What a statement says of a snapshot; undefined where it speaks of something else, or not as it should. */
+export function snapshotClaim(statement: Statement): SnapshotClaim | undefined {
+  if (statement.predicateType !== SNAPSHOT_PREDICATE) return undefined;
+  return SnapshotPredicate.safeParse(statement.predicate).data;
+}
+
+/** A signature over bytes that says nothing else of them, as cosign makes it. */
+export function signatureStatement(digests: Readonly<Record<string, string>>): Statement {
+  return {
+    _type: STATEMENT_TYPE,
+    subject: Object.entries(digests).map(([name, digest]) => subject(name, digest)),
+    predicateType: SIGNATURE_PREDICATE,
+    predicate: {},
+  };
+}
+
+function subject(name: string, digest: string): StatementSubject {
+  const separator = digest.indexOf(':');
+  return { name, digest: { [digest.slice(0, separator)]: digest.slice(separator + 1) } };
+}

@@ -1,0 +1,93 @@
+import { createRequire } from 'node:module';
+import { KrmhubError } from '@krmhub/schema';
+import {
+  type CertificateAuthority,
+  TrustedRoot as Root,
+  type TransparencyLogInstance,
+} from '@sigstore/protobuf-specs';
+import { SIGNING_LIMITS } from './limits.js';
+
+/** Whose certificates, logs and timestamps are believed: a sigstore instance, as a TrustedRoot has it. */
+export interface TrustedRoot {
+  /** What it is called in messages. */
+  name: string;
+  root: Root;
+  /** What the instance has, and so every certificate's signature must show, also where no anchor of it is sound. */
+  requires: { log: boolean; certificateLog: boolean };
+}
+
+/** Reads a TrustedRoot in JSON. Throws `invalid-document`. */
+export function readTrustedRoot(text: string, name: string): TrustedRoot {
+  const refused = (reason: string, cause?: unknown) =>
+    new KrmhubError('invalid-document', `${name} is no trusted root: ${reason}`, {
+      hint: 'It is the trusted_root.json of a sigstore instance, as `cosign trusted-root create` writes it.',
+      ...(cause === undefined ? {} : { cause }),
+    });
+  if (text.length > SIGNING_LIMITS.maxTrustedRootBytes) throw refused('it is too long');
+  let root: Root;
+  try {
+    const json: unknown = JSON.parse(text);
+    if (typeof json !== 'object' || json === null || Array.isArray(json))
+      throw refused('it is no JSON object');
+    root = Root.fromJSON(json);
+  } catch (cause) {
+    if (cause instanceof KrmhubError) throw cause;
+    throw refused('it is damaged', cause);
+  }
+  if (
+    !/^application\/vnd\.dev\.sigstore\.trustedroot(\+json;version=0\.\d|\.v0\.\d\+json)$/.test(
+      root.mediaType,
+    )
+  ) {
+    throw refused(`its media type is ${JSON.stringify(root.mediaType.slice(0, 100))}`);
+  }
+  const requires = { log: root.tlogs.length > 0, certificateLog: root.ctlogs.length > 0 };
+  return {
+    name,
+    requires,
+    // What does not say from when on it is to be believed is no anchor: the field is required, and a missing one must
+    // not mean "always" (protobuf-specs, TransparencyLogInstance and CertificateAuthority).
+    root: {
+      ...root,
+      tlogs: root.tlogs.filter(startsSomewhere),
+      ctlogs: root.ctlogs.filter(startsSomewhere),
+      certificateAuthorities: root.certificateAuthorities.filter(isSoundAuthority),
+      timestampAuthorities: root.timestampAuthorities.filter(isSoundAuthority),
+    },
+  };
+}
+
+let publicGood: TrustedRoot | undefined;
+
+/** The root of the public sigstore instance, as the package @sigstore/tuf ships it: read from disk, never fetched. */
+export function publicGoodRoot(): TrustedRoot {
+  if (publicGood === undefined) {
+    const seeds = createRequire(import.meta.url)('@sigstore/tuf/seeds.json') as Record<
+      string,
+      { targets: Record<string, string> }
+    >;
+    const target = seeds['https://tuf-repo-cdn.sigstore.dev']!.targets['trusted_root.json']!;
+    publicGood = readTrustedRoot(
+      Buffer.from(target, 'base64').toString('utf8'),
+      'the public sigstore instance',
+    );
+  }
+  return publicGood;
+}
+
+/** For bundles that a key signed, which need no instance. */
+export function emptyRoot(): TrustedRoot {
+  return {
+    name: 'no sigstore instance',
+    requires: { log: false, certificateLog: false },
+    root: { mediaType: '', tlogs: [], ctlogs: [], certificateAuthorities: [], timestampAuthorities: [] },
+  };
+}
+
+function startsSomewhere({ publicKey }: TransparencyLogInstance): boolean {
+  return publicKey?.validFor?.start !== undefined;
+}
+
+function isSoundAuthority({ validFor, certChain }: CertificateAuthority): boolean {
+  return validFor?.start !== undefined && (certChain?.certificates.length ?? 0) > 0;
+}
