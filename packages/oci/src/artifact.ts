@@ -31,6 +31,7 @@ export const ARTIFACT_MEDIA_TYPES: Record<ArtifactType, { artifact: string; laye
 
 export const TITLE = 'org.opencontainers.image.title';
 export const CREATED = 'org.opencontainers.image.created';
+export const VERSION = 'org.opencontainers.image.version';
 
 /** A file of an artifact. */
 export interface ArtifactFile {
@@ -47,11 +48,11 @@ export interface Platform {
   architecture: string;
 }
 
-/** The manifest of an artifact; the same input gives the same bytes. `created` is RFC 3339. */
+/** The manifest of an artifact; the same input gives the same bytes. `created` is RFC 3339; a manifest can do without. */
 export function artifactManifest(options: {
   type: ArtifactType;
   files: readonly ArtifactFile[];
-  created: string;
+  created?: string;
   annotations?: Readonly<Record<string, string>>;
 }): Uint8Array {
   const { type, files, created, annotations } = options;
@@ -66,8 +67,40 @@ export function artifactManifest(options: {
       size,
       annotations: { [TITLE]: title },
     })),
-    annotations: sorted({ [CREATED]: created, ...annotations }),
+    annotations: sorted({ ...(created === undefined ? {} : { [CREATED]: created }), ...annotations }),
   });
+}
+
+/** Digest and size of a file of a release. */
+export interface ReleaseFile {
+  digest: OciDigest;
+  /** Bytes. */
+  size: number;
+}
+
+/** The files of a release as a registry stores them: the definition as it was published, and its README beside it. */
+export function releaseFiles({
+  definition,
+  readme,
+}: {
+  definition: ReleaseFile & { mediaType: 'application/yaml' | 'application/json' };
+  readme?: ReleaseFile | undefined;
+}): ArtifactFile[] {
+  const { digest, size } = definition;
+  const title = definition.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml';
+  const mediaType = ARTIFACT_MEDIA_TYPES.definition.layer;
+  return [
+    { title, mediaType, digest, size },
+    ...(readme === undefined ? [] : [{ title: 'README.md', mediaType: 'text/markdown', ...readme }]),
+  ];
+}
+
+/**
+ * The manifest that a registry makes of a release. It holds no time, so that who publishes knows its digest before,
+ * and can sign it.
+ */
+export function releaseManifest(release: string, files: readonly ArtifactFile[]): Uint8Array {
+  return artifactManifest({ type: 'definition', files, annotations: { [VERSION]: release } });
 }
 
 /** One manifest for each platform, as an index. */

@@ -8,33 +8,29 @@ import {
   digestOf,
   type ManifestRecord,
   MEDIA_TYPES,
+  releaseFiles,
+  releaseManifest,
+  VERSION,
 } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import type { Artifact } from '../store/registry-store.js';
 import { catalogRepository, functionRepository } from './repositories.js';
 
-const VERSION = 'org.opencontainers.image.version';
-const README_MEDIA_TYPE = 'text/markdown';
-
-type Released = Pick<
-  ReleaseRecord,
-  'group' | 'kind' | 'release' | 'digest' | 'size' | 'mediaType' | 'publishedAt'
->;
+type Released = Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest' | 'size' | 'mediaType'>;
 
 /** A release as an artifact: the definition as it was published, and its README beside it. */
 export function releaseArtifact(
   release: Released,
   readme: { digest: Digest; size: number } | undefined,
 ): Artifact {
-  const { digest, size, mediaType, publishedAt } = release;
-  const title = mediaType === 'application/json' ? 'definition.json' : 'definition.yaml';
-  const layer = ARTIFACT_MEDIA_TYPES.definition.layer;
-  const files: ArtifactFile[] = [{ title, mediaType: layer, digest, size }];
-  if (readme !== undefined) files.push({ title: 'README.md', mediaType: README_MEDIA_TYPE, ...readme });
+  const { digest, size, mediaType } = release;
+  const files = releaseFiles({ definition: { digest, size, mediaType }, readme });
   return {
     repository: functionRepository(release),
     tags: [release.release],
-    manifest: record('definition', files, publishedAt, release.release),
+    manifest: record('definition', files, releaseManifest(release.release, files), {
+      [VERSION]: release.release,
+    }),
     blobs: files.map((file) => ({
       digest: file.digest,
       file: file.digest as Digest,
@@ -52,14 +48,16 @@ export function snapshotArtifact(
   const { catalog, serial, digests, createdAt } = snapshot;
   const digest = digests['catalog.yaml'];
   const mediaType = ARTIFACT_MEDIA_TYPES.catalog.layer;
+  const files = [{ title: 'catalog.yaml', mediaType, digest, size }];
+  const annotations = { [CREATED]: createdAt, [VERSION]: String(serial) };
   return {
     repository: catalogRepository(catalog),
     tags: [String(serial), 'latest'],
     manifest: record(
       'catalog',
-      [{ title: 'catalog.yaml', mediaType, digest, size }],
-      createdAt,
-      String(serial),
+      files,
+      artifactManifest({ type: 'catalog', files, annotations }),
+      annotations,
     ),
     blobs: [{ digest, file: digest, place: 'forms', size }],
   };
@@ -69,11 +67,9 @@ export function snapshotArtifact(
 function record(
   type: ArtifactType,
   files: readonly ArtifactFile[],
-  created: string,
-  version: string,
+  bytes: Uint8Array,
+  annotations: Record<string, string>,
 ): ManifestRecord {
-  const annotations = { [CREATED]: created, [VERSION]: version };
-  const bytes = artifactManifest({ type, files, created, annotations });
   return {
     digest: digestOf(bytes),
     mediaType: MEDIA_TYPES.image,

@@ -60,6 +60,7 @@ const OCI_CODES = {
   'storage-full': 'UNAVAILABLE',
   unreachable: 'UNAVAILABLE',
   'digest-mismatch': 'DIGEST_INVALID',
+  untrusted: 'DENIED',
   internal: 'UNKNOWN',
 } satisfies Record<ErrorCode, OciErrorCode>;
 
