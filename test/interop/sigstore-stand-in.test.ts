@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import path from 'node:path';
 import { bundleFromJSON, bundleToJSON } from '@sigstore/bundle';
 import { TrustedRoot } from '@sigstore/protobuf-specs';
@@ -91,6 +91,22 @@ describe('the stand-in of sigstore', () => {
     await expect(statementSigned(altered, builder)).rejects.toThrow('error creating signing certificate');
   });
 
+  it('gives a certificate only to who has the key', async () => {
+    const [mine, theirs] = [0, 1].map(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }));
+    const asks = async (privateKey: KeyObject) => {
+      const content = mine!.publicKey.export({ type: 'spki', format: 'pem' });
+      const proofOfPossession = sign('sha256', Buffer.from(builder.subject), privateKey).toString('base64');
+      const body = {
+        credentials: { oidcIdentityToken: sigstore.token(builder) },
+        publicKeyRequest: { publicKey: { algorithm: 'ECDSA', content }, proofOfPossession },
+      };
+      const address = `${sigstore.fulcioUrl}/api/v2/signingCert`;
+      return (await fetch(address, { method: 'POST', body: JSON.stringify(body) })).status;
+    };
+    expect(await asks(mine!.privateKey)).toBe(200);
+    expect(await asks(theirs!.privateKey)).toBe(400);
+  });
+
   it('says in its trusted root since when each of its keys is good', () => {
     const root = JSON.parse(sigstore.trustedRoot);
     const anchors = [...root.certificateAuthorities, ...root.timestampAuthorities];
@@ -140,6 +156,17 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
     expect(await refused(...signedBy(somebodyElse), 'artifact')).toContain('expected SAN value');
     expect(await refused(...signedBy(elsewhere), 'artifact')).toContain('expected issuer value');
     expect(await refused(...signedBy(builder), 'other')).toContain('digest');
+  }, 60_000);
+
+  it('finds the claims of a build in its certificate', async () => {
+    const user = new Cosigner(folder);
+    user.write('artifact', artifact);
+    const build = { ...builder, claims: { repository: 'team/functions', ref: 'refs/heads/main' } };
+    await user.cosign('sign-blob', ...user.signingWith(sigstore, build), '--bundle=bundle.json', 'artifact');
+    const verify = ['verify-blob', '--bundle=bundle.json', ...user.trusting(sigstore), ...signedBy(build)];
+    const repository = '--certificate-github-workflow-repository';
+    await user.cosign(...verify, `${repository}=team/functions`, 'artifact');
+    await user.cosignIsRefused(...verify, `${repository}=team/others`, 'artifact');
   }, 60_000);
 
   it('reaches nothing but this machine', async () => {
