@@ -52,6 +52,38 @@ export const Problem = z
 /** Who did it, when, and in the case of yanks and deprecations why. */
 const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
 
+export const Verdict = z
+  .object({
+    trusted: z.boolean(),
+    signer: z.string().optional().openapi({ example: 'the key sha256:…' }),
+    policy: z
+      .string()
+      .optional()
+      .openapi({ description: 'The policy that names the signer, or wants another' }),
+    reason: z.string().optional().openapi({ description: 'Why it is not trusted' }),
+  })
+  .openapi('Verdict', {
+    description:
+      'Whom the policies of this registry trust a release for, as they are now; or why they do not',
+  });
+
+export const Bundle = z
+  .object({
+    digest: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
+    size: z.number().int().openapi({ description: 'Bytes' }),
+    manifest: z.string().openapi({ description: 'Digest of the manifest that holds it in the repository' }),
+    claim: z.enum(['signature', 'attestation']),
+    predicateType: z.string(),
+    signer: z
+      .string()
+      .optional()
+      .openapi({ description: 'Who signed it; absent where the registry does not know the key' }),
+    signedAt: Time.optional().openapi({ description: 'By a log or a timestamp authority' }),
+    receivedAt: Time,
+    receivedBy: z.string(),
+  })
+  .openapi('Bundle', { description: 'A sigstore bundle that speaks of a release' });
+
 export const ReleaseSummary = z
   .object({
     release: z.string().openapi({ example: '1.2.0' }),
@@ -62,6 +94,7 @@ export const ReleaseSummary = z
     publishedBy: z.string(),
     yanked: Mark.optional(),
     deprecated: Mark.optional(),
+    signature: Verdict,
   })
   .openapi('ReleaseSummary');
 
@@ -72,7 +105,62 @@ export const Release = ReleaseSummary.extend({
     .looseObject({})
     .openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
+  bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
 }).openapi('Release');
+
+export const BundleList = z
+  .object({ bundles: z.array(Bundle), signature: Verdict })
+  .openapi('BundleList', { description: 'As they came' });
+
+const PolicySigner = z.object({
+  key: z.string().optional().openapi({ description: 'PEM' }),
+  fingerprint: DigestText.optional(),
+  issuer: z.string().optional(),
+  subject: z.string().optional(),
+  subjectPattern: z.string().optional(),
+  validFrom: Time.optional(),
+  validUntil: Time.optional(),
+  revoked: z.string().optional(),
+});
+
+export const PolicySet = z
+  .object({
+    text: z.string().openapi({ description: 'As they were applied: YAML, a SigningPolicy to a document' }),
+    appliedAt: Time.optional(),
+    appliedBy: z.string().optional(),
+    policies: z.array(
+      z.object({
+        name: z.string(),
+        groups: z.array(z.string()),
+        releases: z.string().optional(),
+        signers: z.array(PolicySigner),
+      }),
+    ),
+  })
+  .openapi('PolicySet', { description: 'The signing policies; without a time where none were ever applied' });
+
+export const PolicyResult = z
+  .object({
+    outcome: z.enum(['changed', 'unchanged']),
+    dryRun: z.boolean(),
+    policies: z.number().int(),
+    diagnostics: z.array(Diagnostic),
+    changes: z
+      .array(
+        z.object({
+          group: z.string(),
+          kind: z.string(),
+          release: z.string(),
+          before: Verdict,
+          after: Verdict,
+        }),
+      )
+      .openapi({
+        description: 'The first releases that are trusted now and were not, or the other way round',
+      }),
+    changed: z.number().int().openapi({ description: 'How many there are of them' }),
+  })
+  .openapi('PolicyResult');
 
 export const FunctionDetail = z
   .object({
@@ -177,10 +265,12 @@ export const EVENT_TYPES = [
   'release.yanked',
   'release.unyanked',
   'release.deprecated',
+  'release.attested',
   'release.taken-down',
   'catalog.applied',
   'catalog.cut',
   'catalog.withdrawn',
+  'policy.applied',
 ] as const;
 
 export const Event = z
@@ -324,6 +414,11 @@ export type Release = z.infer<typeof Release>;
 export type FunctionDetail = z.infer<typeof FunctionDetail>;
 export type SearchItem = z.infer<typeof SearchItem>;
 export type SearchResult = z.infer<typeof SearchResult>;
+export type Verdict = z.infer<typeof Verdict>;
+export type Bundle = z.infer<typeof Bundle>;
+export type BundleList = z.infer<typeof BundleList>;
+export type PolicySet = z.infer<typeof PolicySet>;
+export type PolicyResult = z.infer<typeof PolicyResult>;
 export type PublishResult = z.infer<typeof PublishResult>;
 export type Event = z.infer<typeof Event>;
 export type EventPage = z.infer<typeof EventPage>;
