@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { Cosigner, noCosign } from './cosign.js';
 import { hostOf, manifestAt, newToken, type Reason, titled, User, whyNo } from './oci-tools.js';
 
 /** Images that are built, and signatures of releases, by other projects' clients. */
@@ -9,7 +10,6 @@ import { hostOf, manifestAt, newToken, type Reason, titled, User, whyNo } from '
 const { folder, remove } = temporaryFolder();
 const noEngine: Reason =
   process.getuid?.() === 0 ? (whyNo('buildah') ?? whyNo('podman')) : 'only root may make images in a folder';
-const noCosign = whyNo('cosign');
 
 let registry: RunningRegistry;
 let host: string;
@@ -80,21 +80,31 @@ describe.skipIf(noCosign !== undefined)(titled('cosign', noCosign), () => {
     const repository = 'functions/functions.example.com/setlabels';
     const { digest } = await manifestAt(registry.url, repository, '1.0.0');
     const release = `${host}/${repository}@${digest}`;
-    const user = new User(folder).keep(host, registry.token);
-    // The key has an empty passphrase; no log in the world is told.
-    Object.assign(user.env, { COSIGN_PASSWORD: '', COSIGN_EXPERIMENTAL: '1', TUF_ROOT: user.at('tuf') });
-    await user.does('cosign', 'generate-key-pair');
-    const sign = ['sign', '--yes', '--key', 'cosign.key', '--tlog-upload=false', '--allow-http-registry'];
-    const verify = ['verify', '--key', 'cosign.pub', '--insecure-ignore-tlog=true', '--allow-http-registry'];
+    const user = new Cosigner(folder).keep(host, registry.token);
+    await user.cosign('generate-key-pair');
+    // No log in the world is told.
+    const silent = ['--use-signing-config=false', '--tlog-upload=false', '--allow-http-registry'];
+    const sign = ['sign', '--yes', '--key=cosign.key', ...silent];
+    const verify = ['verify', '--insecure-ignore-tlog=true', '--allow-http-registry'];
+    // Cosign wrote tags until its third version.
+    const tagged = '--new-bundle-format=false';
 
-    await user.does('cosign', ...sign, release);
-    expect(await user.does('cosign', ...verify, release)).toContain(digest);
+    await user.cosign(...sign, tagged, release);
+    expect(await user.cosign(...verify, tagged, '--key=cosign.pub', release)).toContain(digest);
     const tag = `${String(digest).replace(':', '-')}.sig`;
     expect((await manifestAt(registry.url, repository, tag)).status).toBe(200);
 
-    await user.does('cosign', ...sign, '--registry-referrers-mode=oci-1-1', release);
+    await user.cosign(...sign, release);
     const answer = await fetch(`${registry.url}/v2/${repository}/referrers/${digest}`);
-    expect(((await answer.json()) as { manifests: unknown[] }).manifests.length).toBeGreaterThan(0);
-    expect(await user.does('cosign', ...verify, '--experimental-oci11', release)).toContain(digest);
+    const { manifests } = (await answer.json()) as { manifests: { artifactType: string }[] };
+    const bundle = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+    expect(manifests.map(({ artifactType }) => artifactType)).toEqual([bundle]);
+    expect(await user.cosign(...verify, '--key=cosign.pub', release)).toContain(digest);
+
+    await user.cosign('generate-key-pair', '--output-key-prefix=other');
+    for (const form of [[], [tagged]])
+      expect(await user.cosignIsRefused(...verify, ...form, '--key=other.pub', release)).toContain(
+        'no matching',
+      );
   }, 120_000);
 });
