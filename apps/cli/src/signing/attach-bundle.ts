@@ -39,7 +39,12 @@ export async function attachBundle(
       schemaVersion: 2,
       mediaType: MEDIA_TYPES.image,
       artifactType: BUNDLE_MEDIA_TYPE,
-      config: { mediaType: MEDIA_TYPES.empty, digest: EMPTY_DIGEST, size: EMPTY_CONFIG.byteLength },
+      config: {
+        mediaType: MEDIA_TYPES.empty,
+        digest: EMPTY_DIGEST,
+        size: EMPTY_CONFIG.byteLength,
+        artifactType: BUNDLE_MEDIA_TYPE,
+      },
       layers: [layer],
       subject,
       annotations,
