@@ -119,7 +119,9 @@ async function renderConfiguration() {
   }
   lines.push(
     '',
-    'The command line reads `KRMHUB_REGISTRY` (the registry to talk to) and `KRMHUB_TOKEN` (the token to use there). It goes',
+    'The command line reads `KRMHUB_REGISTRY` (the registry to talk to) and `KRMHUB_TOKEN` (the token to use there); to',
+    'sign and verify, `KRMHUB_KEY_PASSWORD` (of the key file), `KRMHUB_TRUSTED_ROOT` (a file), `KRMHUB_FULCIO_URL`,',
+    '`KRMHUB_REKOR_URL` and `KRMHUB_TIMESTAMP_URL` (the services of another sigstore instance). It goes',
     'through the proxy that `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` names, but for the hosts of `NO_PROXY` and this machine,',
     'and trusts the certificates of the file that `NODE_EXTRA_CA_CERTS` names.',
     '',

@@ -18,8 +18,14 @@ import {
  * that examples name are there, against one registry that holds what examples speak of.
  */
 
-/** Examples that cannot be run as they stand, and why; those of artifacts are run by test/interop/oci-client.test.ts. */
+/**
+ * Examples that cannot be run as they stand, and why; those of artifacts are run by test/interop/oci-client.test.ts and
+ * test/interop/cosign-keys.test.ts.
+ */
 const notRun: Record<string, string> = {
+  'krmhub sign catalog.yaml --keyless': 'would sign at the public instance, in a log that forgets nothing',
+  'krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com':
+    'needs a sigstore in which that is somebody; test/interop/cosign-keyless.test.ts has one',
   'krmhub serve --host 0.0.0.0': 'would open a port of the machine that runs the tests to its network',
 };
 
@@ -34,18 +40,21 @@ const examples = [
         .map((line) => line.trim().replace(/ {2,}\S.*$/, '')),
     ),
   ),
-].filter((example) => !(example in notRun) && !/^krmhub (push|pull|copy) /.test(example));
+].filter((example) => !(example in notRun) && !/^krmhub (push|pull|copy) |localhost:5000/.test(example));
 
 /** Other people's programs that examples pipe into. */
 const hasJq = spawnSync('jq', ['--version']).status === 0;
 
 const { folder, remove } = temporaryFolder();
 const files = path.join(folder, 'files');
+/** Keys, and bundles that they made. */
+const signed = path.join(folder, 'signed');
+const password = { KRMHUB_KEY_PASSWORD: 'a password of the test' };
 let registry: RunningRegistry;
 let tokenId: string;
 
 async function run(args: string[], cwd = files) {
-  const { code, stdout, stderr } = await krmhub(args, { cwd, env: registry.env });
+  const { code, stdout, stderr } = await krmhub(args, { cwd, env: { ...registry.env, ...password } });
   if (code !== 0) throw new Error(`krmhub ${args.join(' ')}: ended with ${code}\n${stderr}`);
   return stdout;
 }
@@ -71,6 +80,13 @@ beforeAll(async () => {
   mkdirSync(path.join(files, 'metadata/set-annotations/v0.2'), { recursive: true });
   writeFileSync(path.join(files, 'metadata/set-annotations/v0.2/metadata.yaml'), metadata);
   writeFileSync(path.join(files, 'plugin.yaml'), plugin);
+
+  mkdirSync(signed);
+  await run(['keygen', '--out', path.join(signed, 'krmhub')]);
+  const key = path.join(signed, 'krmhub.key');
+  for (const name of ['catalog.yaml.sigstore.json', 'catalog.bundle.json']) {
+    await run(['sign', 'catalog.yaml', '--key', key, '--output', path.join(signed, name)]);
+  }
 
   await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
   const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
@@ -118,8 +134,11 @@ describe('the examples of the help', () => {
     skip(!hasJq && example.includes('| jq'), 'jq is not installed');
     const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
     cpSync(files, cwd, { recursive: true });
+    if (/^krmhub verify /.test(example)) cpSync(signed, cwd, { recursive: true });
+    if (/^krmhub sign /.test(example)) cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {
       ...registry.env,
+      ...password,
       PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
     });
     // An example logs in with what it gives, not with what this test has in its environment.

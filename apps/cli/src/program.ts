@@ -25,6 +25,11 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     deprecate: async () => (await import('./commands/deprecate.js')).registerDeprecate,
     takedown: async () => (await import('./commands/takedown.js')).registerTakedown,
   },
+  'Sign and verify:': {
+    keygen: async () => (await import('./commands/keygen.js')).registerKeygen,
+    sign: async () => (await import('./commands/sign.js')).registerSign,
+    verify: async () => (await import('./commands/verify.js')).registerVerify,
+  },
   'OCI registries:': {
     push: async () => (await import('./commands/push.js')).registerPush,
     pull: async () => (await import('./commands/pull.js')).registerPull,
@@ -86,7 +91,7 @@ Examples:
 
 Registry: --registry, else KRMHUB_REGISTRY, else http://localhost:8080.
 Exit codes: 0 done, 1 findings or refused, 2 wrong use, 3 not found,
-4 not the bytes of the digest, 5 token, registry, network or disk.`,
+4 not trusted or not the bytes of the digest, 5 token, registry, network, disk.`,
     );
   program.hook('preAction', (_, command) => {
     if (command.optsWithGlobals().color === false) io.noColor = true;

@@ -102,6 +102,8 @@ describe('readConfig', () => {
   });
 
   it('leaves the variables of the command line alone', () => {
-    expect(() => readConfig({ KRMHUB_REGISTRY: 'x', KRMHUB_TOKEN: 'y' })).not.toThrow();
+    expect(() =>
+      readConfig({ KRMHUB_REGISTRY: 'x', KRMHUB_TOKEN: 'y', KRMHUB_KEY_PASSWORD: '' }),
+    ).not.toThrow();
   });
 });

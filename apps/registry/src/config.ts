@@ -126,7 +126,15 @@ const PREFIX = 'KRMHUB_';
 /** Names the configuration file, in which settings stand under their names in SETTINGS. */
 export const CONFIG_VARIABLE = 'KRMHUB_CONFIG';
 /** Variables with our prefix that belong to the command line. */
-const CLIENT_VARIABLES = ['KRMHUB_REGISTRY', 'KRMHUB_TOKEN'];
+const CLIENT_VARIABLES = [
+  'KRMHUB_REGISTRY',
+  'KRMHUB_TOKEN',
+  'KRMHUB_KEY_PASSWORD',
+  'KRMHUB_TRUSTED_ROOT',
+  'KRMHUB_FULCIO_URL',
+  'KRMHUB_REKOR_URL',
+  'KRMHUB_TIMESTAMP_URL',
+];
 
 /** What a configuration file says, each value with its place. */
 export interface ConfigFile {

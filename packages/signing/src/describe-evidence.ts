@@ -11,9 +11,14 @@ export function describeCertificate({ verificationMaterial }: Bundle): string | 
         ? content.x509CertificateChain.certificates[0]?.rawBytes
         : undefined;
   if (bytes === undefined) return undefined;
-  const { issuer, validFrom, validTo } = new X509Certificate(bytes);
-  const name = /^CN=(.*)$/m.exec(issuer)?.[1] ?? issuer.replaceAll('\n', ', ');
-  return `by ${name}, valid from ${utc(validFrom)} to ${utc(validTo)}`;
+  try {
+    const { issuer, validFrom, validTo } = new X509Certificate(bytes);
+    const name = /^CN=(.*)$/m.exec(issuer)?.[1] ?? issuer.replaceAll('\n', ', ');
+    return `by ${name}, valid from ${utc(validFrom)} to ${utc(validTo)}`;
+  } catch {
+    // Node's reader of certificates and that of the library need not agree on what is damaged.
+    return undefined;
+  }
 }
 
 /** Where the entries of a bundle stand, in words. */

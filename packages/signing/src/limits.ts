@@ -8,6 +8,8 @@ export const SIGNING_LIMITS = {
   maxSubjects: 1_000,
   /** Entries of transparency logs in one bundle, each of which is two signatures to check. */
   maxLogEntries: 8,
+  /** UTF-16 code units of a log's checkpoint, in which each signature is looked up and checked; real ones have 500. */
+  maxCheckpointLength: 16_384,
   /** Timestamps in one bundle. */
   maxTimestamps: 8,
   /** Memory that opening a key file may take, in bytes: 128 · N · r of scrypt. */

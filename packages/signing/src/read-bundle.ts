@@ -1,9 +1,13 @@
-import { type Bundle, bundleFromJSON } from '@sigstore/bundle';
+import { type Bundle, bundleFromJSON, type TransparencyLogEntry } from '@sigstore/bundle';
 import { SIGNING_LIMITS } from './limits.js';
 
 /** Media types of bundles, written and read (sigstore bundle specification). */
 export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const MEDIA_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[1-3]|\.v0\.3\+json)$/;
+
+export function isBundleMediaType(mediaType: string): boolean {
+  return MEDIA_TYPES.test(mediaType);
+}
 
 /** A bundle from elsewhere, or in words why it is none. */
 export function readBundle(bytes: Uint8Array): Bundle | string {
@@ -20,7 +24,7 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'it is no JSON object';
   const { mediaType } = json as { mediaType?: unknown };
   if (typeof mediaType !== 'string') return 'it has no mediaType';
-  if (!MEDIA_TYPES.test(mediaType)) {
+  if (!isBundleMediaType(mediaType)) {
     return `its media type ${JSON.stringify(mediaType.slice(0, 100))} is not known`;
   }
   let bundle: Bundle;
@@ -37,7 +41,33 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
   if (timestamps > SIGNING_LIMITS.maxTimestamps) {
     return `it has ${timestamps} timestamps, and at most ${SIGNING_LIMITS.maxTimestamps} are read`;
   }
-  return bundle;
+  return tlogEntries.map(entryProblem).find((problem) => problem !== undefined) ?? bundle;
+}
+
+/** As the names of logs are: hosts with paths (C2SP signed-note). */
+const SIGNER_NAME = /^[A-Za-z0-9._:/-]{1,256}$/;
+const SIGNATURE_LINES = /^\u2014 (\S+) \S+$/gm;
+const NUMBER = /^\d{1,19}$/;
+
+/**
+ * What the library would do more with than it can bear: it takes the name of who signs a checkpoint for a regular
+ * expression, which could be one that runs for years, and counts in numbers of any length.
+ */
+function entryProblem(entry: TransparencyLogEntry): string | undefined {
+  const { inclusionProof, logIndex, integratedTime } = entry;
+  const numbers = [logIndex, integratedTime || '0'];
+  if (inclusionProof !== undefined) numbers.push(inclusionProof.logIndex, inclusionProof.treeSize);
+  if (!numbers.every((number) => NUMBER.test(number)))
+    return 'a log entry in it has a number that none can have';
+  const envelope = inclusionProof?.checkpoint?.envelope ?? '';
+  if (envelope.length > SIGNING_LIMITS.maxCheckpointLength) {
+    return `a checkpoint in it has more than ${SIGNING_LIMITS.maxCheckpointLength} characters`;
+  }
+  const names = [...envelope.matchAll(SIGNATURE_LINES)].map(([, name]) => name!);
+  if (!names.every((name) => SIGNER_NAME.test(name))) {
+    return 'a checkpoint in it is signed by a name that no log can have';
+  }
+  return undefined;
 }
 
 function reasonOf(error: unknown): string {

@@ -128,6 +128,21 @@ export function signatureStatement(digests: Readonly<Record<string, string>>): S
   };
 }
 
+/** Anything that somebody says of bytes: provenance, a bill of materials, results of tests. */
+export function predicateStatement(
+  { name, digest }: { name?: string; digest: string },
+  predicateType: string,
+  predicate: Record<string, unknown>,
+): Statement {
+  const named = subject(name ?? '', digest);
+  return {
+    _type: STATEMENT_TYPE,
+    subject: [name === undefined ? { digest: named.digest } : named],
+    predicateType,
+    predicate,
+  };
+}
+
 function subject(name: string, digest: string): StatementSubject {
   const separator = digest.indexOf(':');
   return { name, digest: { [digest.slice(0, separator)]: digest.slice(separator + 1) } };

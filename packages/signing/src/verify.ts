@@ -1,40 +1,18 @@
-import { createHash } from 'node:crypto';
 import { type Digest, hintOf, type PublicKey } from '@krmhub/schema';
 import type { Bundle } from '@sigstore/bundle';
-import { dsse } from '@sigstore/core';
-import { HashAlgorithm } from '@sigstore/protobuf-specs';
 import {
   type SignedEntity,
-  toSignedEntity,
   toTrustMaterial,
   VerificationError,
   type Signer as VerifiedSigner,
   Verifier,
 } from '@sigstore/verify';
+import { CHECK_NAMES, type Check, type CheckName, failed, passed } from './check.js';
 import { describeCertificate, describeLogs } from './describe-evidence.js';
 import { readBundle } from './read-bundle.js';
-import { hasSubject, IN_TOTO_MEDIA_TYPE, readStatement, type Statement } from './statement.js';
+import { contentOf, entityOf } from './signed-content.js';
+import type { Statement } from './statement.js';
 import type { TrustedRoot } from './trusted-root.js';
-
-/** In the order in which they are made. */
-export const CHECK_NAMES = [
-  'bundle',
-  'statement',
-  'subject',
-  'time',
-  'certificate',
-  'log',
-  'signature',
-  'identity',
-] as const;
-export type CheckName = (typeof CHECK_NAMES)[number];
-
-export interface Check {
-  check: CheckName;
-  passed: boolean;
-  /** What was found, or why it is a refusal. */
-  message: string;
-}
 
 /** Who signed: a key, or somebody whom an issuer of certificates has seen to be that. */
 export type Signer =
@@ -119,92 +97,6 @@ export function verifyRead(bundle: Bundle, artifact: SignedArtifact, trust: Trus
   };
 }
 
-/** Whether what is signed is this artifact; without that, a valid signature of anything else would do. */
-function contentOf(
-  { content }: Bundle,
-  artifact: SignedArtifact,
-  checks: Check[],
-): Statement | 'bytes' | undefined {
-  if (content.$case === 'messageSignature') {
-    const { algorithm, digest } = content.messageSignature.messageDigest;
-    const name = HASH_NAMES[algorithm];
-    const signed = name === undefined ? undefined : `${name}:${Buffer.from(digest).toString('hex')}`;
-    const own = artifact.bytes;
-    const computed =
-      own === undefined || name === undefined
-        ? []
-        : [`${name}:${createHash(name).update(own).digest('hex')}`];
-    const isArtifact =
-      own === undefined ? artifact.digests.includes(signed ?? '') : computed.includes(signed ?? '');
-    if (!isArtifact) {
-      checks.push(
-        failed('subject', `the signature is of ${signed ?? 'an unknown digest'}, which is something else`),
-      );
-      return undefined;
-    }
-    if (own === undefined) {
-      checks.push(
-        failed('subject', 'a signature over bare bytes is checked over the file itself, not its digest'),
-      );
-      return undefined;
-    }
-    checks.push(passed('subject', signed!));
-    return 'bytes';
-  }
-  const { payload, payloadType } = content.dsseEnvelope;
-  if (payloadType !== IN_TOTO_MEDIA_TYPE) {
-    checks.push(
-      failed(
-        'statement',
-        `the payload is ${JSON.stringify(payloadType.slice(0, 100))}, not ${IN_TOTO_MEDIA_TYPE}`,
-      ),
-    );
-    return undefined;
-  }
-  const statement = readStatement(payload);
-  if (typeof statement === 'string') {
-    checks.push(failed('statement', statement));
-    return undefined;
-  }
-  checks.push(passed('statement', statement.predicateType));
-  if (!hasSubject(statement, artifact.digests)) {
-    const names = statement.subject
-      .slice(0, 3)
-      .map(({ digest }) => Object.entries(digest)[0]?.join(':') ?? 'nothing');
-    checks.push(failed('subject', `it speaks of ${names.join(', ')}, and not of this`));
-    return undefined;
-  }
-  checks.push(passed('subject', artifact.digests.find((digest) => hasSubject(statement, [digest]))!));
-  return statement;
-}
-
-const HASH_NAMES: Partial<Record<HashAlgorithm, string>> = {
-  [HashAlgorithm.SHA2_256]: 'sha256',
-  [HashAlgorithm.SHA2_384]: 'sha384',
-  [HashAlgorithm.SHA2_512]: 'sha512',
-};
-
-function entityOf(bundle: Bundle, { bytes }: SignedArtifact): SignedEntity {
-  const entity = toSignedEntity(
-    bundle,
-    bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-  );
-  if (bundle.content.$case !== 'dsseEnvelope') return entity;
-  const { payload, payloadType } = bundle.content.dsseEnvelope;
-  const { signature } = entity;
-  const encoded = createHash('sha256').update(dsse.preAuthEncoding(payloadType, payload)).digest();
-  return {
-    ...entity,
-    signature: {
-      signature: signature.signature,
-      compareSignature: (other) => signature.compareSignature(other),
-      // A log entry of the type hashedrekord has the digest of what was signed, and that is the encoded envelope.
-      compareDigest: (digest) => signature.compareDigest(digest) || encoded.equals(digest),
-      verifySignature: (key) => signature.verifySignature(key),
-    },
-  };
-}
-
 function isKeyed({ verificationMaterial }: Bundle): boolean {
   return verificationMaterial.content.$case === 'publicKey';
 }
@@ -226,7 +118,8 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
   for (const key of candidates) {
     const outcome = verifyWith(entity, root, key);
     if ('signer' in outcome) return outcome;
-    last = outcome;
+    // That another key has not signed it says less than whose hint it has.
+    if (hinted.length > 0 || outcome.check !== 'signature') last = outcome;
   }
   return hinted.length > 0 ? last : unknown;
 }
@@ -293,6 +186,9 @@ function problemOf(
   return { check: 'signature', message };
 }
 
+/** Milliseconds from 1970 that a Date can have (ECMA-262, "Time Values"). */
+const MAX_TIME = 8.64e15;
+
 function earliestTime({ timestamps }: SignedEntity): string | undefined {
   const times = timestamps.flatMap((one) => {
     if (one.$case === 'timestamp-authority') return [one.timestamp.signingTime.getTime()];
@@ -300,7 +196,9 @@ function earliestTime({ timestamps }: SignedEntity): string | undefined {
     const { inclusionPromise, integratedTime } = one.tlogEntry;
     return inclusionPromise === undefined ? [] : [Number(integratedTime) * 1_000];
   });
-  return times.length === 0 ? undefined : new Date(Math.min(...times)).toISOString();
+  const earliest = Math.min(...times);
+  // Before everything is verified, any number may stand there.
+  return Math.abs(earliest) <= MAX_TIME ? new Date(earliest).toISOString() : undefined;
 }
 
 function describe(check: CheckName, bundle: Bundle, entity: SignedEntity, checks: Check[]): void {
@@ -313,14 +211,6 @@ function describe(check: CheckName, bundle: Bundle, entity: SignedEntity, checks
   } else if (check === 'log' && entity.tlogEntries.length > 0) {
     checks.push(passed('log', describeLogs(entity.tlogEntries)));
   }
-}
-
-function passed(check: CheckName, message: string): Check {
-  return { check, passed: true, message };
-}
-
-function failed(check: CheckName, message: string): Check {
-  return { check, passed: false, message };
 }
 
 function refusal(checks: readonly Check[], check: CheckName, message: string): Verification {

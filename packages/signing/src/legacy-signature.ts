@@ -1,0 +1,135 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import type { Bundle } from '@sigstore/bundle';
+import { z } from 'zod';
+import { type Check, failed, passed } from './check.js';
+import { readBundle } from './read-bundle.js';
+import { type Trust, type Verification, verifyRead } from './verify.js';
+
+/**
+ * Signatures as cosign made them before bundles: a layer with a payload (containers/image, "simple signing"), whose
+ * annotations are the signature and its evidence, in an image under the tag `sha256-….sig`.
+ */
+export const LEGACY_LAYER = 'application/vnd.dev.cosign.simplesigning.v1+json';
+const SIGNATURE = 'dev.cosignproject.cosign/signature';
+const CERTIFICATE = 'dev.sigstore.cosign/certificate';
+const LOG_ENTRY = 'dev.sigstore.cosign/bundle';
+const TIMESTAMP = 'dev.sigstore.cosign/rfc3161timestamp';
+/** The media type of bundles whose log entries may have a promise alone. */
+const FIRST_BUNDLE = 'application/vnd.dev.sigstore.bundle+json;version=0.1';
+
+const Payload = z.object({
+  critical: z.object({
+    type: z.literal('cosign container image signature'),
+    image: z.object({ 'docker-manifest-digest': z.string() }),
+  }),
+});
+const LogEntry = z.object({
+  SignedEntryTimestamp: z.base64(),
+  Payload: z.object({
+    body: z.base64(),
+    integratedTime: z.int(),
+    logIndex: z.int(),
+    logID: z.string().regex(/^[a-f0-9]{64}$/),
+  }),
+});
+const EntryBody = z.object({ kind: z.string(), apiVersion: z.string() });
+const Timestamp = z.object({ SignedRFC3161Timestamp: z.base64() });
+
+export interface LegacySignature {
+  payload: Uint8Array;
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** The same signature as a bundle over the payload, or in words why there is none. */
+export function readLegacySignature({ payload, annotations }: LegacySignature): Bundle | string {
+  const signature = annotations[SIGNATURE];
+  if (signature === undefined || signature === '') return 'it has no signature';
+  const entry = read(LogEntry, annotations[LOG_ENTRY]);
+  const timestamp = read(Timestamp, annotations[TIMESTAMP]);
+  if (entry === null || timestamp === null) return 'an annotation with evidence in it is damaged';
+  const certificate = certificateIn(annotations[CERTIFICATE]);
+  if (certificate === null) return 'its certificate is damaged';
+  const body = entry && read(EntryBody, Buffer.from(entry.Payload.body, 'base64').toString('utf8'));
+  if (body === null) return 'the entry of a log in it is damaged';
+  const json = {
+    mediaType: FIRST_BUNDLE,
+    verificationMaterial: {
+      ...(certificate === undefined
+        ? { publicKey: { hint: '' } }
+        : { x509CertificateChain: { certificates: [{ rawBytes: certificate }] } }),
+      tlogEntries: entry && body ? [logEntry(entry, body)] : [],
+      timestampVerificationData: {
+        rfc3161Timestamps: timestamp ? [{ signedTimestamp: timestamp.SignedRFC3161Timestamp }] : [],
+      },
+    },
+    messageSignature: {
+      messageDigest: { algorithm: 'SHA2_256', digest: createHash('sha256').update(payload).digest('base64') },
+      signature,
+    },
+  };
+  return readBundle(new TextEncoder().encode(JSON.stringify(json)));
+}
+
+/** Holds an old signature against the manifest that it should be of, as `verifyBundle` does a bundle. */
+export function verifyLegacySignature(
+  signature: LegacySignature,
+  manifest: string,
+  trust: Trust,
+): Verification {
+  const bundle = readLegacySignature(signature);
+  if (typeof bundle === 'string') return { verified: false, checks: [failed('bundle', bundle)] };
+  const { payload } = signature;
+  const subject = checkPayload(payload, manifest);
+  if (!subject.passed) return { verified: false, checks: [passed('bundle', LEGACY_LAYER), subject] };
+  const verification = verifyRead(bundle, { digests: [], bytes: payload }, trust);
+  const checks = verification.checks.map((check) => {
+    if (!check.passed) return check;
+    if (check.check === 'bundle') return passed('bundle', LEGACY_LAYER);
+    return check.check === 'subject' ? subject : check;
+  });
+  return { ...verification, checks };
+}
+
+function checkPayload(payload: Uint8Array, manifest: string): Check {
+  const said = read(Payload, new TextDecoder().decode(payload));
+  if (!said) return failed('subject', 'what is signed is no description of an image');
+  const digest = said.critical.image['docker-manifest-digest'];
+  return digest === manifest
+    ? passed('subject', manifest)
+    : failed('subject', `it speaks of ${digest.slice(0, 100)}, and not of this`);
+}
+
+function logEntry(entry: z.infer<typeof LogEntry>, { kind, apiVersion }: z.infer<typeof EntryBody>) {
+  const { body, integratedTime, logIndex, logID } = entry.Payload;
+  return {
+    logIndex: String(logIndex),
+    logId: { keyId: Buffer.from(logID, 'hex').toString('base64') },
+    kindVersion: { kind, version: apiVersion },
+    integratedTime: String(integratedTime),
+    inclusionPromise: { signedEntryTimestamp: entry.SignedEntryTimestamp },
+    canonicalizedBody: body,
+  };
+}
+
+/** In base64; undefined where there is none, null where it is damaged. */
+function certificateIn(pem: string | undefined): string | undefined | null {
+  if (pem === undefined || pem === '') return undefined;
+  try {
+    return new X509Certificate(pem).raw.toString('base64');
+  } catch {
+    return null;
+  }
+}
+
+/** Undefined where there is nothing, null where it is something else. */
+function read<Shape extends z.ZodType>(
+  shape: Shape,
+  text: string | undefined,
+): z.infer<Shape> | undefined | null {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return shape.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import type { Bundle } from '@sigstore/bundle';
+import { dsse } from '@sigstore/core';
+import { HashAlgorithm } from '@sigstore/protobuf-specs';
+import { type SignedEntity, toSignedEntity } from '@sigstore/verify';
+import { type Check, failed, passed } from './check.js';
+import { verifiesDigest } from './digest-signature.js';
+import { hasSubject, IN_TOTO_MEDIA_TYPE, readStatement, type Statement } from './statement.js';
+import type { SignedArtifact } from './verify.js';
+
+const HASH_NAMES: Partial<Record<HashAlgorithm, string>> = {
+  [HashAlgorithm.SHA2_256]: 'sha256',
+  [HashAlgorithm.SHA2_384]: 'sha384',
+  [HashAlgorithm.SHA2_512]: 'sha512',
+};
+
+/**
+ * Whether what is signed is this artifact; without that, a valid signature of anything else would do. Adds what was
+ * checked, and gives nothing where it is another one.
+ */
+export function contentOf(
+  { content }: Bundle,
+  artifact: SignedArtifact,
+  checks: Check[],
+): Statement | 'bytes' | undefined {
+  if (content.$case === 'messageSignature') {
+    const check = checkMessage(content.messageSignature.messageDigest, artifact);
+    checks.push(check);
+    return check.passed ? 'bytes' : undefined;
+  }
+  const { payload, payloadType } = content.dsseEnvelope;
+  if (payloadType !== IN_TOTO_MEDIA_TYPE) {
+    const type = JSON.stringify(payloadType.slice(0, 100));
+    checks.push(failed('statement', `the payload is ${type}, not ${IN_TOTO_MEDIA_TYPE}`));
+    return undefined;
+  }
+  const statement = readStatement(payload);
+  if (typeof statement === 'string') {
+    checks.push(failed('statement', statement));
+    return undefined;
+  }
+  checks.push(passed('statement', statement.predicateType));
+  const own = artifact.digests.find((digest) => hasSubject(statement, [digest]));
+  if (own === undefined) {
+    const names = statement.subject
+      .slice(0, 3)
+      .map(({ digest }) => Object.entries(digest)[0]?.join(':') ?? 'nothing');
+    checks.push(failed('subject', `it speaks of ${names.join(', ')}, and not of this`));
+    return undefined;
+  }
+  checks.push(passed('subject', own));
+  return statement;
+}
+
+function checkMessage(
+  { algorithm, digest }: { algorithm: HashAlgorithm; digest: Uint8Array },
+  { digests, bytes }: SignedArtifact,
+): Check {
+  const name = HASH_NAMES[algorithm];
+  const signed = name === undefined ? undefined : `${name}:${Buffer.from(digest).toString('hex')}`;
+  const own =
+    bytes === undefined || name === undefined
+      ? digests
+      : [`${name}:${createHash(name).update(bytes).digest('hex')}`];
+  return signed !== undefined && own.includes(signed)
+    ? passed('subject', signed)
+    : failed('subject', `the signature is of ${signed ?? 'an unknown digest'}, which is something else`);
+}
+
+/** What the library verifies, with what it leaves out. Throws for what is damaged. */
+export function entityOf(bundle: Bundle, { bytes }: SignedArtifact): SignedEntity {
+  const entity = toSignedEntity(
+    bundle,
+    bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  );
+  const { signature } = entity;
+  const { content } = bundle;
+  if (content.$case === 'messageSignature') {
+    if (bytes !== undefined) return entity;
+    const { messageDigest, signature: given } = content.messageSignature;
+    return {
+      ...entity,
+      signature: {
+        signature: signature.signature,
+        compareSignature: (other) => signature.compareSignature(other),
+        compareDigest: (digest) => signature.compareDigest(digest),
+        verifySignature: (key) => verifiesDigest(key, messageDigest.digest, given),
+      },
+    };
+  }
+  const { payload, payloadType } = content.dsseEnvelope;
+  const encoded = createHash('sha256').update(dsse.preAuthEncoding(payloadType, payload)).digest();
+  return {
+    ...entity,
+    signature: {
+      signature: signature.signature,
+      compareSignature: (other) => signature.compareSignature(other),
+      // A log entry of the type hashedrekord has the digest of what was signed, and that is the encoded envelope.
+      compareDigest: (digest) => signature.compareDigest(digest) || encoded.equals(digest),
+      verifySignature: (key) => signature.verifySignature(key),
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { hintOf, type PublicKey, publicKey } from '@krmhub/schema';
+import { dsse } from '@sigstore/core';
+import { BUNDLE_MEDIA_TYPE } from './read-bundle.js';
+import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from './statement.js';
+
+/** Bundles and logs as tests need them: signed by keys of their own, and as wrong as they want them. */
+
+export interface TestKey {
+  privateKey: KeyObject;
+  publicKey: PublicKey;
+}
+
+export function testKey(): TestKey {
+  const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { privateKey: pair.privateKey, publicKey: publicKey(pair.publicKey, 'a key of the test') };
+}
+
+export const sha256 = (bytes: string | Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
+  createHash('sha256').update(bytes).digest(encoding);
+
+/** A bundle in JSON, of which a test may change everything. */
+export interface TestBundle {
+  mediaType: string;
+  verificationMaterial: {
+    publicKey: { hint: string };
+    tlogEntries?: TestEntry[];
+    timestampVerificationData?: object;
+  };
+  dsseEnvelope: { payload: string; payloadType: string; signatures: { sig: string; keyid?: string }[] };
+}
+
+/** A statement about bytes; `other` stands in place of its fields. */
+export function testStatement(artifact: string | Uint8Array, other: Record<string, unknown> = {}): string {
+  return JSON.stringify({
+    _type: STATEMENT_TYPE,
+    subject: [{ name: 'a.txt', digest: { sha256: sha256(artifact) } }],
+    predicateType: 'https://sigstore.dev/cosign/sign/v1',
+    predicate: {},
+    ...other,
+  });
+}
+
+/** An envelope around any payload, soundly signed. */
+export function testBundle(key: TestKey, payload: string, payloadType = IN_TOTO_MEDIA_TYPE): TestBundle {
+  const signature = sign('sha256', dsse.preAuthEncoding(payloadType, Buffer.from(payload)), key.privateKey);
+  return {
+    mediaType: BUNDLE_MEDIA_TYPE,
+    verificationMaterial: { publicKey: { hint: hintOf(key.publicKey) } },
+    dsseEnvelope: {
+      payload: Buffer.from(payload).toString('base64'),
+      payloadType,
+      signatures: [{ sig: signature.toString('base64') }],
+    },
+  };
+}
+
+export const bundleBytes = (bundle: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(bundle));
+
+export interface TestEntry {
+  logIndex: string;
+  logId: { keyId: string };
+  kindVersion: { kind: string; version: string };
+  inclusionProof?: {
+    logIndex: string;
+    treeSize: string;
+    rootHash: string;
+    hashes: string[];
+    checkpoint: { envelope: string };
+  };
+  canonicalizedBody: string;
+}
+
+export type EntryKind = 'dsse 0.0.1' | 'dsse 0.0.2' | 'hashedrekord 0.0.2';
+
+/** A log with a key of its own, in which each entry is the only one: its hash is the root of the tree. */
+export class TestLog {
+  readonly name = 'log.example.com';
+  readonly #key = testKey();
+
+  /** `signer` is what stands in the checkpoint for its name. */
+  entryOf(bundle: TestBundle, key: TestKey, kind: EntryKind, signer: string = this.name): TestEntry {
+    const body = Buffer.from(JSON.stringify(entryBody(bundle, key, kind)));
+    const rootHash = sha256(Buffer.concat([Buffer.from([0]), body]), 'base64');
+    const [name, version] = kind.split(' ') as [string, string];
+    return {
+      logIndex: '0',
+      logId: { keyId: hintOf(this.#key.publicKey) },
+      kindVersion: { kind: name, version },
+      inclusionProof: {
+        logIndex: '0',
+        treeSize: '1',
+        rootHash,
+        hashes: [],
+        checkpoint: { envelope: this.#checkpoint(rootHash, signer) },
+      },
+      canonicalizedBody: body.toString('base64'),
+    };
+  }
+
+  /** A bundle with its entry in this log. */
+  logged(bundle: TestBundle, key: TestKey, kind: EntryKind): TestBundle {
+    const tlogEntries = [this.entryOf(bundle, key, kind)];
+    return { ...bundle, verificationMaterial: { ...bundle.verificationMaterial, tlogEntries } };
+  }
+
+  /** A trusted root in JSON with this log alone. */
+  trustedRoot(validFor: object = { start: '2020-01-01T00:00:00Z' }): string {
+    const { key } = this.#key.publicKey;
+    const rawBytes = key.export({ type: 'spki', format: 'der' }).toString('base64');
+    return JSON.stringify({
+      mediaType: 'application/vnd.dev.sigstore.trustedroot+json;version=0.1',
+      tlogs: [
+        {
+          baseUrl: `https://${this.name}`,
+          hashAlgorithm: 'SHA2_256',
+          publicKey: { rawBytes, keyDetails: 'PKIX_ECDSA_P256_SHA_256', validFor },
+          logId: { keyId: hintOf(this.#key.publicKey) },
+        },
+      ],
+      certificateAuthorities: [],
+      ctlogs: [],
+      timestampAuthorities: [],
+    });
+  }
+
+  /** A signed note (C2SP tlog-checkpoint). */
+  #checkpoint(rootHash: string, signer: string): string {
+    const note = `${this.name}\n1\n${rootHash}\n`;
+    const hint = Buffer.from(hintOf(this.#key.publicKey), 'base64').subarray(0, 4);
+    const signature = sign('sha256', Buffer.from(note), this.#key.privateKey);
+    return `${note}\n\u2014 ${signer} ${Buffer.concat([hint, signature]).toString('base64')}\n`;
+  }
+}
+
+/** Entries as Rekor has them: its first API, and the second one (rekor-tiles). */
+function entryBody({ dsseEnvelope }: TestBundle, { publicKey: { key, pem } }: TestKey, kind: EntryKind) {
+  const payload = Buffer.from(dsseEnvelope.payload, 'base64');
+  const content = dsseEnvelope.signatures[0]!.sig;
+  const rawBytes = key.export({ type: 'spki', format: 'der' }).toString('base64');
+  const verifier = { publicKey: { rawBytes }, keyDetails: 'PKIX_ECDSA_P256_SHA_256' };
+  const hash = (bytes: Uint8Array) => ({ algorithm: 'SHA2_256', digest: sha256(bytes, 'base64') });
+  if (kind === 'dsse 0.0.1') {
+    const spec = {
+      envelopeHash: { algorithm: 'sha256', value: sha256(JSON.stringify(dsseEnvelope)) },
+      payloadHash: { algorithm: 'sha256', value: sha256(payload) },
+      signatures: [{ signature: content, verifier: Buffer.from(pem).toString('base64') }],
+    };
+    return { apiVersion: '0.0.1', kind: 'dsse', spec };
+  }
+  if (kind === 'dsse 0.0.2') {
+    const dsseV002 = { payloadHash: hash(payload), signatures: [{ content, verifier }] };
+    return { apiVersion: '0.0.2', kind: 'dsse', spec: { dsseV002 } };
+  }
+  const signed = dsse.preAuthEncoding(dsseEnvelope.payloadType, payload);
+  const hashedRekordV002 = { data: hash(signed), signature: { content, verifier } };
+  return { apiVersion: '0.0.2', kind: 'hashedrekord', spec: { hashedRekordV002 } };
+}
