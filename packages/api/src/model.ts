@@ -1,27 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { ERROR_CODES, RUNTIME_KINDS, SEVERITIES } from '@krmhub/schema';
+import { ERROR_CODES, RUNTIME_KINDS } from '@krmhub/schema';
+import { Diagnostic, DigestText, Time } from './base-model.js';
+import { Bundle, Verdict } from './trust-model.js';
+
+export { Diagnostic } from './base-model.js';
+export * from './trust-model.js';
 
 /** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
-
-const Time = z.iso.datetime().openapi({ example: '2030-01-02T03:04:05.678Z' });
-const DigestText = z.string().regex(/^sha256:[a-f0-9]{64}$/);
-
-export const Diagnostic = z
-  .object({
-    code: z.string().openapi({ example: 'image/floating-tag' }),
-    severity: z.enum(SEVERITIES),
-    message: z.string(),
-    file: z.string(),
-    path: z.string().openapi({ example: 'spec.versions[0].runtime.container.image' }),
-    range: z
-      .object({
-        start: z.object({ line: z.number().int(), column: z.number().int() }),
-        end: z.object({ line: z.number().int(), column: z.number().int() }),
-      })
-      .optional(),
-    hint: z.string().optional(),
-  })
-  .openapi('Diagnostic');
 
 export const Takedown = z
   .object({
@@ -52,38 +37,6 @@ export const Problem = z
 /** Who did it, when, and in the case of yanks and deprecations why. */
 const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
 
-export const Verdict = z
-  .object({
-    trusted: z.boolean(),
-    signer: z.string().optional().openapi({ example: 'the key sha256:…' }),
-    policy: z
-      .string()
-      .optional()
-      .openapi({ description: 'The policy that names the signer, or wants another' }),
-    reason: z.string().optional().openapi({ description: 'Why it is not trusted' }),
-  })
-  .openapi('Verdict', {
-    description:
-      'Whom the policies of this registry trust a release for, as they are now; or why they do not',
-  });
-
-export const Bundle = z
-  .object({
-    digest: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
-    size: z.number().int().openapi({ description: 'Bytes' }),
-    manifest: z.string().openapi({ description: 'Digest of the manifest that holds it in the repository' }),
-    claim: z.enum(['signature', 'attestation']),
-    predicateType: z.string(),
-    signer: z
-      .string()
-      .optional()
-      .openapi({ description: 'Who signed it; absent where the registry does not know the key' }),
-    signedAt: Time.optional().openapi({ description: 'By a log or a timestamp authority' }),
-    receivedAt: Time,
-    receivedBy: z.string(),
-  })
-  .openapi('Bundle', { description: 'A sigstore bundle that speaks of a release' });
-
 export const ReleaseSummary = z
   .object({
     release: z.string().openapi({ example: '1.2.0' }),
@@ -107,60 +60,6 @@ export const Release = ReleaseSummary.extend({
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
   bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
 }).openapi('Release');
-
-export const BundleList = z
-  .object({ bundles: z.array(Bundle), signature: Verdict })
-  .openapi('BundleList', { description: 'As they came' });
-
-const PolicySigner = z.object({
-  key: z.string().optional().openapi({ description: 'PEM' }),
-  fingerprint: DigestText.optional(),
-  issuer: z.string().optional(),
-  subject: z.string().optional(),
-  subjectPattern: z.string().optional(),
-  validFrom: Time.optional(),
-  validUntil: Time.optional(),
-  revoked: z.string().optional(),
-});
-
-export const PolicySet = z
-  .object({
-    text: z.string().openapi({ description: 'As they were applied: YAML, a SigningPolicy to a document' }),
-    appliedAt: Time.optional(),
-    appliedBy: z.string().optional(),
-    policies: z.array(
-      z.object({
-        name: z.string(),
-        groups: z.array(z.string()),
-        releases: z.string().optional(),
-        signers: z.array(PolicySigner),
-      }),
-    ),
-  })
-  .openapi('PolicySet', { description: 'The signing policies; without a time where none were ever applied' });
-
-export const PolicyResult = z
-  .object({
-    outcome: z.enum(['changed', 'unchanged']),
-    dryRun: z.boolean(),
-    policies: z.number().int(),
-    diagnostics: z.array(Diagnostic),
-    changes: z
-      .array(
-        z.object({
-          group: z.string(),
-          kind: z.string(),
-          release: z.string(),
-          before: Verdict,
-          after: Verdict,
-        }),
-      )
-      .openapi({
-        description: 'The first releases that are trusted now and were not, or the other way round',
-      }),
-    changed: z.number().int().openapi({ description: 'How many there are of them' }),
-  })
-  .openapi('PolicyResult');
 
 export const FunctionDetail = z
   .object({
@@ -404,7 +303,6 @@ export const Readiness = z
   })
   .openapi('Readiness');
 
-export type Diagnostic = z.infer<typeof Diagnostic>;
 export type Takedown = z.infer<typeof Takedown>;
 export type TakedownResult = z.infer<typeof TakedownResult>;
 export type RevocationPage = z.infer<typeof RevocationPage>;
@@ -414,11 +312,6 @@ export type Release = z.infer<typeof Release>;
 export type FunctionDetail = z.infer<typeof FunctionDetail>;
 export type SearchItem = z.infer<typeof SearchItem>;
 export type SearchResult = z.infer<typeof SearchResult>;
-export type Verdict = z.infer<typeof Verdict>;
-export type Bundle = z.infer<typeof Bundle>;
-export type BundleList = z.infer<typeof BundleList>;
-export type PolicySet = z.infer<typeof PolicySet>;
-export type PolicyResult = z.infer<typeof PolicyResult>;
 export type PublishResult = z.infer<typeof PublishResult>;
 export type Event = z.infer<typeof Event>;
 export type EventPage = z.infer<typeof EventPage>;
