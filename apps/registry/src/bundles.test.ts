@@ -158,7 +158,7 @@ describe('a group with a signing policy', () => {
 
   const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [
     ['no bundle', async () => [], 'it is not signed'],
-    ['another key', async () => [await signed(newKey(), statementOf('1.0.0'))], 'a key that is not trusted'],
+    ['another key', async () => [await signed(newKey(), statementOf('1.0.0'))], 'which is not trusted here'],
     [
       'another release of the same key',
       async () => [await signed(key, statementOf('1.0.0', '9.9.9'))],

@@ -101,6 +101,13 @@ function isKeyed({ verificationMaterial }: Bundle): boolean {
   return verificationMaterial.content.$case === 'publicKey';
 }
 
+/** Hints of cosign and of ours are fingerprints; others may be anything. */
+function keyOfHint(hint: string): string {
+  const bytes = Buffer.from(hint, 'base64');
+  if (bytes.length === 32) return `the key sha256:${bytes.toString('hex')}`;
+  return hint === '' ? 'an unnamed key' : `a key with the hint ${JSON.stringify(hint.slice(0, 100))}`;
+}
+
 type Outcome = { signer: Signer } | { check: CheckName; message: string; unknownKey?: string };
 
 function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Trust): Outcome {
@@ -112,7 +119,7 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
   const unknown: Outcome = {
     unknownKey: hint,
     check: 'signature',
-    message: `it is signed by a key that is not trusted here${hint === '' ? '' : `, with the hint ${hint.slice(0, 100)}`}`,
+    message: `it is signed by ${keyOfHint(hint)}, which is not trusted here`,
   };
   let last = unknown;
   for (const key of candidates) {
