@@ -26,6 +26,8 @@ export interface Config {
   repositoryMebibytes: number;
   /** After which manifests without a tag are deleted; 0 for never. */
   untaggedDays: number;
+  /** For which the signature of a snapshot says that it is the newest. */
+  snapshotValidDays: number;
   logLevel: LogLevel;
 }
 
@@ -102,6 +104,12 @@ export const SETTINGS = {
     unit: 'days after its push, 0 for never',
     default: '0',
     why: 'When a manifest is deleted that no tag names, nor an index that is kept, and whose subject is not kept either: where tags such as `latest` move often, what they left takes room. Somebody may still name such a manifest by its digest, so that nothing is deleted by default. Releases and snapshots always stay.',
+  },
+  snapshotValidDays: {
+    name: 'KRMHUB_SNAPSHOT_VALID_DAYS',
+    unit: 'days, 1 to 3650',
+    default: '30',
+    why: 'How long the signature of a snapshot says that the snapshot is the newest of its catalog. It is renewed when half of that is over. A copy that somebody holds back is refused after so many days by who verifies it; a registry that stands still for longer is refused too.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
@@ -190,6 +198,10 @@ export function readConfig(
     const named = notProxies.map((entry) => JSON.stringify(entry)).join(', ');
     problems.push(`${proxies.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
   }
+  const validDays = text('snapshotValidDays');
+  if (!/^\d{1,4}$/.test(validDays.value) || !isBetween(Number(validDays.value), 1, 3_650)) {
+    problems.push(`${validDays.from}: "${validDays.value}" is no number of days from 1 to 3650`);
+  }
   const limits = {
     requestsPerMinute: count('requestsPerMinute'),
     writesPerMinute: count('writesPerMinute'),
@@ -210,6 +222,7 @@ export function readConfig(
     dataFolder: data.value,
     logLevel: logLevel.value,
     trustedProxies,
+    snapshotValidDays: Number(validDays.value),
     ...limits,
     ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
   };
@@ -232,6 +245,10 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
       );
       return `${name}: there is no such setting${meant === undefined ? '' : `; did you mean ${PREFIX}${meant}?`}`;
     });
+}
+
+function isBetween(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max;
 }
 
 function isLogLevel(text: string): text is LogLevel {

@@ -29,6 +29,8 @@ import { sentBlobs } from './oci/sent-blobs.js';
 import { Uploads } from './oci/uploads.js';
 import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
+import { SignatureRenewal } from './signatures/renewal.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import type { RegistryStore } from './store/registry-store.js';
@@ -82,6 +84,7 @@ export async function startRegistry(options: {
   };
   let cutter: CatalogCutter | undefined;
   let collector: Collector | undefined;
+  let renewal: SignatureRenewal | undefined;
   let server: Server | undefined;
   const planner = new Planner();
   try {
@@ -95,6 +98,8 @@ export async function startRegistry(options: {
     } else if (admin.outcome === 'created') {
       log.info({ file: paths.adminToken }, 'admin token written');
     }
+    await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
+    const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
     const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
@@ -106,10 +111,19 @@ export async function startRegistry(options: {
     const collecting = new Collector({ store, artifacts, uploads, gate, clock, log, config });
     collector = collecting;
     const takedownRecord = openTakedownRecord(paths.takedowns);
-    const kept = { store, blobs, artifacts, forms, newest, gate, takedownRecord, log };
+    const kept = { store, blobs, artifacts, forms, newest, gate, keys, takedownRecord, log };
     await keepTakedowns(kept);
-    const { database: file, forms: formsFolder } = paths;
-    const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
+    const { database: file, forms: formsFolder, keys: keyFolder } = paths;
+    const { snapshotValidDays } = config;
+    const started = startCutterThread({
+      database: file,
+      formsFolder,
+      keyFolder,
+      snapshotValidDays,
+      log,
+      metrics,
+      onSnapshot,
+    });
     cutter = started;
     const parts: RegistryParts = {
       ...kept,
@@ -123,6 +137,10 @@ export async function startRegistry(options: {
       config,
     };
     await keepArtifacts(parts);
+    const signing = { keys, clock, validDays: snapshotValidDays };
+    const renewing = new SignatureRenewal({ store, signing, log });
+    renewal = renewing;
+    await renewing.renew();
     const routes = getRequestListener(createApp(parts).fetch);
     const listening = createServer(storedAnswers(parts, sentBlobs(parts, routes)), targetOfRoutes(config));
     server = listening;
@@ -133,11 +151,13 @@ export async function startRegistry(options: {
     await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
     collecting.start();
+    renewing.start();
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
+      await renewing.stop();
       await collecting.stop();
       await uploads.close();
       await started.stop();
@@ -158,6 +178,7 @@ export async function startRegistry(options: {
   } catch (error) {
     server?.close();
     server?.closeAllConnections();
+    await renewal?.stop();
     await collector?.stop();
     await cutter?.stop();
     await planner.close();

@@ -16,6 +16,8 @@ import { Collector } from './oci/collector.js';
 import { keepArtifacts } from './oci/keep-artifacts.js';
 import { Uploads } from './oci/uploads.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
+import { SignatureRenewal } from './signatures/renewal.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import type { RegistryStore } from './store/registry-store.js';
@@ -30,6 +32,8 @@ import { Turns } from './turns.js';
 export interface TestRegistry {
   app: RegistryApp;
   parts: RegistryParts;
+  /** Renews nothing by itself. */
+  renewal: SignatureRenewal;
   folder: string;
   /** Every log line. */
   logged: string[];
@@ -79,8 +83,12 @@ export async function openTestRegistry(
   const uploads = new Uploads({ blobs: artifacts, clock });
   const config = options.config ?? {};
   const collector = new Collector({ store, artifacts, uploads, gate, clock, log, config });
+  await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
+  const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
+  const signing = { keys, clock, validDays: 30 };
+  const renewal = new SignatureRenewal({ store, signing, log });
   await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
-  const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
+  const cutter = new Cutter({ store, forms, signing, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,
@@ -93,6 +101,7 @@ export async function openTestRegistry(
     planner: new Planner(),
     turns: new Turns(),
     gate,
+    keys,
     takedownRecord,
     clock,
     log,
@@ -101,6 +110,7 @@ export async function openTestRegistry(
   };
   await ensureDefaultCatalog(parts);
   await keepArtifacts(parts);
+  await renewal.renew();
   const app = createApp(parts);
   if (options.start !== false) cutter.start();
   const request = async (pathAndQuery: string, init?: RequestInit) =>
@@ -123,6 +133,7 @@ export async function openTestRegistry(
   return {
     app,
     parts,
+    renewal,
     folder,
     logged,
     advance: (milliseconds) => {

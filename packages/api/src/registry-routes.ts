@@ -6,13 +6,14 @@ import {
   Health,
   LeakReport,
   Readiness,
+  RegistryKeyList,
   RevocationPage,
   Token,
   TokenList,
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, failures, json, text } from './route-answers.js';
+import { bearer, failures, json, notModified, text } from './route-answers.js';
 
 /** What concerns the registry as a whole. */
 export const REGISTRY_ROUTES = {
@@ -91,6 +92,19 @@ export const REGISTRY_ROUTES = {
     responses: {
       204: { description: 'A token of this registry is revoked now; of any other, nothing is said' },
       ...failures('invalid-request'),
+    },
+  }),
+  registryKeys: createRoute({
+    method: 'get',
+    path: PATHS.registryKeys,
+    operationId: 'registryKeys',
+    tags: ['operations'],
+    summary:
+      'The public keys of the registry; whom to trust is not for itself to say, so compare fingerprints',
+    responses: {
+      200: json('The keys, newest first', RegistryKeyList),
+      ...notModified,
+      ...failures(),
     },
   }),
   openapi: createRoute({

@@ -14,6 +14,7 @@ import type {
   SearchPage,
   SearchQuery,
   SnapshotRecord,
+  SnapshotSignature,
   TakedownReach,
   Time,
   TokenRecord,
@@ -147,6 +148,14 @@ export interface CatalogStore {
   /** Newest first. */
   snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
+  /** Undefined where the snapshot was withdrawn, or cut by a program that signed none. */
+  snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
+  /** Replaces the signature of a snapshot; false where there is no such snapshot, or where it was withdrawn. */
+  renewSignature(signature: SnapshotSignature): Promise<boolean>;
+  /** The bundle of this digest that a snapshot of the catalog has now. */
+  signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
+  /** Whether any snapshot of any catalog is signed. */
+  hasSignatures(): Promise<boolean>;
   /** Places as of a serial, by group and kind in code unit order. */
   snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */

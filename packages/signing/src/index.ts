@@ -16,3 +16,4 @@ export {
   verifyBundle,
   verifyRead,
 } from './verify.js';
+export { type SnapshotCheck, type VerifiedSnapshot, verifySnapshot } from './verify-snapshot.js';

@@ -143,7 +143,10 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const writer: ArtifactWriter = {
     putArtifact({ repository: name, tags: given, manifest, blobs, needed = [] }, change, options = {}) {
       for (const blob of blobs) writer.addBlob(name, blob, change);
-      for (const tag of given) writer.putManifest(name, manifest, { ...change, ...options, tag, needed });
+      for (const tag of given.length === 0 ? [undefined] : given) {
+        const named = tag === undefined ? {} : { tag };
+        writer.putManifest(name, manifest, { ...change, ...options, ...named, needed });
+      }
     },
 
     putManifest(name, manifest, { tag, needed, standing = false, ...change }) {
