@@ -44,6 +44,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,
     backup: async () => (await import('./commands/backup.js')).registerBackup,
     restore: async () => (await import('./commands/restore.js')).registerRestore,
+    key: async () => (await import('./commands/key.js')).registerKey,
   },
   'This program:': {
     completion: async () => (await import('./commands/completion.js')).registerCompletion,
@@ -86,7 +87,7 @@ Examples:
 
 Registry: --registry, else KRMHUB_REGISTRY, else http://localhost:8080.
 Exit codes: 0 done, 1 findings or refused, 2 wrong use, 3 not found,
-4 not the bytes of the digest, 5 token, registry, network or disk.`,
+4 not the bytes of the digest, or not trusted, 5 token, registry, network or disk.`,
     );
   program.hook('preAction', (_, command) => {
     if (command.optsWithGlobals().color === false) io.noColor = true;

@@ -140,7 +140,7 @@ export async function startRegistry(options: {
     const signing = { keys, clock, validDays: snapshotValidDays };
     const renewing = new SignatureRenewal({ store, signing, log });
     renewal = renewing;
-    await renewing.renew();
+    await renewing.renew({ thorough: true });
     const routes = getRequestListener(createApp(parts).fetch);
     const listening = createServer(storedAnswers(parts, sentBlobs(parts, routes)), targetOfRoutes(config));
     server = listening;

@@ -110,7 +110,7 @@ export async function openTestRegistry(
   };
   await ensureDefaultCatalog(parts);
   await keepArtifacts(parts);
-  await renewal.renew();
+  await renewal.renew({ thorough: true });
   const app = createApp(parts);
   if (options.start !== false) cutter.start();
   const request = async (pathAndQuery: string, init?: RequestInit) =>

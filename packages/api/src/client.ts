@@ -24,7 +24,7 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
-export { parseRegistryUrl, RegistryError } from './transport.js';
+export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 
 export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {

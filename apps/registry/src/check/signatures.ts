@@ -6,8 +6,6 @@ import { readKeyFiles } from '../signatures/key-files.js';
 import { snapshotDigests } from '../signatures/sign-snapshot.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
-const BY_START = 'The next start of the registry signs it.';
-
 /** The newest snapshot of every catalog is signed by a key of the registry, as what is stored. */
 export const checkSignatures: Check = async function* (input) {
   const { store, keyFolder } = input;
@@ -32,8 +30,12 @@ export const checkSignatures: Check = async function* (input) {
       continue;
     }
     const problem = await problemOf(input, newest, signature, keys);
-    if (problem !== undefined)
-      yield damage(`signature of snapshot ${name} ${newest.serial}`, problem, BY_START);
+    if (problem === undefined) continue;
+    yield damage(
+      `signature of snapshot ${name} ${newest.serial}`,
+      problem,
+      'The next start of the registry signs it anew where it is no signature any more; else restore a backup.',
+    );
   }
   // As in a database that an older program made, which nobody has started since.
   if (unsigned > 0) {

@@ -4,7 +4,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { catalogRepository } from '../oci/repositories.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { type SigningParts, signSnapshot, snapshotDigests } from './sign-snapshot.js';
+import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
 
 export interface RenewalParts {
   store: RegistryStore;
@@ -37,14 +37,17 @@ export class SignatureRenewal {
     await this.#running;
   }
 
-  /** Gives how many were signed anew. A catalog that cannot be signed is logged, and stops no other. */
-  async renew(): Promise<number> {
+  /**
+   * Gives how many were signed anew; `thorough` looks into signatures that should still be good. A catalog that cannot be
+   * signed is logged, and stops no other.
+   */
+  async renew({ thorough = false } = {}): Promise<number> {
     const { store, log } = this.#parts;
     let renewed = 0;
     for (const catalog of await store.catalogs()) {
       if (this.#stopped) break;
       try {
-        if (await renewCatalog(this.#parts, catalog)) renewed += 1;
+        if (await renewCatalog(this.#parts, catalog, thorough)) renewed += 1;
       } catch (error) {
         log.error({ err: error, catalog: catalog.name }, 'the signature of a snapshot was not renewed');
       }
@@ -63,14 +66,28 @@ export class SignatureRenewal {
   }
 }
 
-async function renewCatalog(parts: RenewalParts, { newest }: CatalogRecord): Promise<boolean> {
+async function renewCatalog(
+  parts: RenewalParts,
+  { newest }: CatalogRecord,
+  thorough: boolean,
+): Promise<boolean> {
   if (newest === undefined || newest.withdrawn !== undefined) return false;
   const { store, signing, log } = parts;
   const { catalog, serial } = newest;
-  const known = await store.snapshotSignature(catalog, serial);
-  if (known !== undefined && (await isGood(signing, known))) return false;
-  const manifest = await store.manifestDescriptor(catalogRepository(catalog), String(serial));
+  const repository = catalogRepository(catalog);
+  const manifest = await store.manifestDescriptor(repository, String(serial));
   if (manifest === undefined) throw new Error(`snapshot ${serial} of ${catalog} has no manifest`);
+  const known = await store.snapshotSignature(catalog, serial);
+  if (known !== undefined && (await isGood(signing, known))) {
+    if (!thorough || (await signedDigests(parts, known)) !== undefined) {
+      // Whoever may push may delete what speaks of a snapshot.
+      const artifact = signatureArtifact(known, manifest);
+      if ((await store.manifestDescriptor(repository, artifact.manifest.digest)) === undefined) {
+        await store.renewSignature(known, artifact);
+      }
+      return false;
+    }
+  }
   const digests =
     (await signedDigests(parts, known)) ??
     snapshotDigests(newest, await store.snapshotFunctions(catalog, serial), manifest);

@@ -24,7 +24,6 @@ export interface SigningParts {
 
 export interface SignedSnapshot {
   signature: SnapshotSignature;
-  /** The signature as a referrer of the snapshot's manifest. */
   artifact: Artifact;
 }
 
@@ -58,11 +57,8 @@ export async function signSnapshot(
   const statement = snapshotStatement({ catalog, serial, previous, expires: expiresAt }, digests);
   const bytes = await signStatement(statement, keySigner(privateKey));
   const bundle = new TextDecoder().decode(bytes);
-  const key = publicKey.fingerprint;
-  return {
-    signature: { catalog, serial, bundle, key, signedAt, expiresAt },
-    artifact: referrer(catalog, bytes, manifest, signedAt),
-  };
+  const signature = { catalog, serial, bundle, key: publicKey.fingerprint, signedAt, expiresAt };
+  return { signature, artifact: signatureArtifact(signature, manifest) };
 }
 
 /** The places of a catalog once these have changed: what a snapshot that is being cut will hold. */
@@ -74,15 +70,19 @@ export function changedFunctions(
   return [...places.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
 }
 
-function referrer(catalog: string, bundle: Uint8Array, subject: Manifest, created: string): Artifact {
+/** A signature as a referrer of the snapshot's manifest; the same one always has the same bytes. */
+export function signatureArtifact(
+  { catalog, bundle, signedAt }: SnapshotSignature,
+  subject: Manifest,
+): Artifact {
   const digest = sha256(bundle);
-  const size = bundle.byteLength;
+  const size = Buffer.byteLength(bundle);
   const { bytes, annotations } = bundleManifest({
     mediaType: BUNDLE_MEDIA_TYPE,
     bundle: { digest, size },
     subject: { mediaType: MEDIA_TYPES.image, digest: subject.digest, size: subject.size },
     predicateType: SNAPSHOT_PREDICATE,
-    created,
+    created: signedAt,
   });
   return {
     repository: catalogRepository(catalog),
