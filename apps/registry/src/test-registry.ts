@@ -83,7 +83,11 @@ export async function openTestRegistry(
   const uploads = new Uploads({ blobs: artifacts, clock });
   const config = options.config ?? {};
   const collector = new Collector({ store, artifacts, uploads, gate, clock, log, config });
-  await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
+  const signed = await store.hasSignatures();
+  await ensureRegistryKey(paths.keys, { now: clock(), signed }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
   const signing = { keys, clock, validDays: 30 };
   const renewal = new SignatureRenewal({ store, signing, log });

@@ -37,9 +37,10 @@ export function snapshotDigests(
   manifest: Manifest,
 ): Record<string, string> {
   return {
+    // cosign shows the first as the digest of what it has verified.
+    manifest: manifest.digest,
     'snapshot.json': sha256(renderSnapshot(snapshot, functions)),
     ...Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, snapshot.digests[form]])),
-    manifest: manifest.digest,
   };
 }
 
