@@ -243,7 +243,7 @@ describe('catalog verify', () => {
     );
     const io = await verify('default', '--key', 'private.pem');
     expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('private key')]);
-    expect((await verify('default', '--key', 'missing.pub')).exitCode).toBe(5);
+    expect((await verify('default', '--key', 'missing.pub')).exitCode).toBe(3);
     expect(asked).toEqual([]);
   });
 });
@@ -303,7 +303,8 @@ describe('catalog verify refuses', () => {
     for (const [signatures, check] of [
       [[], 'bundle'],
       [[mine, mine], 'bundle'],
-      [[{ sig: '', keyid: '' }], 'signature'],
+      [[{ sig: '', keyid: '' }], 'bundle'],
+      [[{ sig: 'MAA=', keyid: '' }], 'signature'],
       [other.dsseEnvelope.signatures, 'signature'],
     ]) {
       const changed = { ...parsed, dsseEnvelope: { ...parsed.dsseEnvelope, signatures } };
@@ -438,6 +439,14 @@ describe('catalog verify refuses', () => {
     }
   });
 
+  it('to write anything where a file of the snapshot is missing', async () => {
+    show(await snapshot(4), 4);
+    answers.delete('/catalogs/default/snapshots/4/catalog.yaml');
+    const io = await verify('default', ...KEY, '--out', 'out');
+    expect(io.exitCode).toBe(5);
+    expect([await exists(path.join(folder, 'out')), await exists(seenFile())]).toEqual([false, false]);
+  });
+
   it('an answer without end', async () => {
     answers.set(bundleAnswer, { body: new Uint8Array(1_048_577) });
     const io = await verify('default', ...KEY, '--out', 'out');
@@ -478,6 +487,6 @@ describe('catalog verify --offline', () => {
 
   it('fails where a file is missing', async () => {
     await rm(path.join(folder, 'kept/catalog.yaml'));
-    expect((await verify('default', ...KEY, '--offline', 'kept')).exitCode).toBe(5);
+    expect((await verify('default', ...KEY, '--offline', 'kept')).exitCode).toBe(3);
   });
 });
