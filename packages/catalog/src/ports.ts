@@ -143,7 +143,10 @@ export interface CatalogStore {
   ): Promise<CatalogFunction[]>;
   /** The entry that the newest state of a catalog has for a function, its kind as it is spelt; else undefined. */
   catalogEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
-  /** Rejects with a RevisionConflict where the catalog was cut or applied by somebody else meanwhile. */
+  /**
+   * A signature is stored with its snapshot, or not at all. Rejects with a RevisionConflict where the catalog was cut or
+   * applied by somebody else meanwhile.
+   */
   commitCut(cut: CatalogCut): Promise<void>;
   /** Newest first. */
   snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
