@@ -142,7 +142,7 @@ export async function startRegistry(options: {
     };
     await keepArtifacts(parts);
     const signing = { keys, clock, validDays: snapshotValidDays };
-    const renewing = new SignatureRenewal({ store, signing, log });
+    const renewing = new SignatureRenewal({ store, signing, metrics, log });
     renewal = renewing;
     await renewing.renew({ thorough: true });
     const routes = getRequestListener(createApp(parts).fetch);

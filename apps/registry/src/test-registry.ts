@@ -93,7 +93,7 @@ export async function openTestRegistry(
   });
   const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
   const signing = { keys, clock, validDays: 30 };
-  const renewal = new SignatureRenewal({ store, signing, log });
+  const renewal = new SignatureRenewal({ store, signing, metrics, log });
   await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
   const cutter = new Cutter({ store, forms, signing, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {

@@ -28,8 +28,8 @@ export interface VerifyOptions {
 }
 
 export async function runVerification(io: Io, target: string, options: VerifyOptions): Promise<void> {
-  const { out, offline, output } = options;
-  if (out !== undefined && offline !== undefined) {
+  const { out, output } = options;
+  if (out !== undefined && options.offline !== undefined) {
     throw new KrmhubError('usage', '--out writes what was fetched, and --offline fetches nothing', {
       hint: 'Leave out one of them.',
     });
@@ -39,7 +39,7 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   const verdict = await verifyCatalog({
     address,
     keys,
-    files: await filesOf(io, address, offline),
+    files: await filesOf(io, address, options),
     now: io.now(),
     seen: await seenSnapshot(io, address.url),
     seenFile: seenCatalogsFile(io),
@@ -68,9 +68,17 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   if (out !== undefined) await say(io, visible(`Wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}.`));
 }
 
-async function filesOf(io: Io, address: CatalogAddress, offline: string | undefined): Promise<SnapshotFiles> {
+async function filesOf(
+  io: Io,
+  address: CatalogAddress,
+  { offline, registry }: VerifyOptions,
+): Promise<SnapshotFiles> {
   if (offline !== undefined) return filesOfFolder(path.resolve(io.cwd, offline));
-  return filesOfRegistry(await connect(io, address.registry), address);
+  // A token in the environment is for the registry that is named there, and not for wherever a catalog is.
+  const configured = registryUrl(io, registry);
+  const isOurs = URL.canParse(configured) && new URL(configured).origin === new URL(address.registry).origin;
+  const asking = isOurs ? io : { ...io, env: { ...io.env, KRMHUB_TOKEN: undefined } };
+  return filesOfRegistry(await connect(asking, address.registry), address);
 }
 
 async function readKey(io: Io, file: string): Promise<PublicKey> {

@@ -57,12 +57,14 @@ let origin: string;
 /** By path; what is not there is 404. */
 let answers: Map<string, { body: string | Uint8Array; status?: number; type?: string }>;
 let asked: string[];
+let authorizations: (string | undefined)[];
 let folder: string;
 let home: string;
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     asked.push(request.url!);
+    authorizations.push(request.headers.authorization);
     const answer = answers.get(request.url!);
     if (answer === undefined) {
       response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>no</h1>');
@@ -81,6 +83,7 @@ afterAll(() => {
 beforeEach(async () => {
   answers = new Map();
   asked = [];
+  authorizations = [];
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-verify-'));
   home = path.join(folder, 'home');
   await writeFile(path.join(folder, 'registry.pub'), ours.pem);
@@ -225,6 +228,22 @@ describe('catalog verify', () => {
     expect((await verify(`${origin}/krm/catalogs/default`, ...KEY)).exitCode).toBe(0);
     expect((await verify('default', '--registry', `${origin}/krm/`, ...KEY)).exitCode).toBe(0);
     expect(Object.keys(await seen())).toEqual([`${origin}/krm/catalogs/default`]);
+  });
+
+  it('gives the token of one registry to no other', async () => {
+    show(await snapshot(3), 3);
+    const token = `krmhub_${'a'.repeat(72)}`;
+    const verifyFrom = (registry: string) =>
+      runTest(['catalog', 'verify', `${origin}/catalogs/default`, ...KEY], {
+        cwd: folder,
+        env: { HOME: home, KRMHUB_TOKEN: token, KRMHUB_REGISTRY: registry },
+      });
+    for (const registry of ['https://krm.example.com', 'http://127.0.0.1:1', 'nonsense']) {
+      expect((await verifyFrom(registry)).exitCode).toBe(0);
+    }
+    expect(new Set(authorizations)).toEqual(new Set([undefined]));
+    expect((await verifyFrom(origin)).exitCode).toBe(0);
+    expect(authorizations.at(-1)).toBe(`Bearer ${token}`);
   });
 
   it('verifies with one of several keys, and with no other', async () => {

@@ -2,6 +2,7 @@ import type { CatalogRecord, SnapshotSignature } from '@krmhub/catalog';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
 import { catalogRepository } from '../oci/repositories.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
@@ -9,6 +10,7 @@ import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } f
 export interface RenewalParts {
   store: RegistryStore;
   signing: SigningParts;
+  metrics: Pick<Metrics, 'signatureExpires'>;
   log: Log;
 }
 
@@ -72,12 +74,14 @@ async function renewCatalog(
   thorough: boolean,
 ): Promise<boolean> {
   if (newest === undefined || newest.withdrawn !== undefined) return false;
-  const { store, signing, log } = parts;
+  const { store, signing, metrics, log } = parts;
   const { catalog, serial } = newest;
   const repository = catalogRepository(catalog);
   const manifest = await store.manifestDescriptor(repository, String(serial));
   if (manifest === undefined) throw new Error(`snapshot ${serial} of ${catalog} has no manifest`);
   const known = await store.snapshotSignature(catalog, serial);
+  // Also where it cannot be renewed: somebody has to see that coming.
+  if (known !== undefined) metrics.signatureExpires(catalog, Date.parse(known.expiresAt));
   if (known !== undefined && (await isGood(signing, known))) {
     if (!thorough || (await signedDigests(parts, known)) !== undefined) {
       // Whoever may push may delete what speaks of a snapshot.
@@ -94,6 +98,7 @@ async function renewCatalog(
   const { signature, artifact } = await signSnapshot(signing, newest, digests, manifest);
   if (!(await store.renewSignature(signature, artifact))) return false;
   const { key, expiresAt } = signature;
+  metrics.signatureExpires(catalog, Date.parse(expiresAt));
   log.info({ catalog, serial, key, expiresAt, before: known?.key }, 'snapshot signed anew');
   return true;
 }

@@ -252,15 +252,19 @@ describe('renewal', () => {
   });
 
   it('shortens what was signed for longer than is set now', async () => {
-    const { store, keys, clock, log } = registry.parts;
-    const renewal = new SignatureRenewal({ store, signing: { keys, clock, validDays: 2 }, log });
+    const { store, keys, clock, metrics, log } = registry.parts;
+    const renewal = new SignatureRenewal({ store, signing: { keys, clock, validDays: 2 }, metrics, log });
     expect(await renewal.renew()).toBe(1);
     expect(await renewal.renew()).toBe(0);
-    expect(Date.parse((await signed()).claim.expires) - clock().getTime()).toBeLessThanOrEqual(2 * DAY);
+    const expires = Date.parse((await signed()).claim.expires);
+    expect(expires - clock().getTime()).toBeLessThanOrEqual(2 * DAY);
+    expect(await metrics.render()).toContain(
+      `krmhub_snapshot_signature_expiry_timestamp_seconds{catalog="default"} ${expires / 1_000}`,
+    );
   });
 
   it('goes on with other catalogs where one cannot be signed', async () => {
-    const { store, keys, clock, log } = registry.parts;
+    const { store, keys, clock, metrics, log } = registry.parts;
     const failing = {
       ...store,
       catalogs: async () => [
@@ -271,14 +275,19 @@ describe('renewal', () => {
         ...(await store.catalogs()),
       ],
     };
-    const renewal = new SignatureRenewal({ store: failing, signing: { keys, clock, validDays: 2 }, log });
+    const renewal = new SignatureRenewal({
+      store: failing,
+      signing: { keys, clock, validDays: 2 },
+      metrics,
+      log,
+    });
     expect(await renewal.renew()).toBe(1);
     expect(registry.logged.join()).toContain('was not renewed');
   });
 
   it('does not sign what was withdrawn meanwhile', async () => {
     await registry.publish({ kind: 'Bad', release: '1.0.0' });
-    const { store, keys, clock, log } = registry.parts;
+    const { store, keys, clock, metrics, log } = registry.parts;
     const [stale] = await store.catalogs();
     await post(`${releasePath({ kind: 'Bad', release: '1.0.0' })}/takedown`, { reason: 'bad' });
     const late = {
@@ -286,7 +295,12 @@ describe('renewal', () => {
       catalogs: async () => [stale!],
       manifestDescriptor: async () => ({ digest: sha256('m'), mediaType: 'x', size: 1 }),
     };
-    const renewal = new SignatureRenewal({ store: late, signing: { keys, clock, validDays: 2 }, log });
+    const renewal = new SignatureRenewal({
+      store: late,
+      signing: { keys, clock, validDays: 2 },
+      metrics,
+      log,
+    });
     expect(await renewal.renew()).toBe(0);
     expect(await store.snapshotSignature('default', 2)).toBeUndefined();
     expect(await findings()).toEqual([]);
