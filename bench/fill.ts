@@ -56,7 +56,7 @@ await store.close();
 await writeFile(path.join(folder, 'corpus.json'), JSON.stringify(corpus.result()));
 
 async function commit(change: FunctionChange): Promise<void> {
-  await store.commitFunction(change, releaseArtifact(change.release, undefined));
+  await store.commitFunction(change, [releaseArtifact(change.release, undefined)]);
 }
 
 async function plan(

@@ -22,7 +22,7 @@ const built = (path) => import(pathToFileURL(join(root, path)).href);
 
 async function renderLintRules() {
   const { LINT_RULES, YAML_CODES, DIALECT_CODES, CONVERT_CODES } = await import('@krmhub/schema');
-  const { PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
+  const { POLICY_CODES, PUBLISH_CODES, RECIPE_CODES } = await import('@krmhub/catalog');
   const sections = [
     ['The text of the file', YAML_CODES],
     ['Dialects', DIALECT_CODES],
@@ -30,6 +30,7 @@ async function renderLintRules() {
     ['Converting', CONVERT_CODES],
     ['Publishing', PUBLISH_CODES],
     ['Catalog recipes', RECIPE_CODES],
+    ['Signing policies', POLICY_CODES],
   ];
   const lines = [
     '# Lint rules',
@@ -94,7 +95,7 @@ async function renderConfiguration() {
   const { SERVER_LIMITS } = await built('apps/registry/dist/limits.js');
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/limits.js');
-  const { PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
+  const { BUNDLE_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
   const lines = [
     '# Configuration',
     '',
@@ -133,6 +134,8 @@ async function renderConfiguration() {
     ['Of documents', DOCUMENT_LIMITS, 'packages/schema/src/limits.ts'],
     ['Of what is published', PUBLISH_LIMITS, 'packages/catalog/src/publish-codes.ts'],
     ['Of catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe.ts'],
+    ['Of bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan-attach.ts'],
+    ['Of signing policies', POLICY_LIMITS, 'packages/catalog/src/signing-policy.ts'],
     ['Of requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
     ['Of the server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],
   ];

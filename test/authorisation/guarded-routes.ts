@@ -1,6 +1,7 @@
 import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { RouteName } from '@krmhub/api/routes';
+import { sha256 } from '@krmhub/schema';
 import { definitionText } from '../../apps/registry/src/test-registry.js';
 import { newSecret } from '../../apps/registry/src/tokens.js';
 
@@ -15,6 +16,26 @@ export interface GuardedRoute {
   needs: TokenScope | 'none' | 'any';
   /** Whether the group is asked for: example.com. */
   ofGroup: boolean;
+}
+
+/** Of a key that nobody here knows: kept for those who know it. */
+function attestation(count: number): string {
+  const digest = sha256(definitionText({ kind, release: '1.0.0' })).slice('sha256:'.length);
+  const statement = {
+    _type: 'https://in-toto.io/Statement/v1',
+    subject: [{ digest: { sha256: digest } }],
+    predicateType: `https://example.com/tests/${count}`,
+    predicate: {},
+  };
+  return JSON.stringify({
+    mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
+    verificationMaterial: { publicKey: { hint: 'nobody' } },
+    dsseEnvelope: {
+      payload: Buffer.from(JSON.stringify(statement)).toString('base64'),
+      payloadType: 'application/vnd.in-toto+json',
+      signatures: [{ sig: 'AAAA' }],
+    },
+  });
 }
 
 const kind = 'SetLabels';
@@ -37,6 +58,22 @@ export const GUARDED_ROUTES: Partial<Record<RouteName, GuardedRoute>> = {
     type: 'application/yaml',
     needs: 'publish',
     ofGroup: true,
+  },
+  attach: {
+    method: 'POST',
+    target: () => fillPath('bundles', { group, kind, release: '1.0.0' }),
+    body: attestation,
+    type: 'application/json',
+    needs: 'publish',
+    ofGroup: true,
+  },
+  applyPolicies: {
+    method: 'PUT',
+    target: () => fillPath('policies', {}),
+    body: (count) => `# ${count}`,
+    type: 'application/yaml',
+    needs: 'admin',
+    ofGroup: false,
   },
   yank: mark('yank'),
   unyank: mark('unyank'),

@@ -89,6 +89,7 @@ export function changeOf(
     licenses,
     yanked: sample.allYanked ?? false,
     deprecated: sample.deprecated !== undefined,
+    signatures: [],
   };
   const event = { type, at: AT, by: 'token publisher', group, kind, release: name, digest };
   return { group, kind, expectedRevision, action, release, search, event };

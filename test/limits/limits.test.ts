@@ -1,6 +1,6 @@
 import path from 'node:path';
 import * as parameters from '@krmhub/api/parameters';
-import { PUBLISH_LIMITS, RECIPE_LIMITS } from '@krmhub/catalog';
+import { BUNDLE_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
@@ -54,7 +54,7 @@ const source = (more = '') => `${JSON.stringify(definition({ kind: 'Limits' }))}
 const BOUNDARY = 'boundary'.repeat(4);
 
 /** A form of exactly so many bytes, or as few as it can have, with a definition as large as it may be. */
-function form(bytes: number, readmeBytes: number): Uint8Array<ArrayBuffer> {
+function form(bytes: number, readmeBytes: number, bundles = 0): Uint8Array<ArrayBuffer> {
   const part = (name: string, content: Uint8Array, file: string) => [
     Buffer.from(
       `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"; filename="${file}"\r\nContent-Type: application/yaml\r\n\r\n`,
@@ -63,10 +63,12 @@ function form(bytes: number, readmeBytes: number): Uint8Array<ArrayBuffer> {
     Buffer.from('\r\n'),
   ];
   const readme = new Uint8Array(readmeBytes).fill(0x78);
+  const bundle = new Uint8Array(BUNDLE_LIMITS.maxBytes).fill(0x20);
   const make = (padding: number) =>
     Buffer.concat([
       ...part('definition', padded(source(), DOCUMENT_LIMITS.maxDefinitionBytes), 'definition.yaml'),
       ...part('readme', readme, `README.md${'x'.repeat(padding)}`),
+      ...Array.from({ length: bundles }, () => part('bundle', bundle, 'bundle.json')).flat(),
       Buffer.from(`--${BOUNDARY}--\r\n`),
     ]);
   return new Uint8Array(make(Math.max(0, bytes - make(0).length)));
@@ -99,8 +101,16 @@ const requests: Limit[] = [
   },
   {
     name: 'maxMultipartOverheadBytes',
-    limit: maxDefinitionBytes + maxReadmeBytes + SERVER_LIMITS.maxMultipartOverheadBytes,
-    attempt: (size) => putForm(form(size, maxReadmeBytes)),
+    limit:
+      maxDefinitionBytes +
+      maxReadmeBytes +
+      BUNDLE_LIMITS.maxOfPublish * BUNDLE_LIMITS.maxBytes +
+      SERVER_LIMITS.maxMultipartOverheadBytes,
+    // What fills the form is no bundle, which is another refusal.
+    attempt: async (size) => {
+      const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxOfPublish));
+      return answer?.startsWith('413') === true ? answer : undefined;
+    },
     says: /^413 The body has more than \d+ bytes/,
   },
   {

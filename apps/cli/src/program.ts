@@ -29,6 +29,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     keygen: async () => (await import('./commands/keygen.js')).registerKeygen,
     sign: async () => (await import('./commands/sign.js')).registerSign,
     verify: async () => (await import('./commands/verify.js')).registerVerify,
+    attach: async () => (await import('./commands/attach.js')).registerAttach,
   },
   'OCI registries:': {
     push: async () => (await import('./commands/push.js')).registerPush,
@@ -44,6 +45,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     logout: async () => (await import('./commands/logout.js')).registerLogout,
     whoami: async () => (await import('./commands/whoami.js')).registerWhoami,
     token: async () => (await import('./commands/token.js')).registerToken,
+    policy: async () => (await import('./commands/policy.js')).registerPolicy,
   },
   'Look after a registry:': {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,

@@ -26,6 +26,8 @@ export interface Config {
   repositoryMebibytes: number;
   /** After which manifests without a tag are deleted; 0 for never. */
   untaggedDays: number;
+  /** File with the trusted root of a sigstore instance; absent for the public one. */
+  trustedRoot?: string;
   logLevel: LogLevel;
 }
 
@@ -102,6 +104,12 @@ export const SETTINGS = {
     unit: 'days after its push, 0 for never',
     default: '0',
     why: 'When a manifest is deleted that no tag names, nor an index that is kept, and whose subject is not kept either: where tags such as `latest` move often, what they left takes room. Somebody may still name such a manifest by its digest, so that nothing is deleted by default. Releases and snapshots always stay.',
+  },
+  trustedRoot: {
+    name: 'KRMHUB_TRUSTED_ROOT',
+    unit: 'file',
+    default: 'the public sigstore instance, as this program ships its root',
+    why: 'The `trusted_root.json` of the sigstore instance whose certificates, logs and timestamps are believed, for signatures without a key. It is read at the start; nothing is ever fetched.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
@@ -188,6 +196,7 @@ export function readConfig(
   if (publicUrl !== undefined && wrongUrl !== undefined) {
     problems.push(`${publicUrl.from}: "${publicUrl.value}" ${wrongUrl}`);
   }
+  const trustedRoot = given('trustedRoot');
   const proxies = given('trustedProxies');
   const trustedProxies = (proxies?.value ?? '')
     .split(',')
@@ -219,6 +228,7 @@ export function readConfig(
     logLevel: logLevel.value,
     trustedProxies,
     ...limits,
+    ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),
     ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
   };
 }

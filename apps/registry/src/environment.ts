@@ -11,6 +11,7 @@ import type { Collector } from './oci/collector.js';
 import type { Uploads } from './oci/uploads.js';
 import type { Allowance } from './rate-limit.js';
 import type { Door, RequestLimits } from './request-limits.js';
+import type { SigningTrust } from './signing-trust.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { RegistryStore } from './store/registry-store.js';
 import type { TakedownRecord } from './takedown-record.js';
@@ -34,6 +35,8 @@ export interface RegistryParts {
   turns: Turns;
   /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */
   gate: Gate;
+  /** Whom signatures are believed of. */
+  trust: SigningTrust;
   /** Survives what the database goes back to when a backup is restored. */
   takedownRecord: TakedownRecord;
   clock: () => Date;

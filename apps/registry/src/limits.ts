@@ -49,7 +49,7 @@ export const SERVER_LIMITS = {
   /** Connections at once; more are refused, and the log says so. */
   maxConnections: 10_000,
   /** Parts of a form, and bytes of the header of each. */
-  maxFormParts: 8,
+  maxFormParts: 10,
   maxPartHeaderBytes: 16_384,
   /** Bytes of forms of old snapshots that are made again and kept; the oldest are forgotten before. */
   maxFormBytesMadeAgain: 268_435_456,

@@ -1,17 +1,28 @@
 import type * as api from '@krmhub/api/model';
-import type {
-  CatalogRecord,
-  Event,
-  ReleaseRecord,
-  ReleaseSummary,
-  SearchDocument,
-  SnapshotRecord,
-  TokenRecord,
+import {
+  type CatalogRecord,
+  describeSigner,
+  type Event,
+  judgeSignatures,
+  type ReleaseBundle,
+  type ReleaseRecord,
+  type ReleaseSignature,
+  type ReleaseSummary,
+  type SearchDocument,
+  type SigningPolicy,
+  type SnapshotRecord,
+  signaturesOf,
+  type TokenRecord,
 } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
 
 /** Records as the HTTP API shows them. */
 
-export function releaseSummary(release: ReleaseSummary): api.ReleaseSummary {
+export function releaseSummary(
+  policies: readonly SigningPolicy[],
+  { group, kind }: FunctionName,
+  release: ReleaseSummary,
+): api.ReleaseSummary {
   const { yanked, deprecated } = release;
   return {
     release: release.release,
@@ -22,26 +33,61 @@ export function releaseSummary(release: ReleaseSummary): api.ReleaseSummary {
     publishedBy: release.publishedBy,
     ...(yanked === undefined ? {} : { yanked }),
     ...(deprecated === undefined ? {} : { deprecated }),
+    signature: verdict(policies, { group, kind, release: release.release }, signaturesOf(release)),
   };
 }
 
-export function releaseDetail(release: ReleaseRecord): api.Release {
+/** Whom the policies trust a release for, as they are now. */
+export function verdict(
+  policies: readonly SigningPolicy[],
+  release: FunctionName & { release: string },
+  signatures: readonly ReleaseSignature[],
+): api.Verdict {
+  const judged = judgeSignatures(policies, release, signatures);
+  if (judged?.trusted === true) {
+    return { trusted: true, signer: describeSigner(judged.signer), policy: judged.policy };
+  }
+  if (judged !== undefined) return judged;
+  const [first] = signatures;
+  return first === undefined
+    ? { trusted: false, reason: 'it is not signed, and no policy asks for it' }
+    : {
+        trusted: false,
+        signer: describeSigner(first.signer),
+        reason: 'no policy says who may sign it',
+      };
+}
+
+export function bundleDetail({ signer, ...bundle }: ReleaseBundle): api.Bundle {
+  return { ...bundle, ...(signer === undefined ? {} : { signer: describeSigner(signer) }) };
+}
+
+export function bundleList(policies: readonly SigningPolicy[], release: ReleaseRecord): api.BundleList {
   return {
-    ...releaseSummary(release),
+    bundles: (release.bundles ?? []).map(bundleDetail),
+    signature: verdict(policies, release, signaturesOf(release)),
+  };
+}
+
+export function releaseDetail(policies: readonly SigningPolicy[], release: ReleaseRecord): api.Release {
+  return {
+    ...releaseSummary(policies, release, release),
     group: release.group,
     kind: release.kind,
     definition: { ...release.definition },
     readme: release.readme !== undefined,
+    bundles: (release.bundles ?? []).map(bundleDetail),
   };
 }
 
-export function searchItem(document: SearchDocument): api.SearchItem {
-  const { licenses, runtimes, ...rest } = document;
+export function searchItem(policies: readonly SigningPolicy[], document: SearchDocument): api.SearchItem {
+  const { licenses, runtimes, signatures, ...rest } = document;
+  const { trusted, signer, policy } = verdict(policies, document, signatures);
   return {
     ...rest,
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
-    signedBy: [],
+    signedBy: trusted ? [`${signer}, by the policy ${policy}`] : [],
   };
 }
 

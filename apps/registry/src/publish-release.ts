@@ -1,10 +1,20 @@
 import type { PublishResult } from '@krmhub/api/model';
-import { predecessorOf, type ReleaseRecord, RevisionConflict, shownRelease } from '@krmhub/catalog';
+import {
+  type FunctionChange,
+  type FunctionRecord,
+  planTrust,
+  predecessorOf,
+  type ReleaseRecord,
+  RevisionConflict,
+  shownRelease,
+} from '@krmhub/catalog';
+import { VERSION } from '@krmhub/oci';
 import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import type { RegistryParts } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
 import { releaseArtifact } from './oci/release-artifact.js';
 import { releaseSummary } from './presentation.js';
+import { findBundles, keptBundle } from './release-bundles.js';
 import type { Artifact } from './store/registry-store.js';
 import type { Submission } from './submission.js';
 
@@ -25,7 +35,7 @@ export async function publishRelease(
   submission: Submission,
   { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
 ): Promise<PublishResult> {
-  const { store, blobs, clock, metrics, cutter } = parts;
+  const { store, clock, metrics, cutter } = parts;
   const answer = (
     outcome: PublishResult['outcome'],
     record: ReleaseRecord,
@@ -33,7 +43,11 @@ export async function publishRelease(
   ): PublishResult => ({
     outcome,
     dryRun,
-    release: { ...releaseSummary(record), group: record.group, kind: record.kind },
+    release: {
+      ...releaseSummary(parts.trust.policies, record, record),
+      group: record.group,
+      kind: record.kind,
+    },
     diagnostics,
     catalogs: [],
   });
@@ -61,27 +75,77 @@ export async function publishRelease(
     if (plan.outcome === 'conflict') throw plan.error;
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
-    if (dryRun) return answer('created', plan.change.release, plan.diagnostics);
-    const { readme } = submission;
-    const own = () =>
-      releaseArtifact(
-        plan.change.release,
-        readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
-      );
+    const { change, artifacts, bundles } = signed(parts, plan.change, current, submission, artifact, by);
+    if (dryRun) return answer('created', change.release, plan.diagnostics);
     try {
       await parts.gate.shared(async () => {
         // Durable before the transaction that names them.
-        for (const blob of plan.blobs) await blobs.put(blob);
-        await store.commitFunction(plan.change, artifact ?? own());
+        for (const blob of plan.blobs) await parts.blobs.put(blob);
+        for (const bundle of bundles) await parts.artifacts.put(bundle);
+        await store.commitFunction(change, artifacts);
       });
     } catch (error) {
       if (error instanceof RevisionConflict) continue;
       throw error;
     }
     cutter.wake();
-    return answer('created', plan.change.release, plan.diagnostics);
+    return answer('created', change.release, plan.diagnostics);
   }
   throw busy(group, kind);
+}
+
+/** The change with the bundles that came with it, once they are found to be what the policies ask for. */
+function signed(
+  { trust }: RegistryParts,
+  planned: FunctionChange,
+  current: FunctionRecord | undefined,
+  { readme, bundles: given = [], bundlesMayFail = false }: Submission,
+  artifact: Artifact | undefined,
+  by: string,
+): { change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] } {
+  const { release } = planned;
+  const own = releaseArtifact(
+    release,
+    readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
+  );
+  const stands = artifact ?? own;
+  const { found, problems } = findBundles(
+    trust,
+    {
+      group: release.group,
+      kind: release.kind,
+      release: release.release,
+      definition: release.digest,
+      manifests: [stands, own].map(({ manifest }) => ({
+        digest: manifest.digest,
+        version: manifest.annotations?.[VERSION],
+      })),
+    },
+    given,
+  );
+  const name = `${release.group}/${release.kind}@${release.release}`;
+  if (problems.length > 0 && !bundlesMayFail) {
+    throw new KrmhubError('untrusted', `${name} is not published: ${problems.join('; ')}`, {
+      hint: 'Send bundles that speak of this release, as `krmhub publish --key` and `krmhub sign --release` make them.',
+    });
+  }
+  const kept = found.map((bundle) =>
+    keptBundle(release, stands.manifest, bundle, { at: release.publishedAt, by }),
+  );
+  const records = kept.map(({ record }) => record);
+  const change = planTrust({
+    change: planned,
+    bundles: records,
+    problems,
+    policies: trust.policies,
+    current,
+  });
+  if (change instanceof KrmhubError) throw change;
+  return {
+    change,
+    artifacts: [stands, ...kept.flatMap((one) => one.artifact ?? [])],
+    bundles: found.flatMap(({ bytes, manifest }) => (manifest === undefined ? [bytes] : [])),
+  };
 }
 
 function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {

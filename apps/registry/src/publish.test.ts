@@ -124,14 +124,14 @@ describe('publishing', () => {
     form.append('definition', definitionText(set));
     form.append('readme', new Blob(['a']), 'a.md');
     form.append('readme', new Blob(['b']), 'b.md');
-    form.append('bundle', new Blob(['{}']), 'x.sigstore.json');
+    for (let at = 0; at < 5; at++) form.append('bundle', new Blob(['{}']), 'x.sigstore.json');
     form.append('extra', 'x');
     const problem = await problemOf(await put(releasePath(set), form));
     expect(problem.code).toBe('invalid-request');
     for (const part of [
       'no file name',
       '"readme" is there 2 times',
-      'keeps no signatures',
+      '"bundle" is there more than 4 times',
       '"extra" is unknown',
     ]) {
       expect(problem.detail).toContain(part);

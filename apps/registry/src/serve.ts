@@ -29,6 +29,7 @@ import { sentBlobs } from './oci/sent-blobs.js';
 import { Uploads } from './oci/uploads.js';
 import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { configuredRoot, SigningTrust } from './signing-trust.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import type { RegistryStore } from './store/registry-store.js';
@@ -105,6 +106,8 @@ export async function startRegistry(options: {
     const uploads = new Uploads({ blobs: artifacts, clock });
     const collecting = new Collector({ store, artifacts, uploads, gate, clock, log, config });
     collector = collecting;
+    const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
+    await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     const kept = { store, blobs, artifacts, forms, newest, gate, takedownRecord, log };
     await keepTakedowns(kept);
@@ -117,6 +120,7 @@ export async function startRegistry(options: {
       collector: collecting,
       cutter: started,
       planner,
+      trust,
       turns: new Turns(),
       clock,
       metrics,

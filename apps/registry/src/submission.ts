@@ -1,14 +1,21 @@
-import { type DefinitionMediaType, PUBLISH_LIMITS } from '@krmhub/catalog';
+import { BUNDLE_LIMITS, type DefinitionMediaType, PUBLISH_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import type { RegistryContext } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
+import type { GivenBundle } from './release-bundles.js';
 import { bodyMediaType, mediaTypeEssence, readBody } from './request-body.js';
 
 export interface Submission {
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
   readme?: Uint8Array;
+  /** Signatures and attestations that came with it. */
+  bundles?: readonly GivenBundle[];
+  /** They were found beside it, and not sent to be kept: one that is no evidence is passed over. */
+  bundlesMayFail?: boolean;
 }
+
+const FORM_HINT = 'A form has one file "definition", at most one file "readme", and a few files "bundle".';
 
 const MEDIA_TYPES: ReadonlyMap<string, DefinitionMediaType> = new Map([
   ['application/yaml', 'application/yaml'],
@@ -40,19 +47,24 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   const { maxReadmeBytes } = PUBLISH_LIMITS;
   const body = await readBody(
     c,
-    maxDefinitionBytes + maxReadmeBytes + SERVER_LIMITS.maxMultipartOverheadBytes,
+    maxDefinitionBytes +
+      maxReadmeBytes +
+      BUNDLE_LIMITS.maxOfPublish * BUNDLE_LIMITS.maxBytes +
+      SERVER_LIMITS.maxMultipartOverheadBytes,
   );
   const form = await parseForm(body, c.req.header('content-type') ?? '');
   const problems: string[] = [];
   for (const name of new Set(form.keys())) {
-    if (name === 'bundle') {
-      problems.push('the part "bundle" is not taken: this version of the registry keeps no signatures');
-    } else if (name !== 'definition' && name !== 'readme') {
+    if (name !== 'definition' && name !== 'readme' && name !== 'bundle') {
       problems.push(`the part ${JSON.stringify(name.slice(0, 100))} is unknown`);
     }
   }
   const definition = onlyFile(form, 'definition', problems);
   const readme = onlyFile(form, 'readme', problems);
+  const bundles = files(form, 'bundle', problems);
+  if (bundles.length > BUNDLE_LIMITS.maxOfPublish) {
+    problems.push(`the part "bundle" is there more than ${BUNDLE_LIMITS.maxOfPublish} times`);
+  }
   if (definition === undefined && !form.has('definition')) problems.push('the part "definition" is missing');
   const mediaType = definition && fileMediaType(definition);
   if (definition !== undefined && mediaType === undefined) {
@@ -60,13 +72,16 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   }
   if (problems.length > 0 || definition === undefined || mediaType === undefined) {
     throw new KrmhubError('invalid-request', `In the form ${problems.join('; ')}`, {
-      hint: 'A form has one file "definition" and at most one file "readme".',
+      hint: FORM_HINT,
     });
   }
   return {
     bytes: await fileBytes(definition, 'definition', maxDefinitionBytes),
     mediaType,
     ...(readme === undefined ? {} : { readme: await fileBytes(readme, 'readme', maxReadmeBytes) }),
+    bundles: await Promise.all(
+      bundles.map(async (one) => ({ bytes: await fileBytes(one, 'bundle', BUNDLE_LIMITS.maxBytes) })),
+    ),
   };
 }
 
@@ -93,7 +108,7 @@ function checkParts(body: Buffer, contentType: string): void {
     parts += 1;
     if (parts > maxFormParts) {
       throw new KrmhubError('invalid-request', `The form has more than ${maxFormParts} parts`, {
-        hint: 'A form has one file "definition" and at most one file "readme".',
+        hint: FORM_HINT,
       });
     }
     const head = body.subarray(start, start + maxPartHeaderBytes);
@@ -105,12 +120,17 @@ function checkParts(body: Buffer, contentType: string): void {
 
 /** A part without a file name is decoded as text on the way, so its exact bytes are gone. */
 function onlyFile(form: FormData, name: string, problems: string[]): File | undefined {
-  const parts = form.getAll(name);
-  if (parts.length > 1) problems.push(`the part "${name}" is there ${parts.length} times`);
-  const [part] = parts;
-  if (typeof part !== 'string') return part;
-  problems.push(`the part "${name}" has no file name, and so is no file`);
-  return undefined;
+  const count = form.getAll(name).length;
+  if (count > 1) problems.push(`the part "${name}" is there ${count} times`);
+  return files(form, name, problems)[0];
+}
+
+function files(form: FormData, name: string, problems: string[]): File[] {
+  return form.getAll(name).flatMap((part) => {
+    if (typeof part !== 'string') return [part];
+    problems.push(`the part "${name}" has no file name, and so is no file`);
+    return [];
+  });
 }
 
 /** Programs that do not know YAML send it as plain bytes; then the file's name decides. */

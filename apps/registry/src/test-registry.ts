@@ -16,6 +16,7 @@ import { Collector } from './oci/collector.js';
 import { keepArtifacts } from './oci/keep-artifacts.js';
 import { Uploads } from './oci/uploads.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { SigningTrust } from './signing-trust.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import type { RegistryStore } from './store/registry-store.js';
@@ -74,6 +75,8 @@ export async function openTestRegistry(
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const gate = new Gate();
+  const trust = new SigningTrust();
+  await trust.reload(store);
   const takedownRecord = openTakedownRecord(paths.takedowns);
   const artifacts = await openBlobFolder(paths.artifacts);
   const uploads = new Uploads({ blobs: artifacts, clock });
@@ -93,6 +96,7 @@ export async function openTestRegistry(
     planner: new Planner(),
     turns: new Turns(),
     gate,
+    trust,
     takedownRecord,
     clock,
     log,

@@ -20,6 +20,27 @@ export const TAKEDOWN: ShapeOf<model.Takedown> = {
   reason: 'string',
 };
 
+const VERDICT: ShapeOf<model.Verdict> = {
+  trusted: 'boolean',
+  'signer?': 'string',
+  'policy?': 'string',
+  'reason?': 'string',
+};
+
+const BUNDLE: ShapeOf<model.Bundle> = {
+  digest: 'string',
+  size: 'number',
+  manifest: 'string',
+  claim: 'string',
+  predicateType: 'string',
+  'signer?': 'string',
+  'signedAt?': 'string',
+  receivedAt: 'string',
+  receivedBy: 'string',
+};
+
+export const BUNDLE_LIST: ShapeOf<model.BundleList> = { bundles: [BUNDLE], signature: VERDICT };
+
 const RELEASE_SUMMARY: ShapeOf<model.ReleaseSummary> = {
   release: 'string',
   digest: 'string',
@@ -29,6 +50,7 @@ const RELEASE_SUMMARY: ShapeOf<model.ReleaseSummary> = {
   publishedBy: 'string',
   'yanked?': MARK,
   'deprecated?': MARK,
+  signature: VERDICT,
 };
 
 const DEFINITION: ShapeOf<FunctionDefinition> = {
@@ -73,6 +95,7 @@ export const RELEASE: ShapeOf<ReleaseAnswer> = {
   kind: 'string',
   definition: DEFINITION,
   readme: 'boolean',
+  bundles: [BUNDLE],
 };
 
 export const FUNCTION: ShapeOf<Omit<model.FunctionDetail, 'newest'> & { newest: ReleaseAnswer }> = {
@@ -140,6 +163,40 @@ export const PUBLISH_RESULT: ShapeOf<model.PublishResult> = {
   release: { ...RELEASE_SUMMARY, group: 'string', kind: 'string' },
   diagnostics: DIAGNOSTICS,
   catalogs: [SNAPSHOT_REFERENCE],
+};
+
+export const POLICY_SET: ShapeOf<model.PolicySet> = {
+  text: 'string',
+  'appliedAt?': 'string',
+  'appliedBy?': 'string',
+  policies: [
+    {
+      name: 'string',
+      groups: ['string'],
+      'releases?': 'string',
+      signers: [
+        {
+          'key?': 'string',
+          'fingerprint?': 'string',
+          'issuer?': 'string',
+          'subject?': 'string',
+          'subjectPattern?': 'string',
+          'validFrom?': 'string',
+          'validUntil?': 'string',
+          'revoked?': 'string',
+        },
+      ],
+    },
+  ],
+};
+
+export const POLICY_RESULT: ShapeOf<model.PolicyResult> = {
+  outcome: 'string',
+  dryRun: 'boolean',
+  policies: 'number',
+  diagnostics: DIAGNOSTICS,
+  changes: [{ group: 'string', kind: 'string', release: 'string', before: VERDICT, after: VERDICT }],
+  changed: 'number',
 };
 
 const EVENT: ShapeOf<model.Event> = {

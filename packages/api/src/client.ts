@@ -4,6 +4,7 @@ import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
 import type {
   ApplyResult,
+  BundleList,
   CatalogDetail,
   CatalogList,
   CreatedToken,
@@ -11,6 +12,8 @@ import type {
   EventPage,
   FacetName,
   FunctionDetail,
+  PolicyResult,
+  PolicySet,
   PublishResult,
   Release,
   RevocationPage,
@@ -42,6 +45,8 @@ export interface PublishRequest {
   mediaType: 'application/yaml' | 'application/json';
   /** Markdown. */
   readme?: Uint8Array;
+  /** Sigstore bundles that speak of the release. */
+  bundles?: readonly Uint8Array[];
   /** Plans and stores nothing. */
   dryRun?: boolean;
   /** Publishes what breaks files that were written for the release before. */
@@ -110,7 +115,7 @@ export class RegistryClient {
   }
 
   publish(request: PublishRequest): Promise<PublishResult> {
-    const { group, kind, release, definition, mediaType, readme } = request;
+    const { group, kind, release, definition, mediaType, readme, bundles = [] } = request;
     const flag = (value: boolean | undefined) => (value === true ? true : undefined);
     const query = {
       dryRun: flag(request.dryRun),
@@ -118,7 +123,7 @@ export class RegistryClient {
       wait: flag(request.wait),
     };
     const path = fillPath('release', { group, kind, release });
-    if (readme === undefined) {
+    if (readme === undefined && bundles.length === 0) {
       return this.#json(path, shapes.PUBLISH_RESULT, {
         method: 'PUT',
         query,
@@ -128,8 +133,49 @@ export class RegistryClient {
     }
     const body = new FormData();
     body.append('definition', new Blob([new Uint8Array(definition)], { type: mediaType }), 'definition');
-    body.append('readme', new Blob([new Uint8Array(readme)], { type: 'text/markdown' }), 'README.md');
+    if (readme !== undefined) {
+      body.append('readme', new Blob([new Uint8Array(readme)], { type: 'text/markdown' }), 'README.md');
+    }
+    for (const bundle of bundles) {
+      body.append('bundle', new Blob([new Uint8Array(bundle)], { type: 'application/json' }), 'bundle.json');
+    }
     return this.#json(path, shapes.PUBLISH_RESULT, { method: 'PUT', query, body });
+  }
+
+  /** Signatures and attestations of a release, and whom the registry trusts it for. */
+  bundles(group: string, kind: string, release: string): Promise<BundleList> {
+    return this.#json(fillPath('bundles', { group, kind, release }), shapes.BUNDLE_LIST);
+  }
+
+  /** The exact bytes of a bundle. */
+  bundle(group: string, kind: string, release: string, digest: string): Promise<Document> {
+    return this.#document(
+      fillPath('bundle', { group, kind, release, digest }),
+      DOCUMENT_LIMITS.maxSourceBytes,
+    );
+  }
+
+  /** Adds a bundle to a release that stands. */
+  attach(group: string, kind: string, release: string, bundle: Uint8Array): Promise<BundleList> {
+    return this.#json(fillPath('bundles', { group, kind, release }), shapes.BUNDLE_LIST, {
+      method: 'POST',
+      body: bundle,
+      contentType: 'application/json',
+    });
+  }
+
+  policies(): Promise<PolicySet> {
+    return this.#json(fillPath('policies', {}), shapes.POLICY_SET);
+  }
+
+  /** Replaces all signing policies; `dryRun` tells what would change. */
+  applyPolicies(text: Uint8Array, { dryRun }: { dryRun?: boolean | undefined } = {}): Promise<PolicyResult> {
+    return this.#transport.json<PolicyResult>(fillPath('policies', {}), shapes.POLICY_RESULT, {
+      method: 'PUT',
+      query: { dryRun: dryRun === true ? true : undefined },
+      body: text,
+      contentType: 'application/yaml',
+    });
   }
 
   yank(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {

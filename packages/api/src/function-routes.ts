@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import {
+  BundleList,
   FunctionDetail,
   PublishResult,
   ReasonRequest,
@@ -10,6 +11,9 @@ import {
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, failures, json, notModified, text } from './route-answers.js';
+
+/** Media type of sigstore bundles. */
+export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 
 const functionParameters = z.object({ group: parameters.Group, kind: parameters.Kind });
 const releaseParameters = functionParameters.extend({ release: parameters.ReleaseName });
@@ -26,6 +30,10 @@ const publishBody = {
           .string()
           .openapi({ format: 'binary', description: 'A file of application/yaml or application/json' }),
         readme: z.string().optional().openapi({ format: 'binary', description: 'A file of Markdown, UTF-8' }),
+        bundle: z
+          .array(z.string().openapi({ format: 'binary' }))
+          .optional()
+          .openapi({ description: 'Files, each a sigstore bundle that speaks of the release' }),
       }),
     },
   },
@@ -143,6 +151,64 @@ export const FUNCTION_ROUTES = {
       200: text('Markdown', 'text/markdown'),
       ...notModified,
       ...failures('invalid-request', 'not-found', 'gone'),
+    },
+  }),
+  bundles: createRoute({
+    method: 'get',
+    path: PATHS.bundles,
+    operationId: 'listBundles',
+    tags: ['releases'],
+    summary: 'Signatures and attestations of a release, and whom the policies trust it for',
+    request: { params: releaseParameters },
+    responses: {
+      200: json('The bundles', BundleList),
+      ...failures('invalid-request', 'not-found', 'gone'),
+    },
+  }),
+  bundle: createRoute({
+    method: 'get',
+    path: PATHS.bundle,
+    operationId: 'getBundle',
+    tags: ['releases'],
+    summary: 'A bundle of a release, byte for byte',
+    request: { params: releaseParameters.extend({ digest: parameters.BundleDigest }) },
+    responses: {
+      200: text('A sigstore bundle; the ETag is its digest', BUNDLE_MEDIA_TYPE),
+      ...notModified,
+      ...failures('invalid-request', 'not-found', 'gone'),
+    },
+  }),
+  attach: createRoute({
+    method: 'post',
+    path: PATHS.bundles,
+    operationId: 'attachBundle',
+    tags: ['releases'],
+    summary: 'Add a signature or an attestation to a release that stands',
+    ...bearer,
+    request: {
+      params: releaseParameters,
+      body: {
+        required: true,
+        content: {
+          [BUNDLE_MEDIA_TYPE]: { schema: z.looseObject({}) },
+          'application/json': { schema: z.looseObject({}) },
+        },
+      },
+    },
+    responses: {
+      200: json('The bundles as they are now', BundleList),
+      ...failures(
+        'invalid-request',
+        'invalid-document',
+        'unauthorized',
+        'forbidden',
+        'not-found',
+        'conflict',
+        'gone',
+        'too-large',
+        'unsupported-media-type',
+        'unavailable',
+      ),
     },
   }),
   yank: releaseChange('yank', 'Take a release out of catalogs; its bytes stay', true),

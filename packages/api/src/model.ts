@@ -1,27 +1,12 @@
 import { z } from '@hono/zod-openapi';
-import { ERROR_CODES, RUNTIME_KINDS, SEVERITIES } from '@krmhub/schema';
+import { ERROR_CODES, RUNTIME_KINDS } from '@krmhub/schema';
+import { Diagnostic, DigestText, Time } from './base-model.js';
+import { Bundle, Verdict } from './trust-model.js';
+
+export { Diagnostic } from './base-model.js';
+export * from './trust-model.js';
 
 /** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
-
-const Time = z.iso.datetime().openapi({ example: '2030-01-02T03:04:05.678Z' });
-const DigestText = z.string().regex(/^sha256:[a-f0-9]{64}$/);
-
-export const Diagnostic = z
-  .object({
-    code: z.string().openapi({ example: 'image/floating-tag' }),
-    severity: z.enum(SEVERITIES),
-    message: z.string(),
-    file: z.string(),
-    path: z.string().openapi({ example: 'spec.versions[0].runtime.container.image' }),
-    range: z
-      .object({
-        start: z.object({ line: z.number().int(), column: z.number().int() }),
-        end: z.object({ line: z.number().int(), column: z.number().int() }),
-      })
-      .optional(),
-    hint: z.string().optional(),
-  })
-  .openapi('Diagnostic');
 
 export const Takedown = z
   .object({
@@ -62,6 +47,7 @@ export const ReleaseSummary = z
     publishedBy: z.string(),
     yanked: Mark.optional(),
     deprecated: Mark.optional(),
+    signature: Verdict,
   })
   .openapi('ReleaseSummary');
 
@@ -72,6 +58,7 @@ export const Release = ReleaseSummary.extend({
     .looseObject({})
     .openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
+  bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
 }).openapi('Release');
 
 export const FunctionDetail = z
@@ -177,10 +164,12 @@ export const EVENT_TYPES = [
   'release.yanked',
   'release.unyanked',
   'release.deprecated',
+  'release.attested',
   'release.taken-down',
   'catalog.applied',
   'catalog.cut',
   'catalog.withdrawn',
+  'policy.applied',
 ] as const;
 
 export const Event = z
@@ -314,7 +303,6 @@ export const Readiness = z
   })
   .openapi('Readiness');
 
-export type Diagnostic = z.infer<typeof Diagnostic>;
 export type Takedown = z.infer<typeof Takedown>;
 export type TakedownResult = z.infer<typeof TakedownResult>;
 export type RevocationPage = z.infer<typeof RevocationPage>;

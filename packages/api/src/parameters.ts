@@ -86,6 +86,11 @@ export const SnapshotReference = z
     description: 'Serial, or digest of catalog.yaml',
   });
 
+export const BundleDigest = z
+  .string()
+  .refine(isDigest, 'is no sha256:… digest')
+  .openapi({ pattern: '^sha256:[a-f0-9]{64}$', description: 'Digest of the bytes of the bundle' });
+
 export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is no token ID');
 
 /** A count that is brought into its range rather than refused. */
@@ -167,6 +172,10 @@ export const PublishParameters = z.object({
   wait: Flag.openapi({
     description: 'Answer when the catalogs have been cut, after 30 seconds at the latest',
   }),
+});
+
+export const PolicyParameters = z.object({
+  dryRun: Flag.openapi({ description: 'Tell what would change, store nothing' }),
 });
 
 export const TakedownParameters = z.object({

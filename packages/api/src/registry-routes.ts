@@ -5,6 +5,8 @@ import {
   EventPage,
   Health,
   LeakReport,
+  PolicyResult,
+  PolicySet,
   Readiness,
   RevocationPage,
   Token,
@@ -91,6 +93,41 @@ export const REGISTRY_ROUTES = {
     responses: {
       204: { description: 'A token of this registry is revoked now; of any other, nothing is said' },
       ...failures('invalid-request'),
+    },
+  }),
+  policies: createRoute({
+    method: 'get',
+    path: PATHS.policies,
+    operationId: 'getPolicies',
+    tags: ['policies'],
+    summary: 'Whose signatures are trusted for releases of which functions',
+    responses: { 200: json('The policies', PolicySet), ...failures() },
+  }),
+  applyPolicies: createRoute({
+    method: 'put',
+    path: PATHS.policies,
+    operationId: 'applyPolicies',
+    tags: ['policies'],
+    summary: 'Replace all signing policies',
+    ...bearer,
+    request: {
+      query: parameters.PolicyParameters,
+      body: {
+        required: true,
+        content: { 'application/yaml': { schema: z.string().openapi({ description: 'SigningPolicies' }) } },
+      },
+    },
+    responses: {
+      200: json('What changed, or would change', PolicyResult),
+      ...failures(
+        'invalid-request',
+        'invalid-document',
+        'unauthorized',
+        'forbidden',
+        'too-large',
+        'unsupported-media-type',
+        'unavailable',
+      ),
     },
   }),
   openapi: createRoute({

@@ -4,7 +4,8 @@ import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from './problem.js';
 
 const DESCRIPTIONS = {
   'invalid-request': 'A parameter, a header or the body is not as described',
-  'invalid-document': 'The document has errors; `diagnostics` names each',
+  'invalid-document':
+    'The document has errors, which `diagnostics` names; with the code `untrusted`, signatures are not what they have to be',
   unauthorized: 'The token is missing, malformed, unknown, revoked or expired',
   forbidden: 'The token lacks the scope or the group',
   'not-found': 'There is nothing of this name',

@@ -1,5 +1,6 @@
 import { canonicalRelease, compareReleases, type FunctionName, newestRelease } from '@krmhub/schema';
 import type { Mark, ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
+import type { ReleaseSignature } from './signing-policy.js';
 
 /** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
 export function newestOf<Release extends { release: string }>(
@@ -35,6 +36,15 @@ export function predecessorOf(
   )?.release;
 }
 
+/** What is known of who signed a release; what speaks of something else than the release is left out. */
+export function signaturesOf({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>): ReleaseSignature[] {
+  return bundles.flatMap(({ digest, claim, signer, signedAt, receivedAt }) =>
+    claim === 'signature' && signer !== undefined
+      ? [{ bundle: digest, signer, ...(signedAt === undefined ? {} : { signedAt }), receivedAt }]
+      : [],
+  );
+}
+
 /** What search finds the function by; `shown` is the record of `shownRelease(releases)`. */
 export function searchDocument(
   name: FunctionName,
@@ -53,5 +63,6 @@ export function searchDocument(
     licenses: shown.licenses,
     yanked: releases.every(({ yanked }) => yanked !== undefined),
     deprecated: shown.deprecated !== undefined,
+    signatures: signaturesOf(shown),
   };
 }

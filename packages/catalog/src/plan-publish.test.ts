@@ -101,6 +101,7 @@ describe('a new release', () => {
         licenses: ['Apache-2.0'],
         yanked: false,
         deprecated: false,
+        signatures: [],
       },
       event: {
         type: 'release.published',

@@ -8,6 +8,7 @@ import type {
   FunctionRecord,
   FunctionTakedown,
   NewEvent,
+  PolicyRecord,
   ReleaseFiles,
   ReleaseRecord,
   RenderedEntry,
@@ -111,6 +112,13 @@ export interface CatalogStore {
   finishTakedowns(): Promise<void>;
   /** Yanks, unyanks, takedowns and withdrawn snapshots after a sequence, oldest first. */
   revocations(after: number, limit: number): Promise<Event[]>;
+
+  /** Undefined where none were ever applied. */
+  policies(): Promise<PolicyRecord | undefined>;
+  /** Replaces all policies. Another text than `expectedText` stands: rejects with a RevisionConflict. */
+  applyPolicies(
+    policies: PolicyRecord & { expectedText: string | undefined; event: NewEvent },
+  ): Promise<Event>;
 
   /** Events after a sequence, oldest first. */
   events(after: number, limit: number): Promise<Event[]>;

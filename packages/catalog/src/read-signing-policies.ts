@@ -28,6 +28,8 @@ type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
 /** Characters that a glob over groups can have (Kubernetes, "DNS Subdomain Names", and `*`). */
 const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
+/** Nothing but blank lines, comments and markers: no policy. */
+const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 const TIMES = ['validFrom', 'validUntil'] as const;
 
 /**
@@ -43,6 +45,7 @@ export function readSigningPolicies(
     const message = `the policies have ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
     return { diagnostics: [ofFile('policy/limit', file, message)] };
   }
+  if (NOTHING.test(new TextDecoder().decode(bytes))) return { policies: [], diagnostics: [] };
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
   const all = [...diagnostics];

@@ -8,8 +8,30 @@ import type {
   Takedown,
 } from '@krmhub/schema';
 
+import type { ReleaseSignature, Signer } from './signing-policy.js';
+
 /** Times are RFC 3339 in UTC with milliseconds. */
 export type Time = string;
+
+/** A signature or an attestation of a release, and what was found when it came. */
+export interface ReleaseBundle {
+  /** Digest of the bundle's bytes. */
+  digest: Digest;
+  /** Bytes. */
+  size: number;
+  /** Digest of the manifest that holds it as a referrer of the release's. */
+  manifest: string;
+  /** What is said of the release: that it is signed, or something beside that. */
+  claim: 'signature' | 'attestation';
+  /** Of the in-toto statement. */
+  predicateType: string;
+  /** Absent where nobody here knew the key when it was last looked at. */
+  signer?: Signer;
+  /** When it was signed, where a log or an authority testifies that. */
+  signedAt?: Time;
+  receivedAt: Time;
+  receivedBy: string;
+}
 
 /** Who did something to a release, when, and why. */
 export interface Mark {
@@ -36,6 +58,8 @@ export interface ReleaseSummary {
   publishedBy: string;
   yanked?: Mark;
   deprecated?: Mark;
+  /** In the order in which they came; absent for none. */
+  bundles?: ReleaseBundle[];
 }
 
 export type DefinitionMediaType = 'application/yaml' | 'application/json';
@@ -72,6 +96,8 @@ export interface SearchDocument extends FunctionName {
   yanked: boolean;
   /** The release above is deprecated. */
   deprecated: boolean;
+  /** Of the release above, those that hold. */
+  signatures: ReleaseSignature[];
 }
 
 export type EventType =
@@ -79,10 +105,12 @@ export type EventType =
   | 'release.yanked'
   | 'release.unyanked'
   | 'release.deprecated'
+  | 'release.attested'
   | 'release.taken-down'
   | 'catalog.applied'
   | 'catalog.cut'
-  | 'catalog.withdrawn';
+  | 'catalog.withdrawn'
+  | 'policy.applied';
 
 export interface NewEvent {
   type: EventType;
@@ -106,7 +134,7 @@ export interface Event extends NewEvent {
 export interface FunctionChange extends FunctionName {
   /** The revision on which it was planned; 0 for a function that does not exist yet. */
   expectedRevision: number;
-  /** A new release, or new marks on an existing one. */
+  /** A new release, or new marks and bundles on an existing one. */
   action: 'insert' | 'update';
   release: ReleaseRecord;
   search: SearchDocument;
@@ -228,6 +256,14 @@ export interface SearchPage {
   /** For each facet the most frequent values, each facet counted without its own filter. */
   facets: Record<'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'catalog', FacetCount[]>;
   next?: string;
+}
+
+/** The signing policies of a registry, as they were applied. */
+export interface PolicyRecord {
+  /** Exact text: YAML documents. */
+  text: string;
+  appliedAt: Time;
+  appliedBy: string;
 }
 
 export interface TokenRecord {

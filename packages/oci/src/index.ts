@@ -1,5 +1,6 @@
 export * from './artifact.js';
 export type { Credentials } from './auth.js';
+export * from './bundle-manifest.js';
 export { type ClientOptions, fallbackTag, OciClient, type StoredManifest } from './client.js';
 export { type Content, contentOf } from './connection.js';
 export { type Copied, type CopyProgress, copyArtifact } from './copy.js';

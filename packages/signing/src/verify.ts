@@ -44,6 +44,8 @@ export interface Verification {
   signedAt?: string;
   /** What was signed; absent for a signature over bare bytes. */
   statement?: Statement;
+  /** Where a key signed that is none of those that are trusted: what the bundle names it by. */
+  unknownKey?: string;
 }
 
 /** Holds a bundle from anywhere against an artifact and what is trusted. Never throws for what the bundle holds. */
@@ -71,7 +73,11 @@ export function verifyRead(bundle: Bundle, artifact: SignedArtifact, trust: Trus
   if (!('signer' in result)) {
     const before = CHECK_NAMES.slice(CHECK_NAMES.indexOf('time'), CHECK_NAMES.indexOf(result.check));
     for (const check of before) describe(check, bundle, entity, checks);
-    return { ...refusal(checks, result.check, result.message), ...statement };
+    return {
+      ...refusal(checks, result.check, result.message),
+      ...statement,
+      ...(result.unknownKey === undefined ? {} : { unknownKey: result.unknownKey }),
+    };
   }
   for (const check of ['time', 'certificate', 'log'] as const) describe(check, bundle, entity, checks);
   const signer = result.signer;
@@ -95,7 +101,14 @@ function isKeyed({ verificationMaterial }: Bundle): boolean {
   return verificationMaterial.content.$case === 'publicKey';
 }
 
-type Outcome = { signer: Signer } | { check: CheckName; message: string };
+/** Hints of cosign and of ours are fingerprints; others may be anything. */
+function keyOfHint(hint: string): string {
+  const bytes = Buffer.from(hint, 'base64');
+  if (bytes.length === 32) return `the key sha256:${bytes.toString('hex')}`;
+  return hint === '' ? 'an unnamed key' : `a key with the hint ${JSON.stringify(hint.slice(0, 100))}`;
+}
+
+type Outcome = { signer: Signer } | { check: CheckName; message: string; unknownKey?: string };
 
 function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Trust): Outcome {
   const { content } = bundle.verificationMaterial;
@@ -103,17 +116,19 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
   const hinted = keys.filter((key) => hintOf(key) === hint);
   // Other programs give other hints, or none.
   const candidates = hinted.length > 0 ? hinted : keys;
-  let last: Outcome = {
+  const unknown: Outcome = {
+    unknownKey: hint,
     check: 'signature',
-    message: `it is signed by a key that is not trusted here${hint === '' ? '' : `, with the hint ${hint.slice(0, 100)}`}`,
+    message: `it is signed by ${keyOfHint(hint)}, which is not trusted here`,
   };
+  let last = unknown;
   for (const key of candidates) {
     const outcome = verifyWith(entity, root, key);
     if ('signer' in outcome) return outcome;
     // That another key has not signed it says less than whose hint it has.
     if (hinted.length > 0 || outcome.check !== 'signature') last = outcome;
   }
-  return last;
+  return hinted.length > 0 ? last : unknown;
 }
 
 function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | undefined): Outcome {

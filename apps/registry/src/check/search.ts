@@ -6,7 +6,8 @@ import { type Check, damage, FROM_BACKUP } from './finding.js';
 /** What search shows of a function is what its releases give. */
 export const checkSearchRows: Check = async function* ({ store, client, progress }) {
   const rowOf = client.prepare<[string, string], Record<string, string | number>>(
-    `SELECT description, publisher, release, versions, tags, runtimes, licenses, yanked, deprecated
+    `SELECT description, publisher, release, versions, tags, runtimes, licenses, yanked, deprecated,
+       signatures
      FROM function WHERE group_name = ? AND kind = ?`,
   );
   let checked = 0;

@@ -88,11 +88,26 @@ async function removeManifest(
             ];
       throw new OciRefusal('DENIED', `A ${what} is forever, and cannot be deleted`, { hint });
     }
+    if (isDigest && kind.of === 'function' && (await isEvidence(store, kind, reference))) {
+      throw new OciRefusal('DENIED', 'A bundle of a release is evidence, and cannot be deleted', {
+        hint: 'Who is no longer to be believed is revoked in the signing policies.',
+      });
+    }
   }
   const deleted = isDigest
     ? await store.deleteManifest(repository, reference)
     : await store.deleteTag(repository, reference);
   if (!deleted) throw new OciRefusal('MANIFEST_UNKNOWN', 'There is no such manifest here');
+}
+
+/** Whether a release has this manifest as one of its bundles. */
+async function isEvidence(
+  store: OciParts['store'],
+  { group, kindFolded }: { group: string; kindFolded: string },
+  digest: OciDigest,
+): Promise<boolean> {
+  const fn = await store.function(group, kindFolded);
+  return (fn?.releases ?? []).some(({ bundles = [] }) => bundles.some(({ manifest }) => manifest === digest));
 }
 
 /** Tags in code unit order (distribution-spec, "Listing Tags"). */

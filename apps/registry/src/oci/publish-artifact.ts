@@ -15,6 +15,7 @@ import type { Submission } from '../submission.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciParts } from './oci-parts.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
+import { bundlesOf } from './pushed-bundle.js';
 import { openStoredBlob } from './stored-blob.js';
 
 /** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
@@ -38,7 +39,11 @@ export async function publishArtifact(
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
 ): Promise<string> {
-  const submission = await readArtifact(parts, repository, pushed, tag);
+  const submission = {
+    ...(await readArtifact(parts, repository, pushed, tag)),
+    bundles: await bundlesOf(parts, repository, pushed.record.digest),
+    bundlesMayFail: true,
+  };
   const change = changeOf(parts, token);
   const keep = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };

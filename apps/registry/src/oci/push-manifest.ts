@@ -20,6 +20,7 @@ import { readBody } from '../request-body.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciParts } from './oci-parts.js';
 import { publishArtifact } from './publish-artifact.js';
+import { attachPushed } from './pushed-bundle.js';
 import { isFallbackTag, repositoryKind } from './repositories.js';
 
 export interface PushedManifest {
@@ -58,7 +59,9 @@ export async function putManifest(
         token,
       },
     );
-  } else {
+  } else if (
+    !(kind.of === 'function' && (await attachPushed(parts, { repository, ...kind }, pushed, { tags, token })))
+  ) {
     const change = changeOf(parts, token);
     await refuseUnknown(() =>
       withinQuota(repository, async () => {

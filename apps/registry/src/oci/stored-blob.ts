@@ -1,4 +1,4 @@
-import type { ByteRange, RepositoryBlob } from '@krmhub/oci';
+import type { ByteRange, OciDigest, RepositoryBlob } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { RegistryParts } from '../environment.js';
 import { repositoryKind } from './repositories.js';
@@ -31,6 +31,20 @@ export async function openStoredBlob(
     throw lost(file, `it has ${open.size} bytes, and had ${size}`);
   }
   return ({ start, end }) => open.read(start, end);
+}
+
+/** The bytes of a small blob, whole; undefined where the repository does not have it. */
+export async function storedBytes(
+  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'forms' | 'store'>,
+  repository: string,
+  digest: OciDigest,
+): Promise<Uint8Array | undefined> {
+  const blob = await parts.store.blob(repository, digest);
+  const read = blob && (await openStoredBlob(parts, repository, blob));
+  if (blob === undefined || read === undefined) return undefined;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of read({ start: 0, end: blob.size })) pieces.push(piece);
+  return new Uint8Array(Buffer.concat(pieces));
 }
 
 export function lost(file: Digest, why: string): KrmhubError {

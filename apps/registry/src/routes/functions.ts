@@ -8,7 +8,7 @@ import type { RegistryApp, RegistryParts } from '../environment.js';
 import { foundFunction, foundRelease } from '../lookup.js';
 import { releaseDetail, releaseSummary, searchItem } from '../presentation.js';
 
-export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void {
+export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {
     const { q, limit, cursor, ...filters } = query;
     const wanted: SearchQuery = { limit };
@@ -19,7 +19,10 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
       if (values !== undefined) wanted[name] = [...new Set(values)];
     }
     const page = await store.search(wanted);
-    const result: SearchResult = { ...page, items: page.items.map(searchItem) };
+    const result: SearchResult = {
+      ...page,
+      items: page.items.map((item) => searchItem(trust.policies, item)),
+    };
     return c.json(result);
   });
 
@@ -30,8 +33,8 @@ export function functionRoutes(app: RegistryApp, { store }: RegistryParts): void
     const result: FunctionDetail = {
       group: fn.group,
       kind: fn.kind,
-      newest: releaseDetail(release),
-      releases: fn.releases.map(releaseSummary),
+      newest: releaseDetail(trust.policies, release),
+      releases: fn.releases.map((one) => releaseSummary(trust.policies, fn, one)),
       ...(takedowns.length === 0 ? {} : { takedowns }),
       catalogs: await store.catalogsHolding(fn.group, fn.kind),
     };

@@ -35,7 +35,7 @@ export function markRoutes(app: RegistryApp, parts: RegistryParts): void {
       const fallback = action === 'unyank' ? { reason: 'unyanked' } : undefined;
       const { reason } = await readJsonBody(c, ReasonRequest, fallback);
       const release = await parts.turns.take(turnOf(params), () => mark(parts, action, params, reason, by));
-      return c.json(releaseDetail(release));
+      return c.json(releaseDetail(parts.trust.policies, release));
     });
   }
 }

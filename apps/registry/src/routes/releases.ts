@@ -24,7 +24,7 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   serveRoute(app, ROUTES.release, async (c, { params }) => {
     const { release } = await foundRelease(store, params);
-    return c.json(releaseDetail(release));
+    return c.json(releaseDetail(parts.trust.policies, release));
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {

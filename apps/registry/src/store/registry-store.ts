@@ -1,7 +1,7 @@
 import type { CatalogCut, CatalogStore, Event, FunctionChange } from '@krmhub/catalog';
 import type { ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
 
-/** What a change puts into a repository besides: the manifest of a release or a snapshot, under its tags. */
+/** What a change puts into a repository besides: a manifest of a release, a snapshot or a bundle, under its tags. */
 export interface Artifact {
   repository: string;
   tags: readonly string[];
@@ -14,8 +14,8 @@ export interface Artifact {
 
 /** Everything that the registry keeps but the bytes of blobs; catalogs and artifacts change together. */
 export interface RegistryStore extends CatalogStore, ManifestStore {
-  /** As CatalogStore has it; the artifact is stored with a new release, or not at all. */
-  commitFunction(change: FunctionChange, artifact?: Artifact): Promise<Event>;
+  /** As CatalogStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
+  commitFunction(change: FunctionChange, artifacts?: readonly Artifact[]): Promise<Event>;
   /** As CatalogStore has it; the artifact is stored with a new snapshot, or not at all. */
   commitCut(cut: CatalogCut, artifact?: Artifact): Promise<void>;
   /**

@@ -6,6 +6,7 @@ import { eventRows } from './sqlite/events.js';
 import { formRows } from './sqlite/forms.js';
 import { functionRows } from './sqlite/functions.js';
 import { artifactKeeper } from './sqlite/keep-artifacts.js';
+import { policyRows } from './sqlite/policies.js';
 import { searchRows } from './sqlite/search.js';
 import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
@@ -34,6 +35,7 @@ export function storeOf(connection: Connection): RegistryStore {
     ...formRows(connection),
     ...takedownRows(connection),
     ...tokenRows(connection),
+    ...policyRows(connection),
     ...manifestStore(connection),
     ...artifactKeeper(connection),
     check: () => connection.check(),

@@ -1,7 +1,9 @@
 import type {
   EventType,
   Mark,
+  ReleaseBundle,
   ReleaseRecord,
+  ReleaseSignature,
   RenderedEntry,
   Selection,
   SnapshotRecord,
@@ -43,6 +45,8 @@ export const functions = sqliteTable(
     yanked: integer('yanked', { mode: 'boolean' }).notNull(),
     /** The release that is shown is deprecated. */
     deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
+    /** JSON list: of the release that is shown. */
+    signatures: text('signatures', { mode: 'json' }).$type<ReleaseSignature[]>().notNull().default([]),
   },
   (table) => [
     unique('function_name').on(table.group, table.kindFolded),
@@ -93,6 +97,25 @@ export const releases = sqliteTable(
     index('release_readme').on(table.readme),
   ],
 );
+
+/** Of the releases that have any: beside their rows, so that they can come later and are read without the definition. */
+export const releaseBundles = sqliteTable('release_bundles', {
+  release: integer('release')
+    .primaryKey()
+    .references(() => releases.id, { onDelete: 'cascade' }),
+  /** JSON list, in the order in which they came. */
+  bundles: text('bundles', { mode: 'json' }).$type<ReleaseBundle[]>().notNull(),
+});
+
+/** The signing policies: one row, or none. */
+export const policies = sqliteTable('policy', {
+  id: integer('id').primaryKey(),
+  /** Exact text. */
+  text: text('text').notNull(),
+  /** UTC. */
+  appliedAt: text('applied_at').notNull(),
+  appliedBy: text('applied_by').notNull(),
+});
 
 /** What is left of releases that were taken down, whether the function has others or not. */
 export const takedowns = sqliteTable(

@@ -143,7 +143,9 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const writer: ArtifactWriter = {
     putArtifact({ repository: name, tags: given, manifest, blobs, needed = [] }, change, options = {}) {
       for (const blob of blobs) writer.addBlob(name, blob, change);
-      for (const tag of given) writer.putManifest(name, manifest, { ...change, ...options, tag, needed });
+      const put = { ...change, ...options, needed };
+      if (given.length === 0) writer.putManifest(name, manifest, put);
+      for (const tag of given) writer.putManifest(name, manifest, { ...put, tag });
     },
 
     putManifest(name, manifest, { tag, needed, standing = false, ...change }) {

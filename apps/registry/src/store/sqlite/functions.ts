@@ -1,10 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FunctionChange, FunctionRecord, ReleaseRecord, ReleaseSummary } from '@krmhub/catalog';
+import type {
+  FunctionChange,
+  FunctionRecord,
+  ReleaseBundle,
+  ReleaseRecord,
+  ReleaseSummary,
+} from '@krmhub/catalog';
 import { burnt, RevisionConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../registry-store.js';
-import { functions, releases } from '../schema/sqlite.js';
+import { functions, releaseBundles, releases } from '../schema/sqlite.js';
 import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
@@ -32,13 +38,15 @@ export function functionRows(connection: Connection): FunctionRows {
   const { db, read, write } = connection;
   const find = functionFinder(connection);
   const summariesOf = db
-    .select(summaryColumns)
+    .select({ ...summaryColumns, bundles: releaseBundles.bundles })
     .from(releases)
+    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
     .where(eq(releases.functionId, sql.placeholder('functionId')))
     .prepare();
   const releaseOf = db
-    .select()
+    .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
     .from(releases)
+    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
     .where(
       and(
         eq(releases.functionId, sql.placeholder('functionId')),
@@ -174,16 +182,26 @@ function functionCommitter(
     return Number(db.insert(functions).values(row).run().lastInsertRowid);
   };
 
+  const storeBundles = (id: number, { bundles = [] }: ReleaseRecord): void => {
+    if (bundles.length === 0) return;
+    db.insert(releaseBundles)
+      .values({ release: id, bundles })
+      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } })
+      .run();
+  };
+
   const storeRelease = (functionId: number, { action, release }: FunctionChange): void => {
-    const { group: _group, kind: _kind, ...columns } = release;
+    const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
     if (action === 'insert') {
-      db.insert(releases)
+      const { lastInsertRowid } = db
+        .insert(releases)
         .values({ ...columns, functionId })
         .run();
+      storeBundles(Number(lastInsertRowid), release);
       return;
     }
-    // Only the marks: the bytes of a release are forever.
-    const { changes } = db
+    // Only marks and bundles: the bytes of a release are forever.
+    const [changed] = db
       .update(releases)
       .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
       .where(
@@ -193,11 +211,14 @@ function functionCommitter(
           eq(releases.digest, release.digest),
         ),
       )
-      .run();
-    if (changes === 0) throw refused(release, 'is not stored with these bytes, so it cannot be marked');
+      .returning({ id: releases.id })
+      .all();
+    if (changed === undefined)
+      throw refused(release, 'is not stored with these bytes, so it cannot be marked');
+    storeBundles(changed.id, release);
   };
 
-  return (change, artifact) =>
+  return (change, given = []) =>
     write(() => {
       const current = find(change.group, change.kind);
       const revision = current?.revision ?? 0;
@@ -219,7 +240,7 @@ function functionCommitter(
         if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
         throw refused(change.release, 'is there already');
       }
-      if (artifact !== undefined) artifacts.putArtifact(artifact, change.event);
+      for (const artifact of given) artifacts.putArtifact(artifact, change.event);
       searchRows(id, change.search, current === undefined);
       return appendEvent(change.event);
     });
@@ -229,7 +250,8 @@ function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubEr
   return new KrmhubError('conflict', `Release ${group}/${kind}@${release} ${why}.`);
 }
 
-type SummaryRow = Omit<typeof releases.$inferSelect, 'definition'>;
+type ReleaseRow = typeof releases.$inferSelect & { bundles: ReleaseBundle[] | null };
+type SummaryRow = Omit<ReleaseRow, 'definition'>;
 
 function summary(row: SummaryRow): ReleaseSummary {
   const {
@@ -239,15 +261,18 @@ function summary(row: SummaryRow): ReleaseSummary {
     readme: _readme,
     yanked,
     deprecated,
+    bundles,
     ...rest
   } = row;
-  return { ...rest, ...(yanked && { yanked }), ...(deprecated && { deprecated }) };
+  return {
+    ...rest,
+    ...(yanked && { yanked }),
+    ...(deprecated && { deprecated }),
+    ...(bundles && { bundles }),
+  };
 }
 
-function releaseRecord(
-  { group, kind }: NameRow,
-  { definition, ...row }: typeof releases.$inferSelect,
-): ReleaseRecord {
+function releaseRecord({ group, kind }: NameRow, { definition, ...row }: ReleaseRow): ReleaseRecord {
   const { mediaType, readme } = row;
   return { group, kind, ...summary(row), mediaType, definition, ...(readme !== null && { readme }) };
 }

@@ -27,6 +27,7 @@ interface ItemRow {
   licenses: string;
   yanked: number;
   deprecated: number;
+  signatures: string;
 }
 
 /** Searches by full text in SQLite; filters, counts and orders in memory. */
@@ -39,7 +40,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     .pluck();
   const item = client.prepare<[number], ItemRow>(
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
-       yanked, deprecated FROM function WHERE id = ?`,
+       yanked, deprecated, signatures FROM function WHERE id = ?`,
   );
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
@@ -145,6 +146,7 @@ function searchDocument(row: ItemRow): SearchDocument {
     licenses: list(row.licenses),
     yanked: row.yanked === 1,
     deprecated: row.deprecated === 1,
+    signatures: JSON.parse(row.signatures),
   };
 }
 

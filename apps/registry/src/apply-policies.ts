@@ -1,0 +1,167 @@
+import type { PolicyResult } from '@krmhub/api/model';
+import {
+  coveringPolicies,
+  type FunctionRecord,
+  type ReleaseBundle,
+  type ReleaseRecord,
+  RevisionConflict,
+  type SigningPolicy,
+  searchDocument,
+  shownRelease,
+  signaturesOf,
+} from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { signedRelease } from './attach-bundle.js';
+import type { RegistryParts } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+import { foundRelease } from './lookup.js';
+import { functionRepository } from './oci/repositories.js';
+import { storedBytes } from './oci/stored-blob.js';
+import { verdict } from './presentation.js';
+import { turnOf } from './publish-release.js';
+import { findBundle } from './release-bundles.js';
+
+/** Changed releases that an answer names. */
+const MAX_CHANGES = 100;
+
+/** Replaces the policies, and tells which releases are trusted by that or no longer; `dryRun` only tells. */
+export async function applyPolicies(
+  parts: RegistryParts,
+  { text, policies }: { text: string; policies: SigningPolicy[] },
+  { by, dryRun }: { by: string; dryRun: boolean },
+): Promise<Omit<PolicyResult, 'diagnostics'>> {
+  const { store, trust, clock } = parts;
+  const stored = await store.policies();
+  const result = { dryRun, policies: policies.length };
+  if (stored?.text === text) return { outcome: 'unchanged', ...result, changes: [], changed: 0 };
+  const before = trust.policies;
+  if (!dryRun) {
+    const at = clock().toISOString();
+    try {
+      await store.applyPolicies({
+        text,
+        appliedAt: at,
+        appliedBy: by,
+        expectedText: stored?.text,
+        event: {
+          type: 'policy.applied',
+          at,
+          by,
+          reason: policies.map(({ name }) => name).join(', ') || 'none',
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      throw new KrmhubError('unavailable', 'The policies are being changed by somebody else', {
+        hint: 'Look at them with `krmhub policy list`, and apply yours again.',
+        cause: error,
+      });
+    }
+    await trust.reload(store);
+    await recognise(parts, before);
+  }
+  const { changes, changed } = await changesOf(parts, before, policies);
+  return { outcome: 'changed', ...result, changes, changed };
+}
+
+async function changesOf(
+  { store }: RegistryParts,
+  before: readonly SigningPolicy[],
+  after: readonly SigningPolicy[],
+): Promise<Pick<PolicyResult, 'changes' | 'changed'>> {
+  const changes: PolicyResult['changes'] = [];
+  let changed = 0;
+  for await (const { group, kind, releases } of store.allFunctions()) {
+    for (const release of releases) {
+      const name = { group, kind, release: release.release };
+      const signatures = signaturesOf(release);
+      const was = verdict(before, name, signatures);
+      const is = verdict(after, name, signatures);
+      if (was.trusted === is.trusted) continue;
+      changed += 1;
+      if (changes.length < MAX_CHANGES) changes.push({ ...name, before: was, after: is });
+    }
+  }
+  return { changes, changed };
+}
+
+/** Bundles that came before anybody said whose key it is are looked at again where new policies name keys. */
+async function recognise(parts: RegistryParts, before: readonly SigningPolicy[]): Promise<void> {
+  const known = new Set(keysOf(before));
+  if (!keysOf(parts.trust.policies).some((key) => !known.has(key))) return;
+  for await (const fn of parts.store.allFunctions()) {
+    for (const release of fn.releases) {
+      const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
+      const name = { group: fn.group, kind: fn.kind, release: release.release };
+      if (!unknown || coveringPolicies(parts.trust.policies, name).length === 0) continue;
+      await parts.turns.take(turnOf(fn), () => recogniseRelease(parts, name));
+    }
+  }
+}
+
+function keysOf(policies: readonly SigningPolicy[]): string[] {
+  return policies.flatMap(({ signers }) =>
+    signers.flatMap((signer) => ('fingerprint' in signer ? [signer.fingerprint] : [])),
+  );
+}
+
+async function recogniseRelease(
+  parts: RegistryParts,
+  name: { group: string; kind: string; release: string },
+): Promise<void> {
+  const { store, clock } = parts;
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await foundRelease(store, name);
+    const bundles = await recogniseBundles(parts, release);
+    const changed: ReleaseRecord = { ...release, bundles };
+    const shownName = shownRelease(fn.releases).release;
+    const shown =
+      shownName === release.release
+        ? changed
+        : (await foundRelease(store, { ...fn, release: shownName })).release;
+    try {
+      await store.commitFunction({
+        group: fn.group,
+        kind: fn.kind,
+        expectedRevision: fn.revision,
+        action: 'update',
+        release: changed,
+        search: searchDocument(fn, releasesWith(fn, changed), shown),
+        event: {
+          type: 'release.attested',
+          at: clock().toISOString(),
+          by: 'krmhub',
+          ...name,
+          digest: release.digest,
+          reason: 'looked at again by the new policies',
+        },
+      });
+      return;
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+}
+
+async function recogniseBundles(parts: RegistryParts, release: ReleaseRecord): Promise<ReleaseBundle[]> {
+  const { signed } = await signedRelease(parts.store, release);
+  const repository = functionRepository(release);
+  const bundles: ReleaseBundle[] = [];
+  for (const bundle of release.bundles ?? []) {
+    if (bundle.signer !== undefined) {
+      bundles.push(bundle);
+      continue;
+    }
+    const bytes = await storedBytes(parts, repository, bundle.digest);
+    const found =
+      bytes === undefined ? { problem: 'it is lost' } : findBundle(parts.trust, signed, { bytes });
+    bundles.push(
+      'problem' in found || found.signer === undefined ? bundle : { ...bundle, signer: found.signer },
+    );
+  }
+  return bundles;
+}
+
+function releasesWith({ releases }: FunctionRecord, changed: ReleaseRecord): FunctionRecord['releases'] {
+  return releases.map((one) => (one.release === changed.release ? changed : one));
+}

@@ -1,0 +1,100 @@
+import {
+  type FunctionChange,
+  type FunctionRecord,
+  planAttach,
+  type ReleaseRecord,
+  RevisionConflict,
+  shownRelease,
+} from '@krmhub/catalog';
+import { readManifest, type Subject, VERSION } from '@krmhub/oci';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { SignedRelease } from '@krmhub/signing';
+import type { RegistryParts } from './environment.js';
+import { SERVER_LIMITS } from './limits.js';
+import { foundRelease } from './lookup.js';
+import { functionRepository } from './oci/repositories.js';
+import { busy } from './publish-release.js';
+import { findBundle, type GivenBundle, keptBundle } from './release-bundles.js';
+import type { Artifact } from './store/registry-store.js';
+
+type Parts = Pick<RegistryParts, 'store' | 'trust' | 'gate' | 'artifacts' | 'clock'>;
+
+/**
+ * Adds a bundle to a release that stands; to be called in the function's turn. `pushed` is the manifest that holds it,
+ * where it came to the repository, and is stored with the change. Rejects with `untrusted` for what is no evidence.
+ */
+export async function attachBundle(
+  parts: Parts,
+  name: FunctionName & { release: string },
+  given: GivenBundle,
+  { by, pushed }: { by: string; pushed?: Artifact },
+): Promise<{ outcome: 'changed' | 'unchanged'; release: ReleaseRecord }> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await foundRelease(parts.store, name);
+    const planned = await plan(parts, fn, release, given, by);
+    if (planned.change === undefined) return { outcome: 'unchanged', release };
+    const { change, artifact = pushed } = planned;
+    try {
+      await parts.gate.shared(async () => {
+        if (given.manifest === undefined) await parts.artifacts.put(given.bytes);
+        await parts.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
+      });
+    } catch (error) {
+      if (error instanceof RevisionConflict) continue;
+      throw error;
+    }
+    return { outcome: 'changed', release: change.release };
+  }
+  throw busy(name.group, name.kind);
+}
+
+async function plan(
+  { store, trust, clock }: Parts,
+  fn: FunctionRecord,
+  release: ReleaseRecord,
+  given: GivenBundle,
+  by: string,
+): Promise<{ change?: FunctionChange; artifact?: Artifact }> {
+  const { signed, subject } = await signedRelease(store, release);
+  const found = findBundle(trust, signed, given);
+  const label = `${release.group}/${release.kind}@${release.release}`;
+  if ('problem' in found) {
+    throw new KrmhubError('untrusted', `The bundle is not added to ${label}: ${found.problem}`, {
+      hint: '`krmhub verify` tells what it speaks of, and `krmhub policy list` who is trusted here.',
+    });
+  }
+  const now = clock().toISOString();
+  const { record, artifact } = keptBundle(release, subject, found, { at: now, by });
+  const shownName = shownRelease(fn.releases).release;
+  const shown =
+    shownName === release.release
+      ? release
+      : (await foundRelease(store, { ...fn, release: shownName })).release;
+  const planned = planAttach({
+    current: fn,
+    release,
+    shown,
+    bundle: record,
+    policies: trust.policies,
+    now,
+    by,
+  });
+  if (planned.outcome === 'unchanged') return {};
+  return { change: planned.change, ...(artifact === undefined ? {} : { artifact }) };
+}
+
+/** What signatures of a release that stands have to speak of, and the manifest that is their subject. */
+export async function signedRelease(
+  store: RegistryParts['store'],
+  { group, kind, release, digest }: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest'>,
+): Promise<{ signed: SignedRelease; subject: Subject }> {
+  const stored = await store.manifest(functionRepository({ group, kind }), release);
+  if (stored === undefined) throw new Error(`${group}/${kind}@${release} has no manifest`);
+  const manifest = readManifest(stored.bytes, stored.mediaType);
+  const { annotations } = manifest.kind === 'image' ? manifest.image : manifest.index;
+  const version = annotations?.[VERSION];
+  return {
+    signed: { group, kind, release, definition: digest, manifests: [{ digest: stored.digest, version }] },
+    subject: stored,
+  };
+}

@@ -1,0 +1,80 @@
+import { BUNDLE_LIMITS, coveringPolicies, type TokenRecord } from '@krmhub/catalog';
+import { bundleLayer, type OciDigest, OciRefusal, readManifest } from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema';
+import { attachBundle } from '../attach-bundle.js';
+import { turnOf } from '../publish-release.js';
+import type { GivenBundle } from '../release-bundles.js';
+import type { OciParts } from './oci-parts.js';
+import { type PushedManifest, refuseUnknown } from './push-manifest.js';
+import { isFallbackTag } from './repositories.js';
+import { storedBytes } from './stored-blob.js';
+
+/** The bundles that wait beside a manifest for its tag; what is none, or is too large, is passed over. */
+export async function bundlesOf(
+  parts: OciParts,
+  repository: string,
+  subject: OciDigest,
+): Promise<GivenBundle[]> {
+  const { store } = parts;
+  const referrers = await store.referrers(repository, subject, {
+    after: '',
+    limit: BUNDLE_LIMITS.maxOfRelease,
+  });
+  const bundles: GivenBundle[] = [];
+  for (const { digest, mediaType } of referrers) {
+    const stored = await store.manifest(repository, digest);
+    if (stored === undefined) continue;
+    const bytes = await bundleIn(parts, repository, readManifest(stored.bytes, mediaType));
+    if (bytes !== undefined) bundles.push({ bytes, manifest: digest });
+  }
+  return bundles;
+}
+
+async function bundleIn(
+  parts: OciParts,
+  repository: string,
+  manifest: PushedManifest['manifest'],
+): Promise<Uint8Array | undefined> {
+  const layer = manifest.kind === 'image' ? bundleLayer(manifest.image) : undefined;
+  if (layer === undefined || layer.size > BUNDLE_LIMITS.maxBytes) return undefined;
+  return storedBytes(parts, repository, layer.digest);
+}
+
+/**
+ * A bundle that is pushed beside a release that stands becomes its evidence, in the transaction that stores it. True
+ * where that was done; false for what is no bundle of a release, and for one that no policy asks for and nobody here can
+ * verify, which are kept as anything else is. Where a policy covers the release, a bundle that is no evidence is DENIED.
+ */
+export async function attachPushed(
+  parts: OciParts,
+  { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
+  pushed: PushedManifest,
+  { tags, token }: { tags: readonly string[]; token: TokenRecord },
+): Promise<boolean> {
+  const { record, manifest, needed } = pushed;
+  if (record.subject === undefined) return false;
+  const bytes = await bundleIn(parts, repository, manifest);
+  if (bytes === undefined) return false;
+  const releases = (await parts.store.tagsOf(repository, record.subject)).filter(
+    (tag) => !isFallbackTag(tag),
+  );
+  const [release] = releases;
+  if (release === undefined) return false;
+  const name = { group, kind: kindFolded, release };
+  const artifact = { repository, tags, manifest: record, needed, blobs: [] };
+  try {
+    const { outcome } = await refuseUnknown(() =>
+      parts.turns.take(turnOf(name), () =>
+        attachBundle(parts, name, { bytes, manifest: record.digest }, { by: token.name, pushed: artifact }),
+      ),
+    );
+    return outcome === 'changed';
+  } catch (error) {
+    if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
+    if (coveringPolicies(parts.trust.policies, name).length === 0) return false;
+    throw new OciRefusal('DENIED', error.message, {
+      cause: error,
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import { BUNDLE_MEDIA_TYPE } from '@krmhub/api/function-routes';
+import { ROUTES } from '@krmhub/api/routes';
+import { BUNDLE_LIMITS } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { attachBundle } from '../attach-bundle.js';
+import { authorise } from '../authorise.js';
+import { asTheyAre, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { foundRelease } from '../lookup.js';
+import { functionRepository } from '../oci/repositories.js';
+import { lost, storedBytes } from '../oci/stored-blob.js';
+import { bundleList } from '../presentation.js';
+import { turnOf } from '../publish-release.js';
+import { bodyMediaType, readBody } from '../request-body.js';
+
+/** Signatures and attestations of releases. */
+export function bundleRoutes(app: RegistryApp, parts: RegistryParts): void {
+  const { store, trust } = parts;
+
+  serveRoute(app, ROUTES.bundles, async (c, { params }) => {
+    const { release } = await foundRelease(store, params);
+    return c.json(bundleList(trust.policies, release));
+  });
+
+  serveRoute(app, ROUTES.bundle, async (c, { params }) => {
+    const { fn, release } = await foundRelease(store, params);
+    const bundle = release.bundles?.find(({ digest }) => digest === params.digest);
+    if (bundle === undefined) {
+      throw new KrmhubError(
+        'not-found',
+        `${fn.group}/${fn.kind}@${release.release} has no bundle ${params.digest}`,
+      );
+    }
+    return bytesAnswer(c, {
+      digest: bundle.digest,
+      mediaType: BUNDLE_MEDIA_TYPE,
+      cacheControl: CACHE_FOREVER,
+      find: async () => {
+        const bytes = await storedBytes(parts, functionRepository(fn), bundle.digest);
+        if (bytes === undefined) throw lost(bundle.digest, 'they are missing');
+        return asTheyAre(bytes);
+      },
+    });
+  });
+
+  serveRoute(app, ROUTES.attach, async (c, { params }) => {
+    const { name: by } = await authorise(c, parts, 'publish', params.group);
+    const bytes = await readBundleBody(c);
+    const { release } = await parts.turns.take(turnOf(params), () =>
+      attachBundle(parts, params, { bytes }, { by }),
+    );
+    return c.json(bundleList(trust.policies, release));
+  });
+}
+
+async function readBundleBody(c: RegistryContext): Promise<Uint8Array> {
+  const mediaType = bodyMediaType(c);
+  if (mediaType !== BUNDLE_MEDIA_TYPE && mediaType !== 'application/json') {
+    throw new KrmhubError('unsupported-media-type', `A bundle cannot be ${mediaType ?? 'of no media type'}`, {
+      hint: `Send it as ${BUNDLE_MEDIA_TYPE} or application/json.`,
+    });
+  }
+  return readBody(c, BUNDLE_LIMITS.maxBytes);
+}

@@ -1,0 +1,61 @@
+import type { PolicySet } from '@krmhub/api/model';
+import { ROUTES } from '@krmhub/api/routes';
+import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
+import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import { applyPolicies } from '../apply-policies.js';
+import { authorise } from '../authorise.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { bodyMediaType, readBody } from '../request-body.js';
+
+const MEDIA_TYPES = [
+  'application/yaml',
+  'text/yaml',
+  'application/x-yaml',
+  'text/x-yaml',
+  'application/json',
+];
+
+/** Signing policies; everybody may read them, since they say whom to trust here. */
+export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {
+  serveRoute(app, ROUTES.policies, async (c) => {
+    const stored = await parts.store.policies();
+    const result: PolicySet = {
+      text: stored?.text ?? '',
+      ...(stored === undefined ? {} : { appliedAt: stored.appliedAt, appliedBy: stored.appliedBy }),
+      policies: parts.trust.policies.map((policy) => ({ ...policy })),
+    };
+    return c.json(result);
+  });
+
+  serveRoute(app, ROUTES.applyPolicies, async (c, { query }) => {
+    const { name: by } = await authorise(c, parts, 'admin');
+    const { text, policies, diagnostics } = await readPolicyBody(c);
+    // One after the other, and no publish is judged by policies that are half replaced.
+    const result = await parts.turns.take('policies', () =>
+      applyPolicies(parts, { text, policies }, { by, dryRun: query.dryRun }),
+    );
+    return c.json({ ...result, diagnostics });
+  });
+}
+
+async function readPolicyBody(
+  c: RegistryContext,
+): Promise<{ text: string; policies: SigningPolicy[]; diagnostics: Diagnostic[] }> {
+  const mediaType = bodyMediaType(c);
+  if (mediaType === undefined || !MEDIA_TYPES.includes(mediaType)) {
+    throw new KrmhubError('unsupported-media-type', `Policies cannot be ${mediaType ?? 'of no media type'}`, {
+      hint: 'Send them as application/yaml.',
+    });
+  }
+  const bytes = await readBody(c, POLICY_LIMITS.maxBytes);
+  const { policies, diagnostics } = readSigningPolicies(bytes, 'policies.yaml');
+  if (policies === undefined) {
+    throw new KrmhubError('invalid-document', 'The signing policies have errors', { diagnostics });
+  }
+  return {
+    text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),
+    policies,
+    diagnostics,
+  };
+}

@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { type CatalogStore, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
+import { KrmhubError, type PublicKey, readPublicKey } from '@krmhub/schema';
+import { publicGoodRoot, readTrustedRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
+
+/** Whom this registry believes: the policies that were applied, and the sigstore instance that its operator names. */
+export class SigningTrust implements Trust {
+  readonly root: TrustedRoot;
+  #policies: readonly SigningPolicy[] = [];
+  #keys: readonly PublicKey[] = [];
+
+  constructor(root: TrustedRoot = publicGoodRoot()) {
+    this.root = root;
+  }
+
+  get policies(): readonly SigningPolicy[] {
+    return this.#policies;
+  }
+
+  /** Of all policies, each once; retired and revoked ones too, so that what they signed is known for what it is. */
+  get keys(): readonly PublicKey[] {
+    return this.#keys;
+  }
+
+  /** To be called at the start, and whenever policies were applied. */
+  async reload({ policies: stored }: Pick<CatalogStore, 'policies'>): Promise<void> {
+    const record = await stored();
+    this.#policies = record === undefined ? [] : readStored(record.text);
+    const keys = new Map<string, PublicKey>();
+    for (const signer of this.#policies.flatMap(({ signers }) => signers)) {
+      if (!('key' in signer)) continue;
+      keys.set(signer.fingerprint, readPublicKey(signer.key, 'a key of the policies'));
+    }
+    this.#keys = [...keys.values()];
+  }
+}
+
+/** Reads the trusted root that the configuration names; the public instance's where it names none. */
+export async function configuredRoot(file: string | undefined): Promise<TrustedRoot> {
+  if (file === undefined) return publicGoodRoot();
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new KrmhubError('usage', `The trusted root ${file} cannot be read: ${(cause as Error).message}`, {
+      hint: 'KRMHUB_TRUSTED_ROOT names the trusted_root.json of a sigstore instance.',
+      cause,
+    });
+  }
+  return readTrustedRoot(text, file);
+}
+
+/** Policies were checked when they were applied: what is refused now was applied by another version, and trusts nobody. */
+function readStored(text: string): readonly SigningPolicy[] {
+  const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
+  if (policies !== undefined) return policies;
+  throw new KrmhubError('invalid-document', 'The stored signing policies are not understood', {
+    diagnostics,
+    hint: 'Another version of this program has applied them; run that one, or a newer one.',
+  });
+}

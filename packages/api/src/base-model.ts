@@ -1,0 +1,26 @@
+import { z } from '@hono/zod-openapi';
+import { SEVERITIES } from '@krmhub/schema';
+
+/** What the shapes of the API are made of. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
+
+export const Time = z.iso.datetime().openapi({ example: '2030-01-02T03:04:05.678Z' });
+export const DigestText = z.string().regex(/^sha256:[a-f0-9]{64}$/);
+
+export const Diagnostic = z
+  .object({
+    code: z.string().openapi({ example: 'image/floating-tag' }),
+    severity: z.enum(SEVERITIES),
+    message: z.string(),
+    file: z.string(),
+    path: z.string().openapi({ example: 'spec.versions[0].runtime.container.image' }),
+    range: z
+      .object({
+        start: z.object({ line: z.number().int(), column: z.number().int() }),
+        end: z.object({ line: z.number().int(), column: z.number().int() }),
+      })
+      .optional(),
+    hint: z.string().optional(),
+  })
+  .openapi('Diagnostic');
+
+export type Diagnostic = z.infer<typeof Diagnostic>;

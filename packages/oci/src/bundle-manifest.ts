@@ -1,0 +1,60 @@
+import { digestOf, type OciDigest } from './digest.js';
+import { EMPTY_CONFIG, EMPTY_DIGEST, type ImageManifest, MEDIA_TYPES } from './manifest.js';
+import type { ManifestRecord } from './manifest-store.js';
+
+/** Of a sigstore bundle, and of the manifest and the layer that hold one, as cosign 3 writes and reads them. */
+export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+const BUNDLE_LAYER = /^application\/vnd\.dev\.sigstore\.bundle\b/;
+
+/** What a bundle speaks of. */
+export interface Subject {
+  mediaType: string;
+  digest: OciDigest;
+  /** Bytes. */
+  size: number;
+}
+
+/**
+ * The manifest that holds a bundle with a DSSE envelope beside the manifest that it speaks of, a referrer of it.
+ * `created` is RFC 3339.
+ */
+export function bundleManifest(options: {
+  subject: Subject;
+  bundle: { digest: OciDigest; size: number };
+  predicateType: string;
+  created: string;
+}): ManifestRecord & { subject: OciDigest } {
+  const { subject, bundle, predicateType, created } = options;
+  const annotations = {
+    'dev.sigstore.bundle.content': 'dsse-envelope',
+    'dev.sigstore.bundle.predicateType': predicateType,
+    'org.opencontainers.image.created': created,
+  };
+  const bytes = new TextEncoder().encode(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: MEDIA_TYPES.image,
+      artifactType: BUNDLE_MEDIA_TYPE,
+      config: { mediaType: MEDIA_TYPES.empty, digest: EMPTY_DIGEST, size: EMPTY_CONFIG.byteLength },
+      layers: [{ mediaType: BUNDLE_MEDIA_TYPE, digest: bundle.digest, size: bundle.size }],
+      subject: { mediaType: subject.mediaType, digest: subject.digest, size: subject.size },
+      annotations,
+    }),
+  );
+  return {
+    digest: digestOf(bytes),
+    mediaType: MEDIA_TYPES.image,
+    size: bytes.byteLength,
+    bytes,
+    artifactType: BUNDLE_MEDIA_TYPE,
+    annotations,
+    references: [bundle.digest],
+    subject: subject.digest,
+  };
+}
+
+/** The layer that is a bundle, where a manifest holds exactly one; clients do not agree on what else they write. */
+export function bundleLayer({ layers }: ImageManifest): ImageManifest['layers'][number] | undefined {
+  const [layer, ...more] = layers;
+  return layer !== undefined && more.length === 0 && BUNDLE_LAYER.test(layer.mediaType) ? layer : undefined;
+}
