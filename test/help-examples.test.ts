@@ -106,6 +106,9 @@ beforeAll(async () => {
   await run(['backup', '--data', registry.data, '--out', 'backups/sunday']);
   await run(['restore', 'backups/sunday', '--data', 'data']);
   writeFileSync(path.join(files, 'data/takedowns.jsonl'), '');
+  const { keys } = JSON.parse(await run(['key', 'list', '-o', 'json'])) as { keys: { publicKey: string }[] };
+  writeFileSync(path.join(files, 'registry.pub'), keys[0]!.publicKey);
+  await run(['catalog', 'verify', 'default', '--key', 'registry.pub', '--out', 'default']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };
@@ -121,7 +124,7 @@ function forThisRun(example: string): string {
   return example
     .replaceAll('https://krm.example.com', registry.url)
     .replace(/(token revoke )\S+/, `$1${tokenId}`)
-    .replace(/(krmhub (?:fsck|backup) .*)\/var\/lib\/krmhub/, '$1data')
+    .replace(/(krmhub (?:fsck|backup|key) .*)\/var\/lib\/krmhub/, '$1data')
     .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');
 }
 

@@ -51,6 +51,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,
     backup: async () => (await import('./commands/backup.js')).registerBackup,
     restore: async () => (await import('./commands/restore.js')).registerRestore,
+    key: async () => (await import('./commands/key.js')).registerKey,
   },
   'This program:': {
     completion: async () => (await import('./commands/completion.js')).registerCompletion,

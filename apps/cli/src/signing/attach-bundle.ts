@@ -22,21 +22,28 @@ export async function attachBundle(
   },
 ): Promise<OciDigest> {
   const { subject, bundle, predicateType, created } = options;
-  const blob = { digest: digestOf(bundle), size: bundle.byteLength };
-  const manifest = bundleManifest({
-    subject,
-    bundle: blob,
+  const layer = { digest: digestOf(bundle), size: bundle.byteLength };
+  const { mediaType, digest, size } = subject;
+  const { bytes, ...descriptor } = bundleManifest({
+    subject: { mediaType, digest, size },
+    bundle: layer,
     predicateType,
     created: created.toISOString().replace(/\.\d+Z$/, 'Z'),
   });
   await client.pushBlob(place, EMPTY_DIGEST, contentOf(EMPTY_CONFIG));
-  await client.pushBlob(place, blob.digest, contentOf(bundle));
+  await client.pushBlob(place, layer.digest, contentOf(bundle));
   const { registry, repository } = place;
-  const { digest, bytes, mediaType, size, artifactType, annotations } = manifest;
-  const { indexed } = await client.putManifest({ registry, repository, digest }, bytes, mediaType);
+  const reference = { registry, repository, digest: descriptor.digest };
+  const { indexed } = await client.putManifest(reference, bytes, descriptor.mediaType);
   if (!indexed) {
-    const referrer = { mediaType, digest, size, artifactType, annotations };
-    await client.addToFallback(place, subject.digest, referrer as Descriptor);
+    const { artifactType, annotations } = descriptor;
+    await client.addToFallback(place, digest, {
+      mediaType: descriptor.mediaType,
+      digest: descriptor.digest,
+      size: descriptor.size,
+      ...(artifactType === undefined ? {} : { artifactType }),
+      ...(annotations === undefined ? {} : { annotations }),
+    });
   }
-  return digest;
+  return descriptor.digest;
 }
