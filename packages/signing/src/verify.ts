@@ -102,9 +102,12 @@ function isKeyed({ verificationMaterial }: Bundle): boolean {
 }
 
 /** Hints of cosign and of ours are fingerprints; others may be anything. */
+function isFingerprint(hint: string): boolean {
+  return Buffer.from(hint, 'base64').length === 32;
+}
+
 function keyOfHint(hint: string): string {
-  const bytes = Buffer.from(hint, 'base64');
-  if (bytes.length === 32) return `the key sha256:${bytes.toString('hex')}`;
+  if (isFingerprint(hint)) return `the key sha256:${Buffer.from(hint, 'base64').toString('hex')}`;
   return hint === '' ? 'an unnamed key' : `a key with the hint ${JSON.stringify(hint.slice(0, 100))}`;
 }
 
@@ -128,7 +131,8 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
     // That another key has not signed it says less than whose hint it has.
     if (hinted.length > 0 || outcome.check !== 'signature') last = outcome;
   }
-  return hinted.length > 0 ? last : unknown;
+  // A fingerprint names another key for certain; without one it may be any, of which a log speaks or does not.
+  return hinted.length === 0 && isFingerprint(hint) ? unknown : last;
 }
 
 function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | undefined): Outcome {
