@@ -29,8 +29,8 @@ function bundleOf(text: string, more: Partial<ReleaseBundle> = {}): ReleaseBundl
 
 export function policyContract(harness: () => CatalogStoreHarness): void {
   const store = (): CatalogStore => harness().store;
-  const apply = (text: string, expectedText: string | undefined) =>
-    store().applyPolicies({ text, appliedAt: AT, appliedBy: 'admin', expectedText, event });
+  const apply = (text: string, expectedRevision: number) =>
+    store().applyPolicies({ text, appliedAt: AT, appliedBy: 'admin', expectedRevision, event });
   const signed = (bundles: ReleaseBundle[], revision = 0, action: 'insert' | 'update' = 'insert') => {
     const change = changeOf({ kind: 'Signed' }, revision, action);
     const release = { ...change.release, bundles };
@@ -40,18 +40,33 @@ export function policyContract(harness: () => CatalogStoreHarness): void {
   describe('signing policies', () => {
     it('are none at first, and then the text that was applied last, with an event for each', async () => {
       expect(await store().policies()).toBeUndefined();
-      await apply('first', undefined);
-      await apply('second\n# 漢', 'first');
-      expect(await store().policies()).toEqual({ text: 'second\n# 漢', appliedAt: AT, appliedBy: 'admin' });
+      await apply('first', 0);
+      await apply('second\n# 漢', 1);
+      expect(await store().policies()).toEqual({
+        revision: 2,
+        text: 'second\n# 漢',
+        appliedAt: AT,
+        appliedBy: 'admin',
+      });
       expect(await store().events(0, 10)).toMatchObject([event, event]);
     });
 
     it('are not replaced by who has not seen the last ones', async () => {
-      await apply('first', undefined);
-      await expect(apply('second', undefined)).rejects.toThrow(RevisionConflict);
-      await expect(apply('second', 'another')).rejects.toThrow(RevisionConflict);
+      await apply('first', 0);
+      await expect(apply('second', 0)).rejects.toThrow(RevisionConflict);
+      await expect(apply('second', 2)).rejects.toThrow(RevisionConflict);
       expect((await store().policies())?.text).toBe('first');
       expect(await store().lastEvent()).toBe(1);
+    });
+
+    it('are those by which a change was judged, or it is refused', async () => {
+      await apply('first', 0);
+      const change = changeOf({ kind: 'Judged' });
+      await expect(store().commitFunction({ ...change, expectedPolicies: 0 })).rejects.toThrow(
+        RevisionConflict,
+      );
+      expect(await store().function('example.com', 'Judged')).toBeUndefined();
+      await store().commitFunction({ ...change, expectedPolicies: 1 });
     });
   });
 

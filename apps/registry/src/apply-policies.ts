@@ -42,7 +42,7 @@ export async function applyPolicies(
         text,
         appliedAt: at,
         appliedBy: by,
-        expectedText: stored?.text,
+        expectedRevision: stored?.revision ?? 0,
         event: {
           type: 'policy.applied',
           at,

@@ -40,8 +40,8 @@ export async function attachBundle(
         await parts.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
       });
     } catch (error) {
-      if (error instanceof RevisionConflict) continue;
-      throw error;
+      if (!(error instanceof RevisionConflict)) throw error;
+      await parts.trust.reload(parts.store);
     }
     return { outcome: 'changed', release: change.release };
   }
@@ -80,7 +80,8 @@ async function plan(
     by,
   });
   if (planned.outcome === 'unchanged') return {};
-  return { change: planned.change, ...(artifact === undefined ? {} : { artifact }) };
+  const change = { ...planned.change, expectedPolicies: trust.revision };
+  return { change, ...(artifact === undefined ? {} : { artifact }) };
 }
 
 /** What signatures of a release that stands have to speak of, and the manifest that is their subject. */

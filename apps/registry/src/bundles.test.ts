@@ -307,3 +307,19 @@ async function retyped(key: TestKey): Promise<string> {
   bundle.dsseEnvelope.payloadType = 'application/json';
   return JSON.stringify(bundle);
 }
+
+describe('policies that are applied while a release is published', () => {
+  it('hold for it, whichever comes first', async () => {
+    const { store } = registry.parts;
+    const commit = store.commitFunction;
+    let applied: Promise<unknown> | undefined;
+    store.commitFunction = async (...change) => {
+      // After the release was judged, and before it is stored.
+      applied ??= applyPolicies(policy([newKey()]));
+      await applied;
+      return commit(...change);
+    };
+    const { status, body } = await publish('1.0.0');
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+  });
+});

@@ -85,8 +85,9 @@ export async function publishRelease(
         await store.commitFunction(change, artifacts);
       });
     } catch (error) {
-      if (error instanceof RevisionConflict) continue;
-      throw error;
+      if (!(error instanceof RevisionConflict)) throw error;
+      await parts.trust.reload(store);
+      continue;
     }
     cutter.wake();
     return answer('created', change.release, plan.diagnostics);
@@ -134,7 +135,7 @@ function signed(
   );
   const records = kept.map(({ record }) => record);
   const change = planTrust({
-    change: planned,
+    change: { ...planned, expectedPolicies: trust.revision },
     bundles: records,
     problems,
     policies: trust.policies,

@@ -7,6 +7,7 @@ import { publicGoodRoot, readTrustedRoot, type Trust, type TrustedRoot } from '@
 export class SigningTrust implements Trust {
   readonly root: TrustedRoot;
   #policies: readonly SigningPolicy[] = [];
+  #revision = 0;
   #keys: readonly PublicKey[] = [];
 
   constructor(root: TrustedRoot = publicGoodRoot()) {
@@ -15,6 +16,11 @@ export class SigningTrust implements Trust {
 
   get policies(): readonly SigningPolicy[] {
     return this.#policies;
+  }
+
+  /** Of the policies, 0 for none: a change that was judged by others is refused. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Of all policies, each once; retired and revoked ones too, so that what they signed is known for what it is. */
@@ -26,6 +32,7 @@ export class SigningTrust implements Trust {
   async reload({ policies: stored }: Pick<CatalogStore, 'policies'>): Promise<void> {
     const record = await stored();
     this.#policies = record === undefined ? [] : readStored(record.text);
+    this.#revision = record?.revision ?? 0;
     const keys = new Map<string, PublicKey>();
     for (const signer of this.#policies.flatMap(({ signers }) => signers)) {
       if (!('key' in signer)) continue;

@@ -92,7 +92,8 @@ export interface CatalogStore {
   releaseFiles(group: string, kind: string, release: string): Promise<ReleaseFiles | undefined>;
   /**
    * Applies a planned change and gives its event. Rejects with a RevisionConflict where the function is
-   * no longer at the revision on which the change was planned, and with `conflict` where the name or the bytes of
+   * no longer at the revision on which the change was planned or the policies are no longer those by which it was judged,
+   * and with `conflict` where the name or the bytes of
    * a new release were taken down.
    */
   commitFunction(change: FunctionChange): Promise<Event>;
@@ -116,9 +117,9 @@ export interface CatalogStore {
 
   /** Undefined where none were ever applied. */
   policies(): Promise<PolicyRecord | undefined>;
-  /** Replaces all policies. Another text than `expectedText` stands: rejects with a RevisionConflict. */
+  /** Replaces all policies. Rejects with a RevisionConflict where those before are not the expected ones, 0 for none. */
   applyPolicies(
-    policies: PolicyRecord & { expectedText: string | undefined; event: NewEvent },
+    policies: Omit<PolicyRecord, 'revision'> & { expectedRevision: number; event: NewEvent },
   ): Promise<Event>;
 
   /** Events after a sequence, oldest first. */

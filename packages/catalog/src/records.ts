@@ -134,6 +134,8 @@ export interface Event extends NewEvent {
 export interface FunctionChange extends FunctionName {
   /** The revision on which it was planned; 0 for a function that does not exist yet. */
   expectedRevision: number;
+  /** The revision of the signing policies by which it was judged, 0 for none; absent where it was not. */
+  expectedPolicies?: number;
   /** A new release, or new marks and bundles on an existing one. */
   action: 'insert' | 'update';
   release: ReleaseRecord;
@@ -275,6 +277,8 @@ export interface SearchPage {
 
 /** The signing policies of a registry, as they were applied. */
 export interface PolicyRecord {
+  /** Grows with every change. */
+  revision: number;
   /** Exact text: YAML documents. */
   text: string;
   appliedAt: Time;

@@ -111,6 +111,8 @@ export const releaseBundles = sqliteTable('release_bundles', {
 /** The signing policies: one row, or none. */
 export const policies = sqliteTable('policy', {
   id: integer('id').primaryKey(),
+  /** Counts the changes from 1. */
+  revision: integer('revision').notNull(),
   /** Exact text. */
   text: text('text').notNull(),
   /** UTC. */

@@ -14,6 +14,7 @@ import { functions, releaseBundles, releases } from '../schema/sqlite.js';
 import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
+import { policyRevision } from './policies.js';
 import { searchRowWriter } from './search-rows.js';
 import { functionTakedowns, lastRevision } from './takedown-rows.js';
 
@@ -168,6 +169,7 @@ function functionCommitter(
   const searchRows = searchRowWriter(connection);
   const takedownsOf = functionTakedowns(connection);
   const revisionOf = lastRevision(connection);
+  const policiesAt = policyRevision(connection);
   const artifacts = artifactWriter(connection);
 
   const upsertFunction = (change: FunctionChange, current: NameRow | undefined): number => {
@@ -226,6 +228,10 @@ function functionCommitter(
         throw new RevisionConflict(
           `${change.group}/${change.kind} is at revision ${revision}, not ${change.expectedRevision}`,
         );
+      }
+      const { expectedPolicies } = change;
+      if (expectedPolicies !== undefined && expectedPolicies !== policiesAt()) {
+        throw new RevisionConflict('the signing policies were changed meanwhile');
       }
       if (current !== undefined && current.kind !== change.kind) {
         throw refused(change.release, `differs by case only from the kind ${current.kind}, which is there`);

@@ -6,9 +6,16 @@ import { eventAppender } from './events.js';
 /** Of the table's one row. */
 const ID = 1;
 
+/** Of the policies that stand; 0 where there are none. */
+export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
+  const statement = db.select({ revision: policies.revision }).from(policies).prepare();
+  return () => statement.get()?.revision ?? 0;
+}
+
 export function policyRows(connection: Connection): Pick<CatalogStore, 'policies' | 'applyPolicies'> {
   const { db, read, write } = connection;
   const appendEvent = eventAppender(connection);
+  const revision = policyRevision(connection);
   const find = () => {
     const row = db.select().from(policies).get();
     if (row === undefined) return undefined;
@@ -17,11 +24,12 @@ export function policyRows(connection: Connection): Pick<CatalogStore, 'policies
   };
   return {
     policies: () => read(find),
-    applyPolicies: ({ expectedText, event, ...record }) =>
+    applyPolicies: ({ expectedRevision, event, ...applied }) =>
       write(() => {
-        if (find()?.text !== expectedText) {
+        if (revision() !== expectedRevision) {
           throw new RevisionConflict('the policies were changed by somebody else');
         }
+        const record = { ...applied, revision: expectedRevision + 1 };
         db.insert(policies)
           .values({ id: ID, ...record })
           .onConflictDoUpdate({ target: policies.id, set: record })
