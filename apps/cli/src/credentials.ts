@@ -12,14 +12,18 @@ interface Credentials {
 
 export const MAX_TOKEN_LENGTH = 4_096;
 
-/** `$XDG_CONFIG_HOME/krmhub/credentials.json` (XDG Base Directory). */
 export function credentialsFile(io: Pick<Io, 'env'>): string {
+  return configurationFile(io, 'credentials.json');
+}
+
+/** `$XDG_CONFIG_HOME/krmhub/NAME` (XDG Base Directory). */
+export function configurationFile(io: Pick<Io, 'env'>, name: string): string {
   const configured = io.env.XDG_CONFIG_HOME;
   const home = io.env.HOME ?? homedir();
   // The specification has relative paths ignored.
   const base =
     configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
-  return path.join(base, 'krmhub', 'credentials.json');
+  return path.join(base, 'krmhub', name);
 }
 
 /** The saved token of a registry's origin. */

@@ -29,6 +29,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     keygen: async () => (await import('./commands/keygen.js')).registerKeygen,
     sign: async () => (await import('./commands/sign.js')).registerSign,
     verify: async () => (await import('./commands/verify.js')).registerVerify,
+    trust: async () => (await import('./commands/trust.js')).registerTrust,
   },
   'OCI registries:': {
     push: async () => (await import('./commands/push.js')).registerPush,
