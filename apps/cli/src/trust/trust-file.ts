@@ -23,6 +23,7 @@ export interface TrustStore {
 /** Writers hold the lock for milliseconds. */
 const LOCK_ATTEMPTS = 200;
 const LOCK_WAIT_MILLISECONDS = 50;
+const UNREADABLE = 'Make it readable for whoever runs krmhub, or put it back.';
 
 /** KRMHUB_TRUST, else `trust.yaml` beside what `login` keeps. */
 export function trustFile({ env, cwd }: Place): string {
@@ -46,7 +47,7 @@ export async function readTrustStore(io: Place): Promise<TrustStore> {
   }
   await checkWriters(file);
   const bytes = await readSource({ cwd: '/' }, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
-    throw refused(messageOf(cause), { hint: 'Make the file readable for whoever runs krmhub.', cause });
+    throw refused(messageOf(cause), { hint: UNREADABLE, cause });
   });
   const text = new TextDecoder().decode(bytes);
   return { file, text, trust: trustIn(bytes, file) };
@@ -143,13 +144,13 @@ async function isThere(file: string): Promise<boolean> {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return false;
     }
-    throw refused(messageOf(diskError(error, `cannot read ${file}`)), { cause: error });
+    throw refused(messageOf(diskError(error, `cannot read ${file}`)), { hint: UNREADABLE, cause: error });
   }
 }
 
 async function checkWriters(file: string): Promise<void> {
   const { mode } = await stat(file).catch((cause: unknown) => {
-    throw refused(messageOf(diskError(cause, `cannot read ${file}`)), { cause });
+    throw refused(messageOf(diskError(cause, `cannot read ${file}`)), { hint: UNREADABLE, cause });
   });
   if (platform() === 'win32' || (mode & 0o022) === 0) return;
   throw refused(`${file} can be written by others, who could say whom you trust`, {
