@@ -25,8 +25,7 @@ Examples:
   krmhub pull registry.example.com/team/catalog:v1
   krmhub pull localhost:5000/team/catalog:v1 --out catalogs/ --overwrite
   krmhub pull localhost:5000/team/exec:1.0.0 --platform linux/amd64
-  krmhub pull localhost:5000/team/exec:1.0.0 --policy example
-  krmhub pull localhost:5000/functions/example.com/setlabels:1.0.0 --require-trust`,
+  krmhub pull localhost:5000/team/exec:1.0.0 --policy example`,
     )
     .action(async (reference: string, options: PullOptions) => {
       const { pullArtifact } = await import('../artifacts/pull-artifact.js');

@@ -28,7 +28,7 @@ Examples:
   krmhub verify catalog.yaml --key krmhub.pub
   krmhub verify catalog.yaml --key krmhub.pub --bundle catalog.bundle.json -o json
   krmhub verify localhost:5000/team/catalog:v1 --key krmhub.pub
-  krmhub verify localhost:5000/functions/example.com/setlabels:1.0.0
+  krmhub verify localhost:5000/team/exec:1.0.0 --policy example
   krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com`,
     )
     .action(async (artifact: string, options: VerifyOptions) => {
