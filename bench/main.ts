@@ -10,6 +10,7 @@ import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
 import { publish } from './rows/publish.js';
 import { search } from './rows/search.js';
+import { signing } from './rows/signing.js';
 import { sparse } from './rows/sparse.js';
 import { start } from './rows/start.js';
 import { visible } from './rows/visible.js';
@@ -17,7 +18,19 @@ import { workers } from './rows/workers.js';
 import { joined, markdownTable, type Results, textTable, withTable } from './table.js';
 import { findTools, type Tools } from './tools.js';
 
-const ROWS: Row[] = [lint, http, workers, search, publish, visible, sparse, artifacts, start, memory];
+const ROWS: Row[] = [
+  lint,
+  signing,
+  http,
+  workers,
+  search,
+  publish,
+  visible,
+  sparse,
+  artifacts,
+  start,
+  memory,
+];
 const NAMES = ROWS.map(({ name }) => name);
 const TITLES = new Map(ROWS.map(({ name, title }) => [name, title]));
 

@@ -41,7 +41,7 @@ const rooms: Record<string, Room> = {
 };
 
 /** The one edge between apps: `krmhub serve` runs the registry, operators' commands look after its folder. */
-const registryImporters = ['backup', 'fsck', 'restore', 'serve'].map(
+const registryImporters = ['backup', 'fsck', 'key', 'restore', 'serve'].map(
   (name) => `apps/cli/src/commands/${name}.ts`,
 );
 /** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */

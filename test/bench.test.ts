@@ -15,6 +15,7 @@ interface Results {
 
 const rows = [
   'lint',
+  'signing',
   'http',
   'workers',
   'search',

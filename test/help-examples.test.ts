@@ -93,6 +93,18 @@ beforeAll(async () => {
   for (const name of ['catalog.yaml.sigstore.json', 'catalog.bundle.json']) {
     await run(['sign', 'catalog.yaml', '--key', key, '--output', path.join(signed, name)]);
   }
+  const bundle = path.join(signed, 'definition.yaml.sigstore.json');
+  const release = ['--release', '1.0.0', '--readme', 'README.md'];
+  await run(['sign', 'definition.yaml', '--key', key, ...release, '--output', bundle]);
+  writeFileSync(path.join(files, 'tests.json'), '{}');
+  const type = 'https://slsa.dev/provenance/v1';
+  const provenance = ['--predicate', 'tests.json', '--type', type];
+  await run([
+    ...['sign', 'definition.yaml', '--key', key, ...provenance],
+    ...['--output', path.join(signed, 'provenance.sigstore.json')],
+  ]);
+  const pem = readFileSync(path.join(signed, 'krmhub.pub'), 'utf8').trimEnd().replace(/^/gm, '      ');
+  writeFileSync(path.join(files, 'policies.yaml'), `${policyHead}${pem}\n`);
 
   await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
   const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
@@ -112,6 +124,9 @@ beforeAll(async () => {
   await run(['backup', '--data', registry.data, '--out', 'backups/sunday']);
   await run(['restore', 'backups/sunday', '--data', 'data']);
   writeFileSync(path.join(files, 'data/takedowns.jsonl'), '');
+  const { keys } = JSON.parse(await run(['key', 'list', '-o', 'json'])) as { keys: { publicKey: string }[] };
+  writeFileSync(path.join(files, 'registry.pub'), keys[0]!.publicKey);
+  await run(['catalog', 'verify', 'default', '--key', 'registry.pub', '--out', 'default']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };
@@ -127,7 +142,7 @@ function forThisRun(example: string): string {
   return example
     .replaceAll('https://krm.example.com', registry.url)
     .replace(/(token revoke )\S+/, `$1${tokenId}`)
-    .replace(/(krmhub (?:fsck|backup) .*)\/var\/lib\/krmhub/, '$1data')
+    .replace(/(krmhub (?:fsck|backup|key) .*)\/var\/lib\/krmhub/, '$1data')
     .replace(/(krmhub serve)( --port \d+)?( --data \S+)?/, '$1 --port 0 --data served');
 }
 
@@ -140,8 +155,9 @@ describe('the examples of the help', () => {
     skip(!hasJq && example.includes('| jq'), 'jq is not installed');
     const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
     cpSync(files, cwd, { recursive: true });
-    if (/^krmhub (verify|trust) /.test(example)) cpSync(signed, cwd, { recursive: true });
-    if (/^krmhub sign /.test(example)) cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
+    if (/^krmhub (verify|attach|trust) /.test(example)) cpSync(signed, cwd, { recursive: true });
+    if (/^krmhub sign |^krmhub publish .* --key /.test(example))
+      cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {
       ...registry.env,
       ...password,
@@ -172,6 +188,16 @@ describe('the examples of the help', () => {
     expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
   });
 });
+
+/** Of a group that no other example touches. */
+const policyHead = `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: team}
+spec:
+  groups: [signed.example.com]
+  signers:
+  - key: |
+`;
 
 const metadata = `image: registry.example.com/kpt/set-annotations
 description: Add a list of annotations to all resources.

@@ -11,6 +11,7 @@ metrics.request('GET', '/', 200, 0.1);
 metrics.publish('created');
 metrics.cut('default', 'snapshot', 0.1);
 metrics.catalogFunctions('default', 0);
+metrics.signatureExpires('default', 0);
 
 it('docs/operate.md lists every metric, with its labels and what it says of itself', async () => {
   const rendered = await metrics.render();

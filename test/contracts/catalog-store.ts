@@ -4,6 +4,7 @@ import { catalogContract } from './catalog-store-catalogs.js';
 import { functionContract } from './catalog-store-functions.js';
 import { keepingContract } from './catalog-store-keeping.js';
 import { searchContract } from './catalog-store-search.js';
+import { signatureContract } from './catalog-store-signatures.js';
 import { takedownContract } from './catalog-store-takedowns.js';
 
 export interface CatalogStoreHarness {
@@ -26,5 +27,6 @@ export function catalogStoreContract(name: string, open: () => Promise<CatalogSt
     catalogContract(() => harness.store);
     keepingContract(() => harness);
     takedownContract(() => harness);
+    signatureContract(() => harness);
   });
 }

@@ -158,7 +158,7 @@ describe('a group that a policy of the user covers', () => {
   it('is refused where somebody else signed', async () => {
     const { reference, name } = await pushed('stranger');
     await does(['sign', reference, '--key', 'stranger.key']);
-    await isRefused(name, 'it is signed by a key that is not trusted here');
+    await isRefused(name, 'which is not trusted here');
     // A good bundle beside the bad one is enough.
     await does(['sign', reference, '--key', 'team.key']);
     expect((await pull(name)).data.verification).toMatchObject({ trusted: true });
@@ -310,6 +310,32 @@ describe('a trust file that is damaged', () => {
     expect([code, stderr]).toEqual([4, expect.stringContaining('which is not there')]);
   });
 });
+
+it('holds a catalog against the keys that it is pinned to', async () => {
+  const env = {
+    KRMHUB_TRUST: path.join(folder, 'catalogs.yaml'),
+    XDG_CONFIG_HOME: path.join(folder, 'config'),
+  };
+  const url = `${registry.url}/catalogs/default`;
+  const keys = (await (await fetch(`${registry.url}/.well-known/krmhub-keys.json`)).json()) as {
+    keys: { publicKey: string }[];
+  };
+  write('registry.pub', keys.keys[0]!.publicKey);
+  await does(['trust', 'add', `${registry.url}/catalogs/other`, '--key', 'team.pub'], env);
+  expect((await run(['catalog', 'verify', url], env)).code).toBe(2);
+  await does(['trust', 'add', url, '--key', 'team.pub', '--name', 'ours'], env);
+  expect((await run(['catalog', 'verify', url], env)).code).toBe(4);
+  const changed = ['trust', 'add', url, '--name', 'ours', '--replace', '--key'];
+  await does([...changed, 'team.pub', '--key', 'registry.pub'], env);
+  await does(['catalog', 'verify', `${url}/catalog.yaml`], env);
+  await does([...changed, 'registry.pub', '--valid-until', '2020-01-01'], env);
+  expect(await run(['catalog', 'verify', url], env)).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('is over, or not begun'),
+  });
+  write('catalogs.yaml', '');
+  expect((await run(['catalog', 'verify', url], env)).code).toBe(4);
+}, 60_000);
 
 it('loses nothing where many add at once', async () => {
   const env = { KRMHUB_TRUST: path.join(folder, 'many.yaml') };

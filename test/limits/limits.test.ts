@@ -354,7 +354,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

@@ -12,18 +12,18 @@ interface Credentials {
 
 export const MAX_TOKEN_LENGTH = 4_096;
 
-export function credentialsFile(io: Pick<Io, 'env'>): string {
-  return configurationFile(io, 'credentials.json');
-}
-
-/** `$XDG_CONFIG_HOME/krmhub/NAME` (XDG Base Directory). */
-export function configurationFile(io: Pick<Io, 'env'>, name: string): string {
+/** `$XDG_CONFIG_HOME/krmhub` (XDG Base Directory). */
+export function configurationFolder(io: Pick<Io, 'env'>): string {
   const configured = io.env.XDG_CONFIG_HOME;
   const home = io.env.HOME ?? homedir();
   // The specification has relative paths ignored.
   const base =
     configured !== undefined && path.isAbsolute(configured) ? configured : path.join(home, '.config');
-  return path.join(base, 'krmhub', name);
+  return path.join(base, 'krmhub');
+}
+
+export function credentialsFile(io: Pick<Io, 'env'>): string {
+  return path.join(configurationFolder(io), 'credentials.json');
 }
 
 /** The saved token of a registry's origin. */

@@ -29,6 +29,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     keygen: async () => (await import('./commands/keygen.js')).registerKeygen,
     sign: async () => (await import('./commands/sign.js')).registerSign,
     verify: async () => (await import('./commands/verify.js')).registerVerify,
+    attach: async () => (await import('./commands/attach.js')).registerAttach,
     trust: async () => (await import('./commands/trust.js')).registerTrust,
   },
   'OCI registries:': {
@@ -45,11 +46,13 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     logout: async () => (await import('./commands/logout.js')).registerLogout,
     whoami: async () => (await import('./commands/whoami.js')).registerWhoami,
     token: async () => (await import('./commands/token.js')).registerToken,
+    policy: async () => (await import('./commands/policy.js')).registerPolicy,
   },
   'Look after a registry:': {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,
     backup: async () => (await import('./commands/backup.js')).registerBackup,
     restore: async () => (await import('./commands/restore.js')).registerRestore,
+    key: async () => (await import('./commands/key.js')).registerKey,
   },
   'This program:': {
     completion: async () => (await import('./commands/completion.js')).registerCompletion,

@@ -17,6 +17,7 @@ import { markRoutes } from './routes/marks.js';
 import { operationRoutes } from './routes/operations.js';
 import { policyRoutes } from './routes/policies.js';
 import { releaseRoutes } from './routes/releases.js';
+import { signatureRoutes } from './routes/signatures.js';
 import { snapshotRoutes } from './routes/snapshots.js';
 import { takedownRoutes } from './routes/takedowns.js';
 import { tokenRoutes } from './routes/tokens.js';
@@ -56,6 +57,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   tokenRoutes(app, parts);
   catalogRoutes(app, parts);
   snapshotRoutes(app, parts);
+  signatureRoutes(app, parts);
   operationRoutes(app, parts);
   refuseOtherMethods(app, [...Object.values(ROUTES), { method: 'get', path: '/', responses: {} }]);
   return app;

@@ -1,14 +1,8 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
-import { type Digest, publicKey, sha256 } from '@krmhub/schema';
-import {
-  keySigner,
-  releaseStatement,
-  type Statement,
-  signatureStatement,
-  signStatement,
-} from '@krmhub/signing';
+import { sha256 } from '@krmhub/schema';
+import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newKey, policy, signedBy, type TestKey } from './signing-testing.js';
 import { definitionText, openTestRegistry, releasePath, type TestRegistry } from './test-registry.js';
 
 let registry: TestRegistry;
@@ -20,42 +14,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => registry.close());
-
-interface Key {
-  privateKey: KeyObject;
-  pem: string;
-  fingerprint: Digest;
-}
-
-function newKey(): Key {
-  const pair = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const { pem, fingerprint } = publicKey(pair.publicKey, 'a key');
-  return { privateKey: pair.privateKey, pem, fingerprint };
-}
-
-interface PolicyOptions {
-  name?: string;
-  groups?: string[];
-  releases?: string;
-  signer?: string;
-}
-
-function policy(
-  keys: readonly Key[],
-  { name = 'team', groups = ['example.com'], releases, signer = '' }: PolicyOptions = {},
-) {
-  const signers = keys.map(
-    ({ pem }) =>
-      `  - key: |\n${pem.replace(/^/gm, '      ').trimEnd()}\n${signer === '' ? '' : `    ${signer}\n`}`,
-  );
-  return `apiVersion: krmhub.dev/v1alpha1
-kind: SigningPolicy
-metadata: {name: ${name}}
-spec:
-  groups: [${groups.map((glob) => JSON.stringify(glob)).join(', ')}]
-${releases === undefined ? '' : `  releases: "${releases}"\n`}  signers:
-${signers.join('')}`;
-}
 
 async function applyPolicies(text: string, query = '') {
   const response = await registry.request(`/api/v1/policies${query}`, {
@@ -79,10 +37,6 @@ function statementOf(release: string, claimed = release): Statement {
   });
   const manifest = digestOf(releaseManifest(release, files));
   return releaseStatement({ group: 'example.com', kind: KIND, release: claimed }, { definition, manifest });
-}
-
-function signed(key: Key, statement: Statement): Promise<Uint8Array> {
-  return signStatement(statement, keySigner(key.privateKey));
 }
 
 async function publish(release: string, bundles: readonly (Uint8Array | string)[] = []) {
@@ -125,7 +79,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('takes a release that the right key signed, and says by whom and by which policy', async () => {
-    expect((await publish('1.0.0', [await signed(key, statementOf('1.0.0'))])).status).toBe(201);
+    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
     const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
     const { items } = (await read('/api/v1/functions')) as { items: { signedBy: string[] }[] };
@@ -136,7 +90,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('keeps the bundle byte for byte, also as a referrer of the manifest', async () => {
-    const bundle = await signed(key, statementOf('1.0.0'));
+    const bundle = await signedBy(key, statementOf('1.0.0'));
     await publish('1.0.0', [bundle]);
     const { bundles } = (await read(`${releasePath({ kind: KIND, release: '1.0.0' })}/bundles`)) as {
       bundles: { digest: string; manifest: string }[];
@@ -158,32 +112,36 @@ describe('a group with a signing policy', () => {
 
   const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [
     ['no bundle', async () => [], 'it is not signed'],
-    ['another key', async () => [await signed(newKey(), statementOf('1.0.0'))], 'a key that is not trusted'],
+    [
+      'another key',
+      async () => [await signedBy(newKey(), statementOf('1.0.0'))],
+      'which is not trusted here',
+    ],
     [
       'another release of the same key',
-      async () => [await signed(key, statementOf('1.0.0', '9.9.9'))],
+      async () => [await signedBy(key, statementOf('1.0.0', '9.9.9'))],
       'the signature of example.com/SetLabels@9.9.9',
     ],
     [
       'the signature of other bytes',
-      async () => [await signed(key, statementOf('2.0.0'))],
+      async () => [await signedBy(key, statementOf('2.0.0'))],
       'and not of this',
     ],
     ['an empty bundle', async () => [''], 'it is empty'],
     ['{}', async () => ['{}'], 'no mediaType'],
     ['null', async () => ['null'], 'no JSON object'],
-    ['half a bundle', async () => [(await signed(key, statementOf('1.0.0'))).slice(0, 400)], 'cut off'],
+    ['half a bundle', async () => [(await signedBy(key, statementOf('1.0.0'))).slice(0, 400)], 'cut off'],
     [
       'an attestation alone',
       async () => [
-        await signed(key, { ...statementOf('1.0.0'), predicateType: 'https://slsa.dev/provenance/v1' }),
+        await signedBy(key, { ...statementOf('1.0.0'), predicateType: 'https://slsa.dev/provenance/v1' }),
       ],
       'it is not signed',
     ],
     [
       'a signature that names no release',
       async () => [
-        await signed(
+        await signedBy(
           key,
           signatureStatement({ definition: sha256(definitionText({ kind: KIND, release: '1.0.0' })) }),
         ),
@@ -193,7 +151,7 @@ describe('a group with a signing policy', () => {
     [
       'a predicate with more than a release',
       async () => [
-        await signed(key, {
+        await signedBy(key, {
           ...statementOf('1.0.0'),
           predicate: { ...statementOf('1.0.0').predicate, latest: true },
         }),
@@ -212,18 +170,18 @@ describe('a group with a signing policy', () => {
 
   it('takes the signature of the manifest, where that says which release it is', async () => {
     const [, manifest] = statementOf('1.0.0').subject;
-    const bundle = await signed(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
+    const bundle = await signedBy(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
     expect((await publish('1.0.0', [bundle])).status).toBe(201);
   });
 
   it('refuses a later release without a signature', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const { status, body } = await publish('1.1.0');
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
   it('refuses an unsigned release also where the policy is gone', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     expect((await applyPolicies('')).status).toBe(200);
     const { status, body } = await publish('1.1.0');
     expect(status).toBe(422);
@@ -231,11 +189,11 @@ describe('a group with a signing policy', () => {
   });
 
   it('refuses a key whose time is over, and keeps what it signed before', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const until = new Date(Date.now() + 60_000).toISOString();
     await applyPolicies(policy([key], { signer: `validUntil: "${until}"` }));
     registry.advance(120_000);
-    const { status, body } = await publish('1.1.0', [await signed(key, statementOf('1.1.0'))]);
+    const { status, body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
     expect(body.detail).toContain(`trusted until ${until}`);
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
@@ -244,21 +202,21 @@ describe('a group with a signing policy', () => {
   });
 
   it('believes nothing of a revoked key, whenever it signed', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const revoked = policy([key], { signer: 'revoked: the laptop was stolen' });
     const result = await applyPolicies(revoked);
     expect(result.body).toMatchObject({ outcome: 'changed', changed: 1, changes: [{ release: '1.0.0' }] });
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: false, policy: 'team', reason: expect.stringContaining('the laptop was stolen') },
     });
-    const { body } = await publish('1.1.0', [await signed(key, statementOf('1.1.0'))]);
+    const { body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
     expect(body.detail).toContain('the laptop was stolen');
   });
 
   it('takes another signer once the policy names it, and says so in the events', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const second = newKey();
-    const bundle = await signed(second, statementOf('1.1.0'));
+    const bundle = await signedBy(second, statementOf('1.1.0'));
     expect((await publish('1.1.0', [bundle])).status).toBe(422);
     await applyPolicies(policy([key, second]));
     expect((await publish('1.1.0', [bundle])).status).toBe(201);
@@ -273,8 +231,8 @@ describe('a group with a signing policy', () => {
   });
 
   it('adds an attestation later, once, and refuses a signature by a stranger', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
-    const provenance = await signed(key, {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const provenance = await signedBy(key, {
       ...statementOf('1.0.0'),
       predicateType: 'https://slsa.dev/provenance/v1',
     });
@@ -290,12 +248,12 @@ describe('a group with a signing policy', () => {
     });
     const again = await attach('1.0.0', provenance);
     expect(again.body.bundles).toHaveLength(2);
-    const stranger = await attach('1.0.0', await signed(newKey(), statementOf('1.0.0')));
+    const stranger = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
     expect(stranger).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
   it('is told by a dry run what it would change, and changes nothing', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const { body } = await applyPolicies(policy([newKey()]), '?dryRun=true');
     expect(body).toMatchObject({ outcome: 'changed', dryRun: true, changed: 1 });
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
@@ -304,7 +262,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('keeps verdicts when the registry starts again', async () => {
-    await publish('1.0.0', [await signed(key, statementOf('1.0.0'))]);
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     registry = await registry.reopen();
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: true },
@@ -315,7 +273,7 @@ describe('a group with a signing policy', () => {
 describe('a group without a signing policy', () => {
   it('keeps the signature of an unknown key, and trusts it once a policy names the key', async () => {
     const key = newKey();
-    expect((await publish('1.0.0', [await signed(key, statementOf('1.0.0'))])).status).toBe(201);
+    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
     const path = releasePath({ kind: KIND, release: '1.0.0' });
     expect(await read(path)).toMatchObject({
       signature: { trusted: false },
@@ -326,7 +284,7 @@ describe('a group without a signing policy', () => {
   });
 
   it('refuses a bundle of something else', async () => {
-    const { status, body } = await publish('1.0.0', [await signed(newKey(), statementOf('2.0.0'))]);
+    const { status, body } = await publish('1.0.0', [await signedBy(newKey(), statementOf('2.0.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
@@ -338,14 +296,14 @@ describe('a group without a signing policy', () => {
   });
 });
 
-async function twice(key: Key): Promise<string> {
-  const bundle = JSON.parse(Buffer.from(await signed(key, statementOf('1.0.0'))).toString('utf8'));
+async function twice(key: TestKey): Promise<string> {
+  const bundle = JSON.parse(Buffer.from(await signedBy(key, statementOf('1.0.0'))).toString('utf8'));
   bundle.dsseEnvelope.signatures.push(bundle.dsseEnvelope.signatures[0]);
   return JSON.stringify(bundle);
 }
 
-async function retyped(key: Key): Promise<string> {
-  const bundle = JSON.parse(Buffer.from(await signed(key, statementOf('1.0.0'))).toString('utf8'));
+async function retyped(key: TestKey): Promise<string> {
+  const bundle = JSON.parse(Buffer.from(await signedBy(key, statementOf('1.0.0'))).toString('utf8'));
   bundle.dsseEnvelope.payloadType = 'application/json';
   return JSON.stringify(bundle);
 }

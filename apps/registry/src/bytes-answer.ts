@@ -3,6 +3,8 @@ import { CODINGS, type Coding, negotiateCoding } from './content-coding.js';
 import type { RegistryContext } from './environment.js';
 
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable';
+/** For what is replaced by something as good, long before it would be missed. */
+export const CACHE_SHORT = 'public, max-age=60';
 /** A cache asks each time, and mostly gets a 304. */
 export const CACHE_ASKING = 'no-cache';
 

@@ -23,6 +23,7 @@ const DEFAULTS = {
   failedLoginsPerMinute: 60,
   repositoryMebibytes: 0,
   untaggedDays: 0,
+  snapshotValidDays: 30,
   logLevel: 'info',
 };
 
@@ -99,6 +100,16 @@ describe('readConfig', () => {
     expect(message).toContain('"10.0.0.0/33", "proxy.example", "10.0.0/8", "1.2.3.4/": no address');
     expect(message).toContain('KRMHUB_REQUESTS_PER_MINUTE: "-1"');
     expect(message).toContain('KRMHUB_FAILED_LOGINS_PER_MINUTE: "1e3"');
+  });
+
+  it('reads for how many days a snapshot is signed', () => {
+    expect(readConfig({}).snapshotValidDays).toBe(30);
+    expect(readConfig({ KRMHUB_SNAPSHOT_VALID_DAYS: '3650' }).snapshotValidDays).toBe(3_650);
+    for (const days of ['0', '3651', '-1', '1.5', 'x']) {
+      expect(problemsOf({ KRMHUB_SNAPSHOT_VALID_DAYS: days })).toContain(
+        `KRMHUB_SNAPSHOT_VALID_DAYS: "${days}"`,
+      );
+    }
   });
 
   it('leaves the variables of the command line alone', () => {

@@ -28,6 +28,8 @@ export interface Config {
   untaggedDays: number;
   /** File with the trusted root of a sigstore instance; absent for the public one. */
   trustedRoot?: string;
+  /** For which the signature of a snapshot says that it is the newest. */
+  snapshotValidDays: number;
   logLevel: LogLevel;
 }
 
@@ -110,6 +112,12 @@ export const SETTINGS = {
     unit: 'file',
     default: 'the public sigstore instance, as this program ships its root',
     why: 'The `trusted_root.json` of the sigstore instance whose certificates, logs and timestamps are believed, for signatures without a key. It is read at the start; nothing is ever fetched.',
+  },
+  snapshotValidDays: {
+    name: 'KRMHUB_SNAPSHOT_VALID_DAYS',
+    unit: 'days, 1 to 3650',
+    default: '30',
+    why: 'How long the signature of a snapshot says that the snapshot is the newest of its catalog. It is renewed when half of that is over. A copy that somebody holds back is refused after so many days by who verifies it; a registry that stands still for longer is refused too.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
@@ -207,6 +215,10 @@ export function readConfig(
     const named = notProxies.map((entry) => JSON.stringify(entry)).join(', ');
     problems.push(`${proxies.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
   }
+  const validDays = text('snapshotValidDays');
+  if (!/^\d{1,4}$/.test(validDays.value) || !isBetween(Number(validDays.value), 1, 3_650)) {
+    problems.push(`${validDays.from}: "${validDays.value}" is no number of days from 1 to 3650`);
+  }
   const limits = {
     requestsPerMinute: count('requestsPerMinute'),
     writesPerMinute: count('writesPerMinute'),
@@ -227,6 +239,7 @@ export function readConfig(
     dataFolder: data.value,
     logLevel: logLevel.value,
     trustedProxies,
+    snapshotValidDays: Number(validDays.value),
     ...limits,
     ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),
     ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
@@ -250,6 +263,10 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
       );
       return `${name}: there is no such setting${meant === undefined ? '' : `; did you mean ${PREFIX}${meant}?`}`;
     });
+}
+
+function isBetween(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max;
 }
 
 function isLogLevel(text: string): text is LogLevel {

@@ -22,12 +22,19 @@ import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_FORMS } from '@kr
 import { changedEntries } from './assemble-forms.js';
 import { SERVER_LIMITS } from './limits.js';
 import { snapshotArtifact } from './oci/release-artifact.js';
+import {
+  changedFunctions,
+  type SigningParts,
+  signSnapshot,
+  snapshotDigests,
+} from './signatures/sign-snapshot.js';
 import { catalogHeader, type SnapshotForms } from './snapshot-forms.js';
 import type { RegistryStore } from './store/registry-store.js';
 
 export interface CutParts {
   store: RegistryStore;
   forms: SnapshotForms;
+  signing: SigningParts;
   clock: () => Date;
 }
 
@@ -47,7 +54,7 @@ export async function cutCatalog(parts: CutParts, name: string): Promise<Snapsho
 }
 
 async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, forms, clock } = parts;
+  const { store, forms, signing, clock } = parts;
   // Before the recipe: one that is applied in between is then known to be newer than this cut.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);
@@ -101,7 +108,11 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     digest: digests['catalog.yaml'],
   };
   const artifact = snapshotArtifact(snapshot, assembled.sizes['catalog.yaml']);
-  await store.commitCut({ ...cut, snapshot, event }, artifact);
+  const functions = changedFunctions(await store.catalogFunctions(name), changed);
+  const contents = snapshotDigests(snapshot, functions, artifact.manifest);
+  const signed = await signSnapshot(signing, snapshot, contents, artifact.manifest);
+  const { signature } = signed;
+  await store.commitCut({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
   return snapshot;
 }
 

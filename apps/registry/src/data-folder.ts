@@ -15,6 +15,8 @@ export interface DataPaths {
   forms: string;
   /** Blobs that were pushed to repositories; what nothing names any more is deleted. */
   artifacts: string;
+  /** Keys by which snapshots are signed. */
+  keys: string;
   adminToken: string;
   /** Takedowns, one JSON object a line: applied again to a database that was restored from an older backup. */
   takedowns: string;
@@ -26,6 +28,7 @@ export function dataPaths(folder: string): DataPaths {
     blobs: path.join(folder, 'blobs'),
     forms: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),
+    keys: path.join(folder, 'keys'),
     adminToken: path.join(folder, 'admin.token'),
     takedowns: path.join(folder, 'takedowns.jsonl'),
   };

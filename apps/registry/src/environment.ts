@@ -11,6 +11,7 @@ import type { Collector } from './oci/collector.js';
 import type { Uploads } from './oci/uploads.js';
 import type { Allowance } from './rate-limit.js';
 import type { Door, RequestLimits } from './request-limits.js';
+import type { RegistryKeys } from './signatures/registry-keys.js';
 import type { SigningTrust } from './signing-trust.js';
 import type { SnapshotForms } from './snapshot-forms.js';
 import type { RegistryStore } from './store/registry-store.js';
@@ -37,6 +38,8 @@ export interface RegistryParts {
   gate: Gate;
   /** Whom signatures are believed of. */
   trust: SigningTrust;
+  /** By which snapshots are signed. */
+  keys: RegistryKeys;
   /** Survives what the database goes back to when a backup is restored. */
   takedownRecord: TakedownRecord;
   clock: () => Date;

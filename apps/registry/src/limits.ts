@@ -115,6 +115,10 @@ export const SERVER_LIMITS = {
   collectEveryMilliseconds: 3_600_000,
   /** Repositories, and files, that are looked at between other work. */
   collectBatch: 500,
+  /** Milliseconds for which the files of the registry's keys are not read again. */
+  readKeysMilliseconds: 60_000,
+  /** Milliseconds between two looks for signatures that are to be renewed. */
+  renewEveryMilliseconds: 60_000,
   /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

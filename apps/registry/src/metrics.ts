@@ -9,6 +9,8 @@ export interface Metrics {
   /** `snapshot` says whether the bytes of the catalog changed. */
   cut(catalog: string, outcome: 'snapshot' | 'unchanged' | 'failed', seconds: number): void;
   catalogFunctions(catalog: string, functions: number): void;
+  /** `at` is in milliseconds since the epoch. */
+  signatureExpires(catalog: string, at: number): void;
   /** In the text format of Prometheus. */
   render(): Promise<string>;
   contentType: string;
@@ -67,6 +69,12 @@ export function createMetrics(options: { countFunctions: () => Promise<number>; 
     labelNames: ['catalog'],
     registers: [register],
   });
+  const expiries = new Gauge({
+    name: 'krmhub_snapshot_signature_expiry_timestamp_seconds',
+    help: 'When the signature of the newest snapshot of a catalog expires.',
+    labelNames: ['catalog'],
+    registers: [register],
+  });
   new Gauge({
     name: 'krmhub_functions',
     help: 'Functions of this registry.',
@@ -95,6 +103,7 @@ export function createMetrics(options: { countFunctions: () => Promise<number>; 
       cutDurations.observe(seconds);
     },
     catalogFunctions: (catalog, count) => functions.set({ catalog }, count),
+    signatureExpires: (catalog, at) => expiries.set({ catalog }, at / 1_000),
     render: () => register.metrics(),
     contentType: register.contentType,
   };

@@ -29,6 +29,8 @@ import { sentBlobs } from './oci/sent-blobs.js';
 import { Uploads } from './oci/uploads.js';
 import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
+import { SignatureRenewal } from './signatures/renewal.js';
 import { configuredRoot, SigningTrust } from './signing-trust.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -83,6 +85,7 @@ export async function startRegistry(options: {
   };
   let cutter: CatalogCutter | undefined;
   let collector: Collector | undefined;
+  let renewal: SignatureRenewal | undefined;
   let server: Server | undefined;
   const planner = new Planner();
   try {
@@ -96,6 +99,8 @@ export async function startRegistry(options: {
     } else if (admin.outcome === 'created') {
       log.info({ file: paths.adminToken }, 'admin token written');
     }
+    await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
+    const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
     const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: true });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
@@ -109,10 +114,19 @@ export async function startRegistry(options: {
     const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
-    const kept = { store, blobs, artifacts, forms, newest, gate, takedownRecord, log };
+    const kept = { store, blobs, artifacts, forms, newest, gate, keys, takedownRecord, log };
     await keepTakedowns(kept);
-    const { database: file, forms: formsFolder } = paths;
-    const started = startCutterThread({ database: file, formsFolder, log, metrics, onSnapshot });
+    const { database: file, forms: formsFolder, keys: keyFolder } = paths;
+    const { snapshotValidDays } = config;
+    const started = startCutterThread({
+      database: file,
+      formsFolder,
+      keyFolder,
+      snapshotValidDays,
+      log,
+      metrics,
+      onSnapshot,
+    });
     cutter = started;
     const parts: RegistryParts = {
       ...kept,
@@ -127,6 +141,10 @@ export async function startRegistry(options: {
       config,
     };
     await keepArtifacts(parts);
+    const signing = { keys, clock, validDays: snapshotValidDays };
+    const renewing = new SignatureRenewal({ store, signing, metrics, log });
+    renewal = renewing;
+    await renewing.renew({ thorough: true });
     const routes = getRequestListener(createApp(parts).fetch);
     const listening = createServer(storedAnswers(parts, sentBlobs(parts, routes)), targetOfRoutes(config));
     server = listening;
@@ -137,11 +155,13 @@ export async function startRegistry(options: {
     await started.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
     collecting.start();
+    renewing.start();
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
       log.info('registry is stopping');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
+      await renewing.stop();
       await collecting.stop();
       await uploads.close();
       await started.stop();
@@ -162,6 +182,7 @@ export async function startRegistry(options: {
   } catch (error) {
     server?.close();
     server?.closeAllConnections();
+    await renewal?.stop();
     await collector?.stop();
     await cutter?.stop();
     await planner.close();

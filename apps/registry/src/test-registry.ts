@@ -16,6 +16,8 @@ import { Collector } from './oci/collector.js';
 import { keepArtifacts } from './oci/keep-artifacts.js';
 import { Uploads } from './oci/uploads.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
+import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
+import { SignatureRenewal } from './signatures/renewal.js';
 import { SigningTrust } from './signing-trust.js';
 import { SnapshotForms } from './snapshot-forms.js';
 import { openBlobFolder } from './store/blob-fs.js';
@@ -31,6 +33,8 @@ import { Turns } from './turns.js';
 export interface TestRegistry {
   app: RegistryApp;
   parts: RegistryParts;
+  /** Renews nothing by itself. */
+  renewal: SignatureRenewal;
   folder: string;
   /** Every log line. */
   logged: string[];
@@ -82,8 +86,16 @@ export async function openTestRegistry(
   const uploads = new Uploads({ blobs: artifacts, clock });
   const config = options.config ?? {};
   const collector = new Collector({ store, artifacts, uploads, gate, clock, log, config });
+  const signed = await store.hasSignatures();
+  await ensureRegistryKey(paths.keys, { now: clock(), signed }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
+  const signing = { keys, clock, validDays: 30 };
+  const renewal = new SignatureRenewal({ store, signing, metrics, log });
   await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
-  const cutter = new Cutter({ store, forms, clock, log, metrics, onSnapshot });
+  const cutter = new Cutter({ store, forms, signing, clock, log, metrics, onSnapshot });
   const parts: RegistryParts = {
     store,
     blobs,
@@ -97,6 +109,7 @@ export async function openTestRegistry(
     turns: new Turns(),
     gate,
     trust,
+    keys,
     takedownRecord,
     clock,
     log,
@@ -105,6 +118,7 @@ export async function openTestRegistry(
   };
   await ensureDefaultCatalog(parts);
   await keepArtifacts(parts);
+  await renewal.renew({ thorough: true });
   const app = createApp(parts);
   if (options.start !== false) cutter.start();
   const request = async (pathAndQuery: string, init?: RequestInit) =>
@@ -127,6 +141,7 @@ export async function openTestRegistry(
   return {
     app,
     parts,
+    renewal,
     folder,
     logged,
     advance: (milliseconds) => {

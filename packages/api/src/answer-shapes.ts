@@ -271,6 +271,10 @@ export const TOKEN: ShapeOf<model.Token> = {
 export const TOKEN_LIST: ShapeOf<model.TokenList> = { tokens: [TOKEN] };
 export const CREATED_TOKEN: ShapeOf<model.CreatedToken> = { ...TOKEN, token: 'string' };
 
+export const REGISTRY_KEY_LIST: ShapeOf<model.RegistryKeyList> = {
+  keys: [{ fingerprint: 'string', publicKey: 'string', validFrom: 'string', 'validUntil?': 'string' }],
+};
+
 export const SNAPSHOT: ShapeOf<Snapshot> = {
   apiVersion: 'string',
   kind: 'string',

@@ -153,6 +153,32 @@ export const CATALOG_ROUTES = {
       ...failures('invalid-request', 'not-found'),
     },
   }),
+  snapshotBundle: createRoute({
+    method: 'get',
+    path: PATHS.snapshotBundle,
+    operationId: 'snapshotBundle',
+    tags: ['catalogs'],
+    summary: "The registry's signature of a snapshot; that of the newest is renewed before it expires",
+    request: { params: snapshotParameters },
+    responses: {
+      200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found', 'gone'),
+    },
+  }),
+  catalogBundle: createRoute({
+    method: 'get',
+    path: PATHS.catalogBundle,
+    operationId: 'catalogBundle',
+    tags: ['catalogs'],
+    summary: "The registry's signature of the newest snapshot of a catalog; it says which one that is",
+    request: { params: catalogParameters },
+    responses: {
+      200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found', 'unavailable'),
+    },
+  }),
   snapshotReport: createRoute({
     method: 'get',
     path: PATHS.snapshotReport,

@@ -15,6 +15,7 @@ import type {
   PolicyResult,
   PolicySet,
   PublishResult,
+  RegistryKeyList,
   Release,
   RevocationPage,
   SearchResult,
@@ -26,7 +27,7 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
-export { parseRegistryUrl, RegistryError } from './transport.js';
+export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 
 export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
@@ -74,6 +75,8 @@ export interface CatalogRequest {
 }
 
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
+/** A registry's own signatures have some 2,000. */
+const BUNDLE_BYTES = 1_048_576;
 
 /**
  * A krmhub registry over HTTP. Every method rejects with a KrmhubError: a RegistryError with the registry's own
@@ -267,6 +270,25 @@ export class RegistryClient {
 
   snapshot(name: string, snapshot: string): Promise<Snapshot> {
     return this.#json(fillPath('snapshotJson', { name, snapshot }), shapes.SNAPSHOT);
+  }
+
+  /** The exact bytes of snapshot.json, which a signature covers. */
+  snapshotDocument(name: string, snapshot: string): Promise<Document> {
+    return this.#document(fillPath('snapshotJson', { name, snapshot }), CATALOG_BYTES);
+  }
+
+  /** The registry's signature of a snapshot, or of the newest. */
+  snapshotBundle(name: string, snapshot?: string): Promise<Document> {
+    const path =
+      snapshot === undefined
+        ? fillPath('catalogBundle', { name })
+        : fillPath('snapshotBundle', { name, snapshot });
+    return this.#document(path, BUNDLE_BYTES);
+  }
+
+  /** The registry's public keys, newest first. */
+  registryKeys(): Promise<RegistryKeyList> {
+    return this.#json(fillPath('registryKeys', {}), shapes.REGISTRY_KEY_LIST);
   }
 
   snapshotReport(name: string, snapshot: string): Promise<SnapshotReport> {

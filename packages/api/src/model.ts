@@ -287,6 +287,18 @@ export const LeakReport = z
 
 export const ReasonRequest = z.object({ reason: z.string().min(1).max(1000) }).openapi('ReasonRequest');
 
+export const RegistryKey = z
+  .object({
+    fingerprint: DigestText.openapi({ description: 'SHA-256 of the key as SubjectPublicKeyInfo in DER' }),
+    publicKey: z.string().openapi({ description: 'PEM' }),
+    validFrom: Time.openapi({ description: 'It signs from then on; a key is announced before' }),
+    validUntil: Time.optional().openapi({ description: 'Until then; what it has signed stays signed' }),
+  })
+  .openapi('RegistryKey');
+export const RegistryKeyList = z
+  .object({ keys: z.array(RegistryKey) })
+  .openapi('RegistryKeyList', { description: 'Newest first' });
+
 export const Health = z.object({ status: z.literal('ok') }).openapi('Health');
 
 export const READINESS_CHECKS = ['store', 'blobs', 'catalogs'] as const;
@@ -325,6 +337,8 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number];
 export type TokenList = z.infer<typeof TokenList>;
 export type CreateTokenRequest = z.input<typeof CreateTokenRequest>;
 export type CreatedToken = z.infer<typeof CreatedToken>;
+export type RegistryKey = z.infer<typeof RegistryKey>;
+export type RegistryKeyList = z.infer<typeof RegistryKeyList>;
 export type EventType = (typeof EVENT_TYPES)[number];
 export type FacetName = (typeof FACET_NAMES)[number];
 export type Readiness = z.infer<typeof Readiness>;

@@ -8,13 +8,14 @@ import {
   PolicyResult,
   PolicySet,
   Readiness,
+  RegistryKeyList,
   RevocationPage,
   Token,
   TokenList,
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, failures, json, text } from './route-answers.js';
+import { bearer, failures, json, notModified, text } from './route-answers.js';
 
 /** What concerns the registry as a whole. */
 export const REGISTRY_ROUTES = {
@@ -128,6 +129,19 @@ export const REGISTRY_ROUTES = {
         'unsupported-media-type',
         'unavailable',
       ),
+    },
+  }),
+  registryKeys: createRoute({
+    method: 'get',
+    path: PATHS.registryKeys,
+    operationId: 'registryKeys',
+    tags: ['operations'],
+    summary:
+      'The public keys of the registry; whom to trust is not for itself to say, so compare fingerprints',
+    responses: {
+      200: json('The keys, newest first', RegistryKeyList),
+      ...notModified,
+      ...failures(),
     },
   }),
   openapi: createRoute({

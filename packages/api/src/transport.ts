@@ -47,6 +47,16 @@ export class RegistryError extends KrmhubError {
   }
 }
 
+/** An answer that no krmhub registry gives. */
+export class ForeignAnswer extends KrmhubError {
+  readonly status: number;
+
+  constructor(code: ErrorCode, message: string, options: { hint: string; status: number }) {
+    super(code, message, { hint: options.hint });
+    this.status = options.status;
+  }
+}
+
 export interface TransportOptions {
   /** Where the registry is, such as `https://krm.example.com`; a path in front of its own is kept. */
   url: string;
@@ -274,11 +284,12 @@ export class Transport {
   }
 
   #foreign(path: string, what: string, status = 200): KrmhubError {
-    return new KrmhubError(
+    return new ForeignAnswer(
       status >= 500 ? 'unavailable' : 'unreachable',
       `no krmhub registry answers at ${this.url}: ${what}`,
       {
         hint: `Check the registry's address (--registry or KRMHUB_REGISTRY); ${path.startsWith('/') ? this.url + path : path} was asked for.`,
+        status,
       },
     );
   }

@@ -15,6 +15,7 @@ import type {
   SearchPage,
   SearchQuery,
   SnapshotRecord,
+  SnapshotSignature,
   TakedownReach,
   Time,
   TokenRecord,
@@ -150,11 +151,22 @@ export interface CatalogStore {
   ): Promise<CatalogFunction[]>;
   /** The entry that the newest state of a catalog has for a function, its kind as it is spelt; else undefined. */
   catalogEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
-  /** Rejects with a RevisionConflict where the catalog was cut or applied by somebody else meanwhile. */
+  /**
+   * A signature is stored with its snapshot, or not at all. Rejects with a RevisionConflict where the catalog was cut or
+   * applied by somebody else meanwhile.
+   */
   commitCut(cut: CatalogCut): Promise<void>;
   /** Newest first. */
   snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
+  /** Undefined where the snapshot was withdrawn, or cut by a program that signed none. */
+  snapshotSignature(name: string, serial: number): Promise<SnapshotSignature | undefined>;
+  /** Replaces the signature of a snapshot; false where there is no such snapshot, or where it was withdrawn. */
+  renewSignature(signature: SnapshotSignature): Promise<boolean>;
+  /** The bundle of this digest that a snapshot of the catalog has now. */
+  signatureBundle(name: string, digest: Digest): Promise<string | undefined>;
+  /** Whether any snapshot of any catalog is signed. */
+  hasSignatures(): Promise<boolean>;
   /** Places as of a serial, by group and kind in code unit order. */
   snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readTrust } from './read-trust.js';
 import { toYaml } from './to-yaml.js';
-import { catalogAddress, trustDocument } from './trust.js';
+import { canonicalCatalogUrl, trustDocument } from './trust.js';
 
 const pem = String(
   generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey.export({ type: 'spki', format: 'pem' }),
@@ -79,5 +79,5 @@ it.each([
   ['file:///catalogs/a', undefined],
   ['catalogs/a', undefined],
 ])('%s is the address %s', (written, address) => {
-  expect(catalogAddress(written)).toBe(address);
+  expect(canonicalCatalogUrl(written)).toBe(address);
 });

@@ -21,7 +21,7 @@ import {
 import { readPolicy } from './read-signing-policies.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
 import {
-  catalogAddress,
+  canonicalCatalogUrl,
   type PinnedKey,
   TRUSTED_CATALOG_KIND,
   type Trust,
@@ -73,7 +73,7 @@ function readDocument(document: YamlDocument, fields: PolicyFields, { policies, 
     policies.push(entry);
     return;
   }
-  const same = catalogs.find(({ url }) => catalogAddress(url) === catalogAddress(entry.url));
+  const same = catalogs.find(({ url }) => canonicalCatalogUrl(url) === canonicalCatalogUrl(entry.url));
   if (same !== undefined) {
     fields.report(
       'policy/catalog-url',
@@ -108,7 +108,7 @@ function readCatalog({ value }: YamlDocument, fields: PolicyFields): TrustedCata
 function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {
   const text = value === undefined ? undefined : fields.text(value, at);
   // What is wrong with it is not repeated: it may hold a password.
-  if (text !== undefined && catalogAddress(text) === undefined) {
+  if (text !== undefined && canonicalCatalogUrl(text) === undefined) {
     fields.report('policy/catalog-url', at, 'this is no address that a catalog is read from');
   }
   return text;

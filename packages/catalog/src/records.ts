@@ -227,7 +227,22 @@ export interface CatalogCut {
   entries: RenderedEntry[];
   /** Absent where no entry changed: then only the reports of the next snapshot do. */
   snapshot?: SnapshotRecord;
+  /** Of the snapshot: there is never one without the other, but for what older programs have cut. */
+  signature?: SnapshotSignature;
   event?: NewEvent;
+}
+
+/** The newest signature of a snapshot. */
+export interface SnapshotSignature {
+  catalog: string;
+  serial: number;
+  /** A sigstore bundle, JSON; the bytes as they are sent. */
+  bundle: string;
+  /** Fingerprint of the key that signed. */
+  key: Digest;
+  signedAt: Time;
+  /** When it no longer says that the snapshot is the newest. */
+  expiresAt: Time;
 }
 
 export interface SearchQuery {

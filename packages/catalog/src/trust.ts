@@ -57,7 +57,7 @@ export function trustDocument(entry: TrustEntry): JsonObject {
  * One spelling of the address of a catalog, since it is also read as a file: `…/catalogs/NAME/catalog.yaml` is the
  * catalog `…/catalogs/NAME`. Undefined for what is no address of the web, or holds a password.
  */
-export function catalogAddress(text: string): string | undefined {
+export function canonicalCatalogUrl(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined;

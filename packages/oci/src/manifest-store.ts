@@ -1,7 +1,7 @@
 import type { OciDigest } from './digest.js';
 
-/** Where the bytes of a blob are: pushed here, a file of a release, or a form of a snapshot. */
-export type BlobPlace = 'artifacts' | 'releases' | 'forms';
+/** Where the bytes of a blob are: pushed here, a file of a release, a form of a snapshot, or its signature. */
+export type BlobPlace = 'artifacts' | 'releases' | 'forms' | 'signatures';
 
 /** A blob as one repository has it. */
 export interface RepositoryBlob {

@@ -15,3 +15,4 @@ export {
   verifyBundle,
   verifyRead,
 } from './verify.js';
+export { type SnapshotCheck, type VerifiedSnapshot, verifySnapshot } from './verify-snapshot.js';

@@ -46,7 +46,8 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
 
 /** As the names of logs are: hosts with paths (C2SP signed-note). */
 const SIGNER_NAME = /^[A-Za-z0-9._:/-]{1,256}$/;
-const SIGNATURE_LINES = /^\u2014 (\S+) \S+$/gm;
+/** Wherever the library finds one, which need not be the start of a line. */
+const SIGNATURES = /\u2014 (\S+) \S+\n/g;
 const NUMBER = /^\d{1,19}$/;
 
 /**
@@ -63,7 +64,7 @@ function entryProblem(entry: TransparencyLogEntry): string | undefined {
   if (envelope.length > SIGNING_LIMITS.maxCheckpointLength) {
     return `a checkpoint in it has more than ${SIGNING_LIMITS.maxCheckpointLength} characters`;
   }
-  const names = [...envelope.matchAll(SIGNATURE_LINES)].map(([, name]) => name!);
+  const names = [...envelope.matchAll(SIGNATURES)].map(([, name]) => name!);
   if (!names.every((name) => SIGNER_NAME.test(name))) {
     return 'a checkpoint in it is signed by a name that no log can have';
   }

@@ -16,6 +16,8 @@ export interface TrustedRoot {
   requires: { log: boolean; certificateLog: boolean };
 }
 
+const ANCHORS = ['tlogs', 'ctlogs', 'certificateAuthorities', 'timestampAuthorities'];
+
 /** Reads a TrustedRoot in JSON. Throws `invalid-document`. */
 export function readTrustedRoot(text: string, name: string): TrustedRoot {
   const refused = (reason: string, cause?: unknown) =>
@@ -29,6 +31,9 @@ export function readTrustedRoot(text: string, name: string): TrustedRoot {
     const json: unknown = JSON.parse(text);
     if (typeof json !== 'object' || json === null || Array.isArray(json))
       throw refused('it is no JSON object');
+    // The library takes anything else for an empty list, and what an instance has not is not asked for.
+    const wrong = ANCHORS.find((field) => !Array.isArray((json as Record<string, unknown>)[field] ?? []));
+    if (wrong !== undefined) throw refused(`${wrong} is no list`);
     root = Root.fromJSON(json);
   } catch (cause) {
     if (cause instanceof KrmhubError) throw cause;

@@ -101,6 +101,16 @@ function isKeyed({ verificationMaterial }: Bundle): boolean {
   return verificationMaterial.content.$case === 'publicKey';
 }
 
+/** Hints of cosign and of ours are fingerprints; others may be anything. */
+function isFingerprint(hint: string): boolean {
+  return Buffer.from(hint, 'base64').length === 32;
+}
+
+function keyOfHint(hint: string): string {
+  if (isFingerprint(hint)) return `the key sha256:${Buffer.from(hint, 'base64').toString('hex')}`;
+  return hint === '' ? 'an unnamed key' : `a key with the hint ${JSON.stringify(hint.slice(0, 100))}`;
+}
+
 type Outcome = { signer: Signer } | { check: CheckName; message: string; unknownKey?: string };
 
 function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Trust): Outcome {
@@ -112,7 +122,7 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
   const unknown: Outcome = {
     unknownKey: hint,
     check: 'signature',
-    message: `it is signed by a key that is not trusted here${hint === '' ? '' : `, with the hint ${hint.slice(0, 100)}`}`,
+    message: `it is signed by ${keyOfHint(hint)}, which is not trusted here`,
   };
   let last = unknown;
   for (const key of candidates) {
@@ -121,7 +131,8 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
     // That another key has not signed it says less than whose hint it has.
     if (hinted.length > 0 || outcome.check !== 'signature') last = outcome;
   }
-  return hinted.length > 0 ? last : unknown;
+  // A fingerprint names another key for certain; without one it may be any, of which a log speaks or does not.
+  return hinted.length === 0 && isFingerprint(hint) ? unknown : last;
 }
 
 function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | undefined): Outcome {

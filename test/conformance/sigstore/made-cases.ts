@@ -117,6 +117,10 @@ function cases(key: ReturnType<typeof testKey>): Record<string, Case> {
       bundle: withEntry(log.entryOf(good, key, 'dsse 0.0.2', '((([a-z:/.])+)+)+!')),
       root,
     },
+    'log-signed-by-hidden-expression_fail': {
+      bundle: withEntry(log.entryOf(good, key, 'dsse 0.0.2', 'log \u2014 ((([a-z:/.])+)+)+!')),
+      root,
+    },
     'log-number-without-end_fail': {
       bundle: withEntry({ inclusionProof: { ...proof, treeSize: '9'.repeat(1_000_000) } }),
       root,

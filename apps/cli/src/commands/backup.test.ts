@@ -115,11 +115,14 @@ describe('backup and restore', () => {
       'artifacts',
       'backup.json',
       'blobs',
+      'keys',
       'registry.db',
     ]);
     // It holds secrets.
     expect((await stat(backup)).mode & 0o077).toBe(0);
     expect((await stat(path.join(backup, 'admin.token'))).mode & 0o077).toBe(0);
+    const [key] = await readdir(path.join(backup, 'keys'));
+    expect((await stat(path.join(backup, 'keys', key!))).mode & 0o077).toBe(0);
     expect((await run(['fsck', '--data', backup])).exitCode).toBe(0);
 
     const restored = await run(['restore', 'backups/monday'], { env: { KRMHUB_DATA: 'restored' } });
@@ -128,6 +131,7 @@ describe('backup and restore', () => {
       'admin.token',
       'artifacts',
       'blobs',
+      'keys',
       'registry.db',
     ]);
     expect((await run(['fsck', '--data', 'restored'])).exitCode).toBe(0);
@@ -159,6 +163,7 @@ describe('backup and restore', () => {
       'admin.token',
       'artifacts',
       'blobs',
+      'keys',
       'lost+found',
       'registry.db',
     ]);

@@ -5,6 +5,7 @@ import { registerCatalogHistory } from './catalog/history.js';
 import { registerCatalogList } from './catalog/list.js';
 import { registerCatalogPull } from './catalog/pull.js';
 import { registerCatalogShow } from './catalog/show.js';
+import { registerCatalogVerify } from './catalog/verify.js';
 
 export function registerCatalog(program: Command, io: Io): void {
   const catalog = program
@@ -16,11 +17,13 @@ export function registerCatalog(program: Command, io: Io): void {
 Examples:
   krmhub catalog apply recipe.yaml
   krmhub catalog list
-  krmhub catalog pull default --out catalog.yaml`,
+  krmhub catalog pull default --out catalog.yaml
+  krmhub catalog verify default --key registry.pub`,
     );
   registerCatalogApply(catalog, io);
   registerCatalogList(catalog, io);
   registerCatalogShow(catalog, io);
   registerCatalogHistory(catalog, io);
   registerCatalogPull(catalog, io);
+  registerCatalogVerify(catalog, io);
 }

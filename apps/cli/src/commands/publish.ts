@@ -14,6 +14,14 @@ export function registerPublish(program: Command, io: Io): void {
     .option('--readme <file>', 'Markdown that is kept with the release of a single definition.')
     .option('--allow-breaking', 'Publish what breaks files that were written for the release before.')
     .option('--dry-run', 'Ask the registry what it would do, and store nothing.')
+    .option('--key <file>', 'Sign each release with this key of `krmhub keygen` or cosign.')
+    .option('--keyless', 'Sign each release as whoever an identity token names; see `krmhub sign`.')
+    .option('--identity-token-file <file>', 'Token of an OIDC issuer for the audience sigstore.')
+    .option(
+      '--bundle <file>',
+      'Signature or attestation of a single definition; can be repeated.',
+      (value: string, earlier: readonly string[] = []) => [...earlier, value],
+    )
     .option('--no-wait', 'End before the catalogs hold the releases.')
     .addHelpText(
       'after',
@@ -27,6 +35,7 @@ Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md
   krmhub publish definition.yaml --release 1.0.0 --dry-run
   krmhub publish definition.yaml --release 3.0.0 --allow-breaking
+  krmhub publish definition.yaml --release 4.0.0 --key krmhub.key
   krmhub publish functions/ catalog.yaml
   krmhub convert metadata/ --out converted && krmhub publish converted`,
     )

@@ -1,5 +1,5 @@
 import type { ReleaseAnswer } from '@krmhub/api/client';
-import type { ReleaseSummary, Takedown } from '@krmhub/api/model';
+import type { ReleaseSummary, Takedown, Verdict } from '@krmhub/api/model';
 import type { FunctionVersion, JsonObject } from '@krmhub/schema';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { columnsOf, type Io, write } from '../io.js';
@@ -65,6 +65,12 @@ function banners(sheet: Sheet, { release, newest }: FunctionPage, name: string):
     sheet.prose(`YANKED ${sheet.time(yanked.at)} by ${yanked.by}: ${yanked.reason}`);
     sheet.prose(`Do not use this release: catalogs no longer have it.${instead}`);
   }
+  const { trusted, policy, reason } = release.signature;
+  // A policy wanted a signature, and it does not hold any more.
+  if (!trusted && policy !== undefined) {
+    sheet.blank();
+    sheet.prose(`NOT TRUSTED: ${reason}`);
+  }
   if (deprecated !== undefined) {
     sheet.prose(`DEPRECATED ${sheet.time(deprecated.at)} by ${deprecated.by}: ${deprecated.reason}`);
     if (yanked === undefined && instead !== '') sheet.prose(instead.trim());
@@ -122,6 +128,13 @@ function about(sheet: Sheet, { release, newest, catalogs, releaseUrl }: Function
     ['home', definition.home],
     ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
     ['digest', release.digest],
+    ['signature', verdictText(release.signature)],
+    ...release.bundles
+      .filter(({ claim }) => claim === 'attestation')
+      .map(({ predicateType, signer }): [string, string] => [
+        'attestation',
+        `${predicateType}, by ${signer ?? 'a key that the registry does not know'}`,
+      ]),
     ['definition', `${releaseUrl}/definition.yaml`],
     ['readme', release.readme ? `${releaseUrl}/readme.md` : 'none'],
     ['catalogs', catalogs.length === 0 ? 'none' : catalogs.join(', ') + choice],
@@ -145,6 +158,13 @@ function releaseList(sheet: Sheet, { releases, takedowns }: FunctionPage): void 
   sheet.title('TAKEN DOWN');
   const gone = takedowns.map(({ release, at, by, reason }) => [release, sheet.time(at), by, reason]);
   sheet.table(['RELEASE', 'WHEN', 'BY', 'REASON'], gone);
+}
+
+/** What the registry's policies say of a release; who uses it judges by their own (`krmhub trust`). */
+function verdictText({ trusted, signer, policy, reason }: Verdict): string {
+  return trusted
+    ? `verified as ${signer} by the policy ${policy} of the registry`
+    : `not verified: ${reason ?? 'the registry does not say why'}`;
 }
 
 const GAP = '  ';

@@ -16,6 +16,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'invalid-request',
   'too-large',
   'unsupported-media-type',
+  'untrusted',
 ]);
 /** Plans that are asked for at the same time. */
 const CONCURRENCY = 6;
@@ -67,13 +68,14 @@ async function plan(
   allowBreaking: boolean,
   before: Submission | undefined,
 ): Promise<Planned> {
-  const { group, kind, release, bytes, mediaType } = submission;
+  const { group, kind, release, bytes, mediaType, bundles = [] } = submission;
   const result = await client.publish({
     group,
     kind,
     release,
     definition: bytes,
     mediaType,
+    bundles,
     dryRun: true,
     // The registry does not know yet what is published before it by the same command; that is compared here.
     allowBreaking: allowBreaking || before !== undefined,

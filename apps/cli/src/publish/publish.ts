@@ -12,8 +12,9 @@ import { printWarnings } from '../output/warnings.js';
 import { readSource } from '../source-files.js';
 import { type Planned, planAll } from './plan-all.js';
 import { nameReleases, readDefinitions, type Submission } from './read-submissions.js';
+import { type BundleOptions, withBundles } from './submission-bundles.js';
 
-export interface PublishOptions {
+export interface PublishOptions extends BundleOptions {
   release?: string;
   readme?: string;
   dryRun?: boolean;
@@ -30,12 +31,13 @@ export interface Published {
 
 /** Checks everything here, has the registry plan everything, and only then stores one release after the other. */
 export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
-  const { submissions, sources } = await readSubmissions(io, files, options);
-  const readme = await readReadme(io, options.readme, submissions);
+  const { submissions: read, sources } = await readSubmissions(io, files, options);
+  const readme = await readReadme(io, options.readme, read);
   const client = await connect(io, options.registry);
   const progress = new Progress(io);
   const allowBreaking = options.allowBreaking === true;
   const published = await (async () => {
+    const submissions = await withBundles(io, client, read, readme, options, progress);
     const plans = await planAll(client, submissions, readme, allowBreaking, progress);
     await sayChanges(io, plans, sources);
     return options.dryRun === true ? plans : storeAll(io, client, submissions, readme, options, progress);
@@ -173,7 +175,7 @@ async function storeAll(
       await progress.clear();
       throw stopped(new KrmhubError('unavailable', 'interrupted'), submission, published.length, total);
     }
-    const { group, kind, release, bytes, mediaType } = submission;
+    const { group, kind, release, bytes, mediaType, bundles = [] } = submission;
     await progress.show(`publishing ${index + 1}/${total} ${group}/${kind}@${release}`);
     const request = {
       group,
@@ -182,6 +184,7 @@ async function storeAll(
       definition: bytes,
       mediaType,
       ...(readme === undefined ? {} : { readme }),
+      bundles,
       allowBreaking: options.allowBreaking === true,
     };
     try {

@@ -27,6 +27,8 @@ export interface Submission {
   file: string;
   /** Whether the bytes are the file's own, so that positions in them are positions in the file. */
   exact: boolean;
+  /** Signatures and attestations that go with it. */
+  bundles?: readonly Uint8Array[];
 }
 
 export interface Definitions {

@@ -1,20 +1,14 @@
 import {
-  CREATED,
+  bundleManifest,
   contentOf,
   type Descriptor,
   digestOf,
   EMPTY_CONFIG,
   EMPTY_DIGEST,
-  MEDIA_TYPES,
   type OciClient,
   type OciDigest,
   type Reference,
 } from '@krmhub/oci';
-import { BUNDLE_MEDIA_TYPE } from '@krmhub/signing';
-
-/** As cosign annotates bundles (cosign, "bundle specification for OCI"). */
-const CONTENT = 'dev.sigstore.bundle.content';
-const PREDICATE_TYPE = 'dev.sigstore.bundle.predicateType';
 
 /** Puts a bundle beside an artifact, as a manifest that refers to it, where cosign and others look for it. */
 export async function attachBundle(
@@ -28,42 +22,28 @@ export async function attachBundle(
   },
 ): Promise<OciDigest> {
   const { subject, bundle, predicateType, created } = options;
-  const layer = { mediaType: BUNDLE_MEDIA_TYPE, digest: digestOf(bundle), size: bundle.byteLength };
-  const annotations = {
-    [CONTENT]: 'dsse-envelope',
-    [PREDICATE_TYPE]: predicateType,
-    [CREATED]: created.toISOString().replace(/\.\d+Z$/, 'Z'),
-  };
-  const bytes = new TextEncoder().encode(
-    JSON.stringify({
-      schemaVersion: 2,
-      mediaType: MEDIA_TYPES.image,
-      artifactType: BUNDLE_MEDIA_TYPE,
-      config: {
-        mediaType: MEDIA_TYPES.empty,
-        digest: EMPTY_DIGEST,
-        size: EMPTY_CONFIG.byteLength,
-        artifactType: BUNDLE_MEDIA_TYPE,
-      },
-      layers: [layer],
-      subject,
-      annotations,
-    }),
-  );
+  const layer = { digest: digestOf(bundle), size: bundle.byteLength };
+  const { mediaType, digest, size } = subject;
+  const { bytes, ...descriptor } = bundleManifest({
+    subject: { mediaType, digest, size },
+    bundle: layer,
+    predicateType,
+    created: created.toISOString().replace(/\.\d+Z$/, 'Z'),
+  });
   await client.pushBlob(place, EMPTY_DIGEST, contentOf(EMPTY_CONFIG));
   await client.pushBlob(place, layer.digest, contentOf(bundle));
-  const digest = digestOf(bytes);
   const { registry, repository } = place;
-  const { indexed } = await client.putManifest({ registry, repository, digest }, bytes, MEDIA_TYPES.image);
+  const reference = { registry, repository, digest: descriptor.digest };
+  const { indexed } = await client.putManifest(reference, bytes, descriptor.mediaType);
   if (!indexed) {
-    const descriptor = {
-      mediaType: MEDIA_TYPES.image,
-      digest,
-      size: bytes.byteLength,
-      artifactType: BUNDLE_MEDIA_TYPE,
-      annotations,
-    };
-    await client.addToFallback(place, subject.digest, descriptor);
+    const { artifactType, annotations } = descriptor;
+    await client.addToFallback(place, digest, {
+      mediaType: descriptor.mediaType,
+      digest: descriptor.digest,
+      size: descriptor.size,
+      ...(artifactType === undefined ? {} : { artifactType }),
+      ...(annotations === undefined ? {} : { annotations }),
+    });
   }
-  return digest;
+  return descriptor.digest;
 }

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { KrmhubError } from '@krmhub/schema';
+import { KrmhubError, sha256 } from '@krmhub/schema';
 import { readBundle, SIGNING_LIMITS, verifyRead } from '@krmhub/signing';
 import type { Io } from '../io.js';
 import { visible } from '../output/text.js';
@@ -46,6 +46,12 @@ async function read(
   if (typeof bundle === 'string') return unreadable(source, bundle);
   const isMessage = bundle.content.$case === 'messageSignature';
   const message = isMessage && target.kind === 'file' ? await messageOf(io, target.name) : undefined;
+  if (message !== undefined && sha256(message) !== digests[0]) {
+    throw new KrmhubError(
+      'conflict',
+      visible(`${(target as { name: string }).name} changes while it is read`),
+    );
+  }
   const artifact = { digests, ...(message === undefined ? {} : { bytes: message }) };
   return { source, verify: (trust) => verifyRead(bundle, artifact, trust) };
 }

@@ -41,7 +41,7 @@ export async function signArtifact(io: Io, name: string, options: SignOptions): 
   const output = bundleFile(target, options);
   const subject = target.kind === 'digest' ? target.digest : (await fileDigests(target))[0];
   const statement = await statementFor(io, target, subject, options);
-  const bundle = await sign(await bundleSigner(io, options), statement, subject);
+  const bundle = await signChecked(await bundleSigner(io, options), statement, subject);
   await writeBundle(io, output, bundle, options);
   await say(io, `Signed ${subject} (${statement.predicateType})`);
 }
@@ -59,7 +59,7 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
   const { digest, bytes, mediaType } = await client.manifest(reference).finally(() => progress.clear());
   await say(io, visible(`${formatReference(reference)} is ${digest}`));
   const statement = await statementFor(io, { kind: 'reference', reference }, digest, options);
-  const bundle = await sign(await bundleSigner(io, options), statement, digest);
+  const bundle = await signChecked(await bundleSigner(io, options), statement, digest);
   if (options.output !== undefined) await writeBundle(io, options.output, bundle, options);
   const attached = await attachBundle(client, reference, {
     subject: { mediaType, digest, size: bytes.byteLength },
@@ -109,7 +109,7 @@ async function readPredicate(io: Io, name: string): Promise<Record<string, unkno
 }
 
 /** What does not hold for us holds for nobody, and is not handed out. */
-async function sign(
+export async function signChecked(
   { sign, trust }: BundleSigner,
   statement: Statement,
   digest: string,

@@ -5,7 +5,7 @@ import { releaseStatement, type Statement, signatureStatement } from '@krmhub/si
 import type { Io } from '../io.js';
 import { say } from '../output/print.js';
 import { plural } from '../output/text.js';
-import { nameReleases, readDefinitions } from '../publish/read-submissions.js';
+import { nameReleases, readDefinitions, type Submission } from '../publish/read-submissions.js';
 import { readSource } from '../source-files.js';
 
 /** A file is signed as what it is: bytes, of which nothing more is said. */
@@ -42,23 +42,32 @@ export async function statementOfRelease(
       hint: 'Write the definition into a file of its own; `krmhub convert` takes a catalog apart.',
     });
   }
-  const { bytes, mediaType } = submission;
-  const definition = { digest: digestOf(bytes), size: bytes.byteLength };
+  return statementOfSubmission(submission, readme === undefined ? undefined : await readReadme(io, readme));
+}
+
+/** The definition and the manifest that a registry makes of it and of the README, which has no time in it. */
+export function statementOfSubmission(
+  submission: Pick<Submission, 'group' | 'kind' | 'release' | 'bytes' | 'mediaType'>,
+  readme: Uint8Array | undefined,
+): Statement {
+  const { bytes, mediaType, release } = submission;
+  const describe = (file: Uint8Array) => ({ digest: digestOf(file), size: file.byteLength });
+  const definition = describe(bytes);
   const files = releaseFiles({
     definition: { ...definition, mediaType },
-    readme: readme === undefined ? undefined : await describeReadme(io, readme),
+    readme: readme && describe(readme),
   });
-  const manifest = digestOf(releaseManifest(submission.release, files));
+  const manifest = digestOf(releaseManifest(release, files));
   return releaseStatement(submission, { definition: definition.digest as Digest, manifest });
 }
 
-async function describeReadme(io: Io, name: string) {
+async function readReadme(io: Io, name: string): Promise<Uint8Array> {
   const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
   const bytes = await readSource(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
     throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`);
   }
-  return { digest: digestOf(bytes), size: bytes.byteLength };
+  return bytes;
 }
 
 async function isDefinition(io: Io, name: string): Promise<boolean> {

@@ -1,4 +1,10 @@
-import { catalogAddress, isTrustedCatalog, readTrust, type Trust, type TrustEntry } from '@krmhub/catalog';
+import {
+  canonicalCatalogUrl,
+  isTrustedCatalog,
+  readTrust,
+  type Trust,
+  type TrustEntry,
+} from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Io } from '../io.js';
 import { say } from '../output/print.js';
@@ -85,7 +91,7 @@ function checked(text: string, file: string, expected: readonly string[]): strin
 function refuseSecondPin(entry: TrustEntry, { catalogs }: Trust): void {
   if (!isTrustedCatalog(entry)) return;
   const other = catalogs.find(
-    ({ name, url }) => name !== entry.name && catalogAddress(url) === catalogAddress(entry.url),
+    ({ name, url }) => name !== entry.name && canonicalCatalogUrl(url) === canonicalCatalogUrl(entry.url),
   );
   if (other === undefined) return;
   throw new KrmhubError('conflict', `the keys of this catalog are pinned already, as ${other.name}`, {

@@ -1,5 +1,5 @@
 import {
-  catalogAddress,
+  canonicalCatalogUrl,
   POLICY_API_VERSION,
   POLICY_KIND,
   readTrust,
@@ -101,7 +101,7 @@ async function newCatalog(io: Io, text: string, options: EntryOptions): Promise<
       'Say --key alone, and --name for another name.',
     );
   }
-  const url = catalogAddress(text);
+  const url = canonicalCatalogUrl(text);
   if (url === undefined) {
     throw usage('this is no address that a catalog is read from', 'Write https://HOST/catalogs/NAME.');
   }

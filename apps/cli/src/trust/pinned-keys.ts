@@ -1,4 +1,4 @@
-import { catalogAddress, type PinnedKey } from '@krmhub/catalog';
+import { canonicalCatalogUrl, type PinnedKey } from '@krmhub/catalog';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import type { Io } from '../io.js';
 import { trustToVerifyBy } from './trust-file.js';
@@ -13,8 +13,8 @@ export async function pinnedKeys(
   url: string,
 ): Promise<{ name: string; keys: PublicKey[] } | undefined> {
   const { trust } = await trustToVerifyBy(io);
-  const address = catalogAddress(url);
-  const catalog = trust.catalogs.find((one) => catalogAddress(one.url) === address);
+  const address = canonicalCatalogUrl(url);
+  const catalog = trust.catalogs.find((one) => canonicalCatalogUrl(one.url) === address);
   if (address === undefined || catalog === undefined) return undefined;
   const { name } = catalog;
   const at = io.now().toISOString();

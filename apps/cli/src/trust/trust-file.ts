@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { configurationFile } from '../credentials.js';
+import { configurationFolder } from '../credentials.js';
 import type { Io } from '../io.js';
 import { makeFolder } from '../make-folder.js';
 import { visible } from '../output/text.js';
@@ -28,7 +28,7 @@ const UNREADABLE = 'Make it readable for whoever runs krmhub, or put it back.';
 /** KRMHUB_TRUST, else `trust.yaml` beside what `login` keeps. */
 export function trustFile({ env, cwd }: Place): string {
   const named = env.KRMHUB_TRUST ?? '';
-  return named === '' ? configurationFile({ env }, 'trust.yaml') : path.resolve(cwd, named);
+  return named === '' ? path.join(configurationFolder({ env }), 'trust.yaml') : path.resolve(cwd, named);
 }
 
 /**

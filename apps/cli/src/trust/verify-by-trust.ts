@@ -1,6 +1,6 @@
 import { describeSigner } from '@krmhub/catalog';
 import { formatReference, type ImageManifest, type Reference } from '@krmhub/oci';
-import { type Digest, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { failed, passed, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
 import { connectOci } from '../artifacts/connect-oci.js';
 import type { Io } from '../io.js';
@@ -110,12 +110,7 @@ async function judgeFile(
   const { policies } = trust;
   const { digest, found } = await bundleOfFile(io, target, options.bundle);
   const evidence = verifyAll(found, await trustOf(io, policies, options));
-  const bytes =
-    target.kind === 'file'
-      ? await readSource(io, target.name, DOCUMENT_LIMITS.maxDefinitionBytes)
-      : new Uint8Array();
-  const { names } =
-    bytes.byteLength > DOCUMENT_LIMITS.maxDefinitionBytes ? { names: [] } : definitionsIn(bytes);
+  const names = target.kind === 'file' ? await definitionsOfFile(io, target.name, digest) : [];
   const [release] = evidence.flatMap(({ verification }) => releaseIn(verification.statement));
   const subject: Subject = {
     definitions: names,
@@ -127,6 +122,15 @@ async function judgeFile(
   if (plan.judge === 'nothing' || plan.judge === 'refused') return { digest, judged: { plan, evidence: [] } };
   const judgement = judgeEvidence(plan, evidence, io.now().toISOString());
   return { digest, judged: { plan, evidence, judgement } };
+}
+
+/** None where the file is too large to be a definition. */
+async function definitionsOfFile(io: Io, name: string, digest: string): Promise<FunctionName[]> {
+  const { maxDefinitionBytes } = DOCUMENT_LIMITS;
+  const bytes = await readSource(io, name, maxDefinitionBytes);
+  if (bytes.byteLength > maxDefinitionBytes) return [];
+  if (sha256(bytes) === digest) return definitionsIn(bytes).names;
+  throw new KrmhubError('conflict', visible(`${name} changes while it is read`));
 }
 
 function releaseIn(statement: Statement | undefined): string[] {

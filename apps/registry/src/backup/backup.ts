@@ -4,6 +4,8 @@ import path from 'node:path';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { checkRegistry } from '../check/check.js';
 import { type DataPaths, dataPaths } from '../data-folder.js';
+import { makeFolder } from '../make-folder.js';
+import { keyFileNames } from '../signatures/key-files.js';
 import { openBlobFolder, syncFolder } from '../store/blob-fs.js';
 import { readBlobFolder } from '../store/blob-reader.js';
 import { Database } from '../store/sqlite/driver.js';
@@ -76,12 +78,20 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   return manifest;
 }
 
-/** Small files beside the database: the admin token, and what was taken down. */
+/** Small files beside the database: the admin token, the keys by which snapshots are signed, and what was taken down. */
 export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void> {
   for (const part of ['adminToken', 'takedowns'] as const) {
     const content = await readWhole(from[part]);
     if (content !== undefined) await writeFile(to[part], content, 0o600);
   }
+  const names = await keyFileNames(from.keys);
+  if (names.length === 0) return;
+  await fileErrors(to.keys, () => makeFolder(to.keys, 0o700));
+  for (const name of names) {
+    const content = await readWhole(path.join(from.keys, name));
+    if (content !== undefined) await writeFile(path.join(to.keys, name), content, 0o600);
+  }
+  await fileErrors(to.keys, () => syncFolder(to.keys));
 }
 
 /** What the rows of a copy name. */

@@ -45,9 +45,9 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
       backupTime: manifest.madeAt,
     });
     await fileErrors(dataFolder, async () => {
-      for (const part of ['blobs', 'artifacts', 'takedowns', 'adminToken', 'database'] as const) {
+      for (const part of ['blobs', 'artifacts', 'takedowns', 'adminToken', 'keys', 'database'] as const) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
-          const needed = part !== 'takedowns' && part !== 'adminToken';
+          const needed = part !== 'takedowns' && part !== 'adminToken' && part !== 'keys';
           if (needed || error.code !== 'ENOENT') throw error;
         });
         await syncFolder(dataFolder);

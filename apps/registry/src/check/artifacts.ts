@@ -8,7 +8,7 @@ import {
   type RepositoryBlob,
   readManifest,
 } from '@krmhub/oci';
-import { type Digest, KrmhubError } from '@krmhub/schema';
+import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 /** Rows read at once. */
@@ -70,6 +70,17 @@ async function problemOfBlob(
     const catalog = repository.slice('catalogs/'.length);
     return snapshot.get(catalog, file) === undefined
       ? 'no snapshot of the catalog has this digest'
+      : undefined;
+  }
+  if (place === 'signatures') {
+    const bundle = client
+      .prepare<[string, string], string>(
+        'SELECT bundle FROM snapshot_signature WHERE catalog = ? AND digest = ? LIMIT 1',
+      )
+      .pluck()
+      .get(repository.slice('catalogs/'.length), file);
+    return bundle === undefined || sha256(bundle) !== file
+      ? 'no snapshot of the catalog has this signature'
       : undefined;
   }
   if (digest === file && files.has(file)) return files.get(file);

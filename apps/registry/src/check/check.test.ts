@@ -173,6 +173,49 @@ describe('finds damage', () => {
       /^manifests: team\/tool@sha256:\w+: names sha256:\w+, which its repository does not have$/,
     ],
     [
+      'a signature that is none',
+      () => sql(`UPDATE snapshot_signature SET bundle = 'x' WHERE serial = 7`),
+      /^signatures: signature of snapshot default 7: it is not JSON/,
+    ],
+    [
+      'the signature of another snapshot',
+      () =>
+        sql(`UPDATE snapshot_signature SET bundle = (
+          SELECT bundle FROM snapshot_signature WHERE serial = 6) WHERE serial = 7`),
+      /^signatures: signature of snapshot default 7: it is of snapshot 6 of default$/,
+    ],
+    [
+      'a signature whose row names another key',
+      () => sql(`UPDATE snapshot_signature SET key = 'sha256:0' WHERE serial = 7`),
+      /^signatures: .* its row says sha256:0$/,
+    ],
+    [
+      'another release in a snapshot than was signed',
+      () =>
+        sql(
+          `UPDATE catalog_function SET selection = replace(selection, '"1.1.0"', '"1.1.1"') WHERE kind = 'RenderChart' AND to_serial IS NULL`,
+        ),
+      /^signatures: .* it says that snapshot\.json has the digest sha256:\w+, and it has sha256:\w+$/,
+    ],
+    [
+      'a changed signature of an artifact',
+      () => sql(`DELETE FROM snapshot_signature WHERE serial = 6`),
+      /^artifacts: catalogs\/default@sha256:\w+: no snapshot of the catalog has this signature$/,
+    ],
+    [
+      'lost keys',
+      async () => rm(dataPaths(folder).keys, { recursive: true }),
+      /^signatures: keys: snapshots are signed, and the keys of the registry are gone$/,
+    ],
+    [
+      'a damaged key',
+      async () => {
+        const { keys } = dataPaths(folder);
+        await writeFile(path.join(keys, (await readdir(keys))[0]!), 'x');
+      },
+      /^signatures: keys: The key \S+ is damaged/,
+    ],
+    [
       'a wrong sum of bytes',
       () => sql(`UPDATE oci_repository SET bytes = bytes + 1 WHERE name = 'team/tool'`),
       /^manifests: team\/tool: is said to have \d+ bytes, and has \d+$/,

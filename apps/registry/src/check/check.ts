@@ -11,6 +11,7 @@ import { checkForms } from './forms.js';
 import { checkLeftovers } from './leftovers.js';
 import { checkReleases } from './releases.js';
 import { checkFullText, checkSearchRows } from './search.js';
+import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
 import { checkTakedowns } from './takedowns.js';
 
@@ -22,6 +23,7 @@ const CHECKS: Record<string, Check> = {
   events: checkEvents,
   entries: checkEntries,
   snapshots: checkSnapshots,
+  signatures: checkSignatures,
   forms: checkForms,
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
@@ -53,6 +55,7 @@ export async function checkRegistry(
       blobs: readBlobFolder(paths.blobs),
       forms: readBlobFolder(paths.forms),
       artifacts: readBlobFolder(paths.artifacts),
+      keyFolder: paths.keys,
       began: options.began,
       now: (read) => readNow(paths.database, read),
       progress: options.progress ?? (async () => undefined),

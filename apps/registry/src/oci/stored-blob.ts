@@ -24,6 +24,13 @@ export async function openStoredBlob(
       ? ({ start, end }) => oneOf(body.subarray(start, end))
       : (range) => partOf(body.pieces, range);
   }
+  if (place === 'signatures') {
+    const kind = repositoryKind(repository);
+    const bundle = kind.of === 'catalog' ? await store.signatureBundle(kind.catalog, file) : undefined;
+    if (bundle === undefined) return undefined;
+    const bytes = new TextEncoder().encode(bundle);
+    return ({ start, end }) => oneOf(bytes.subarray(start, end));
+  }
   const open = await (place === 'artifacts' ? artifacts : blobs).open(file);
   if (open === undefined) return undefined;
   if (open.size !== size) {

@@ -14,6 +14,7 @@ const FIRST_PAGE = `krmhub: a registry of KRM functions
 /api/v1/catalogs                         catalogs and their recipes
 /catalogs/default/catalog.yaml           every function's newest release, as a KEP-2906 catalog
 /catalogs/default/snapshots              its history
+/.well-known/krmhub-keys.json            the keys by which snapshots are signed
 /schemas/{group}/{version}/{kind}.json   JSON Schema of a functionConfig, for editors
 /v2/                                     OCI artifacts: functions/{group}/{kind}, catalogs/{name}, and others
 /api/v1/events                           what happened, in order

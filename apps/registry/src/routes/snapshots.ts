@@ -2,11 +2,12 @@ import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
-import { isDigest, KrmhubError, sha256 } from '@krmhub/schema';
+import { KrmhubError, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { AccessSettings, RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { foundCatalog, gone } from '../lookup.js';
+import { snapshotFinder } from '../find-snapshot.js';
+import { foundCatalog } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { publicAddress } from '../public-address.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
@@ -14,7 +15,8 @@ import { catalogHeader, formOf } from '../snapshot-forms.js';
 export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms, newest, config } = parts;
+  const { store, forms, config } = parts;
+  const { newestSnapshot, standingSnapshot, namedSnapshot } = snapshotFinder(parts);
 
   for (const [route, syntax] of [
     [ROUTES.catalogYaml, 'yaml'],
@@ -109,42 +111,6 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       headers,
       coded: true,
       find: (coding) => forms.find(snapshot, form, coding),
-    });
-  }
-
-  async function newestSnapshot(name: string): Promise<SnapshotRecord> {
-    const snapshot = await newest.get(name);
-    if (snapshot?.withdrawn !== undefined) {
-      throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
-        hint: 'Ask again in a moment.',
-      });
-    }
-    if (snapshot !== undefined) return snapshot;
-    await foundCatalog(store, name);
-    throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
-      hint: 'Ask again in a moment.',
-    });
-  }
-
-  /** One whose bytes are there; its names and digests are never withdrawn. */
-  async function standingSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord> {
-    const snapshot = await namedSnapshot(params);
-    if (snapshot.withdrawn === undefined) return snapshot;
-    throw gone([snapshot.withdrawn]);
-  }
-
-  async function namedSnapshot({
-    name,
-    snapshot,
-  }: {
-    name: string;
-    snapshot: string;
-  }): Promise<SnapshotRecord> {
-    await foundCatalog(store, name);
-    const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));
-    if (found !== undefined) return found;
-    throw new KrmhubError('not-found', `The catalog ${name} has no snapshot ${snapshot}`, {
-      hint: `GET ${fillPath('snapshots', { name })} lists them.`,
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { CatalogCut, CatalogStore, Event, FunctionChange } from '@krmhub/catalog';
+import type { CatalogCut, CatalogStore, Event, FunctionChange, SnapshotSignature } from '@krmhub/catalog';
 import type { ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
 
 /** What a change puts into a repository besides: a manifest of a release, a snapshot or a bundle, under its tags. */
@@ -16,8 +16,10 @@ export interface Artifact {
 export interface RegistryStore extends CatalogStore, ManifestStore {
   /** As CatalogStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
   commitFunction(change: FunctionChange, artifacts?: readonly Artifact[]): Promise<Event>;
-  /** As CatalogStore has it; the artifact is stored with a new snapshot, or not at all. */
-  commitCut(cut: CatalogCut, artifact?: Artifact): Promise<void>;
+  /** As CatalogStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
+  commitCut(cut: CatalogCut, artifact?: Artifact, signature?: Artifact): Promise<void>;
+  /** As CatalogStore has it; the artifact takes the place of that of the signature before. */
+  renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
   /**
    * Of so many releases after one, by their number, those without an artifact, such as an older program stored; and the
    * number of the last that was looked at, undefined after the last of all.

@@ -2,6 +2,7 @@ import { constants, platform, setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { pino } from 'pino';
 import { Cutter } from '../cutter.js';
+import { RegistryKeys } from '../signatures/registry-keys.js';
 import { SnapshotForms } from '../snapshot-forms.js';
 import { blobsIn } from '../store/blob-fs.js';
 import { openSecondSqliteStore } from '../store/sqlite.js';
@@ -9,18 +10,23 @@ import { answerCalls, notify } from './answer-calls.js';
 import type { CutNotice, CutThreadInput } from './cutter-thread.js';
 
 /** Cuts the catalogs of a database that another thread of this process serves. */
-const { database, formsFolder, logLevel, paused } = workerData as CutThreadInput;
+const { database, formsFolder, keyFolder, snapshotValidDays, logLevel, paused } =
+  workerData as CutThreadInput;
 
 // Answers come before catalogs. On Linux alone is this the priority of a thread and not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const tell = (notice: CutNotice): void => notify(notice);
 const store = openSecondSqliteStore(database);
+const clock = (): Date => new Date();
+const log = pino({ level: logLevel, base: null }, { write: (line: string) => tell({ log: line }) });
+const keys = await RegistryKeys.open({ folder: keyFolder, clock, log });
 const cutter = new Cutter({
   store,
   forms: new SnapshotForms({ store, blobs: blobsIn(formsFolder) }),
-  clock: () => new Date(),
-  log: pino({ level: logLevel, base: null }, { write: (line: string) => tell({ log: line }) }),
+  signing: { keys, clock, validDays: snapshotValidDays },
+  clock,
+  log,
   metrics: {
     cut: (...measured) => tell({ cut: measured }),
     catalogFunctions: (...measured) => tell({ catalogFunctions: measured }),

@@ -18,8 +18,15 @@ afterEach(async () => {
 it('cuts nothing that it was not told to where it starts as paused', async () => {
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
-  const { database, forms } = dataPaths(registry.folder);
-  const input: CutThreadInput = { database, formsFolder: forms, logLevel: 'silent', paused: true };
+  const { database, forms: formsFolder, keys: keyFolder } = dataPaths(registry.folder);
+  const input: CutThreadInput = {
+    database,
+    formsFolder,
+    keyFolder,
+    snapshotValidDays: 30,
+    logLevel: 'silent',
+    paused: true,
+  };
   thread = new Thread({
     name: 'cut-thread',
     start: () => startWorker('cut-thread', { workerData: input }),

@@ -11,6 +11,9 @@ import { Thread } from './thread.js';
 export interface CutThreadInput {
   database: string;
   formsFolder: string;
+  /** Of the keys by which snapshots are signed: secrets are read where they are used. */
+  keyFolder: string;
+  snapshotValidDays: number;
   logLevel: string;
   /** Whether it begins as paused. */
   paused: boolean;
@@ -27,11 +30,13 @@ export type CutNotice =
 export function startCutterThread(options: {
   database: string;
   formsFolder: string;
+  keyFolder: string;
+  snapshotValidDays: number;
   log: Log;
   metrics: Metrics;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogCutter {
-  const { database, formsFolder, log, metrics, onSnapshot } = options;
+  const { database, formsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
   const reached = new ReachedEvent();
   let status: CutterStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
@@ -46,7 +51,7 @@ export function startCutterThread(options: {
       reached.event = Math.max(reached.event, notice.reached);
     }
   };
-  const input = { database, formsFolder, logLevel: log.level };
+  const input = { database, formsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
   // A thread that is started anew while somebody works alone must not cut.
   let paused = false;
   const thread = new Thread({

@@ -8,9 +8,10 @@ import type {
   Selection,
   SnapshotRecord,
 } from '@krmhub/catalog';
+import type { OciDigest } from '@krmhub/oci';
 import type { Digest, Takedown } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
-import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
+import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
 /**
  * The tables, as migrations/sqlite makes them. Times are RFC 3339 in UTC with milliseconds; flags are 0 or 1;
@@ -214,6 +215,35 @@ export const snapshots = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.catalog, table.serial] }),
     index('snapshot_digest').on(table.catalog, table.digest),
+  ],
+);
+
+/** The newest signature of each snapshot that is signed. */
+export const snapshotSignatures = sqliteTable(
+  'snapshot_signature',
+  {
+    catalog: text('catalog').notNull(),
+    serial: integer('serial').notNull(),
+    /** Digest of the bundle. */
+    digest: text('digest').$type<Digest>().notNull(),
+    /** Digest of its manifest in the catalog's repository. */
+    manifest: text('manifest').$type<OciDigest>(),
+    /** Fingerprint of the key that signed. */
+    key: text('key').$type<Digest>().notNull(),
+    /** UTC. */
+    signedAt: text('signed_at').notNull(),
+    /** UTC. */
+    expiresAt: text('expires_at').notNull(),
+    /** A sigstore bundle, JSON. */
+    bundle: text('bundle').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.catalog, table.serial] }),
+    foreignKey({
+      columns: [table.catalog, table.serial],
+      foreignColumns: [snapshots.catalog, snapshots.serial],
+    }),
+    index('snapshot_signature_digest').on(table.catalog, table.digest),
   ],
 );
 

@@ -143,9 +143,10 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const writer: ArtifactWriter = {
     putArtifact({ repository: name, tags: given, manifest, blobs, needed = [] }, change, options = {}) {
       for (const blob of blobs) writer.addBlob(name, blob, change);
-      const put = { ...change, ...options, needed };
-      if (given.length === 0) writer.putManifest(name, manifest, put);
-      for (const tag of given) writer.putManifest(name, manifest, { ...put, tag });
+      for (const tag of given.length === 0 ? [undefined] : given) {
+        const named = tag === undefined ? {} : { tag };
+        writer.putManifest(name, manifest, { ...change, ...options, ...named, needed });
+      }
     },
 
     putManifest(name, manifest, { tag, needed, standing = false, ...change }) {

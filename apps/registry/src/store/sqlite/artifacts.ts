@@ -135,8 +135,8 @@ export function manifestStore(connection: Connection): ManifestStore {
       write(() => {
         const blob =
           from === undefined ? anywhere.get({ digest: one }) : blobOf.get({ repository: from, digest: one });
-        // A form of a snapshot is found by the catalog that it belongs to.
-        if (blob === undefined || blob.place === 'forms') return false;
+        // A form of a snapshot, or its signature, is found by the catalog that it belongs to.
+        if (blob === undefined || blob.place === 'forms' || blob.place === 'signatures') return false;
         writer.addBlob(to, { ...blob, digest: one }, change);
         return true;
       }),

@@ -8,6 +8,7 @@ import { applyRecipe } from './apply-recipe.js';
 import { commitCut } from './commit-cut.js';
 import type { Connection } from './connection.js';
 import { IN_NEWEST_SNAPSHOT } from './search-rows.js';
+import { signatureRows } from './signatures.js';
 
 export type CatalogRows = Pick<
   RegistryStore,
@@ -21,6 +22,10 @@ export type CatalogRows = Pick<
   | 'snapshots'
   | 'snapshot'
   | 'snapshotFunctions'
+  | 'snapshotSignature'
+  | 'renewSignature'
+  | 'hasSignatures'
+  | 'signatureBundle'
   | 'heldEntries'
   | 'storeEntries'
   | 'entries'
@@ -148,6 +153,7 @@ export function catalogRows(connection: Connection): CatalogRows {
         return row && snapshot(row);
       }),
     snapshotFunctions: (wanted, serial) => read(() => placesAt.all({ name: wanted, serial }).map(place)),
+    ...signatureRows(connection),
     async *heldEntries(wanted) {
       let after = { group: '', kind: '' };
       for (;;) {

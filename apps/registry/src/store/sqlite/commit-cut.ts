@@ -6,12 +6,14 @@ import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite
 import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
+import { signatureWriter } from './signatures.js';
 
 export function commitCut(connection: Connection): RegistryStore['commitCut'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
   const storePlace = placeWriter(connection);
   const artifacts = artifactWriter(connection);
+  const signatures = signatureWriter(connection);
   const addEntry = db
     .insert(entries)
     .values({
@@ -22,7 +24,7 @@ export function commitCut(connection: Connection): RegistryStore['commitCut'] {
     .onConflictDoNothing()
     .prepare();
 
-  return (cut, artifact) =>
+  return (cut, artifact, signature) =>
     write(() => {
       const next = nextSerial(connection, cut);
       for (const { digest, yaml, json } of cut.entries) addEntry.run({ digest, yaml, json });
@@ -36,6 +38,7 @@ export function commitCut(connection: Connection): RegistryStore['commitCut'] {
         if (artifact !== undefined) artifacts.putArtifact(artifact, cut.event);
         appendEvent(cut.event);
       }
+      if (cut.signature !== undefined) signatures.put(cut.signature, signature);
       db.update(catalogs).set({ throughEvent: cut.throughEvent }).where(eq(catalogs.name, cut.catalog)).run();
     });
 }

@@ -74,7 +74,9 @@ describe('migrations', () => {
       expect(references.map((one) => `${one.from} ${one.table}`).sort(), name).toEqual(
         foreignKeys
           .map((key) => key.reference())
-          .map(({ columns, foreignTable }) => `${columns[0]!.name} ${getTableName(foreignTable)}`)
+          .flatMap(({ columns, foreignTable }) =>
+            columns.map(({ name }) => `${name} ${getTableName(foreignTable)}`),
+          )
           .sort(),
       );
     }

@@ -4,6 +4,7 @@ import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../oci/repositories.js';
 import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
+import { signatureWriter } from './signatures.js';
 
 /**
  * Takes the content of releases out of every repository; to be called in a transaction. The tags of the releases and of
@@ -20,6 +21,7 @@ export function artifactWithdrawer(
 ) => string[] {
   const { client } = connection;
   const writer = artifactWriter(connection);
+  const signatures = signatureWriter(connection);
   const manifestAt = client
     .prepare<[string, string], number>('SELECT manifest FROM oci_tag WHERE repository = ? AND tag = ?')
     .pluck();
@@ -73,6 +75,7 @@ export function artifactWithdrawer(
       else forgetReleased(digest);
     }
     for (const { catalog, serial, digest } of withdrawn) {
+      signatures.remove(catalog, serial);
       withdrawTag(catalogRepository(catalog), String(serial));
       forget(digest);
     }

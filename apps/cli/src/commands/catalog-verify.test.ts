@@ -1,0 +1,511 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { sha256 } from '@krmhub/schema';
+import { keySigner, releaseStatement, signStatement, snapshotStatement } from '@krmhub/signing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestIo } from '../testing.js';
+
+/** `catalog verify` against a server that answers what a test wants. */
+
+const newKey = () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return { privateKey, pem: String(publicKey.export({ type: 'spki', format: 'pem' })) };
+};
+const ours = newKey();
+const strange = newKey();
+const HOUR = 3_600_000;
+const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString();
+const text = (value: string) => new TextEncoder().encode(value);
+
+interface Made {
+  bundle: Uint8Array | undefined;
+  'snapshot.json': string;
+  'catalog.yaml': string;
+}
+
+async function snapshot(
+  serial: number,
+  more: { catalog?: string; expires?: string; key?: KeyObject; content?: string } = {},
+): Promise<Made> {
+  const {
+    catalog = 'default',
+    expires = inHours(24),
+    key = ours.privateKey,
+    content = `# ${serial}\n`,
+  } = more;
+  const files = {
+    'snapshot.json': `{"catalog":"${catalog}","serial":${serial},"of":"${content.trim()}"}\n`,
+    'catalog.yaml': content,
+  };
+  const statement = snapshotStatement(
+    { catalog, serial, previous: null, expires },
+    {
+      'snapshot.json': sha256(files['snapshot.json']),
+      'catalog.yaml': sha256(files['catalog.yaml']),
+      manifest: sha256('manifest'),
+    },
+  );
+  return { bundle: await signStatement(statement, keySigner(key)), ...files };
+}
+
+let server: Server;
+let origin: string;
+/** By path; what is not there is 404. */
+let answers: Map<string, { body: string | Uint8Array; status?: number; type?: string }>;
+let asked: string[];
+let authorizations: (string | undefined)[];
+let folder: string;
+let home: string;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    asked.push(request.url!);
+    authorizations.push(request.headers.authorization);
+    const answer = answers.get(request.url!);
+    if (answer === undefined) {
+      response.writeHead(404, { 'Content-Type': 'text/html' }).end('<h1>no</h1>');
+      return;
+    }
+    response.writeHead(answer.status ?? 200, { 'Content-Type': answer.type ?? 'application/octet-stream' });
+    response.end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
+beforeEach(async () => {
+  answers = new Map();
+  asked = [];
+  authorizations = [];
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-verify-'));
+  home = path.join(folder, 'home');
+  await writeFile(path.join(folder, 'registry.pub'), ours.pem);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Shows a snapshot at its own address, and its bundle as that of the newest. */
+function show(made: Made, serial: number, { catalog = 'default', newest = true } = {}): void {
+  const base = `/catalogs/${catalog}`;
+  for (const name of ['snapshot.json', 'catalog.yaml'] as const) {
+    answers.set(`${base}/snapshots/${serial}/${name}`, { body: made[name] });
+  }
+  if (made.bundle === undefined) return;
+  answers.set(`${base}/snapshots/${serial}/snapshot.sigstore.json`, { body: made.bundle });
+  if (newest) answers.set(`${base}/snapshot.sigstore.json`, { body: made.bundle });
+}
+
+const verify = (...args: string[]): Promise<TestIo> =>
+  runTest(['catalog', 'verify', ...args], {
+    cwd: folder,
+    env: { HOME: home, KRMHUB_REGISTRY: origin },
+  });
+const KEY = ['--key', 'registry.pub'];
+const seenFile = () => path.join(home, '.config/krmhub/seen-catalogs.json');
+const seen = async () => JSON.parse(await readFile(seenFile(), 'utf8')).catalogs;
+const exists = (file: string) =>
+  stat(file).then(
+    () => true,
+    () => false,
+  );
+
+/** Refused: exit code 4, the failed check last, nothing written and nothing remembered. */
+async function expectRefused(io: TestIo, check: string, reason: string | RegExp): Promise<void> {
+  expect([io.exitCode, io.err()]).toEqual([
+    4,
+    expect.stringMatching(new RegExp(`error: .* is not trusted: ${check}: `)),
+  ]);
+  if (typeof reason === 'string') expect(io.err()).toContain(reason);
+  else expect(io.err()).toMatch(reason);
+  expect(io.err()).toContain('hint: ');
+  expect(io.out().trimEnd().split('\n').at(-1)).toMatch(new RegExp(`^${check}\tfailed\t`));
+  expect(await exists(path.join(folder, 'out'))).toBe(false);
+}
+
+describe('catalog verify', () => {
+  it('proves the newest snapshot, writes it and remembers it', async () => {
+    const made = await snapshot(3);
+    show(made, 3);
+    const io = await verify('default', ...KEY, '--out', 'out');
+    expect([io.exitCode, io.err()]).toEqual([
+      0,
+      expect.stringContaining(`Snapshot 3 of ${origin}/catalogs/default is trusted`),
+    ]);
+    expect(
+      io
+        .out()
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t').slice(0, 2).join(' ')),
+    ).toEqual(
+      [
+        'bundle',
+        'statement',
+        'signature',
+        'catalog',
+        'serial',
+        'expiry',
+        'rollback',
+        'snapshot.json',
+        'catalog.yaml',
+      ].map((check) => `${check} passed`),
+    );
+    expect((await readdir(path.join(folder, 'out'))).sort()).toEqual([
+      'catalog.yaml',
+      'snapshot.json',
+      'snapshot.sigstore.json',
+    ]);
+    expect(await readFile(path.join(folder, 'out/catalog.yaml'), 'utf8')).toBe(made['catalog.yaml']);
+    expect(await seen()).toEqual({
+      [`${origin}/catalogs/default`]: {
+        serial: 3,
+        digest: sha256(made['snapshot.json']),
+        at: expect.any(String),
+      },
+    });
+    expect((await stat(seenFile())).mode & 0o777).toBe(0o600);
+    // Exactly these: what is read is asked for by the serial that is signed.
+    expect(asked).toEqual(
+      ['snapshot.sigstore.json', 'snapshots/3/snapshot.json', 'snapshots/3/catalog.yaml'].map(
+        (name) => `/catalogs/default/${name}`,
+      ),
+    );
+  });
+
+  it('tells everything as JSON', async () => {
+    show(await snapshot(3), 3);
+    const io = await verify('default', ...KEY, '-o', 'json');
+    const told = JSON.parse(io.out());
+    expect(told).toMatchObject({
+      catalog: 'default',
+      url: `${origin}/catalogs/default`,
+      verified: true,
+      serial: 3,
+    });
+    expect(told.checks).toHaveLength(9);
+    answers.set('/catalogs/default/snapshot.sigstore.json', { body: '{}' });
+    const refused = await verify('default', ...KEY, '-o', 'json');
+    expect(refused.exitCode).toBe(4);
+    expect(JSON.parse(refused.out())).toMatchObject({
+      verified: false,
+      checks: [{ check: 'bundle', passed: false, message: 'it has no mediaType' }],
+    });
+  });
+
+  it.each([
+    ['the URL of a catalog', '/catalogs/default'],
+    ['the URL of a catalog with a slash', '/catalogs/default/'],
+    ['the URL of its newest bytes', '/catalogs/default/catalog.yaml'],
+    ['the URL of a snapshot', '/catalogs/default/snapshots/3'],
+    ['the URL of a file of a snapshot', '/catalogs/default/snapshots/3/snapshot.sigstore.json'],
+  ])('takes %s', async (_, target) => {
+    show(await snapshot(3), 3);
+    const io = await verify(origin + target, ...KEY);
+    expect([io.exitCode, io.err()]).toEqual([0, expect.any(String)]);
+    expect(Object.keys(await seen())).toEqual([`${origin}/catalogs/default`]);
+  });
+
+  it.each([
+    ['/catalogs', 'is no URL of a catalog'],
+    ['/catalogs/default/snapshots/0', 'is no URL of a catalog'],
+    ['/catalogs/De%2ffault', 'is no name of a catalog'],
+    ['/catalogs/default?x', 'has a query'],
+  ])('takes no %s', async (target, reason) => {
+    const io = await verify(origin + target, ...KEY);
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining(reason)]);
+    expect(asked).toEqual([]);
+  });
+
+  it('takes a registry below a path, and remembers it as another', async () => {
+    show(await snapshot(3), 3);
+    for (const [target, answer] of [...answers]) answers.set(`/krm${target}`, answer);
+    expect((await verify(`${origin}/krm/catalogs/default`, ...KEY)).exitCode).toBe(0);
+    expect((await verify('default', '--registry', `${origin}/krm/`, ...KEY)).exitCode).toBe(0);
+    expect(Object.keys(await seen())).toEqual([`${origin}/krm/catalogs/default`]);
+  });
+
+  it('gives the token of one registry to no other', async () => {
+    show(await snapshot(3), 3);
+    const token = `krmhub_${'a'.repeat(72)}`;
+    const verifyFrom = (registry: string) =>
+      runTest(['catalog', 'verify', `${origin}/catalogs/default`, ...KEY], {
+        cwd: folder,
+        env: { HOME: home, KRMHUB_TOKEN: token, KRMHUB_REGISTRY: registry },
+      });
+    for (const registry of ['https://krm.example.com', 'http://127.0.0.1:1', 'nonsense']) {
+      expect((await verifyFrom(registry)).exitCode).toBe(0);
+    }
+    expect(new Set(authorizations)).toEqual(new Set([undefined]));
+    expect((await verifyFrom(origin)).exitCode).toBe(0);
+    expect(authorizations.at(-1)).toBe(`Bearer ${token}`);
+  });
+
+  it('verifies with one of several keys, and with no other', async () => {
+    show(await snapshot(3), 3);
+    await writeFile(path.join(folder, 'next.pub'), strange.pem);
+    expect((await verify('default', '--key', 'next.pub', ...KEY)).exitCode).toBe(0);
+    const io = await verify('default', '--key', 'next.pub');
+    expect(io.exitCode).toBe(4);
+  });
+
+  it('needs a key, and a public one', async () => {
+    expect((await verify('default')).exitCode).toBe(2);
+    await writeFile(
+      path.join(folder, 'private.pem'),
+      ours.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    );
+    const io = await verify('default', '--key', 'private.pem');
+    expect([io.exitCode, io.err()]).toEqual([1, expect.stringContaining('private key')]);
+    expect((await verify('default', '--key', 'missing.pub')).exitCode).toBe(3);
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('catalog verify refuses', () => {
+  const bundleAnswer = '/catalogs/default/snapshot.sigstore.json';
+
+  it.each<[string, { body: string; status?: number; type?: string } | undefined, string]>([
+    ['no bundle', undefined, 'there is none'],
+    ['a bundle that is gone', { status: 410, body: 'gone' }, 'there is none'],
+    [
+      'a bundle that the registry does not have',
+      {
+        status: 404,
+        type: 'application/problem+json',
+        body: JSON.stringify({
+          type: 'x',
+          title: 'x',
+          status: 404,
+          code: 'not-found',
+          detail: 'Snapshot 3 is not signed',
+        }),
+      },
+      'there is none: Snapshot 3 is not signed',
+    ],
+    ['{}', { body: '{}' }, 'it has no mediaType'],
+    ['null', { body: 'null' }, 'it is no JSON object'],
+    ['[]', { body: '[]' }, 'it is no JSON object'],
+    ['an empty bundle', { body: '' }, 'it is empty'],
+    ['a page of HTML', { body: '<html></html>' }, 'it is not JSON'],
+  ])('%s', async (_, answer, reason) => {
+    show(await snapshot(3), 3);
+    if (answer === undefined) answers.delete(bundleAnswer);
+    else answers.set(bundleAnswer, answer);
+    await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'bundle', reason);
+    expect(await exists(seenFile())).toBe(false);
+    expect(asked).toEqual([bundleAnswer]);
+  });
+
+  it('a bundle that was cut off, anywhere', async () => {
+    const { bundle } = await snapshot(3);
+    for (const length of [1, 100, bundle!.length >> 1, bundle!.length - 1]) {
+      answers.set(bundleAnswer, { body: bundle!.subarray(0, length) });
+      await expectRefused(
+        await verify('default', ...KEY, '--out', 'out'),
+        'bundle',
+        'it is not JSON, or cut off',
+      );
+    }
+  });
+
+  it('a bundle without a signature, or with another one', async () => {
+    const { bundle } = await snapshot(3);
+    const parsed = JSON.parse(new TextDecoder().decode(bundle));
+    const other = JSON.parse(new TextDecoder().decode((await snapshot(4)).bundle));
+    const [mine] = parsed.dsseEnvelope.signatures;
+    for (const [signatures, check] of [
+      [[], 'bundle'],
+      [[mine, mine], 'bundle'],
+      [[{ sig: '', keyid: '' }], 'bundle'],
+      [[{ sig: 'MAA=', keyid: '' }], 'signature'],
+      [other.dsseEnvelope.signatures, 'signature'],
+    ]) {
+      const changed = { ...parsed, dsseEnvelope: { ...parsed.dsseEnvelope, signatures } };
+      answers.set(bundleAnswer, { body: JSON.stringify(changed) });
+      await expectRefused(await verify('default', ...KEY, '--out', 'out'), check as string, /./);
+    }
+  });
+
+  it('a payload that was changed after it was signed', async () => {
+    const parsed = JSON.parse(new TextDecoder().decode((await snapshot(3, { expires: inHours(-1) })).bundle));
+    const payload = Buffer.from(parsed.dsseEnvelope.payload, 'base64').toString();
+    const longer = payload.replace(/"expires":"[^"]*"/, `"expires":"${inHours(99)}"`);
+    expect(longer).not.toBe(payload);
+    parsed.dsseEnvelope.payload = Buffer.from(longer).toString('base64');
+    answers.set(bundleAnswer, { body: JSON.stringify(parsed) });
+    await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'signature', /./);
+  });
+
+  it('what another key has signed, and says which', async () => {
+    show(await snapshot(3, { key: strange.privateKey }), 3);
+    const io = await verify('default', ...KEY, '--out', 'out');
+    await expectRefused(io, 'signature', /by the key sha256:[a-f0-9]{64}, and sha256:[a-f0-9]{64} is pinned/);
+    expect(io.err()).toContain(`${origin}/.well-known/krmhub-keys.json`);
+    expect(asked).toEqual([bundleAnswer]);
+  });
+
+  it("another catalog's valid bundle", async () => {
+    const made = await snapshot(3, { catalog: 'other' });
+    show(made, 3, { catalog: 'default' });
+    await expectRefused(
+      await verify('default', ...KEY, '--out', 'out'),
+      'catalog',
+      'the signature of other, not of default',
+    );
+  });
+
+  it('a valid signature of something else than a snapshot', async () => {
+    const statement = releaseStatement(
+      { group: 'example.com', kind: 'SetLabels', release: '1.0.0' },
+      { definition: sha256('x') },
+    );
+    answers.set(bundleAnswer, { body: await signStatement(statement, keySigner(ours.privateKey)) });
+    await expectRefused(
+      await verify('default', ...KEY, '--out', 'out'),
+      'statement',
+      'something else than a snapshot',
+    );
+  });
+
+  it.each(['snapshot.json', 'catalog.yaml'] as const)('another %s than was signed', async (name) => {
+    show(await snapshot(3), 3);
+    answers.set(`/catalogs/default/snapshots/3/${name}`, { body: 'something else' });
+    await expectRefused(
+      await verify('default', ...KEY, '--out', 'out'),
+      name,
+      `it has the digest ${sha256('something else')}`,
+    );
+    expect(await exists(seenFile())).toBe(false);
+  });
+
+  it('snapshot.json in the place of catalog.yaml', async () => {
+    const made = await snapshot(3);
+    show({ ...made, 'catalog.yaml': made['snapshot.json'] }, 3);
+    await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'catalog.yaml', /./);
+  });
+
+  it('an expired one as the newest, and takes it where it is named', async () => {
+    show(await snapshot(3, { expires: inHours(-1) }), 3);
+    const io = await verify('default', ...KEY, '--out', 'out');
+    await expectRefused(io, 'expiry', /it was good until .*, and it is /);
+    for (const args of [['default', '--snapshot', '3'], [`${origin}/catalogs/default/snapshots/3`]]) {
+      const named = await verify(...args, ...KEY);
+      expect([named.exitCode, named.out()]).toEqual([
+        0,
+        expect.stringContaining('not asked for: a snapshot is named'),
+      ]);
+    }
+  });
+
+  it("another snapshot's bundle where one is named", async () => {
+    show(await snapshot(3), 3);
+    const { bundle } = await snapshot(2);
+    answers.set('/catalogs/default/snapshots/3/snapshot.sigstore.json', { body: bundle! });
+    const io = await verify('default', '--snapshot', '3', ...KEY, '--out', 'out');
+    await expectRefused(io, 'serial', 'it is the signature of snapshot 2, not of 3');
+    expect((await verify(`${origin}/catalogs/default/snapshots/3`, '--snapshot', '2', ...KEY)).exitCode).toBe(
+      2,
+    );
+  });
+
+  it("an older snapshot's valid bundle as the newest, and takes it where it is named", async () => {
+    show(await snapshot(4), 4);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    show(await snapshot(3), 3);
+    const io = await verify('default', ...KEY, '--out', 'out');
+    await expectRefused(io, 'rollback', 'snapshot 3 is shown as the newest, and snapshot 4 was seen');
+    expect(io.err()).toContain(seenFile());
+    expect((await verify('default', '--snapshot', '3', ...KEY)).exitCode).toBe(0);
+    expect(Object.values(await seen())).toMatchObject([{ serial: 4 }]);
+    show(await snapshot(5), 5);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    expect(Object.values(await seen())).toMatchObject([{ serial: 5 }]);
+  });
+
+  it('a second snapshot of the same serial, however it is asked for', async () => {
+    show(await snapshot(4), 4);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    // A signature that was renewed is of the same snapshot.
+    show(await snapshot(4, { expires: inHours(48) }), 4);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    show(await snapshot(4, { content: '# forked\n' }), 4);
+    for (const args of [['default'], ['default', '--snapshot', '4']]) {
+      await expectRefused(
+        await verify(...args, ...KEY, '--out', 'out'),
+        'rollback',
+        'there are two snapshots 4',
+      );
+    }
+  });
+
+  it('to go on where it cannot read what it has seen', async () => {
+    show(await snapshot(4), 4);
+    expect((await verify('default', ...KEY)).exitCode).toBe(0);
+    for (const damaged of ['', 'null', '{"version":2}', '{"version":1,"catalogs":{"x":{"serial":"4"}}}']) {
+      await writeFile(seenFile(), damaged);
+      const io = await verify('default', ...KEY, '--out', 'out');
+      expect([io.exitCode, io.err()]).toEqual([
+        5,
+        expect.stringContaining('seen-catalogs.json cannot be read'),
+      ]);
+      expect(await exists(path.join(folder, 'out'))).toBe(false);
+    }
+  });
+
+  it('to write anything where a file of the snapshot is missing', async () => {
+    show(await snapshot(4), 4);
+    answers.delete('/catalogs/default/snapshots/4/catalog.yaml');
+    const io = await verify('default', ...KEY, '--out', 'out');
+    expect(io.exitCode).toBe(5);
+    expect([await exists(path.join(folder, 'out')), await exists(seenFile())]).toEqual([false, false]);
+  });
+
+  it('an answer without end', async () => {
+    answers.set(bundleAnswer, { body: new Uint8Array(1_048_577) });
+    const io = await verify('default', ...KEY, '--out', 'out');
+    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('larger than 1048576 bytes')]);
+  });
+});
+
+describe('catalog verify --offline', () => {
+  beforeEach(async () => {
+    show(await snapshot(3), 3);
+    expect((await verify('default', ...KEY, '--out', 'kept')).exitCode).toBe(0);
+    asked = [];
+    answers.clear();
+  });
+
+  it('verifies what was written, and asks nobody', async () => {
+    const io = await verify('default', ...KEY, '--offline', 'kept', '-o', 'json');
+    expect([io.exitCode, JSON.parse(io.out())]).toMatchObject([0, { verified: true, serial: 3 }]);
+    expect(asked).toEqual([]);
+    expect((await verify('default', ...KEY, '--offline', 'kept', '--out', 'x')).exitCode).toBe(2);
+  });
+
+  it.each(['snapshot.json', 'catalog.yaml'])('refuses a %s that was changed', async (name) => {
+    await writeFile(path.join(folder, 'kept', name), text('changed'));
+    await expectRefused(await verify('default', ...KEY, '--offline', 'kept'), name, /./);
+  });
+
+  it('refuses a folder without a bundle, and one of another catalog', async () => {
+    await expectRefused(await verify('other', ...KEY, '--offline', 'kept'), 'catalog', /not of other/);
+    await rm(path.join(folder, 'kept/snapshot.sigstore.json'));
+    await expectRefused(
+      await verify('default', ...KEY, '--offline', 'kept'),
+      'bundle',
+      'there is no snapshot.sigstore.json',
+    );
+    expect(asked).toEqual([]);
+  });
+
+  it('fails where a file is missing', async () => {
+    await rm(path.join(folder, 'kept/catalog.yaml'));
+    expect((await verify('default', ...KEY, '--offline', 'kept')).exitCode).toBe(3);
+  });
+});

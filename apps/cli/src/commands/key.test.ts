@@ -1,0 +1,92 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createLog, readConfig, startRegistry } from '@krmhub/registry';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runTest } from '../testing.js';
+
+let folder: string;
+let data: string;
+let number = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-key-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const silent = createLog('silent', { write: () => undefined });
+const start = () => startRegistry({ config: readConfig({}, { port: '0', data }), log: silent });
+const run = (...args: string[]) => runTest(['key', ...args, '--data', data], { cwd: folder });
+const json = async (...args: string[]) => {
+  const io = await run(...args, '-o', 'json');
+  expect([io.exitCode, io.err()]).toEqual([0, expect.any(String)]);
+  return (JSON.parse(io.out()) as { keys: { state: string; fingerprint: string; validUntil?: string }[] })
+    .keys;
+};
+
+beforeEach(async () => {
+  data = path.join(folder, `data-${number++}`);
+  await (await start()).close();
+});
+
+describe('key', () => {
+  it('lists the key that the first start has made, without its secret', async () => {
+    const [key, ...others] = await json('list');
+    expect(others).toEqual([]);
+    expect(key).toMatchObject({
+      state: 'signing',
+      fingerprint: expect.stringMatching(/^sha256:[a-f0-9]{64}$/),
+      publicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/),
+    });
+    const io = await run('list');
+    expect(io.out()).toMatch(/^signing\t\S+\t\tsha256:[a-f0-9]{64}\n$/);
+    expect(JSON.stringify(await json('list'))).not.toContain('PRIVATE');
+  });
+
+  it('makes the next key, at once or for later', async () => {
+    const [first] = await json('list');
+    const [later, current] = await json('rotate', '--from', '2099-01-02');
+    expect([later, current]).toMatchObject([
+      { state: 'next', validFrom: '2099-01-02T00:00:00.000Z' },
+      { state: 'signing', fingerprint: first!.fingerprint, validUntil: '2099-01-02T00:00:00.000Z' },
+    ]);
+    const refused = await run('rotate');
+    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('signs from 2099-01-02')]);
+    await rm(path.join(data, 'keys', (await readdir(path.join(data, 'keys'))).sort().at(-1)!));
+    const states = (await json('rotate')).map(({ state }) => state);
+    expect(states).toEqual(['signing', 'retired']);
+  });
+
+  it.each(['2001-01-01', 'tomorrow', '2030-13-01', '2030-01-02 10:00'])('takes no time %j', async (from) => {
+    const io = await run('rotate', '--from', from);
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringMatching(/past|is no time/)]);
+    expect(await json('list')).toHaveLength(1);
+  });
+
+  it('finds no registry where there is none', async () => {
+    data = path.join(folder, 'nothing');
+    for (const name of ['list', 'rotate']) {
+      const io = await run(name);
+      expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('There is no registry')]);
+    }
+  });
+
+  it('is the only way to go on without the keys of before', async () => {
+    await rm(path.join(data, 'keys'), { recursive: true });
+    await expect(start()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('its keys are gone'),
+      hint: expect.stringContaining('krmhub key rotate'),
+    });
+    expect(await json('list')).toEqual([]);
+    await json('rotate');
+    await (await start()).close();
+  });
+
+  it('says which file is damaged, and the registry does not start', async () => {
+    const [file] = await readdir(path.join(data, 'keys'));
+    await writeFile(path.join(data, 'keys', file!), 'damaged');
+    const io = await run('list');
+    expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining(file!)]);
+    await expect(start()).rejects.toThrow('is damaged');
+  });
+});

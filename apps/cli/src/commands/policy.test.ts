@@ -1,0 +1,165 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+
+const definition = fileURLToPath(
+  new URL('../../../../test/fixtures/functions/set-labels/2.0.0.yaml', import.meta.url),
+);
+const GROUP = 'functions.example.com';
+const NAME = `${GROUP}/SetLabels@2.0.0`;
+
+let registry: TestRegistry;
+let folder: string;
+beforeEach(async () => {
+  registry = await testRegistry();
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-policy-'));
+  for (const name of ['team', 'other']) expect((await run(['keygen', '--out', name])).exitCode).toBe(0);
+});
+afterEach(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  runTest(args, { cwd: folder, env: { ...registry.env, KRMHUB_KEY_PASSWORD: 'secret', ...env } });
+
+async function put(name: string, text: string): Promise<string> {
+  await writeFile(path.join(folder, name), text);
+  return name;
+}
+
+async function policyFor(key: string, more = ''): Promise<string> {
+  const pem = await readFile(path.join(folder, `${key}.pub`), 'utf8');
+  return put(
+    'policies.yaml',
+    `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: team}
+spec:
+  groups: ["*.example.com"]
+  signers:
+  - key: |
+${pem.trimEnd().replace(/^/gm, '      ')}
+${more}`,
+  );
+}
+
+const publish = (...args: string[]) => run(['publish', definition, '--release', '2.0.0', ...args]);
+
+describe('policy apply and publish', () => {
+  it('takes what the right key signed, and refuses another key and none with exit code 4', async () => {
+    const applied = await run(['policy', 'apply', await policyFor('team')]);
+    expect(applied.err()).toContain('1 policy applied');
+    for (const args of [[], ['--key', 'other.key'], ['--dry-run']]) {
+      const io = await publish(...args);
+      expect({ args, exitCode: io.exitCode }).toEqual({ args, exitCode: 4 });
+      expect(io.err()).toContain(`${NAME} is not published`);
+    }
+    const io = await publish('--key', 'team.key');
+    expect(io.exitCode).toBe(0);
+    expect(io.err()).toContain('1 release signed');
+    const shown = await run(['show', NAME]);
+    expect(shown.out()).toMatch(/^signature +verified as the key sha256:\w{64} by the policy team/m);
+    expect(JSON.parse((await run(['search', '-o', 'json'])).out()).items[0].signedBy[0]).toContain(
+      'by the policy team',
+    );
+  });
+
+  it('signs nothing for what is published already', async () => {
+    await publish('--key', 'team.key');
+    const again = await publish('--key', 'team.key');
+    expect(again.exitCode).toBe(0);
+    expect(again.err()).not.toContain('signed');
+  });
+
+  it('takes a bundle that `sign --release` made, and adds attestations later', async () => {
+    await run(['policy', 'apply', await policyFor('team')]);
+    await run(['sign', definition, '--key', 'team.key', '--release', '2.0.0', '--output', 'release.json']);
+    expect((await publish('--bundle', 'release.json')).exitCode).toBe(0);
+    await put('tests.json', '{"passed": true}');
+    const type = 'https://example.com/tests/v1';
+    await run([
+      'sign',
+      definition,
+      '--key',
+      'team.key',
+      '--predicate',
+      'tests.json',
+      '--type',
+      type,
+      '--output',
+      'tests.bundle',
+    ]);
+    const attached = await run(['attach', 'tests.bundle', NAME, '-o', 'json']);
+    expect(JSON.parse(attached.out()).bundles).toMatchObject([
+      { claim: 'signature' },
+      { claim: 'attestation', predicateType: type },
+    ]);
+    expect((await run(['attach', 'tests.bundle', NAME])).err()).toContain('has this bundle already');
+    expect((await run(['show', NAME])).out()).toContain(`attestation  ${type}`);
+  });
+
+  it('refuses to attach what speaks of something else', async () => {
+    await publish();
+    await put('other.txt', 'other bytes');
+    await run(['sign', 'other.txt', '--key', 'team.key']);
+    const io = await run(['attach', 'other.txt.sigstore.json', NAME]);
+    expect(io.exitCode).toBe(4);
+    expect(io.err()).toContain('and not of this');
+  });
+
+  it('says by a dry run which releases a policy would no longer trust', async () => {
+    await run(['policy', 'apply', await policyFor('team')]);
+    await publish('--key', 'team.key');
+    const file = await policyFor('team', '    revoked: the laptop was stolen\n');
+    const io = await run(['policy', 'apply', file, '--dry-run']);
+    expect(io.out()).toContain('the laptop was stolen');
+    expect(io.err()).toContain('for 1 release the verdict changes');
+    expect((await run(['show', NAME])).out()).toContain('verified as');
+    await run(['policy', 'apply', file]);
+    expect((await run(['show', NAME])).out()).toContain('NOT TRUSTED: it is signed by');
+  });
+
+  it('shows errors of policies with their lines, and applies nothing', async () => {
+    const file = await put(
+      'bad.yaml',
+      `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: team}
+spec:
+  groups: [example.com]
+  signers:
+  - issuer: https://token.example.com
+    subjectPattern: .*
+  - key: nonsense
+`,
+    );
+    const io = await run(['policy', 'apply', file]);
+    expect(io.exitCode).toBe(1);
+    expect(io.err()).toContain('bad.yaml:8:');
+    expect(io.err()).toContain('policy/pattern');
+    expect(io.err()).toContain('policy/key');
+    expect((await run(['policy', 'list'])).err()).toContain('There are none');
+  });
+
+  it('needs the scope admin', async () => {
+    const created = await run(['token', 'create', 'ci', '--scope', 'publish']);
+    const io = await run(['policy', 'apply', await policyFor('team')], {
+      KRMHUB_TOKEN: created.out().trim(),
+    });
+    expect(io.exitCode).toBe(5);
+    expect(io.err()).toContain('lacks the scope "admin"');
+  });
+
+  it('prints policies as they were applied, to be applied again', async () => {
+    const file = await policyFor('team');
+    await run(['policy', 'apply', file]);
+    const text = (await run(['policy', 'list', '--text'])).out();
+    expect(text).toBe(await readFile(path.join(folder, file), 'utf8'));
+    await put('again.yaml', text);
+    expect((await run(['policy', 'apply', 'again.yaml'])).err()).toContain('as they are');
+  });
+});

@@ -1,0 +1,145 @@
+import type { PolicyResult, PolicySet, Verdict } from '@krmhub/api/model';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Command } from 'commander';
+import { connect } from '../connect.js';
+import { type Io, write } from '../io.js';
+import { type OutputFormat, printData, printTable, say } from '../output/print.js';
+import { plural, visible } from '../output/text.js';
+import { readSource, readStdin } from '../source-files.js';
+import { withOutput, withRegistry } from './options.js';
+
+interface PolicyOptions {
+  dryRun?: boolean;
+  text?: boolean;
+  output: OutputFormat;
+  registry?: string;
+}
+
+export function registerPolicy(program: Command, io: Io): void {
+  const policy = program
+    .command('policy')
+    .description('Whose signatures a registry trusts, for which functions.');
+  withOutput(withRegistry(policy.command('list')))
+    .description('List the signing policies of a registry.')
+    .option('--text', 'Print them as they were applied: YAML, to be changed and applied again.')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  krmhub policy list
+  krmhub policy list --text > policies.yaml`,
+    )
+    .action((options: PolicyOptions) => list(io, options));
+  withOutput(withRegistry(policy.command('apply')))
+    .description('Replace all signing policies of a registry (admin).')
+    .argument('<file>', 'SigningPolicies, one to a YAML document; or - for stdin.')
+    .option('--dry-run', 'Say which releases would be trusted or not by that, and change nothing.')
+    .addHelpText(
+      'after',
+      `
+A policy names groups, a range of releases and who may sign them: keys, or
+identities that an issuer of tokens has seen. Where one covers a release, it is
+published with such a signature or not at all.
+
+Examples:
+  krmhub policy apply policies.yaml --dry-run
+  krmhub policy apply policies.yaml`,
+    )
+    .action((file: string, options: PolicyOptions) => apply(io, file, options));
+}
+
+async function list(io: Io, options: PolicyOptions): Promise<void> {
+  const set = await (await connect(io, options.registry)).policies();
+  if (options.text === true) return write(io.stdout, set.text);
+  const rows = set.policies.flatMap((policy) => policy.signers.map((signer) => ({ policy, signer })));
+  const cells = ({ policy, signer }: (typeof rows)[number]): string[] => [
+    policy.name,
+    policy.groups.join(', '),
+    policy.releases ?? 'all',
+    signerText(signer),
+    validity(signer),
+  ];
+  await printData(io, options.output, set, () =>
+    printTable(
+      io,
+      [
+        { header: 'POLICY' },
+        { header: 'GROUPS', min: 12 },
+        { header: 'RELEASES' },
+        { header: 'SIGNER', min: 20 },
+        { header: 'WHEN' },
+      ],
+      rows,
+      { terminal: cells, pipe: cells },
+    ),
+  );
+  if (set.policies.length === 0) await say(io, 'There are none: who may publish may publish unsigned.');
+}
+
+type PolicySigner = PolicySet['policies'][number]['signers'][number];
+
+function signerText({ fingerprint, issuer, subject, subjectPattern }: PolicySigner): string {
+  return fingerprint === undefined ? `${subject ?? subjectPattern} (${issuer})` : `key ${fingerprint}`;
+}
+
+function validity({ revoked, validFrom, validUntil }: PolicySigner): string {
+  if (revoked !== undefined) return `revoked: ${revoked}`;
+  const parts = [
+    ...(validFrom === undefined ? [] : [`from ${validFrom}`]),
+    ...(validUntil === undefined ? [] : [`until ${validUntil}`]),
+  ];
+  return parts.length === 0 ? 'always' : parts.join(' ');
+}
+
+async function apply(io: Io, file: string, options: PolicyOptions): Promise<void> {
+  const { POLICY_LIMITS, readSigningPolicies } = await import('@krmhub/catalog');
+  const name = file === '-' ? '<stdin>' : file;
+  const bytes =
+    file === '-'
+      ? await readStdin(io, POLICY_LIMITS.maxBytes)
+      : await readSource(io, file, POLICY_LIMITS.maxBytes);
+  const { policies, diagnostics } = readSigningPolicies(bytes, name);
+  if (diagnostics.length > 0) {
+    const { printDiagnostics } = await import('../output/diagnostics.js');
+    await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
+  }
+  if (policies === undefined) {
+    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+    throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
+  }
+  const client = await connect(io, options.registry);
+  const result = await client.applyPolicies(bytes, { dryRun: options.dryRun });
+  await printData(io, options.output, result, () => printChanges(io, result));
+  await say(io, summary(result));
+}
+
+function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
+  if (changes.length === 0) return Promise.resolve();
+  const cells = (change: PolicyResult['changes'][number]): string[] => [
+    `${change.group}/${change.kind}`,
+    change.release,
+    change.after.trusted ? 'trusted' : 'not trusted',
+    verdictText(change.after),
+  ];
+  const columns = [
+    { header: 'FUNCTION', min: 20 },
+    { header: 'RELEASE' },
+    { header: 'NOW' },
+    { header: 'WHY', min: 20 },
+  ];
+  return printTable(io, columns, changes, { terminal: cells, pipe: cells });
+}
+
+function verdictText({ trusted, signer, policy, reason }: Verdict): string {
+  return trusted ? `${signer}, by the policy ${policy}` : (reason ?? '');
+}
+
+function summary({ outcome, dryRun, policies, changed }: PolicyResult): string {
+  const count = policies === 1 ? '1 policy' : `${policies} policies`;
+  if (outcome === 'unchanged') return visible(`${count}, as they are`);
+  const reach =
+    changed === 0
+      ? 'no release is trusted otherwise than before'
+      : `for ${plural(changed, 'release')} the verdict changes`;
+  return dryRun ? `${count}; ${reach}. This was a dry run, nothing is changed` : `${count} applied; ${reach}`;
+}

@@ -1,0 +1,220 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MEDIA_TYPES } from '@krmhub/oci';
+import { readStatement, type Statement } from '@krmhub/signing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-sign-'));
+const at = (name: string) => path.join(folder, name);
+const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/set-labels', import.meta.url));
+const password = { KRMHUB_KEY_PASSWORD: 'secret' };
+let registry: TestRegistry;
+let host: string;
+
+const run = (args: string[], env: Record<string, string> = {}) =>
+  runTest(args, { cwd: folder, env: { ...registry.env, ...password, ...env } });
+
+/** What a command gives that has to end so. */
+async function ends(code: number, ...args: string[]) {
+  const io = await run(args);
+  expect(io.exitCode, `krmhub ${args.join(' ')}\n${io.out()}${io.err()}`).toBe(code);
+  return io;
+}
+
+function statementIn(name: string): Statement {
+  const { dsseEnvelope } = JSON.parse(readFileSync(at(name), 'utf8'));
+  return readStatement(Buffer.from(dsseEnvelope.payload, 'base64')) as Statement;
+}
+
+beforeAll(async () => {
+  registry = await testRegistry();
+  host = new URL(registry.url).host;
+  await ends(0, 'keygen');
+  await ends(0, 'keygen', '--out', 'other');
+  cpSync(path.join(fixtures, '1.0.0.yaml'), at('definition.yaml'));
+  cpSync(path.join(fixtures, 'README.md'), at('README.md'));
+  writeFileSync(at('a.txt'), 'hello\n');
+  writeFileSync(at('b.txt'), 'other\n');
+  writeFileSync(at('predicate.json'), '{"passed":true}');
+  writeFileSync(at('list.json'), '[]');
+  writeFileSync(at('script.star'), '# a script\n');
+});
+afterAll(async () => {
+  await registry.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('files', () => {
+  it('get a bundle beside them, which is replaced only where it is said so', async () => {
+    await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key');
+    const bundle = readFileSync(at('a.txt.sigstore.json'), 'utf8');
+    expect((await ends(1, 'sign', 'a.txt', '--key', 'krmhub.key')).err()).toContain('is there already');
+    expect(readFileSync(at('a.txt.sigstore.json'), 'utf8')).toBe(bundle);
+    await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key', '--overwrite');
+    const { err } = await ends(0, 'verify', 'a.txt', '--key', 'krmhub.pub');
+    expect(err()).toContain('Verified: sha256:5891b5b5');
+  });
+
+  it('that are definitions are signed as a release, with the manifest that a registry makes of it', async () => {
+    const release = ['--release', 'v1.0', '--readme', 'README.md'];
+    await ends(0, 'sign', 'definition.yaml', '--key', 'krmhub.key', ...release);
+    await ends(0, 'publish', 'definition.yaml', ...release);
+    const statement = statementIn('definition.yaml.sigstore.json');
+    expect(statement.predicate).toEqual({
+      group: 'functions.example.com',
+      kind: 'SetLabels',
+      release: '1.0.0',
+    });
+    const manifest = `${registry.url}/v2/functions/functions.example.com/setlabels/manifests/1.0.0`;
+    const answer = await fetch(manifest, { headers: { Accept: MEDIA_TYPES.image } });
+    const sha256 = answer.headers.get('docker-content-digest')!.replace('sha256:', '');
+    expect(statement.subject[1]).toEqual({ name: 'manifest', digest: { sha256 } });
+    const { out } = await ends(0, 'verify', 'definition.yaml', '--key', 'krmhub.pub');
+    expect(out()).toContain('(signature, functions.example.com/SetLabels@1.0.0)');
+    const of = ['verify', `sha256:${sha256}`, '--bundle', 'definition.yaml.sigstore.json'];
+    await ends(0, ...of, '--key', 'krmhub.pub');
+  });
+
+  it('that are definitions can be signed as bytes, with a word on what that is not', async () => {
+    const signs = ['sign', 'definition.yaml', '--key', 'krmhub.key', '--output', 'bytes.json'];
+    expect((await ends(0, ...signs)).err()).toContain('say --release too');
+    expect(statementIn('bytes.json').predicateType).toBe('https://sigstore.dev/cosign/sign/v1');
+  });
+
+  it('get attestations where it is said to', async () => {
+    const said = ['--predicate', 'predicate.json', '--type', 'https://example.com/tests/v1'];
+    const signs = ['sign', 'a.txt', '--key', 'krmhub.key', ...said];
+    expect((await ends(2, ...signs)).err()).toContain('--output');
+    await ends(0, ...signs, '--output', 'tests.json');
+    expect(statementIn('tests.json')).toMatchObject({
+      subject: [{ name: 'a.txt' }],
+      predicate: { passed: true },
+    });
+    const verify = ['verify', 'a.txt', '--key', 'krmhub.pub', '--bundle', 'tests.json'];
+    expect((await ends(4, ...verify)).err()).toContain('ask for it with --type https://example.com/tests/v1');
+    await ends(0, ...verify, '--type', 'https://example.com/tests/v1');
+    await ends(0, ...verify, '--type', 'any');
+    await ends(4, ...verify, '--type', 'https://example.com/tests/v2');
+  });
+
+  it.for([
+    ['nobody signs', 2, ['a.txt']],
+    ['two sign', 2, ['a.txt', '--key', 'krmhub.key', '--keyless']],
+    ['a key asks a service', 2, ['a.txt', '--key', 'krmhub.key', '--rekor-url', 'https://r.example.com']],
+    ['there is no such file', 3, ['c.txt', '--key', 'krmhub.key']],
+    ['it is a folder', 2, ['.', '--key', 'krmhub.key']],
+    ['there is no such key', 3, ['a.txt', '--key', 'none.key']],
+    ['the key is the public one', 1, ['a.txt', '--key', 'krmhub.pub']],
+    ['a digest has no place', 2, [`sha256:${'a'.repeat(64)}`, '--key', 'krmhub.key']],
+    ['a predicate has no type', 2, ['a.txt', '--key', 'krmhub.key', '--predicate', 'predicate.json']],
+    [
+      'a predicate is a list',
+      1,
+      ['a.txt', '--key', 'krmhub.key', '--predicate', 'list.json', '--type', 'x:y', '--output', 'x'],
+    ],
+    [
+      'a predicate is no JSON',
+      1,
+      ['a.txt', '--key', 'krmhub.key', '--predicate', 'a.txt', '--type', 'x:y', '--output', 'x'],
+    ],
+    ['a type is no URI', 2, ['a.txt', '--key', 'krmhub.key', '--predicate', 'predicate.json', '--type', 'x']],
+    ['a release is no version', 2, ['definition.yaml', '--key', 'krmhub.key', '--release', 'new']],
+    ['a release is no definition', 1, ['predicate.json', '--key', 'krmhub.key', '--release', '1.0.0']],
+    ['a README has no release', 2, ['definition.yaml', '--key', 'krmhub.key', '--readme', 'README.md']],
+  ] as const)('are not signed where %s', async ([, code, args]) => {
+    await ends(code, 'sign', ...args);
+  });
+
+  it('are not signed with a wrong password, which nobody is shown', async () => {
+    const io = await run(['sign', 'b.txt', '--key', 'krmhub.key'], { KRMHUB_KEY_PASSWORD: 'guess' });
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringContaining('does not open krmhub.key')]);
+    expect(io.out() + io.err()).not.toContain('guess');
+  });
+});
+
+describe('artifacts', () => {
+  it('get a bundle that refers to them', async () => {
+    const tag = `${host}/team/script:v1`;
+    await ends(0, 'push', 'script.star', tag);
+    expect((await ends(4, 'verify', tag, '--key', 'krmhub.pub')).err()).toContain('has no signature');
+    const { err } = await ends(0, 'sign', tag, '--key', 'krmhub.key', '--output', 'script.json');
+    const digest = /is (sha256:\w+)/.exec(err())![1]!;
+    for (const reference of [tag, `${host}/team/script@${digest}`, `oci://${tag}`]) {
+      await ends(0, 'verify', reference, '--key', 'krmhub.pub');
+    }
+    await ends(0, 'verify', digest, '--key', 'krmhub.pub', '--bundle', 'script.json');
+    const refused = await ends(4, 'verify', tag, '--key', 'other.pub', '-o', 'json');
+    expect(JSON.parse(refused.out())).toMatchObject({ artifact: tag, digest, verified: false });
+    expect(statementIn('script.json').subject).toEqual([{ digest: { sha256: digest.slice(7) } }]);
+  });
+
+  it('are listed with what else is said of them', async () => {
+    const tag = `${host}/team/attested:v1`;
+    await ends(0, 'push', 'script.star', tag);
+    const said = ['--predicate', 'predicate.json', '--type', 'https://example.com/tests/v1'];
+    await ends(0, 'sign', tag, '--key', 'krmhub.key', ...said);
+    expect((await ends(4, 'verify', tag, '--key', 'krmhub.pub')).err()).toContain('ask for it with --type');
+    await ends(0, 'verify', tag, '--key', 'krmhub.pub', '--type', 'https://example.com/tests/v1');
+    await ends(0, 'sign', tag, '--key', 'other.key');
+    await ends(4, 'verify', tag, '--key', 'krmhub.pub');
+    await ends(0, 'sign', tag, '--key', 'krmhub.key');
+    const { out } = await ends(0, 'verify', tag, '--key', 'krmhub.pub', '-o', 'json');
+    const { bundles, verified } = JSON.parse(out());
+    const found = bundles.map(({ kind, verified: holds }: Record<string, unknown>) => `${kind} ${holds}`);
+    expect([verified, found.sort()]).toEqual([
+      true,
+      ['attestation true', 'signature false', 'signature true'],
+    ]);
+  });
+
+  it('that are releases are signed as they stand in the registry', async () => {
+    const tag = `${host}/functions/functions.example.com/setlabels:1.0.0`;
+    await ends(0, 'sign', tag, '--key', 'krmhub.key');
+    await ends(0, 'verify', tag, '--key', 'krmhub.pub');
+    await ends(2, 'sign', tag, '--key', 'krmhub.key', '--release', '1.0.0');
+  });
+
+  it('that are not there are neither signed nor verified', async () => {
+    const tag = `${host}/team/nothing:v1`;
+    await ends(3, 'sign', tag, '--key', 'krmhub.key');
+    await ends(3, 'verify', tag, '--key', 'krmhub.pub');
+  });
+});
+
+describe('tokens', () => {
+  const keyless = [
+    'sign',
+    'b.txt',
+    '--keyless',
+    '--fulcio-url',
+    'http://127.0.0.1:9',
+    '--rekor-url',
+    'http://127.0.0.1:9',
+  ];
+
+  it('are missing, damaged or empty, and none of them is shown', async () => {
+    expect((await ends(2, ...keyless)).err()).toContain('there is no identity token');
+    writeFileSync(at('token'), 'very-secret.token');
+    const damaged = await ends(2, ...keyless, '--identity-token-file', 'token');
+    expect(damaged.err()).toContain('the identity token is none');
+    expect(damaged.err()).not.toContain('very-secret');
+    const given = await run(keyless, { SIGSTORE_ID_TOKEN: 'very-secret.token' });
+    expect([given.exitCode, given.err()]).toEqual([2, expect.not.stringContaining('very-secret')]);
+    writeFileSync(at('token'), '\n');
+    await ends(2, ...keyless, '--identity-token-file', 'token');
+  });
+
+  it('are not sent without TLS, nor to half of another instance', async () => {
+    const token = ['--identity-token-file', 'token'];
+    const sign = ['sign', 'b.txt', '--keyless', ...token];
+    const both = ['--fulcio-url', 'http://f.example.com', '--rekor-url', 'https://r.example.com'];
+    expect((await ends(2, ...sign, ...both)).err()).toContain('--fulcio-url is no https:// address');
+    const half = await ends(2, ...sign, '--fulcio-url', 'https://f.example.com');
+    expect(half.err()).toContain('--rekor-url is missing');
+    const other = await run(sign, { KRMHUB_REKOR_URL: 'https://r.example.com' });
+    expect(other.err()).toContain('--fulcio-url is missing');
+  });
+});

@@ -1,0 +1,77 @@
+import type { SnapshotRecord, SnapshotSignature } from '@krmhub/catalog';
+import { KrmhubError, type PublicKey } from '@krmhub/schema';
+import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
+import { catalogRepository } from '../oci/repositories.js';
+import { readKeyFiles } from '../signatures/key-files.js';
+import { snapshotDigests } from '../signatures/sign-snapshot.js';
+import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
+
+/** The newest snapshot of every catalog is signed by a key of the registry, as what is stored. */
+export const checkSignatures: Check = async function* (input) {
+  const { store, keyFolder } = input;
+  let keys: PublicKey[];
+  try {
+    keys = (await readKeyFiles(keyFolder)).map(({ publicKey }) => publicKey);
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    yield damage('keys', error.message, error.hint);
+    return;
+  }
+  if (keys.length === 0 && (await store.hasSignatures())) {
+    yield damage('keys', 'snapshots are signed, and the keys of the registry are gone', FROM_BACKUP);
+    return;
+  }
+  let unsigned = 0;
+  for (const { name, newest } of await store.catalogs()) {
+    if (newest === undefined || newest.withdrawn !== undefined) continue;
+    const signature = await store.snapshotSignature(name, newest.serial);
+    if (signature === undefined) {
+      unsigned += 1;
+      continue;
+    }
+    const problem = await problemOf(input, newest, signature, keys);
+    if (problem === undefined) continue;
+    yield damage(
+      `signature of snapshot ${name} ${newest.serial}`,
+      problem,
+      'The next start of the registry signs it anew where it is no signature any more; else restore a backup.',
+    );
+  }
+  // As in a database that an older program made, which nobody has started since.
+  if (unsigned > 0) {
+    yield information(
+      'signatures',
+      `${unsigned} newest snapshots are not signed yet; the next start signs them`,
+    );
+  }
+};
+
+async function problemOf(
+  { store, client }: CheckInput,
+  snapshot: SnapshotRecord,
+  { bundle, key }: SnapshotSignature,
+  keys: readonly PublicKey[],
+): Promise<string | undefined> {
+  const { catalog, serial } = snapshot;
+  const { checks, signed } = verifySnapshot(new TextEncoder().encode(bundle), keys);
+  if (signed === undefined) return checks.find(({ passed }) => !passed)?.message ?? 'it does not hold';
+  const { claim, digests, signer } = signed;
+  if (claim.catalog !== catalog || claim.serial !== serial || claim.previous !== snapshot.previous) {
+    return `it is of snapshot ${claim.serial} of ${claim.catalog}`;
+  }
+  if (signer.fingerprint !== key) return `it is by the key ${signer.fingerprint}, and its row says ${key}`;
+  const manifest = client
+    .prepare<[string, string], { digest: `sha256:${string}`; size: number }>(
+      `SELECT digest, size FROM oci_manifest JOIN oci_tag ON oci_manifest.id = oci_tag.manifest
+       WHERE oci_tag.repository = ? AND tag = ?`,
+    )
+    .get(catalogRepository(catalog), String(serial));
+  if (manifest === undefined) return 'the snapshot has no manifest';
+  const functions = await store.snapshotFunctions(catalog, serial);
+  for (const [name, digest] of Object.entries(snapshotDigests(snapshot, functions, manifest))) {
+    const said = digests.get(name);
+    if (said !== digest)
+      return `it says that ${name} has the digest ${said ?? '(none)'}, and it has ${digest}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,148 @@
+import { bundleManifest, digestOf, MEDIA_TYPES, type OciDigest, VERSION } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newKey, policy, signedBy } from '../signing-testing.js';
+import { definitionText, openTestRegistry, releasePath, type TestRegistry } from '../test-registry.js';
+import { definitionArtifact, digestOfManifest, refusalOf, testClient } from './testing.js';
+
+const REPOSITORY = 'functions/example.com/setlabels';
+const TEXT = definitionText({ kind: 'SetLabels', release: '1.0.0' });
+const MANIFEST = definitionArtifact(TEXT, { annotations: { [VERSION]: '1.0.0' } });
+const DIGEST = digestOfManifest(MANIFEST);
+const key = newKey();
+
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+});
+afterEach(() => registry.close());
+
+const RELEASE = releaseStatement(
+  { group: 'example.com', kind: 'SetLabels', release: '1.0.0' },
+  { definition: sha256(TEXT), manifest: DIGEST },
+);
+const provenance: Statement = { ...RELEASE, predicateType: 'https://slsa.dev/provenance/v1', predicate: {} };
+
+async function apply(text: string): Promise<void> {
+  const answer = await registry.request('/api/v1/policies', {
+    method: 'PUT',
+    body: text,
+    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
+  });
+  expect(answer.status).toBe(200);
+}
+
+/** Pushes a bundle beside a manifest, as cosign does. */
+async function pushBundle(bundle: Uint8Array, subject: OciDigest = DIGEST): Promise<Response> {
+  await client.blob(REPOSITORY, '{}');
+  await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
+  const manifest = bundleManifest({
+    subject: { mediaType: MEDIA_TYPES.image, digest: subject, size: JSON.stringify(MANIFEST).length },
+    bundle: { digest: digestOf(bundle), size: bundle.byteLength },
+    predicateType: 'https://example.com/',
+    created: '2030-01-02T03:04:05Z',
+  });
+  const text = Buffer.from(manifest.bytes).toString('utf8');
+  return client.put(REPOSITORY, manifest.digest, text, { type: MEDIA_TYPES.image });
+}
+
+async function pushDefinition(reference: string, manifest: object = MANIFEST): Promise<Response> {
+  await client.blob(REPOSITORY, '{}');
+  await client.blob(REPOSITORY, TEXT);
+  return client.put(REPOSITORY, reference, manifest);
+}
+
+async function bundles(): Promise<{
+  bundles: { claim: string; manifest: string }[];
+  signature: { trusted: boolean };
+}> {
+  const path = `${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/bundles`;
+  return (await registry.request(path)).json() as never;
+}
+
+describe('a function whose group has a policy', () => {
+  beforeEach(() => apply(policy([key])));
+
+  it('is published by its tag where a good signature waits beside the manifest', async () => {
+    expect((await pushDefinition(DIGEST)).status).toBe(201);
+    expect((await pushBundle(await signedBy(key, RELEASE))).status).toBe(201);
+    expect((await pushDefinition('1.0.0')).status).toBe(201);
+    expect(await bundles()).toMatchObject({
+      bundles: [{ claim: 'signature' }],
+      signature: { trusted: true },
+    });
+  });
+
+  it('is published by the signature of its manifest, as cosign makes it', async () => {
+    await pushDefinition(DIGEST);
+    await pushBundle(await signedBy(key, signatureStatement({ manifest: DIGEST })));
+    expect((await pushDefinition('1.0.0')).status).toBe(201);
+  });
+
+  it('is refused where nothing is signed, and by a signature of a manifest that names another release', async () => {
+    expect(await refusalOf(await pushDefinition('1.0.0'))).toMatchObject({
+      code: 'DENIED',
+      message: expect.stringContaining('it is not signed'),
+    });
+    const other = definitionArtifact(TEXT, { annotations: { [VERSION]: '9.9.9' } });
+    await pushDefinition(digestOfManifest(other), other);
+    await pushBundle(
+      await signedBy(key, signatureStatement({ manifest: digestOfManifest(other) })),
+      digestOfManifest(other),
+    );
+    const refused = await refusalOf(await pushDefinition('1.0.0', other));
+    expect(refused).toMatchObject({ code: 'DENIED', message: expect.stringContaining('9.9.9, not 1.0.0') });
+  });
+
+  it('is not spoilt by what others have put beside it', async () => {
+    await pushDefinition(DIGEST);
+    await pushBundle(Buffer.from('{}'));
+    await pushBundle(await signedBy(newKey(), RELEASE));
+    await pushBundle(await signedBy(key, RELEASE));
+    expect((await pushDefinition('1.0.0')).status).toBe(201);
+    expect((await bundles()).bundles).toHaveLength(1);
+  });
+
+  it('takes evidence later, refuses a stranger, and lets nobody delete what it has', async () => {
+    await pushDefinition(DIGEST);
+    await pushBundle(await signedBy(key, RELEASE));
+    await pushDefinition('1.0.0');
+    expect((await pushBundle(await signedBy(key, provenance))).status).toBe(201);
+    const { bundles: kept } = await bundles();
+    expect(kept.map(({ claim }) => claim)).toEqual(['signature', 'attestation']);
+    expect(await refusalOf(await pushBundle(await signedBy(newKey(), RELEASE)))).toMatchObject({
+      code: 'DENIED',
+    });
+    for (const { manifest } of kept) {
+      const answer = await client.ask('DELETE', `${REPOSITORY}/manifests/${manifest}`);
+      expect(await refusalOf(answer)).toMatchObject({
+        code: 'DENIED',
+        message: expect.stringContaining('evidence'),
+      });
+    }
+  });
+});
+
+describe('a function without a policy', () => {
+  it('keeps what nobody here can judge, as evidence of a key that is not known', async () => {
+    await pushDefinition('1.0.0');
+    expect((await pushBundle(await signedBy(key, RELEASE))).status).toBe(201);
+    expect(await bundles()).toMatchObject({
+      bundles: [{ claim: 'signature' }],
+      signature: { trusted: false },
+    });
+  });
+
+  it('keeps what is no evidence as any other artifact', async () => {
+    await pushDefinition('1.0.0');
+    expect((await pushBundle(Buffer.from('{}'))).status).toBe(201);
+    expect((await bundles()).bundles).toEqual([]);
+  });
+});

@@ -1,0 +1,57 @@
+import type { RegistryKeyList } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { ROUTES } from '@krmhub/api/routes';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+import { BUNDLE_MEDIA_TYPE } from '@krmhub/signing/read-bundle';
+import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_SHORT } from '../bytes-answer.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { snapshotFinder } from '../find-snapshot.js';
+import { publishedKeys } from '../signatures/registry-keys.js';
+
+export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {
+  const { store, keys } = parts;
+  const { newestSnapshot, standingSnapshot } = snapshotFinder(parts);
+
+  serveRoute(app, ROUTES.snapshotBundle, async (c, { params }) =>
+    bundleAnswer(c, await standingSnapshot(params), CACHE_SHORT),
+  );
+
+  // The answer says itself which snapshot it is of, so that what is read next can be asked for by its serial.
+  serveRoute(app, ROUTES.catalogBundle, async (c, { params }) =>
+    bundleAnswer(c, await newestSnapshot(params.name), CACHE_ASKING),
+  );
+
+  serveRoute(app, ROUTES.registryKeys, async (c) => {
+    const list: RegistryKeyList = { keys: publishedKeys(await keys.all()) };
+    return textAnswer(c, JSON.stringify(list), 'application/json', CACHE_SHORT);
+  });
+
+  async function bundleAnswer(
+    c: RegistryContext,
+    { catalog, serial }: SnapshotRecord,
+    cacheControl: string,
+  ): Promise<Response> {
+    const signature = await store.snapshotSignature(catalog, serial);
+    if (signature !== undefined) return textAnswer(c, signature.bundle, BUNDLE_MEDIA_TYPE, cacheControl);
+    throw new KrmhubError('not-found', `Snapshot ${serial} of ${catalog} is not signed`, {
+      hint: `It is older than signatures of snapshots. GET ${fillPath('catalogBundle', { name: catalog })} has that of the newest.`,
+    });
+  }
+}
+
+function textAnswer(
+  c: RegistryContext,
+  text: string,
+  mediaType: string,
+  cacheControl: string,
+): Promise<Response> {
+  const bytes = new TextEncoder().encode(text);
+  return bytesAnswer(c, {
+    digest: sha256(bytes),
+    mediaType,
+    cacheControl,
+    find: async () => asTheyAre(bytes),
+  });
+}

@@ -1,0 +1,156 @@
+import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import { addKeyFile, keyFileNames, readKeyFiles } from './key-files.js';
+import { ensureRegistryKey, publishedKeys, RegistryKeys, signingKey } from './registry-keys.js';
+
+const NOW = new Date('2030-01-02T03:04:05.678Z');
+const later = (milliseconds: number) => new Date(NOW.getTime() + milliseconds);
+
+let parent: string;
+let folder: string;
+beforeEach(async () => {
+  parent = await mkdtemp(path.join(tmpdir(), 'krmhub-keys-'));
+  folder = path.join(parent, 'keys');
+});
+afterEach(() => rm(parent, { recursive: true, force: true }));
+
+const onlyFile = async () => path.join(folder, (await keyFileNames(folder))[0]!);
+const silent = pino({ level: 'silent' });
+
+describe('the files of keys', () => {
+  it('are for their owner only, and read as they were written', async () => {
+    const made = await addKeyFile(folder, NOW);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    const file = await onlyFile();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(path.basename(file)).toMatch(/^20300102T030405678Z-[a-f0-9]{16}\.pem$/);
+    expect(await readFile(file, 'utf8')).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
+    const [read] = await readKeyFiles(folder);
+    expect(read?.publicKey.pem).toBe(made.publicKey.pem);
+    expect(read?.validFrom).toBe(NOW.toISOString());
+    expect(await readdir(folder)).toHaveLength(1);
+  });
+
+  it('are none where there is no folder', async () => {
+    expect(await readKeyFiles(folder)).toEqual([]);
+  });
+
+  it('come newest first, and what is hidden or unfinished is none of them', async () => {
+    await addKeyFile(folder, later(1_000));
+    await addKeyFile(folder, NOW);
+    await addKeyFile(folder, later(2_000));
+    for (const name of ['.half.pem', 'x.unfinished', 'notes.txt'])
+      await writeFile(path.join(folder, name), 'x');
+    const times = (await readKeyFiles(folder)).map(({ validFrom }) => validFrom);
+    expect(times).toEqual([later(2_000), later(1_000), NOW].map((time) => time.toISOString()));
+  });
+
+  it.each([
+    ['empty', () => ''],
+    ['cut off', (text: string) => text.slice(0, 100)],
+    ['something else', () => 'hello'],
+    ['too long', (text: string) => text + ' '.repeat(70_000)],
+  ])('are refused where one is %s, without a word of what it holds', async (_, damage) => {
+    await addKeyFile(folder, NOW);
+    const file = await onlyFile();
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, damage(text));
+    const error = await readKeyFiles(folder).then(
+      () => undefined,
+      (caught: Error) => caught,
+    );
+    expect(error).toMatchObject({ code: 'unavailable', hint: expect.stringContaining('backup') });
+    expect(error?.message).toContain(file);
+    const body = text.split('\n')[1]!;
+    expect(`${error?.stack} ${JSON.stringify(error)} ${String(error?.cause)}`).not.toContain(
+      body.slice(0, 20),
+    );
+  });
+
+  it('are refused where one has the place of another, or a name of its own', async () => {
+    await addKeyFile(folder, NOW);
+    const first = await onlyFile();
+    await addKeyFile(folder, later(1_000));
+    const second = path.join(folder, (await keyFileNames(folder))[1]!);
+    await writeFile(second, await readFile(first));
+    await expect(readKeyFiles(folder)).rejects.toThrow('holds another key than its name says');
+    await rm(second);
+    await rename(first, path.join(folder, 'registry.pem'));
+    await expect(readKeyFiles(folder)).rejects.toThrow('is not named as a key');
+  });
+
+  it('are refused where everybody can read one', async () => {
+    await addKeyFile(folder, NOW);
+    const file = await onlyFile();
+    await chmod(file, 0o604);
+    await expect(readKeyFiles(folder)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('every account'),
+      hint: expect.stringContaining(`chmod 600 ${file}`),
+    });
+    // Kubernetes gives a volume's files to a group of its own.
+    await chmod(file, 0o660);
+    expect(await readKeyFiles(folder)).toHaveLength(1);
+  });
+});
+
+describe('the keys of a registry', () => {
+  it('sign one after the other, and a key is announced before', async () => {
+    await addKeyFile(folder, NOW);
+    await addKeyFile(folder, later(5_000));
+    const keys = await readKeyFiles(folder);
+    expect(signingKey(keys, later(4_999)).validFrom).toBe(NOW.toISOString());
+    expect(signingKey(keys, later(5_000)).validFrom).toBe(later(5_000).toISOString());
+    // A clock that was set back leaves nobody without a signature.
+    expect(signingKey(keys, later(-99_999)).validFrom).toBe(NOW.toISOString());
+    const published = publishedKeys(keys);
+    expect(published).toMatchObject([
+      { validFrom: later(5_000).toISOString() },
+      { validFrom: NOW.toISOString(), validUntil: later(5_000).toISOString() },
+    ]);
+    expect(published[0]).not.toHaveProperty('validUntil');
+    expect(JSON.stringify(published)).not.toContain('PRIVATE');
+  });
+
+  it('are made at the first start, and never again behind the back of who has pinned them', async () => {
+    await ensureRegistryKey(folder, { now: NOW, signed: false });
+    const [first] = await readKeyFiles(folder);
+    await ensureRegistryKey(folder, { now: later(1), signed: true });
+    expect(await readKeyFiles(folder)).toHaveLength(1);
+    await rm(await onlyFile());
+    await expect(ensureRegistryKey(folder, { now: later(1), signed: true })).rejects.toMatchObject({
+      code: 'unavailable',
+      hint: expect.stringContaining('krmhub key rotate'),
+    });
+    await expect(RegistryKeys.open({ folder, clock: () => NOW, log: silent })).rejects.toThrow('gone');
+    expect(await readKeyFiles(folder)).toEqual([]);
+    await ensureRegistryKey(folder, { now: later(1), signed: false });
+    expect((await readKeyFiles(folder))[0]?.publicKey.pem).not.toBe(first?.publicKey.pem);
+  });
+
+  it('are noticed a minute after they came, and stay in use where the files are damaged meanwhile', async () => {
+    await addKeyFile(folder, NOW);
+    let now = later(1);
+    const logged: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => logged.push(line) });
+    const keys = await RegistryKeys.open({ folder, clock: () => now, log });
+    const first = await keys.signing();
+    const second = await addKeyFile(folder, later(2));
+    now = later(SERVER_LIMITS.readKeysMilliseconds);
+    expect((await keys.signing()).validFrom).toBe(first.validFrom);
+    now = later(SERVER_LIMITS.readKeysMilliseconds + 1);
+    expect((await keys.signing()).publicKey.pem).toBe(second.publicKey.pem);
+    await writeFile(await onlyFile(), 'damaged');
+    now = later(3 * SERVER_LIMITS.readKeysMilliseconds);
+    expect((await keys.signing()).publicKey.pem).toBe(second.publicKey.pem);
+    await rm(folder, { recursive: true });
+    now = later(5 * SERVER_LIMITS.readKeysMilliseconds);
+    expect(await keys.all()).toHaveLength(2);
+    expect(logged).toHaveLength(2);
+    expect(logged.join()).toContain('those known before are used');
+  });
+});

@@ -1,0 +1,58 @@
+import { stat } from 'node:fs/promises';
+import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
+import { KrmhubError } from '@krmhub/schema';
+import { dataPaths } from '../data-folder.js';
+import { addKeyFile, type Owner, readKeyFiles } from './key-files.js';
+import { publishedKeys, signingKey } from './registry-keys.js';
+
+/** What operators do with the keys of a registry, which may be serving. */
+
+export interface ListedKey extends PublishedKey {
+  state: 'next' | 'signing' | 'retired';
+}
+
+/** Newest first, without secrets. */
+export async function listRegistryKeys(dataFolder: string, now: Date): Promise<ListedKey[]> {
+  const keys = await readKeyFiles((await registryIn(dataFolder)).folder);
+  if (keys.length === 0) return [];
+  const { fingerprint } = signingKey(keys, now).publicKey;
+  const current = keys.findIndex(({ publicKey }) => publicKey.fingerprint === fingerprint);
+  return publishedKeys(keys).map((key, index) => ({
+    ...key,
+    state: index < current ? 'next' : index === current ? 'signing' : 'retired',
+  }));
+}
+
+/**
+ * Makes the next key, which signs from a time on. Rejects with `usage` where that is past, or before the newest key's;
+ * `unavailable` where there is no registry, or a key is damaged.
+ */
+export async function rotateRegistryKey(
+  dataFolder: string,
+  { from, now }: { from?: Date; now: Date },
+): Promise<ListedKey[]> {
+  const { folder, owner } = await registryIn(dataFolder);
+  const [newest] = await readKeyFiles(folder);
+  const validFrom = from ?? now;
+  if (validFrom.getTime() < now.getTime()) {
+    throw new KrmhubError('usage', `A key cannot sign from ${validFrom.toISOString()} on: that is past`, {
+      hint: 'Leave out --from to have it sign at once.',
+    });
+  }
+  if (newest !== undefined && validFrom.getTime() <= Date.parse(newest.validFrom)) {
+    throw new KrmhubError('usage', `There is a key already that signs from ${newest.validFrom} on`, {
+      hint: 'Name a later time with --from; `krmhub key list` shows the keys.',
+    });
+  }
+  await addKeyFile(folder, validFrom, owner);
+  return listRegistryKeys(dataFolder, now);
+}
+
+async function registryIn(dataFolder: string): Promise<{ folder: string; owner: Owner }> {
+  const { database, keys } = dataPaths(dataFolder);
+  const owner = await stat(database).catch(() => undefined);
+  if (owner !== undefined) return { folder: keys, owner };
+  throw new KrmhubError('unavailable', `There is no registry: ${database} is missing.`, {
+    hint: 'Name the data folder of a registry with --data or KRMHUB_DATA.',
+  });
+}

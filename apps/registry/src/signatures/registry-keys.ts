@@ -1,0 +1,103 @@
+import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
+import { KrmhubError } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import { addKeyFile, type RegistryKey, readKeyFiles } from './key-files.js';
+
+/** The keys of a running registry: files that are added are noticed, and nothing is ever made behind its back. */
+export class RegistryKeys {
+  readonly #folder: string;
+  readonly #clock: () => Date;
+  readonly #log: Log;
+  #keys: readonly RegistryKey[];
+  /** Milliseconds since the epoch. */
+  #readAt: number;
+
+  private constructor(parts: KeyParts, keys: readonly RegistryKey[]) {
+    this.#folder = parts.folder;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#keys = keys;
+    this.#readAt = parts.clock().getTime();
+  }
+
+  /** Rejects with `unavailable` where there is none, or where one is damaged. */
+  static async open(parts: KeyParts): Promise<RegistryKeys> {
+    const keys = await readKeyFiles(parts.folder);
+    if (keys.length === 0) throw missing(parts.folder);
+    return new RegistryKeys(parts, keys);
+  }
+
+  /** Newest first, of which the first may be good from a later time only. */
+  async all(): Promise<readonly RegistryKey[]> {
+    const now = this.#clock().getTime();
+    if (Math.abs(now - this.#readAt) >= SERVER_LIMITS.readKeysMilliseconds) {
+      this.#readAt = now;
+      try {
+        const keys = await readKeyFiles(this.#folder);
+        if (keys.length === 0) throw missing(this.#folder);
+        this.#keys = keys;
+      } catch (error) {
+        this.#log.error(
+          { err: error },
+          'the keys of the registry cannot be read; those known before are used',
+        );
+      }
+    }
+    return this.#keys;
+  }
+
+  /** The key that signs now. */
+  async signing(): Promise<RegistryKey> {
+    return signingKey(await this.all(), this.#clock());
+  }
+}
+
+export interface KeyParts {
+  folder: string;
+  clock: () => Date;
+  log: Log;
+}
+
+/**
+ * For every start: the first key is made where nothing was ever signed. Where keys are gone, a new one would break the
+ * trust of everybody who has pinned the old one, so that only who runs the registry may make it.
+ */
+export async function ensureRegistryKey(
+  folder: string,
+  context: { now: Date; signed: boolean },
+): Promise<void> {
+  if ((await readKeyFiles(folder)).length > 0) return;
+  if (context.signed) throw missing(folder);
+  await addKeyFile(folder, context.now);
+}
+
+/** The newest that is not of the future; the first of all signs also where the clock was set back. */
+export function signingKey(keys: readonly RegistryKey[], now: Date): RegistryKey {
+  const key = keys.find(({ validFrom }) => Date.parse(validFrom) <= now.getTime()) ?? keys.at(-1);
+  if (key === undefined) throw new RangeError('there is no key');
+  return key;
+}
+
+/** Public halves with their validity, newest first. */
+export function publishedKeys(keys: readonly RegistryKey[]): PublishedKey[] {
+  return keys.map(({ publicKey: { fingerprint, pem }, validFrom }, index) => {
+    const next = keys[index - 1];
+    return {
+      fingerprint,
+      publicKey: pem,
+      validFrom,
+      ...(next === undefined ? {} : { validUntil: next.validFrom }),
+    };
+  });
+}
+
+function missing(folder: string): KrmhubError {
+  return new KrmhubError(
+    'unavailable',
+    `The registry has signed snapshots, and its keys are gone from ${folder}`,
+    {
+      hint: 'Put the folder back from a backup. Where the keys are lost for good, `krmhub key rotate` makes a new one, and everybody who has pinned the old one must pin it.',
+    },
+  );
+}

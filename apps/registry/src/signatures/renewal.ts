@@ -1,0 +1,130 @@
+import type { CatalogRecord, SnapshotSignature } from '@krmhub/catalog';
+import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
+import { catalogRepository } from '../oci/repositories.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
+
+export interface RenewalParts {
+  store: RegistryStore;
+  signing: SigningParts;
+  metrics: Pick<Metrics, 'signatureExpires'>;
+  log: Log;
+}
+
+/**
+ * Keeps the newest snapshot of every catalog signed by the key of the moment and for some time to come, without a new
+ * serial. Other snapshots keep the signature that they had.
+ */
+export class SignatureRenewal {
+  readonly #parts: RenewalParts;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: RenewalParts) {
+    this.#parts = parts;
+  }
+
+  /** Looks every minute, until it is stopped. */
+  start(): void {
+    this.#schedule();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /**
+   * Gives how many were signed anew; `thorough` looks into signatures that should still be good. A catalog that cannot be
+   * signed is logged, and stops no other.
+   */
+  async renew({ thorough = false } = {}): Promise<number> {
+    const { store, log } = this.#parts;
+    let renewed = 0;
+    for (const catalog of await store.catalogs()) {
+      if (this.#stopped) break;
+      try {
+        if (await renewCatalog(this.#parts, catalog, thorough)) renewed += 1;
+      } catch (error) {
+        log.error({ err: error, catalog: catalog.name }, 'the signature of a snapshot was not renewed');
+      }
+    }
+    return renewed;
+  }
+
+  #schedule(): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => {
+      this.#running = this.renew()
+        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'signatures cannot be renewed'))
+        .finally(() => this.#schedule());
+    }, SERVER_LIMITS.renewEveryMilliseconds);
+    this.#timer.unref();
+  }
+}
+
+async function renewCatalog(
+  parts: RenewalParts,
+  { newest }: CatalogRecord,
+  thorough: boolean,
+): Promise<boolean> {
+  if (newest === undefined || newest.withdrawn !== undefined) return false;
+  const { store, signing, metrics, log } = parts;
+  const { catalog, serial } = newest;
+  const repository = catalogRepository(catalog);
+  const manifest = await store.manifestDescriptor(repository, String(serial));
+  if (manifest === undefined) throw new Error(`snapshot ${serial} of ${catalog} has no manifest`);
+  const known = await store.snapshotSignature(catalog, serial);
+  // Also where it cannot be renewed: somebody has to see that coming.
+  if (known !== undefined) metrics.signatureExpires(catalog, Date.parse(known.expiresAt));
+  if (known !== undefined && (await isGood(signing, known))) {
+    if (!thorough || (await signedDigests(parts, known)) !== undefined) {
+      // Whoever may push may delete what speaks of a snapshot.
+      const artifact = signatureArtifact(known, manifest);
+      if ((await store.manifestDescriptor(repository, artifact.manifest.digest)) === undefined) {
+        await store.renewSignature(known, artifact);
+      }
+      return false;
+    }
+  }
+  const digests =
+    (await signedDigests(parts, known)) ??
+    snapshotDigests(newest, await store.snapshotFunctions(catalog, serial), manifest);
+  const { signature, artifact } = await signSnapshot(signing, newest, digests, manifest);
+  if (!(await store.renewSignature(signature, artifact))) return false;
+  const { key, expiresAt } = signature;
+  metrics.signatureExpires(catalog, Date.parse(expiresAt));
+  log.info({ catalog, serial, key, expiresAt, before: known?.key }, 'snapshot signed anew');
+  return true;
+}
+
+async function isGood(
+  { keys, clock, validDays }: SigningParts,
+  signature: SnapshotSignature,
+): Promise<boolean> {
+  if (signature.key !== (await keys.signing()).publicKey.fingerprint) return false;
+  const valid = validDays * 86_400_000;
+  const left = Date.parse(signature.expiresAt) - clock().getTime();
+  // More than that is left where the setting was lowered.
+  return left >= valid / 2 && left <= valid;
+}
+
+/** What the signature before says, where it is ours: everything but its end stays as it was. */
+async function signedDigests(
+  { signing, log }: RenewalParts,
+  known: SnapshotSignature | undefined,
+): Promise<Record<string, string> | undefined> {
+  if (known === undefined) return undefined;
+  const { catalog, serial } = known;
+  const keys = (await signing.keys.all()).map(({ publicKey }) => publicKey);
+  const { signed } = verifySnapshot(new TextEncoder().encode(known.bundle), keys);
+  if (signed?.claim.catalog === catalog && signed.claim.serial === serial)
+    return Object.fromEntries(signed.digests);
+  log.warn({ catalog, serial, key: known.key }, 'a stored signature is of no key of the registry');
+  return undefined;
+}

@@ -1,0 +1,92 @@
+import {
+  type CatalogFunction,
+  renderSnapshot,
+  type SnapshotRecord,
+  type SnapshotSignature,
+} from '@krmhub/catalog';
+import { bundleManifest, type ManifestDescriptor, MEDIA_TYPES } from '@krmhub/oci';
+import { SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { keySigner, signStatement } from '@krmhub/signing/sign';
+import { SNAPSHOT_PREDICATE, snapshotStatement } from '@krmhub/signing/statement';
+import { catalogRepository } from '../oci/repositories.js';
+import type { Artifact } from '../store/registry-store.js';
+import type { RegistryKeys } from './registry-keys.js';
+
+const MILLISECONDS_PER_DAY = 86_400_000;
+
+export interface SigningParts {
+  keys: RegistryKeys;
+  clock: () => Date;
+  /** Days for which a signature says that its snapshot is the newest. */
+  validDays: number;
+}
+
+export interface SignedSnapshot {
+  signature: SnapshotSignature;
+  artifact: Artifact;
+}
+
+type Named = Pick<SnapshotRecord, 'catalog' | 'serial' | 'previous'>;
+type Manifest = Pick<ManifestDescriptor, 'digest' | 'size'>;
+
+/** Everything of a snapshot that its signature covers, by name. */
+export function snapshotDigests(
+  snapshot: SnapshotRecord,
+  functions: readonly CatalogFunction[],
+  manifest: Manifest,
+): Record<string, string> {
+  return {
+    // cosign shows the first as the digest of what it has verified.
+    manifest: manifest.digest,
+    'snapshot.json': sha256(renderSnapshot(snapshot, functions)),
+    ...Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, snapshot.digests[form]])),
+  };
+}
+
+/** Signs what a snapshot is, with the key of this moment. */
+export async function signSnapshot(
+  { keys, clock, validDays }: SigningParts,
+  { catalog, serial, previous }: Named,
+  digests: Readonly<Record<string, string>>,
+  manifest: Manifest,
+): Promise<SignedSnapshot> {
+  const { privateKey, publicKey } = await keys.signing();
+  const now = clock();
+  const signedAt = now.toISOString();
+  const expiresAt = new Date(now.getTime() + validDays * MILLISECONDS_PER_DAY).toISOString();
+  const statement = snapshotStatement({ catalog, serial, previous, expires: expiresAt }, digests);
+  const bytes = await signStatement(statement, keySigner(privateKey));
+  const bundle = new TextDecoder().decode(bytes);
+  const signature = { catalog, serial, bundle, key: publicKey.fingerprint, signedAt, expiresAt };
+  return { signature, artifact: signatureArtifact(signature, manifest) };
+}
+
+/** The places of a catalog once these have changed: what a snapshot that is being cut will hold. */
+export function changedFunctions(
+  places: readonly CatalogFunction[],
+  changed: readonly CatalogFunction[],
+): CatalogFunction[] {
+  const names = new Set(changed.map(({ group, kind }) => `${group}/${kind}`));
+  return [...places.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
+}
+
+/** A signature as a referrer of the snapshot's manifest; the same one always has the same bytes. */
+export function signatureArtifact(
+  { catalog, bundle, signedAt }: SnapshotSignature,
+  subject: Manifest,
+): Artifact {
+  const digest = sha256(bundle);
+  const size = Buffer.byteLength(bundle);
+  const manifest = bundleManifest({
+    bundle: { digest, size },
+    subject: { mediaType: MEDIA_TYPES.image, digest: subject.digest, size: subject.size },
+    predicateType: SNAPSHOT_PREDICATE,
+    created: signedAt,
+  });
+  return {
+    repository: catalogRepository(catalog),
+    tags: [],
+    manifest,
+    blobs: [{ digest, file: digest, place: 'signatures', size }],
+  };
+}

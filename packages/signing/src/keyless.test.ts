@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { keylessSigner, readTokenClaims, type SigningServices } from './keyless.js';
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const tokenOf = (claims: unknown) => `${part({ alg: 'none' })}.${part(claims)}.${'c2lnbmF0dXJl'}`;
+const claims = { iss: 'https://accounts.example.com', sub: 'somebody', aud: 'sigstore' };
+const token = tokenOf(claims);
+
+describe('identity tokens', () => {
+  it('say for whom they are, and who says so', () => {
+    expect(readTokenClaims(token)).toEqual({ subject: 'somebody', issuer: claims.iss });
+    const email = { ...claims, email: 'a@example.com', email_verified: true };
+    expect(readTokenClaims(tokenOf(email)).subject).toBe('a@example.com');
+  });
+
+  it.for([
+    ['nothing', ''],
+    ['a text', 'hello'],
+    ['two parts', token.split('.').slice(0, 2).join('.')],
+    ['four parts', `${token}.x`],
+    ['other characters', token.replace('.', '.%')],
+    ['a line more', `${token}\n${token}`],
+    ['no JSON', 'aGk.aGk.aGk'],
+    ['null', tokenOf(null)],
+    ['no issuer', tokenOf({ ...claims, iss: undefined })],
+    ['nobody', tokenOf({ ...claims, sub: '' })],
+    ['an address that nobody has verified', tokenOf({ ...claims, email: 'a@example.com' })],
+    ['too long', 'a'.repeat(20_000)],
+  ])('are refused without a word of them: %s', ([, bad]) => {
+    const refused = () => keylessSigner(services('http://127.0.0.1:9'), bad!);
+    expect(refused).toThrow(expect.objectContaining({ code: 'usage' }));
+    try {
+      refused();
+    } catch (error) {
+      const { message, hint, cause } = error as Error & { hint: string };
+      expect(cause).toBeUndefined();
+      for (const secret of bad!.split('.').filter((piece) => piece.length > 3)) {
+        expect(`${message}${hint}`).not.toContain(secret);
+      }
+    }
+  });
+});
+
+function services(url: string): SigningServices {
+  return { fulcioUrl: url, rekorUrl: url, rekorVersion: 1, timestampUrl: url };
+}
+
+/** What signing says where the authority answers so. */
+async function refusal(listener: RequestListener): Promise<Error & { code: string; hint: string }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  try {
+    await keylessSigner(services(url), token)(Buffer.from('{}'));
+  } catch (error) {
+    const { message } = error as Error;
+    expect(message).toContain(`the certificate authority (Fulcio) at ${url}`);
+    return error as Error & { code: string; hint: string };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+  throw new Error('it has signed');
+}
+
+const answering =
+  (status: number, message: string): RequestListener =>
+  (_, response) => {
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ message }));
+  };
+
+describe('services that do not sign', () => {
+  it('are named, with what they say', async () => {
+    const refused = await refusal(answering(400, 'the issuer is not known'));
+    expect(refused.message).toContain('refuses to sign: (400) the issuer is not known');
+    expect([refused.code, refused.hint]).toEqual(['unauthorized', expect.stringContaining('issuer')]);
+  });
+
+  it('cannot make us say what we sent them', async () => {
+    const echo: RequestListener = (request, response) => {
+      void text(request).then((body) => answering(401, `no: ${body}`)(request, response));
+    };
+    const { message, cause } = await refusal(echo);
+    expect(cause).toBeUndefined();
+    for (const piece of token.split('.')) expect(message).not.toContain(piece);
+  });
+
+  it('are told apart from those that fail, and that are not there', async () => {
+    expect((await refusal(answering(503, 'closed'))).code).toBe('unavailable');
+    expect((await refusal(answering(429, 'slowly'))).code).toBe('rate-limited');
+    const gone = await refusal((request) => request.socket.destroy());
+    expect([gone.code, gone.hint]).toEqual(['unreachable', expect.stringContaining('--fulcio-url')]);
+    const { code } = await refusal((_, response) => response.end('<html>'));
+    expect(['unreachable', 'unavailable']).toContain(code);
+  }, 60_000);
+
+  it('of the second version give no time, so that an authority has to', () => {
+    const { timestampUrl: _, ...without } = services('http://127.0.0.1:9');
+    expect(() => keylessSigner({ ...without, rekorVersion: 2 }, token)).toThrow(
+      expect.objectContaining({ code: 'usage', hint: expect.stringContaining('--timestamp-url') }),
+    );
+  });
+});

@@ -1,0 +1,80 @@
+import { sign } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { LEGACY_LAYER, verifyLegacySignature } from './legacy-signature.js';
+import { testKey } from './testing.js';
+import { emptyRoot } from './trusted-root.js';
+import type { Trust } from './verify.js';
+
+const key = testKey();
+const trust: Trust = { keys: [key.publicKey], root: emptyRoot() };
+const manifest = `sha256:${'a'.repeat(64)}`;
+const NAME = 'dev.cosignproject.cosign/signature';
+const EVIDENCE = 'dev.sigstore.cosign';
+
+function payloadOf(digest: string, type = 'cosign container image signature'): string {
+  const image = { 'docker-manifest-digest': digest };
+  return JSON.stringify({ critical: { identity: { 'docker-reference': 'x' }, image, type }, optional: null });
+}
+
+function signed(text: string, annotations: Record<string, string> = {}) {
+  const payload = new TextEncoder().encode(text);
+  const signature = sign('sha256', payload, key.privateKey).toString('base64');
+  return { payload, annotations: { [NAME]: signature, ...annotations } };
+}
+
+function refusal(signature: ReturnType<typeof signed>, by = trust): string {
+  const { verified, checks } = verifyLegacySignature(signature, manifest, by);
+  expect(verified).toBe(false);
+  const { check, message } = checks.at(-1)!;
+  return `${check}: ${message}`;
+}
+
+it('holds for its image and key', () => {
+  const { verified, checks, signer, statement } = verifyLegacySignature(
+    signed(payloadOf(manifest)),
+    manifest,
+    trust,
+  );
+  expect([verified, statement]).toEqual([true, undefined]);
+  expect(signer).toEqual({ type: 'key', fingerprint: key.publicKey.fingerprint });
+  expect(checks.slice(0, 2)).toEqual([
+    { check: 'bundle', passed: true, message: LEGACY_LAYER },
+    { check: 'subject', passed: true, message: manifest },
+  ]);
+});
+
+it('is refused for another key, another image and another text', () => {
+  const good = signed(payloadOf(manifest));
+  expect(refusal(good, { ...trust, keys: [testKey().publicKey] })).toMatch(/^signature: /);
+  expect(refusal(signed(payloadOf(`sha256:${'b'.repeat(64)}`)))).toMatch(/^subject: it speaks of sha256:bbb/);
+  expect(refusal(signed(payloadOf(manifest, 'something else')))).toMatch(/^subject: /);
+  expect(refusal(signed('hello'))).toMatch(/^subject: /);
+  expect(refusal(signed('null'))).toMatch(/^subject: /);
+  const moved = { ...signed('{}'), payload: good.payload };
+  expect(refusal(moved)).toMatch(/^signature: /);
+});
+
+it.for([
+  ['no signature', { [NAME]: '' }, 'it has no signature'],
+  ['a signature that is none', { [NAME]: '…' }, ''],
+  ['a damaged certificate', { [`${EVIDENCE}/certificate`]: 'hello' }, 'its certificate is damaged'],
+  ['damaged evidence of a log', { [`${EVIDENCE}/bundle`]: '{' }, 'evidence in it is damaged'],
+  ['empty evidence of a log', { [`${EVIDENCE}/bundle`]: '{}' }, 'evidence in it is damaged'],
+  ['a damaged timestamp', { [`${EVIDENCE}/rfc3161timestamp`]: 'null' }, 'evidence in it is damaged'],
+] as const)('is refused: %s', ([, annotations, reason]) => {
+  const text = refusal(signed(payloadOf(manifest), annotations));
+  expect(text).toMatch(/^(bundle|signature): /);
+  expect(text).toContain(reason);
+});
+
+it('is refused where a log says something that nobody believes', () => {
+  const body = Buffer.from(JSON.stringify({ kind: 'hashedrekord', apiVersion: '0.0.1' })).toString('base64');
+  const logged = (Payload: object) =>
+    signed(payloadOf(manifest), {
+      [`${EVIDENCE}/bundle`]: JSON.stringify({ SignedEntryTimestamp: 'AAAA', Payload }),
+    });
+  const entry = { body, integratedTime: 1_700_000_000, logIndex: 7, logID: 'a'.repeat(64) };
+  expect(refusal(logged(entry))).toMatch(/^log: /);
+  expect(refusal(logged({ ...entry, body: 'AAAA' }))).toBe('bundle: the entry of a log in it is damaged');
+  expect(refusal(logged({ ...entry, integratedTime: 8e15, logIndex: -1 }))).toMatch(/^bundle: /);
+});

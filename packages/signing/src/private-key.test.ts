@@ -1,0 +1,101 @@
+import { generateKeyPairSync, sign, verify } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { generateKeys, readPrivateKey } from './private-key.js';
+
+const password = 'correct horse battery staple';
+const typed = (text: string) => async () => text;
+const neverAsked = async () => {
+  throw new Error('nothing needs a password here');
+};
+const pem = (label: string, json: unknown) =>
+  `-----BEGIN ${label}-----\n${Buffer.from(JSON.stringify(json)).toString('base64')}\n-----END ${label}-----\n`;
+const LABEL = 'ENCRYPTED SIGSTORE PRIVATE KEY';
+
+it('opens what it has made, and signs with it for the public key', async () => {
+  const { privateKey, publicKey } = await generateKeys(password);
+  expect(privateKey).toMatch(new RegExp(`^-----BEGIN ${LABEL}-----\n`));
+  expect(privateKey).not.toContain(password);
+  const key = await readPrivateKey(privateKey, 'a.key', typed(password));
+  const signature = sign('sha256', Buffer.from('hello'), key);
+  expect(verify('sha256', Buffer.from('hello'), publicKey.key, signature)).toBe(true);
+});
+
+it('encrypts with an empty password too, and never twice the same', async () => {
+  const [one, two] = [await generateKeys(''), await generateKeys('')];
+  expect(one.publicKey.fingerprint).not.toBe(two.publicKey.fingerprint);
+  await expect(readPrivateKey(one.privateKey, 'a.key', typed(''))).resolves.toBeDefined();
+});
+
+it('says that a password is wrong, without it', async () => {
+  const { privateKey } = await generateKeys(password);
+  const refused = readPrivateKey(privateKey, 'a.key', typed('guess'));
+  await expect(refused).rejects.toMatchObject({
+    code: 'usage',
+    message: 'the password does not open a.key',
+    hint: expect.stringContaining('KRMHUB_KEY_PASSWORD'),
+  });
+  await expect(refused).rejects.not.toThrow(/guess/);
+});
+
+it('takes the older label of cosign', async () => {
+  const { privateKey } = await generateKeys(password);
+  const older = privateKey.replaceAll('SIGSTORE', 'COSIGN');
+  await expect(readPrivateKey(older, 'a.key', typed(password))).resolves.toBeDefined();
+});
+
+it('opens what openssl writes, asking for a password only where there is one', async () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const plain = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  await expect(readPrivateKey(plain, 'a.pem', neverAsked)).resolves.toBeDefined();
+  const older = String(privateKey.export({ type: 'sec1', format: 'pem' }));
+  await expect(readPrivateKey(older, 'a.pem', neverAsked)).resolves.toBeDefined();
+  const sealed = String(
+    privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: password }),
+  );
+  await expect(readPrivateKey(sealed, 'a.pem', typed(password))).resolves.toBeDefined();
+  await expect(readPrivateKey(sealed, 'a.pem', typed('guess'))).rejects.toMatchObject({ code: 'usage' });
+});
+
+it('refuses keys of other kinds', async () => {
+  const pairs = [
+    generateKeyPairSync('ec', { namedCurve: 'P-384' }),
+    generateKeyPairSync('ed25519'),
+    generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ];
+  for (const { privateKey } of pairs) {
+    const text = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await expect(readPrivateKey(text, 'a.pem', neverAsked)).rejects.toMatchObject({
+      code: 'invalid-document',
+      message: expect.stringContaining('no ECDSA key over P-256'),
+    });
+  }
+});
+
+const params = { N: 65_536, r: 8, p: 1 };
+const sealed = (changed: object) => ({
+  kdf: { name: 'scrypt', params, salt: 'AAAA' },
+  cipher: { name: 'nacl/secretbox', nonce: Buffer.alloc(24).toString('base64') },
+  ciphertext: 'AAAA',
+  ...changed,
+});
+
+it.for([
+  ['nothing', ''],
+  ['text', 'hello'],
+  ['a public key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n'],
+  ['a damaged key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'],
+  ['an endless file', 'a'.repeat(100_000)],
+  ['no JSON', `-----BEGIN ${LABEL}-----\nAAAA\n-----END ${LABEL}-----\n`],
+  ['null', pem(LABEL, null)],
+  ['another cipher', pem(LABEL, sealed({ cipher: { name: 'rot13', nonce: '' } }))],
+  ['a short nonce', pem(LABEL, sealed({ cipher: { name: 'nacl/secretbox', nonce: 'AAAA' } }))],
+  [
+    'a work factor that would take all memory',
+    pem(LABEL, sealed({ kdf: { name: 'scrypt', params: { N: 1_048_576, r: 32, p: 1 }, salt: 'AAAA' } })),
+  ],
+] as const)('refuses %s', async ([, text]) => {
+  await expect(readPrivateKey(text, 'a.key', typed(password))).rejects.toMatchObject({
+    code: 'invalid-document',
+    message: 'a.key is no private key',
+  });
+});

@@ -1,0 +1,185 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+const { folder, remove } = temporaryFolder();
+const data = path.join(folder, 'data');
+const home = path.join(folder, 'home');
+let registry: RunningRegistry;
+
+beforeAll(async () => {
+  mkdirSync(home);
+  registry = await startRegistry(data);
+  await publish('1.0.0');
+});
+afterAll(async () => {
+  await registry.stop();
+  remove();
+});
+
+const run = (...args: string[]) => krmhub(args, { cwd: home, env: registry.env });
+async function publish(release: string) {
+  const file = path.join(fixtures, `functions/set-labels/${release}.yaml`);
+  const { code, stderr } = await run('publish', file, '--allow-breaking');
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+}
+interface Key {
+  fingerprint: string;
+  publicKey: string;
+}
+async function announced(): Promise<Key[]> {
+  const response = await fetch(`${registry.url}/.well-known/krmhub-keys.json`);
+  expect(response.headers.get('cache-control')).toBe('public, max-age=60');
+  return ((await response.json()) as { keys: Key[] }).keys;
+}
+function pin(name: string, { publicKey }: Key): string {
+  writeFileSync(path.join(home, name), publicKey);
+  return name;
+}
+const verify = async (key: string, ...args: string[]) => {
+  const result = await run('catalog', 'verify', 'default', '--key', key, ...args, '-o', 'json');
+  return { ...result, told: JSON.parse(result.stdout || '{}') };
+};
+
+it('proves a catalog with one pinned key, and again without the registry', async () => {
+  const [key] = await announced();
+  pin('registry.pub', key!);
+  const online = await verify('registry.pub', '--out', 'kept');
+  expect([online.code, online.told]).toMatchObject([0, { verified: true, serial: 2, key: key!.fingerprint }]);
+  const offline = await verify('registry.pub', '--offline', 'kept');
+  expect([offline.code, offline.told]).toMatchObject([0, { verified: true, serial: 2 }]);
+});
+
+it('refuses what somebody in between has changed', async () => {
+  const proxy = createServer(async (request, response) => {
+    const answer = await fetch(registry.url + request.url);
+    const text = await answer.text();
+    const changed = request.url!.endsWith('catalog.yaml') ? text.replace('SetLabels', 'GetLabels') : text;
+    response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type')! }).end(changed);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  try {
+    const refused = await run(
+      'catalog',
+      'verify',
+      `${url}/catalogs/default`,
+      '--key',
+      'registry.pub',
+      '--out',
+      'bad',
+    );
+    expect([refused.code, refused.stderr]).toEqual([
+      4,
+      expect.stringContaining('catalog.yaml: it has the digest'),
+    ]);
+    expect(readdirSync(home)).not.toContain('bad');
+  } finally {
+    proxy.close();
+    proxy.closeAllConnections();
+  }
+});
+
+it('changes its key while it serves: both are listed, and only who pins the new one goes on', async () => {
+  const before = await announced();
+  // As an operator does it, beside the running process.
+  const rotated = await run('key', 'rotate', '--data', data, '-o', 'json');
+  expect(rotated.code, rotated.stderr).toBe(0);
+  // A start looks at once; a registry that runs does so every minute.
+  expect(await registry.stop()).toBe(0);
+  registry = await startRegistry(data);
+  const after = await announced();
+  expect(after.map(({ fingerprint }) => fingerprint)[1]).toBe(before[0]!.fingerprint);
+  expect(after).toHaveLength(2);
+  pin('new.pub', after[0]!);
+
+  const target = `${registry.url}/catalogs/default`;
+  const refused = await run('catalog', 'verify', target, '--key', 'registry.pub');
+  expect([refused.code, refused.stderr]).toEqual([
+    4,
+    expect.stringContaining(
+      `signed by the key ${after[0]!.fingerprint}, and ${before[0]!.fingerprint} is pinned`,
+    ),
+  ]);
+  expect(refused.stderr).toContain('/.well-known/krmhub-keys.json');
+  const trusted = await verify('new.pub');
+  // The same snapshot: only its signature is another.
+  expect([trusted.code, trusted.told]).toMatchObject([0, { serial: 2, key: after[0]!.fingerprint }]);
+  await publish('1.1.0');
+  expect((await verify('new.pub')).told).toMatchObject({ verified: true, serial: 3 });
+  const old = await run('catalog', 'verify', target, '--snapshot', '1', '--key', 'registry.pub');
+  expect([old.code, old.stderr]).toEqual([0, expect.stringContaining('Snapshot 1')]);
+  expect((await run('fsck', '--data', data)).code).toBe(0);
+}, 60_000);
+
+it('goes on signing with the same keys after it was restored', async () => {
+  const backup = path.join(folder, 'backup');
+  expect((await run('backup', '--data', data, '--out', backup)).code).toBe(0);
+  const keys = path.join(backup, 'keys');
+  expect(statSync(keys).mode & 0o777).toBe(0o700);
+  for (const name of readdirSync(keys)) expect(statSync(path.join(keys, name)).mode & 0o777).toBe(0o600);
+  const restored = path.join(folder, 'restored');
+  expect((await run('restore', backup, '--data', restored)).code).toBe(0);
+  expect(await registry.stop()).toBe(0);
+  registry = await startRegistry(restored);
+  const list = JSON.parse((await run('key', 'list', '--data', restored, '-o', 'json')).stdout) as {
+    keys: Key[];
+  };
+  expect(list.keys.map(({ fingerprint }) => fingerprint)).toEqual(
+    (await announced()).map(({ fingerprint }) => fingerprint),
+  );
+  await publish('2.0.0');
+  expect((await verify('new.pub')).told).toMatchObject({ verified: true, serial: 4 });
+  expect((await run('fsck', '--data', restored)).code).toBe(0);
+  // An older state of the registry is not taken for the newest, though its signature is good.
+  expect(await registry.stop()).toBe(0);
+  const again = path.join(folder, 'again');
+  expect((await run('restore', backup, '--data', again)).code).toBe(0);
+  const { port } = new URL(registry.url);
+  const url = registry.url;
+  registry = await startRegistry(again);
+  const seen = path.join(home, '.config/krmhub/seen-catalogs.json');
+  const remembered = readFileSync(seen, 'utf8').replaceAll(url, registry.url);
+  expect(remembered).not.toContain(`:${port}/`);
+  writeFileSync(seen, remembered);
+  const rolledBack = await verify('new.pub');
+  expect([rolledBack.code, rolledBack.stderr]).toEqual([
+    4,
+    expect.stringContaining('snapshot 3 is shown as the newest'),
+  ]);
+}, 60_000);
+
+it('does not start with a key that was taken away, and says what to do', async () => {
+  const without = path.join(folder, 'without');
+  cpSync(path.join(folder, 'backup'), without, { recursive: true, filter: (name) => !name.includes('keys') });
+  const refused = await krmhub(['serve', '--port', '0', '--data', without]);
+  expect([refused.code, refused.stderr]).toEqual([5, expect.stringContaining('its keys are gone')]);
+  expect(refused.stderr).toContain('krmhub key rotate');
+  expect(readdirSync(without)).not.toContain('keys');
+});
+
+const hasCosign = spawnSync('cosign', ['version']).status === 0;
+
+it.skipIf(!hasCosign)('is verified by cosign as it is', async () => {
+  const [key] = await announced();
+  pin('current.pub', key!);
+  const verified = spawnSync(
+    'cosign',
+    [
+      'verify',
+      '--key',
+      'current.pub',
+      '--insecure-ignore-tlog=true',
+      '--allow-http-registry',
+      `${new URL(registry.url).host}/catalogs/default:latest`,
+    ],
+    { cwd: home, encoding: 'utf8' },
+  );
+  expect([verified.status, verified.stderr]).toEqual([0, expect.any(String)]);
+  const manifest = await fetch(`${registry.url}/v2/catalogs/default/manifests/latest`, { method: 'HEAD' });
+  expect(verified.stdout).toContain(manifest.headers.get('docker-content-digest'));
+});

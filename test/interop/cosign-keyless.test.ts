@@ -1,0 +1,236 @@
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { noCosign, signedBy } from './cosign.js';
+import { type DockerRegistry, hasDockerRegistry, startDockerRegistry } from './docker-registry.js';
+import { hostOf, titled } from './oci-tools.js';
+import { Signatory } from './signatory.js';
+import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
+
+/** Signatures without keys: ours with themselves, and with those of cosign in both directions. */
+
+const { folder, remove } = temporaryFolder();
+const builder: Identity = {
+  subject: 'https://example.com/team/.ci/build.yaml@refs/heads/main',
+  issuer: 'https://token.example.com',
+};
+const somebodyElse: Identity = { ...builder, subject: `${builder.subject}x` };
+const elsewhere: Identity = { ...builder, issuer: 'https://token.example.net' };
+
+let sigstore: Sigstore;
+let stranger: Sigstore;
+
+beforeAll(async () => {
+  [sigstore, stranger] = await Promise.all([startSigstore(), startSigstore()]);
+});
+afterAll(async () => {
+  await Promise.all([sigstore?.close(), stranger?.close()]);
+  remove();
+});
+
+class Somebody extends Signatory {
+  constructor() {
+    super(folder);
+    this.write('a.txt', 'hello\n');
+  }
+
+  /** Options with which a command of ours signs as somebody. */
+  signs(identity: Identity, { fulcioUrl, rekorUrl, timestampUrl, trustedRoot, token } = sigstore): string[] {
+    this.write('token', token(identity));
+    this.write('root.json', trustedRoot);
+    const services = ['--fulcio-url', fulcioUrl, '--rekor-url', rekorUrl, '--timestamp-url', timestampUrl];
+    return ['--keyless', ...services, '--identity-token-file', 'token', '--trusted-root', 'root.json'];
+  }
+
+  trusts({ subject, issuer }: Identity, { trustedRoot } = sigstore): string[] {
+    this.write('root.json', trustedRoot);
+    return ['--identity', subject, '--issuer', issuer, '--trusted-root', 'root.json'];
+  }
+}
+
+describe('files that an identity signs', () => {
+  it('are verified with every check, and by nobody else', async () => {
+    const user = new Somebody();
+    await user.succeeds('sign', 'a.txt', ...user.signs(builder));
+    const output = await user.succeeds('verify', 'a.txt', ...user.trusts(builder));
+    const checks = [...output.matchAll(/^ok {6}(\w+)/gm)].map(([, check]) => check);
+    const all = ['bundle', 'statement', 'subject', 'time', 'certificate', 'log', 'signature', 'identity'];
+    expect(checks).toEqual(all);
+    for (const nobody of [somebodyElse, elsewhere]) {
+      expect(await user.isUntrusted('verify', 'a.txt', ...user.trusts(nobody))).toContain('FAILED  identity');
+    }
+    expect(await user.isUntrusted('verify', 'a.txt', ...user.trusts(builder, stranger))).toMatch(/^FAILED/m);
+    // Of the public instance, which has never heard of it.
+    const { subject, issuer } = builder;
+    await user.isUntrusted('verify', 'a.txt', '--identity', subject, '--issuer', issuer);
+  }, 60_000);
+
+  it('are verified by a pattern over the whole name', async () => {
+    const user = new Somebody();
+    await user.succeeds('sign', 'a.txt', ...user.signs(builder));
+    user.write('root.json', sigstore.trustedRoot);
+    const by = (pattern: string) => [
+      ...['verify', 'a.txt', '--trusted-root', 'root.json'],
+      ...['--issuer', builder.issuer, '--identity-pattern', pattern],
+    ];
+    const workflow = 'https://example\\.com/team/\\.ci/build\\.yaml@';
+    await user.succeeds(...by(`^${workflow}refs/heads/[a-z]+$`));
+    await user.isUntrusted(...by(`^${workflow}$`));
+    await user.isUntrusted(...by('^https://example\\.com|nobody$'));
+    for (const wrong of ['.*', '^https://example', '^(?=a)$', '^($']) {
+      expect([(await user.krmhub(...by(wrong))).code, wrong]).toEqual([2, wrong]);
+    }
+  }, 60_000);
+
+  it('take a token of GitLab, and say whose it is', async () => {
+    const user = new Somebody();
+    const signs = user.signs(builder).filter((option) => !/^(--identity-token-file|token)$/.test(option));
+    user.env.SIGSTORE_ID_TOKEN = sigstore.token(builder);
+    const { code, stderr } = await user.krmhub('sign', 'a.txt', ...signs);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`Signing as ${builder.subject}`)]);
+    await user.succeeds('verify', 'a.txt', ...user.trusts(builder));
+    delete user.env.SIGSTORE_ID_TOKEN;
+    expect((await user.krmhub('sign', 'a.txt', ...signs)).code).toBe(2);
+  }, 60_000);
+
+  it('are not handed out where they do not hold', async () => {
+    const user = new Somebody();
+    const signs = user.signs(builder);
+    user.write('root.json', stranger.trustedRoot);
+    expect(await user.isUntrusted('sign', 'a.txt', ...signs)).toContain('was made and does not hold');
+    expect(() => user.read('a.txt.sigstore.json')).toThrow();
+  }, 60_000);
+
+  it('are not signed with a token of another instance, of which nothing is said', async () => {
+    const user = new Somebody();
+    const token = stranger.token(builder);
+    const signs = user.signs(builder, { ...sigstore, token: () => token });
+    const { code, stderr } = await user.krmhub('sign', 'a.txt', ...signs);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('the certificate authority (Fulcio) at')]);
+    for (const part of token.split('.')) expect(stderr).not.toContain(part);
+  }, 60_000);
+
+  it('are no signatures by a key, nor the other way round', async () => {
+    const user = new Somebody();
+    user.env.KRMHUB_KEY_PASSWORD = '';
+    await user.succeeds('keygen');
+    await user.succeeds('sign', 'a.txt', ...user.signs(builder));
+    expect(
+      await user.isUntrusted('verify', 'a.txt', '--key', 'krmhub.pub', '--trusted-root', 'root.json'),
+    ).toContain(`FAILED  identity    it is signed by ${builder.subject}`);
+    await user.succeeds('sign', 'a.txt', '--key', 'krmhub.key', '--overwrite');
+    await user.isUntrusted('verify', 'a.txt', ...user.trusts(builder));
+  }, 60_000);
+});
+
+describe.skipIf(noCosign !== undefined)(titled('files and cosign, without keys', noCosign), () => {
+  it('verifies what cosign signed, of the file and of its digest', async () => {
+    const user = new Somebody();
+    const bundle = ['--bundle', 'theirs.json'];
+    const signing = user.signingWith(sigstore, builder);
+    await user.cosign('sign-blob', ...signing, '--bundle=theirs.json', 'a.txt');
+    const digest = 'sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03';
+    for (const artifact of ['a.txt', digest]) {
+      await user.succeeds('verify', artifact, ...bundle, ...user.trusts(builder));
+      await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(somebodyElse));
+      await user.isUntrusted('verify', artifact, ...bundle, ...user.trusts(builder, stranger));
+    }
+  }, 60_000);
+
+  it('signs what cosign verifies', async () => {
+    const user = new Somebody();
+    await user.succeeds('sign', 'a.txt', ...user.signs(builder));
+    const bundle = ['--bundle=a.txt.sigstore.json', '--use-signed-timestamps'];
+    const type = '--type=https://sigstore.dev/cosign/sign/v1';
+    for (const verify of [['verify-blob'], ['verify-blob-attestation', type]]) {
+      const check = [...verify, ...bundle, ...user.trusting(sigstore)];
+      await user.cosign(...check, ...signedBy(builder), 'a.txt');
+      for (const nobody of [somebodyElse, elsewhere]) {
+        await user.cosignIsRefused(...check, ...signedBy(nobody), 'a.txt');
+      }
+      await user.cosignIsRefused(
+        ...verify,
+        ...bundle,
+        ...user.trusting(stranger),
+        ...signedBy(builder),
+        'a.txt',
+      );
+    }
+  }, 60_000);
+});
+
+const registries = [
+  { name: 'our registry', whyNo: noCosign },
+  {
+    name: 'a registry that knows nothing of referrers',
+    whyNo: noCosign ?? (hasDockerRegistry ? undefined : 'docker-registry is not installed'),
+  },
+];
+
+describe.each(registries)('artifacts in $name, without keys', ({ name, whyNo }) => {
+  describe.skipIf(whyNo !== undefined)(titled('and cosign', whyNo), () => {
+    let registry: RunningRegistry | undefined;
+    let docker: DockerRegistry | undefined;
+    let user: Somebody;
+    let host: string;
+    const http = '--allow-http-registry';
+    beforeAll(async () => {
+      user = new Somebody();
+      if (name === 'our registry') {
+        registry = await startRegistry(path.join(folder, 'data'));
+        host = hostOf(registry);
+        user.keep(host, registry.token);
+      } else {
+        docker = await startDockerRegistry(path.join(folder, 'docker'));
+        host = docker.host;
+      }
+    }, 60_000);
+    afterAll(async () => {
+      await Promise.all([registry?.stop(), docker?.stop()]);
+    });
+
+    async function pushed(repository: string): Promise<{ tag: string; exact: string }> {
+      user.write('script.star', `# ${repository}\n`);
+      const tag = `${host}/team/${repository}:v1`;
+      const { digest } = await user.krmhubDoes('push', 'script.star', tag);
+      return { tag, exact: `${host}/team/${repository}@${digest}` };
+    }
+
+    const forms = ['as a bundle', 'in the old form'];
+    it.for(forms)('verifies what cosign signed %s', { timeout: 60_000 }, async (form) => {
+      const isOld = form === forms[1];
+      const { tag, exact } = await pushed(isOld ? 'older' : 'theirs');
+      const { fulcioUrl, rekorUrl } = sigstore;
+      const signing = isOld
+        ? [
+            ...['--yes', '--new-bundle-format=false', '--use-signing-config=false'],
+            ...[`--fulcio-url=${fulcioUrl}`, `--rekor-url=${rekorUrl}`, ...user.trusting(sigstore)],
+            `--identity-token=${sigstore.token(builder)}`,
+          ]
+        : user.signingWith(sigstore, builder);
+      await user.cosign('sign', ...signing, http, exact);
+      await user.succeeds('verify', tag, ...user.trusts(builder));
+      for (const nobody of [somebodyElse, elsewhere]) {
+        expect(await user.isUntrusted('verify', tag, ...user.trusts(nobody))).toContain('FAILED  identity');
+      }
+      await user.isUntrusted('verify', tag, ...user.trusts(builder, stranger));
+    });
+
+    it('signs and attests what cosign verifies', async () => {
+      const { tag, exact } = await pushed('ours');
+      await user.succeeds('sign', tag, ...user.signs(builder));
+      user.write('predicate.json', '{"buildDefinition":{},"runDetails":{}}');
+      const said = ['--predicate', 'predicate.json', '--type', 'https://slsa.dev/provenance/v1'];
+      await user.succeeds('sign', tag, ...user.signs(builder), ...said);
+      const trusting = [...user.trusting(sigstore), http];
+      for (const verify of [['verify'], ['verify-attestation', '--type=slsaprovenance1']]) {
+        await user.cosign(...verify, ...trusting, ...signedBy(builder), exact);
+        for (const nobody of [somebodyElse, elsewhere]) {
+          await user.cosignIsRefused(...verify, ...trusting, ...signedBy(nobody), exact);
+        }
+      }
+      await user.succeeds('verify', tag, ...user.trusts(builder));
+      await user.isUntrusted('verify', tag, ...user.trusts(somebodyElse));
+    }, 60_000);
+  });
+});
