@@ -9,6 +9,7 @@ import {
   type OciDigest,
 } from '@krmhub/oci';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /** Whom the user of a machine trusts, held against what a registry of its own process serves, by the real command line. */
@@ -217,6 +218,42 @@ describe('a group that a policy of the user covers', () => {
     const { code, files, data } = await pull(`${FUNCTION}:1.2.0`);
     expect([code, files, data.leftOut]).toEqual([0, ['definition.yaml', 'own.txt'], ['README.md']]);
   });
+});
+
+describe('an identity that a policy names', () => {
+  const builder = {
+    subject: 'https://example.com/team/.ci/build.yaml@refs/tags/v1',
+    issuer: 'https://token.example.com',
+  };
+  let sigstore: Sigstore;
+  beforeAll(async () => {
+    sigstore = await startSigstore();
+    write('root.json', sigstore.trustedRoot);
+    write('token', sigstore.token(builder));
+  });
+  afterAll(() => sigstore.close());
+
+  it('is believed as a whole name, at the time that a log testifies, by the root of its instance', async () => {
+    const { reference, name } = await pushed('keyless');
+    const { fulcioUrl, rekorUrl, timestampUrl } = sigstore;
+    const services = ['--fulcio-url', fulcioUrl, '--rekor-url', rekorUrl, '--timestamp-url', timestampUrl];
+    const root = ['--trusted-root', 'root.json'];
+    await does(['sign', reference, '--keyless', ...services, '--identity-token-file', 'token', ...root]);
+    const by = (pattern: string, ...more: string[]) =>
+      trust('--issuer', builder.issuer, '--identity-pattern', pattern, ...more);
+    const build = '^https://example\\.com/team/\\.ci/build\\.yaml@refs/tags/v[0-9]+$';
+    await by(build);
+    expect((await pull(name, ...root)).data.verification).toEqual({
+      trusted: true,
+      signer: { type: 'identity', ...builder },
+      policy: 'example',
+    });
+    await isRefused(name, 'the public sigstore instance');
+    await by('^https://example\\.com|nobody$');
+    await isRefused(name, 'whom the policy example does not name', ...root);
+    await by(build, '--valid-until', '2020-01-01');
+    await isRefused(name, 'trusted until 2020-01-01', ...root);
+  }, 60_000);
 });
 
 describe('the time of a policy', () => {

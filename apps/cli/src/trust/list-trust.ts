@@ -60,7 +60,7 @@ function rowsOf(entry: TrustEntry, now: Date): Row[] {
 function whatOf(entry: TrustEntry): string {
   if (isTrustedCatalog(entry)) return `catalog ${entry.url}`;
   const { groups, releases } = entry;
-  return `functions of ${groups.join(', ')}${releases === undefined ? '' : `, ${releases}`}`;
+  return `functions ${groups.join(', ')}${releases === undefined ? '' : `, ${releases}`}`;
 }
 
 function endOf(signer: TrustedSigner | PinnedKey, now: Date): string {

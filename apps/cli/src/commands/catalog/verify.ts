@@ -23,8 +23,8 @@ other bytes than were signed, a signature that has expired, and an older
 snapshot than was seen before. The highest serial of each catalog is remembered
 in seen-catalogs.json, beside the credentials of \`krmhub login\`.
 
-A key is pinned once: have who runs the registry tell you its fingerprint. Without
---key, the catalog has to be signed by what \`krmhub trust add URL\` pinned it to.
+A key is pinned once: have who runs the registry tell you its fingerprint.
+Without --key, the keys count that \`krmhub trust add URL\` pinned it to.
 
 Exit codes: 0 trusted, 4 not trusted.
 
