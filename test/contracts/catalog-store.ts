@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import { catalogContract } from './catalog-store-catalogs.js';
 import { functionContract } from './catalog-store-functions.js';
 import { keepingContract } from './catalog-store-keeping.js';
+import { policyContract } from './catalog-store-policies.js';
 import { searchContract } from './catalog-store-search.js';
 import { signatureContract } from './catalog-store-signatures.js';
 import { takedownContract } from './catalog-store-takedowns.js';
@@ -28,5 +29,6 @@ export function catalogStoreContract(name: string, open: () => Promise<CatalogSt
     keepingContract(() => harness);
     takedownContract(() => harness);
     signatureContract(() => harness);
+    policyContract(() => harness);
   });
 }

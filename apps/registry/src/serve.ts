@@ -72,6 +72,7 @@ export async function startRegistry(options: {
   clock?: () => Date;
 }): Promise<RunningRegistry> {
   const { config, log, clock = () => new Date() } = options;
+  const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
   const paths = await prepareDataFolder(config.dataFolder);
   const database = await openSqliteStore(paths.database);
   const searchThreads = startSearchThreads(paths.database, log);
@@ -111,7 +112,6 @@ export async function startRegistry(options: {
     const uploads = new Uploads({ blobs: artifacts, clock });
     const collecting = new Collector({ store, artifacts, uploads, gate, clock, log, config });
     collector = collecting;
-    const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     const kept = { store, blobs, artifacts, forms, newest, gate, keys, takedownRecord, log };

@@ -47,7 +47,8 @@ export async function configuredRoot(file: string | undefined): Promise<TrustedR
       cause,
     });
   }
-  return readTrustedRoot(text, file);
+  // Its place is nobody's business who publishes.
+  return { ...readTrustedRoot(text, file), name: 'the sigstore instance of this registry' };
 }
 
 /** Policies were checked when they were applied: what is refused now was applied by another version, and trusts nobody. */

@@ -15,8 +15,10 @@ import {
   parseReference,
   platformIndex,
   type Reference,
+  VERSION,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
+import { canonicalRelease } from '@krmhub/schema/release';
 import type { Io } from '../io.js';
 import { type OutputFormat, printData, say } from '../output/print.js';
 import { Progress } from '../output/progress.js';
@@ -57,7 +59,10 @@ export async function pushArtifact(io: Io, args: readonly string[], options: Pus
   const { type, layers } = await readLayers(io, files, options);
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
-  const manifests = buildManifests(io, type, layers, options.annotation);
+  const manifests = buildManifests(io, type, layers, {
+    ...releaseAnnotation(type, reference),
+    ...options.annotation,
+  });
   const root = manifests.at(-1)!;
   const before = await tagged(client, reference);
   let after: OciDigest | undefined = root.digest;
@@ -149,6 +154,17 @@ async function readLayers(
     layers.push({ ...(await fileLayer(io, 'exec', name)), ...(platform === undefined ? {} : { platform }) });
   }
   return { type: 'exec', layers };
+}
+
+/**
+ * Which release a definition is that is pushed to a function: a signature of the manifest says it too, then. Elsewhere
+ * the same file has the same digest under every tag.
+ */
+function releaseAnnotation(type: ArtifactType, { repository, tag }: Reference): Record<string, string> {
+  const isRelease =
+    type === 'definition' && tag !== undefined && /^functions\/[^/]+\/[^/]+$/.test(repository);
+  const release = isRelease ? canonicalRelease(tag) : undefined;
+  return release === undefined ? {} : { [VERSION]: release };
 }
 
 interface BuiltManifest {

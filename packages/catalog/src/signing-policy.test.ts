@@ -1,0 +1,235 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { type Digest, publicKey, sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import { readSigningPolicies } from './read-signing-policies.js';
+import {
+  judgeSignatures,
+  type ReleaseSignature,
+  type Signer,
+  type SigningPolicy,
+  type TrustedSigner,
+} from './signing-policy.js';
+
+const NAME = { group: 'example.com', kind: 'SetLabels', release: '1.2.0' };
+const FINGERPRINT: Digest = sha256('a key');
+const KEY: Signer = { type: 'key', fingerprint: FINGERPRINT };
+const WORKFLOW: Signer = {
+  type: 'identity',
+  issuer: 'https://token.example.com',
+  subject: 'https://example.com/team/release.yaml@refs/tags/v1.2.0',
+};
+
+function policy(signers: TrustedSigner[], more: Partial<SigningPolicy> = {}): SigningPolicy {
+  return { name: 'team', groups: ['example.com'], signers, ...more };
+}
+
+function signature(signer: Signer, more: Partial<ReleaseSignature> = {}): ReleaseSignature {
+  return { bundle: sha256('bundle'), signer, receivedAt: '2030-06-01T00:00:00.000Z', ...more };
+}
+
+const trustsKey = (more: Omit<TrustedSigner, 'key' | 'fingerprint'> = {}): TrustedSigner => ({
+  key: 'PEM',
+  fingerprint: FINGERPRINT,
+  ...more,
+});
+
+describe('a verdict', () => {
+  it('is none where no policy covers the release', () => {
+    expect(judgeSignatures([], NAME, [signature(KEY)])).toBeUndefined();
+    const others = [
+      policy([trustsKey()], { groups: ['*.example.com'] }),
+      policy([trustsKey()], { releases: '>=2.0.0' }),
+    ];
+    expect(judgeSignatures(others, NAME, [signature(KEY)])).toBeUndefined();
+  });
+
+  it('covers pre-releases of a range', () => {
+    const policies = [policy([trustsKey()], { releases: '>=1.0.0' })];
+    expect(judgeSignatures(policies, { ...NAME, release: '2.0.0-rc.1' }, [])).toMatchObject({
+      trusted: false,
+    });
+  });
+
+  it('names the signer and the policy', () => {
+    expect(judgeSignatures([policy([trustsKey()])], NAME, [signature(KEY)])).toEqual({
+      trusted: true,
+      signer: KEY,
+      policy: 'team',
+    });
+  });
+
+  it('takes one good signature among others, and one policy among others', () => {
+    const stranger: Signer = { type: 'key', fingerprint: sha256('another') };
+    const policies = [
+      policy([{ issuer: WORKFLOW.issuer, subject: 'x' }], { name: 'first' }),
+      policy([trustsKey()]),
+    ];
+    const verdict = judgeSignatures(
+      policies,
+      NAME,
+      [signature(stranger), signature(KEY)],
+      ['one is damaged'],
+    );
+    expect(verdict).toMatchObject({ trusted: true, policy: 'team' });
+  });
+
+  it.each([
+    ['nothing', [], [], 'it is not signed, and the policy team wants a signature by the key sha256:'],
+    ['what is no evidence', [], ['a bundle is empty'], 'a bundle is empty'],
+    [
+      'a stranger',
+      [signature({ type: 'key', fingerprint: sha256('x') })],
+      [],
+      'whom the policy team does not name',
+    ],
+  ] as const)('refuses %s with its reason', (_, signatures, problems, reason) => {
+    const verdict = judgeSignatures([policy([trustsKey()])], NAME, [...signatures], problems);
+    expect(verdict).toMatchObject({
+      trusted: false,
+      policy: 'team',
+      reason: expect.stringContaining(reason),
+    });
+  });
+
+  it('holds identities exactly, by issuer too', () => {
+    const trusts = [policy([{ issuer: WORKFLOW.issuer, subject: WORKFLOW.subject }])];
+    const of = (more: Partial<typeof WORKFLOW>) =>
+      judgeSignatures(trusts, NAME, [signature({ ...WORKFLOW, ...more } as Signer)])?.trusted;
+    expect(of({})).toBe(true);
+    for (const more of [
+      { subject: `${WORKFLOW.subject}x` },
+      { subject: WORKFLOW.subject.toUpperCase() },
+      { issuer: `${WORKFLOW.issuer}/` },
+    ]) {
+      expect(of(more)).toBe(false);
+    }
+  });
+
+  it.each([
+    ['^https://example\\.com/team/release\\.yaml@refs/tags/v[0-9.]+$', true],
+    ['^https://example\\.com/team/release\\.yaml$', false],
+    ['^https://exampleXcom/.*$', false],
+    ['^evil$|^https://example\\.com/.*$', true],
+  ])('matches the pattern %s against the whole subject', (subjectPattern, trusted) => {
+    const trusts = [policy([{ issuer: WORKFLOW.issuer, subjectPattern }])];
+    expect(judgeSignatures(trusts, NAME, [signature(WORKFLOW)])?.trusted).toBe(trusted);
+  });
+
+  it.each([
+    ['before it begins', { validFrom: '2030-06-01T00:00:00.001Z' }, false],
+    ['when it begins', { validFrom: '2030-06-01T00:00:00.000Z' }, true],
+    ['before it ends', { validUntil: '2030-06-01T00:00:00.001Z' }, true],
+    ['when it ends', { validUntil: '2030-06-01T00:00:00.000Z' }, false],
+  ])('holds a signature against the time of its signer: %s', (_, times, trusted) => {
+    expect(judgeSignatures([policy([trustsKey(times)])], NAME, [signature(KEY)])?.trusted).toBe(trusted);
+  });
+
+  it('believes the time that is testified before the time of arrival', () => {
+    const trusts = [policy([trustsKey({ validUntil: '2030-01-01T00:00:00.000Z' })])];
+    const early = signature(KEY, { signedAt: '2029-12-31T00:00:00.000Z' });
+    expect(judgeSignatures(trusts, NAME, [early])?.trusted).toBe(true);
+    expect(judgeSignatures(trusts, NAME, [signature(KEY)])).toMatchObject({
+      reason: expect.stringContaining('trusted until 2030-01-01'),
+    });
+  });
+
+  it('lets a revocation hold, whatever else is said of the signer and wherever it is said', () => {
+    const revoked = trustsKey({ revoked: 'stolen' });
+    for (const policies of [
+      [policy([trustsKey(), revoked])],
+      [policy([revoked, trustsKey()])],
+      [policy([trustsKey()]), policy([revoked], { name: 'elsewhere', groups: ['other.example.com'] })],
+    ]) {
+      const early = signature(KEY, { signedAt: '2020-01-01T00:00:00.000Z' });
+      expect(judgeSignatures(policies, NAME, [early])).toMatchObject({
+        trusted: false,
+        reason: expect.stringContaining('revokes: stolen'),
+      });
+    }
+  });
+
+  it('still takes another good signature beside a revoked one', () => {
+    const second: Signer = { type: 'key', fingerprint: sha256('second') };
+    const policies = [
+      policy([trustsKey({ revoked: 'stolen' }), { key: 'PEM', fingerprint: sha256('second') }]),
+    ];
+    expect(judgeSignatures(policies, NAME, [signature(KEY), signature(second)])?.trusted).toBe(true);
+  });
+});
+
+describe('policies in a file', () => {
+  const { pem, fingerprint } = publicKey(
+    generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).publicKey,
+    'key',
+  );
+  const read = (text: string) => readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
+  const document = (spec: string) =>
+    `apiVersion: krmhub.dev/v1alpha1\nkind: SigningPolicy\nmetadata: {name: team}\nspec:\n${spec}`;
+  const signers = `  signers:\n  - key: |\n${pem.replace(/^/gm, '      ').trimEnd()}\n`;
+
+  it('are read with all that they say, one to a document', () => {
+    const { policies, diagnostics } = read(
+      `${document(`  groups: [example.com, "*.example.com"]\n  releases: ">=1, <2"\n${signers}    validUntil: "2030-01-01T00:00:00Z"\n`)}---\n${document(
+        `  groups: ["*"]\n  signers: [{issuer: "https://token.example.com", subject: ci, revoked: gone}]\n`,
+      ).replace('team', 'other')}`,
+    );
+    expect(diagnostics).toEqual([]);
+    expect(policies).toEqual([
+      {
+        name: 'team',
+        groups: ['example.com', '*.example.com'],
+        releases: expect.any(String),
+        signers: [{ key: pem, fingerprint, validUntil: '2030-01-01T00:00:00.000Z' }],
+      },
+      {
+        name: 'other',
+        groups: ['*'],
+        signers: [{ issuer: 'https://token.example.com', subject: 'ci', revoked: 'gone' }],
+      },
+    ]);
+  });
+
+  it.each(['', '\n', '# nothing\n', '---\n', '# a\r\n---\r\n# b'])('are none in %j', (text) => {
+    expect(read(text)).toEqual({ policies: [], diagnostics: [] });
+  });
+
+  it.each([
+    ['policy/document', 'kind: CatalogRecipe\n'],
+    ['policy/document', document('  groups: [a.b]\n').replace('v1alpha1', 'v1')],
+    ['policy/missing-field', document('  groups: [a.b]\n')],
+    ['policy/missing-field', document('  groups: [a.b]\n  signers: []\n')],
+    ['policy/missing-field', document(`  groups: []\n${signers}`)],
+    ['policy/unknown-field', document(`  groups: [a.b]\n  minimum: 2\n${signers}`)],
+    ['policy/group', document(`  groups: ["Example.com"]\n${signers}`)],
+    ['policy/release-range', document(`  groups: [a.b]\n  releases: latest\n${signers}`)],
+    ['policy/signer', document('  groups: [a.b]\n  signers: [{issuer: "https://a.example"}]\n')],
+    ['policy/signer', document('  groups: [a.b]\n  signers: [{subject: a}]\n')],
+    [
+      'policy/signer',
+      document('  groups: [a.b]\n  signers: [{issuer: b, subject: a, subjectPattern: ^a$}]\n'),
+    ],
+    ['policy/key', document('  groups: [a.b]\n  signers: [{key: nonsense}]\n')],
+    ['policy/pattern', document('  groups: [a.b]\n  signers: [{issuer: b, subjectPattern: a}]\n')],
+    ['policy/pattern', document('  groups: [a.b]\n  signers: [{issuer: b, subjectPattern: "^a\\\\$"}]\n')],
+    ['policy/pattern', document('  groups: [a.b]\n  signers: [{issuer: b, subjectPattern: "^(a$"}]\n')],
+    [
+      'policy/time',
+      document('  groups: [a.b]\n  signers: [{issuer: b, subject: a, validFrom: 2030-13-01T00:00:00Z}]\n'),
+    ],
+    [
+      'policy/time',
+      document(
+        '  groups: [a.b]\n  signers: [{issuer: b, subject: a, validFrom: 2031-01-01T00:00:00Z, validUntil: 2030-01-01T00:00:00Z}]\n',
+      ),
+    ],
+    [
+      'policy/name',
+      `${document(`  groups: [a.b]\n${signers}`)}---\n${document(`  groups: [a.b]\n${signers}`)}`,
+    ],
+  ])('are refused with %s', (code, text) => {
+    const { policies, diagnostics } = read(text);
+    expect(policies).toBeUndefined();
+    expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
+    for (const { hint, range } of diagnostics) expect([hint, range]).not.toContain(undefined);
+  });
+});

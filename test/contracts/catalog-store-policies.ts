@@ -1,0 +1,108 @@
+import {
+  type CatalogStore,
+  type NewEvent,
+  type ReleaseBundle,
+  RevisionConflict,
+  signaturesOf,
+} from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import type { CatalogStoreHarness } from './catalog-store.js';
+import { AT, changeOf } from './sample-records.js';
+
+const event: NewEvent = { type: 'policy.applied', at: AT, by: 'admin', reason: 'team' };
+
+function bundleOf(text: string, more: Partial<ReleaseBundle> = {}): ReleaseBundle {
+  return {
+    digest: sha256(text),
+    size: text.length,
+    manifest: sha256(`manifest of ${text}`),
+    claim: 'signature',
+    predicateType: 'https://krmhub.dev/release/v1',
+    signer: { type: 'identity', issuer: 'https://token.example.com', subject: 'Jürgen 漢' },
+    signedAt: AT,
+    receivedAt: AT,
+    receivedBy: 'publisher',
+    ...more,
+  };
+}
+
+export function policyContract(harness: () => CatalogStoreHarness): void {
+  const store = (): CatalogStore => harness().store;
+  const apply = (text: string, expectedText: string | undefined) =>
+    store().applyPolicies({ text, appliedAt: AT, appliedBy: 'admin', expectedText, event });
+  const signed = (bundles: ReleaseBundle[], revision = 0, action: 'insert' | 'update' = 'insert') => {
+    const change = changeOf({ kind: 'Signed' }, revision, action);
+    const release = { ...change.release, bundles };
+    return { ...change, release, search: { ...change.search, signatures: signaturesOf(release) } };
+  };
+
+  describe('signing policies', () => {
+    it('are none at first, and then the text that was applied last, with an event for each', async () => {
+      expect(await store().policies()).toBeUndefined();
+      await apply('first', undefined);
+      await apply('second\n# 漢', 'first');
+      expect(await store().policies()).toEqual({ text: 'second\n# 漢', appliedAt: AT, appliedBy: 'admin' });
+      expect(await store().events(0, 10)).toMatchObject([event, event]);
+    });
+
+    it('are not replaced by who has not seen the last ones', async () => {
+      await apply('first', undefined);
+      await expect(apply('second', undefined)).rejects.toThrow(RevisionConflict);
+      await expect(apply('second', 'another')).rejects.toThrow(RevisionConflict);
+      expect((await store().policies())?.text).toBe('first');
+      expect(await store().lastEvent()).toBe(1);
+    });
+  });
+
+  describe('bundles of releases', () => {
+    it('are kept with the release, in the order in which they came', async () => {
+      const bundles = [bundleOf('a'), bundleOf('b', { claim: 'attestation' })];
+      await store().commitFunction(signed(bundles));
+      expect((await store().release('example.com', 'Signed', '1.0.0'))?.bundles).toEqual(bundles);
+      expect((await store().function('example.com', 'signed'))?.releases[0]?.bundles).toEqual(bundles);
+    });
+
+    it('can come later, and search knows who signed what it shows', async () => {
+      await store().commitFunction(changeOf({ kind: 'Signed' }));
+      expect(await store().release('example.com', 'Signed', '1.0.0')).not.toHaveProperty('bundles');
+      expect((await store().search({ limit: 1 })).items[0]?.signatures).toEqual([]);
+      const late = signed([bundleOf('late')], 1, 'update');
+      await store().commitFunction({ ...late, event: { ...late.event, type: 'release.attested' } });
+      expect((await store().release('example.com', 'Signed', '1.0.0'))?.bundles).toEqual([bundleOf('late')]);
+      expect((await store().search({ limit: 1 })).items[0]?.signatures).toEqual(late.search.signatures);
+    });
+
+    it('go with the release', async () => {
+      await store().commitFunction(signed([bundleOf('a')]));
+      const { digest } = changeOf({ kind: 'Signed' }).release;
+      const takedown = {
+        group: 'example.com',
+        kind: 'Signed',
+        release: '1.0.0',
+        digest,
+        at: AT,
+        by: 'admin',
+        reason: 'malware',
+      };
+      await store().commitTakedown({
+        group: 'example.com',
+        kind: 'Signed',
+        expectedRevision: 1,
+        takedowns: [takedown],
+      });
+      expect(await store().function('example.com', 'Signed')).toBeUndefined();
+    });
+
+    it('stay when the release is marked', async () => {
+      await store().commitFunction(signed([bundleOf('a')]));
+      const marked = signed([bundleOf('a')], 1, 'update');
+      const yanked = { at: AT, by: 'admin', reason: 'broken' };
+      await store().commitFunction({ ...marked, release: { ...marked.release, yanked } });
+      expect(await store().release('example.com', 'Signed', '1.0.0')).toMatchObject({
+        yanked,
+        bundles: [bundleOf('a')],
+      });
+    });
+  });
+}

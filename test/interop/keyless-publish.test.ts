@@ -1,0 +1,93 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fixtures, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { Signatory } from './signatory.js';
+import { type Identity, type Sigstore, startSigstore } from './sigstore-stand-in.js';
+
+/** A workflow publishes without a key, to a registry whose policy names the workflow. */
+
+const definition = path.join(fixtures, 'functions/set-labels/2.0.0.yaml');
+const NAME = 'functions.example.com/SetLabels@2.0.0';
+const workflow: Identity = {
+  subject: 'https://example.com/team/.ci/release.yaml@refs/tags/v2.0.0',
+  issuer: 'https://token.example.com',
+};
+
+const { folder, remove } = temporaryFolder();
+const user = new Signatory(folder);
+let sigstore: Sigstore;
+let stranger: Sigstore;
+let registry: RunningRegistry;
+
+beforeAll(async () => {
+  [sigstore, stranger] = await Promise.all([startSigstore(), startSigstore()]);
+  writeFileSync(path.join(folder, 'root.json'), sigstore.trustedRoot);
+  registry = await startRegistry(path.join(folder, 'data'), {
+    KRMHUB_TRUSTED_ROOT: path.join(folder, 'root.json'),
+  });
+  user.write(
+    'policies.yaml',
+    `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata: {name: workflows}
+spec:
+  groups: ["*.example.com"]
+  signers:
+  - issuer: ${workflow.issuer}
+    subjectPattern: ^https://example\\.com/team/\\.ci/release\\.yaml@refs/tags/v[0-9.]+$
+`,
+  );
+  Object.assign(user.env, registry.env);
+  await user.succeeds('policy', 'apply', 'policies.yaml');
+}, 60_000);
+afterAll(async () => {
+  await registry?.stop();
+  await Promise.all([sigstore?.close(), stranger?.close()]);
+  remove();
+});
+
+async function publish(
+  identity: Identity,
+  { fulcioUrl, rekorUrl, timestampUrl, token, trustedRoot }: Sigstore,
+) {
+  user.write('token', token(identity));
+  writeFileSync(path.join(folder, 'signer-root.json'), trustedRoot);
+  Object.assign(user.env, {
+    KRMHUB_FULCIO_URL: fulcioUrl,
+    KRMHUB_REKOR_URL: rekorUrl,
+    KRMHUB_TIMESTAMP_URL: timestampUrl,
+    KRMHUB_TRUSTED_ROOT: path.join(folder, 'signer-root.json'),
+  });
+  const signs = ['--keyless', '--identity-token-file', 'token'];
+  return user.krmhub('publish', definition, '--release', '2.0.0', ...signs);
+}
+
+it('is refused for another workflow, another issuer and another sigstore', async () => {
+  const branch = { ...workflow, subject: workflow.subject.replace('refs/tags/v2.0.0', 'refs/heads/main') };
+  const elsewhere = { ...workflow, issuer: 'https://token.example.net' };
+  for (const [identity, by, reason] of [
+    [branch, sigstore, 'refs/heads/main'],
+    [elsewhere, sigstore, 'token.example.net'],
+    [workflow, stranger, 'could not be verified (the sigstore instance of this registry)'],
+  ] as const) {
+    const { code, stderr } = await publish(identity, by);
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`${NAME} is not published`)]);
+    expect(stderr).toContain(reason);
+  }
+}, 60_000);
+
+it('is published by the workflow, with the time that the log and the authority testify', async () => {
+  const { code, stderr } = await publish(workflow, sigstore);
+  expect(code, stderr).toBe(0);
+  const page = await user.succeeds('show', NAME);
+  expect(page).toContain(`verified as ${workflow.subject} (${workflow.issuer}) by the policy workflows`);
+  const { bundles } = (await (
+    await fetch(`${registry.url}/api/v1/functions/functions.example.com/SetLabels/releases/2.0.0/bundles`)
+  ).json()) as {
+    bundles: { signedAt?: string; receivedAt: string }[];
+  };
+  expect(Math.abs(Date.parse(bundles[0]!.signedAt!) - Date.parse(bundles[0]!.receivedAt))).toBeLessThan(
+    60_000,
+  );
+}, 60_000);
