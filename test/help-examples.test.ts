@@ -84,6 +84,12 @@ beforeAll(async () => {
   mkdirSync(signed);
   await run(['keygen', '--out', path.join(signed, 'krmhub')]);
   const key = path.join(signed, 'krmhub.key');
+  cpSync(path.join(signed, 'krmhub.pub'), path.join(signed, 'registry.pub'));
+  const trust = { KRMHUB_TRUST: path.join(signed, 'policies.yaml') };
+  await krmhub(['trust', 'add', 'old', '--group', 'old.example.com', '--key', 'krmhub.pub'], {
+    cwd: signed,
+    env: trust,
+  });
   for (const name of ['catalog.yaml.sigstore.json', 'catalog.bundle.json']) {
     await run(['sign', 'catalog.yaml', '--key', key, '--output', path.join(signed, name)]);
   }
@@ -149,7 +155,7 @@ describe('the examples of the help', () => {
     skip(!hasJq && example.includes('| jq'), 'jq is not installed');
     const cwd = path.join(folder, `run-${examples.indexOf(example)}`);
     cpSync(files, cwd, { recursive: true });
-    if (/^krmhub (verify|attach) /.test(example)) cpSync(signed, cwd, { recursive: true });
+    if (/^krmhub (verify|attach|trust) /.test(example)) cpSync(signed, cwd, { recursive: true });
     if (/^krmhub sign |^krmhub publish .* --key /.test(example))
       cpSync(path.join(signed, 'krmhub.key'), path.join(cwd, 'krmhub.key'));
     const env = cleanEnvironment(cwd, {
@@ -157,6 +163,7 @@ describe('the examples of the help', () => {
       ...password,
       PATH: `${path.join(root, 'node_modules/.bin')}:${process.env.PATH}`,
     });
+    if (/^krmhub trust remove/.test(example)) env.KRMHUB_TRUST = 'policies.yaml';
     // An example logs in with what it gives, not with what this test has in its environment.
     if (/krmhub log(in|out)/.test(example)) delete env.KRMHUB_TOKEN;
     const script = /^krmhub login https/.test(example)

@@ -221,7 +221,12 @@ describe.skipIf(!hasDockerRegistry)(
       expect(inOrder.length).toBeGreaterThan(8);
       const scripts = [
         ...documentBlocks('docs/artifacts.md', 'oci'),
-        ...inOrder.map(([, example]) => example!),
+        ...inOrder.filter(([, , name]) => name === 'push').map(([, example]) => example!),
+        // The policy that an example names.
+        'krmhub keygen --out team',
+        'krmhub sign localhost:5000/team/exec:1.0.0 --key team.key',
+        "krmhub trust add example --group '*' --key team.pub",
+        ...inOrder.filter(([, , name]) => name !== 'push').map(([, example]) => example!),
       ];
       const script = scripts
         .join('\n')
@@ -231,7 +236,7 @@ describe.skipIf(!hasDockerRegistry)(
         cwd,
         input: script,
         encoding: 'utf8',
-        env: cleanEnvironment(cwd, env),
+        env: cleanEnvironment(cwd, { ...env, KRMHUB_KEY_PASSWORD: 'of the test' }),
       });
       expect(result.status, result.stderr).toBe(0);
       expect(readFileSync(path.join(cwd, 'pulled/set-labels'), 'utf8')).toBe('bin/arm64/set-labels');

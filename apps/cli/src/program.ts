@@ -30,6 +30,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     sign: async () => (await import('./commands/sign.js')).registerSign,
     verify: async () => (await import('./commands/verify.js')).registerVerify,
     attach: async () => (await import('./commands/attach.js')).registerAttach,
+    trust: async () => (await import('./commands/trust.js')).registerTrust,
   },
   'OCI registries:': {
     push: async () => (await import('./commands/push.js')).registerPush,

@@ -62,6 +62,11 @@ export const POLICY_CODES = {
     summary: 'A pattern of subjects is not anchored at both ends, or no regular expression of RE2.',
     mend: 'Write the whole subject between `^` and `$`, with a backslash before each dot.',
   },
+  'policy/catalog-url': {
+    severity: 'error',
+    summary: 'The address of a trusted catalog is none of the web, or another trusted catalog has it.',
+    mend: 'Write the address that the catalog is read from, `https://HOST/catalogs/NAME`, without a password.',
+  },
   'policy/time': {
     severity: 'error',
     summary: 'A time is none, or ends before it begins.',

@@ -3,16 +3,21 @@ import {
   type Diagnostic,
   hasErrors,
   type JsonValue,
-  KrmhubError,
   type Path,
-  type PublicKey,
-  readPublicKey,
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
-import { FieldReader, isMapping } from './document-fields.js';
-import { POLICY_CODES, type PolicyCode } from './policy-codes.js';
-import { DNS_LABEL } from './read-recipe.js';
+import { isMapping } from './document-fields.js';
+import {
+  NOTHING,
+  ofFile,
+  type PolicyFields,
+  policyFields,
+  readKey,
+  readName,
+  readTimes,
+  TIMES,
+} from './policy-fields.js';
 import { readReleaseRange } from './release-range.js';
 import {
   compiled,
@@ -23,14 +28,8 @@ import {
   type TrustedSigner,
 } from './signing-policy.js';
 
-type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
-
 /** Characters that a glob over groups can have (Kubernetes, "DNS Subdomain Names", and `*`). */
 const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
-/** Nothing but blank lines, comments and markers: no policy. */
-const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
-const TIMES = ['validFrom', 'validUntil'] as const;
 
 /**
  * Reads SigningPolicies, one to a YAML document, and finds everything that is wrong with them. They are there where
@@ -56,11 +55,7 @@ export function readSigningPolicies(
   const policies: SigningPolicy[] = [];
   const names = new Set<string>();
   for (const document of documents) {
-    const fields: PolicyFields = new FieldReader(document, file, {
-      prefix: 'policy',
-      codes: POLICY_CODES,
-      maxTextLength: POLICY_LIMITS.maxTextLength,
-    });
+    const fields = policyFields(document, file);
     const policy = readPolicy(document, fields);
     if (policy !== undefined) {
       if (names.has(policy.name)) {
@@ -76,13 +71,8 @@ export function readSigningPolicies(
   return hasErrors(all) ? { diagnostics: all } : { policies, diagnostics: all };
 }
 
-function ofFile(code: PolicyCode, file: string, message: string): Diagnostic {
-  const { severity, mend } = POLICY_CODES[code];
-  return { code, severity, message, file, path: '', hint: mend };
-}
-
 /** Undefined only where an error is reported; with errors, what is given is not to be used. */
-function readPolicy({ value }: YamlDocument, fields: PolicyFields): SigningPolicy | undefined {
+export function readPolicy({ value }: YamlDocument, fields: PolicyFields): SigningPolicy | undefined {
   if (isMapping(value) && typeof value.kind === 'string' && value.kind !== POLICY_KIND) {
     fields.report('policy/document', ['kind'], `\`kind\` is not \`${POLICY_KIND}\``);
     return undefined;
@@ -102,17 +92,6 @@ function readPolicy({ value }: YamlDocument, fields: PolicyFields): SigningPolic
   const signers = readSigners(spec.signers, [...at, 'signers'], fields);
   if (groups === undefined || signers === undefined) return undefined;
   return { name, groups, ...(releases === undefined ? {} : { releases }), signers };
-}
-
-function readName(value: JsonValue | undefined, fields: PolicyFields): string | undefined {
-  if (value === undefined) return undefined;
-  const metadata = fields.mapping(value, ['metadata'], { required: ['name'] });
-  if (metadata?.name === undefined) return undefined;
-  const name = fields.text(metadata.name, ['metadata', 'name']);
-  if (name !== undefined && !DNS_LABEL.test(name)) {
-    fields.report('policy/name', ['metadata', 'name'], `"${name}" is no DNS label`);
-  }
-  return name;
 }
 
 function readGroups(value: JsonValue | undefined, at: Path, fields: PolicyFields): string[] | undefined {
@@ -187,17 +166,6 @@ function readSigner(value: JsonValue, at: Path, fields: PolicyFields): TrustedSi
   return subjectPattern === undefined ? undefined : { issuer, subjectPattern, ...rest };
 }
 
-function readKey(pem: string | undefined, at: Path, fields: PolicyFields): PublicKey | undefined {
-  if (pem === undefined) return undefined;
-  try {
-    return readPublicKey(pem, 'the key');
-  } catch (error) {
-    if (!(error instanceof KrmhubError)) throw error;
-    fields.report('policy/key', at, error.message, error.hint === undefined ? {} : { hint: error.hint });
-    return undefined;
-  }
-}
-
 function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
   if (!pattern.startsWith('^') || !pattern.endsWith('$') || /(^|[^\\])(\\\\)*\\\$$/.test(pattern)) {
     fields.report('policy/pattern', at, 'the pattern is not anchored with `^` and `$`');
@@ -208,28 +176,4 @@ function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
   } catch (error) {
     fields.report('policy/pattern', at, `no regular expression: ${(error as Error).message}`);
   }
-}
-
-function readTimes(
-  text: (name: string) => string | undefined,
-  at: Path,
-  fields: PolicyFields,
-): Pick<TrustedSigner, 'validFrom' | 'validUntil'> {
-  const times: Pick<TrustedSigner, 'validFrom' | 'validUntil'> = {};
-  for (const name of TIMES) {
-    const written = text(name);
-    if (written === undefined) continue;
-    const date = new Date(written);
-    if (!TIME.test(written) || Number.isNaN(date.getTime())) {
-      fields.report('policy/time', [...at, name], `"${written}" is no time in UTC`);
-    } else times[name] = date.toISOString();
-  }
-  if (
-    times.validFrom !== undefined &&
-    times.validUntil !== undefined &&
-    times.validFrom >= times.validUntil
-  ) {
-    fields.report('policy/time', [...at, 'validUntil'], 'it ends before it begins');
-  }
-  return times;
 }

@@ -85,7 +85,7 @@ export function coveringPolicies(
 export function judgeSignatures(
   policies: readonly SigningPolicy[],
   name: FunctionName & { release: string },
-  signatures: readonly ReleaseSignature[],
+  signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
   problems: readonly string[] = [],
 ): Verdict | undefined {
   const covering = coveringPolicies(policies, name);
@@ -128,7 +128,7 @@ function revocation(policies: readonly SigningPolicy[], signer: Signer): string 
 /** Undefined where the policy trusts the signature. */
 function judge(
   { name, signers }: SigningPolicy,
-  { signer, signedAt, receivedAt }: ReleaseSignature,
+  { signer, signedAt, receivedAt }: Omit<ReleaseSignature, 'bundle'>,
 ): { reason: string; isStranger: boolean } | undefined {
   const who = describeSigner(signer);
   const matching = signers.filter((trusted) => isSigner(trusted, signer));

@@ -25,6 +25,13 @@ import { type OutputFormat, printData, say } from '../output/print.js';
 import { Progress } from '../output/progress.js';
 import { plural, visible } from '../output/text.js';
 import { diskError } from '../source-files.js';
+import {
+  type JudgedArtifact,
+  judgeArtifact,
+  openTrust,
+  type PullVerification,
+  requireVerdict,
+} from '../trust/judge-artifact.js';
 import { writePiecesAtomically } from '../write-file.js';
 import { isPlainFileName } from './artifact-source.js';
 import { connectOci } from './connect-oci.js';
@@ -35,6 +42,9 @@ export interface PullOptions {
   platform?: Platform;
   overwrite?: boolean;
   plainHttp?: string[];
+  policy?: string;
+  requireTrust?: boolean;
+  trustedRoot?: string;
   output: OutputFormat;
 }
 
@@ -45,6 +55,9 @@ interface Pulled {
   digest: OciDigest;
   manifest: OciDigest;
   type?: ArtifactType;
+  verification: PullVerification;
+  /** Titles of files that were not written, since the signature is of the definition alone. */
+  leftOut?: string[];
   files: {
     path: string;
     mediaType: string;
@@ -65,14 +78,23 @@ const DEFAULT_TITLES: Record<ArtifactType, string> = {
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', ia32: '386' };
 const SYSTEMS: Record<string, string> = { win32: 'windows' };
 
-/** Writes the files of an artifact into a folder, each whole and with the bytes of its digest, or not at all. */
+/**
+ * Writes the files of an artifact into a folder, each whole and with the bytes of its digest, or not at all. Before any of
+ * them is written it is known who vouches for it, where the user has said who should.
+ */
 export async function pullArtifact(io: Io, text: string, options: PullOptions): Promise<void> {
   const reference = parseReference(text);
+  const trust = await openTrust(io, options);
   const progress = new Progress(io);
   const client = connectOci(io, progress, options.plainHttp);
   const named = await client.manifest(reference);
   const { stored, image, type } = await imageOf(client, reference, named, options.platform);
-  const files = filesOf(image, type, formatReference(reference));
+  const name = formatReference(reference);
+  const all = filesOf(image, type, name);
+  const artifact = { reference, named, stored, image, files: all.map(({ layer }) => layer) };
+  const judged = await judgeArtifact(io, client, artifact, trust, options).finally(() => progress.clear());
+  const verification = await requireVerdict(io, name, judged, options);
+  const { files, leftOut } = vouchedFor(all, judged);
   const folder = path.resolve(io.cwd, options.out);
   await mkdir(folder, { recursive: true }).catch((error: unknown) => {
     throw diskError(error, `no folder can be made at ${options.out}`);
@@ -110,12 +132,33 @@ export async function pullArtifact(io: Io, text: string, options: PullOptions): 
     await progress.clear();
   }
   await printPulled(io, options.output, {
-    reference: formatReference(reference),
+    reference: name,
     digest: named.digest,
     manifest: stored.digest,
     ...(type === undefined ? {} : { type }),
+    verification,
+    ...(leftOut.length === 0 ? {} : { leftOut }),
     files: pulled,
   });
+}
+
+type PulledFile = { title: string; layer: Descriptor };
+
+/** A signature of the definition alone says nothing of what stands beside it, nor what it is called. */
+function vouchedFor(
+  files: PulledFile[],
+  { judgement, layer }: JudgedArtifact,
+): { files: PulledFile[]; leftOut: string[] } {
+  if (judgement?.trusted !== true || judgement.whole) return { files, leftOut: [] };
+  const signed = files.filter((file) => file.layer === layer);
+  const leftOut = files.filter((file) => file.layer !== layer).map(({ title }) => title);
+  return {
+    files: signed.map(({ title, layer }) => ({
+      title: /^definition\.(ya?ml|json)$/.test(title) ? title : DEFAULT_TITLES.definition,
+      layer,
+    })),
+    leftOut,
+  };
 }
 
 /** The manifest with layers: of an index, the one for the platform. */
@@ -162,11 +205,7 @@ function hostPlatform(): Platform {
 }
 
 /** Titles come from elsewhere: none of them may lead out of the folder, or name a file twice. */
-function filesOf(
-  image: ImageManifest,
-  type: ArtifactType | undefined,
-  reference: string,
-): { title: string; layer: Descriptor }[] {
+function filesOf(image: ImageManifest, type: ArtifactType | undefined, reference: string): PulledFile[] {
   const main = type === undefined ? undefined : mainLayer(image, type);
   const files = image.layers.flatMap((layer) => {
     const title = layer.annotations?.[TITLE] ?? (layer === main ? DEFAULT_TITLES[type!] : undefined);
@@ -210,7 +249,10 @@ async function printPulled(io: Io, format: OutputFormat, pulled: Pulled): Promis
       const what = outcome === 'written' ? 'Wrote' : 'Unchanged:';
       await say(io, visible(`${what} ${file} (${sizeText(size)})`));
     }
-    const { reference, type, files, digest } = pulled;
+    const { reference, type, files, digest, leftOut = [] } = pulled;
+    if (leftOut.length > 0) {
+      await say(io, visible(`Left out, since only the definition is signed: ${leftOut.join(', ')}`));
+    }
     await say(io, visible(`Pulled ${reference} (${type ?? plural(files.length, 'file')})`));
     await say(io, `Digest: ${digest}`);
   });

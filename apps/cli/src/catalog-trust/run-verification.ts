@@ -19,7 +19,7 @@ import {
 import { type CatalogVerdict, verifyCatalog } from './verify-catalog.js';
 
 export interface VerifyOptions {
-  key: string[];
+  key?: string[];
   snapshot?: number;
   registry?: string;
   out?: string;
@@ -35,7 +35,7 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
     });
   }
   const address = catalogAddress(target, registryUrl(io, options.registry), options.snapshot);
-  const keys = await Promise.all(options.key.map((file) => readKey(io, file)));
+  const keys = await keysFor(io, address, options);
   const verdict = await verifyCatalog({
     address,
     keys,
@@ -79,6 +79,26 @@ async function filesOf(
   const isOurs = URL.canParse(configured) && new URL(configured).origin === new URL(address.registry).origin;
   const asking = isOurs ? io : { ...io, env: { ...io.env, KRMHUB_TOKEN: undefined } };
   return filesOfRegistry(await connect(asking, address.registry), address);
+}
+
+/** The keys that are given, else those that the catalog is pinned to on this machine. Never what the registry says. */
+async function keysFor(io: Io, { url }: CatalogAddress, { key = [] }: VerifyOptions): Promise<PublicKey[]> {
+  if (key.length > 0) return Promise.all(key.map((file) => readKey(io, file)));
+  const { pinnedKeys } = await import('../trust/pinned-keys.js');
+  const pinned = await pinnedKeys(io, url);
+  if (pinned === undefined) {
+    throw new KrmhubError('usage', `it is not said by which key ${url} has to be signed`, {
+      hint: `Say --key FILE.pub, or for good: krmhub trust add ${url} --key FILE.pub`,
+    });
+  }
+  if (pinned.keys.length > 0) return pinned.keys;
+  throw new KrmhubError(
+    'untrusted',
+    `the time of every key that ${pinned.name} is pinned to is over, or not begun`,
+    {
+      hint: 'See them with `krmhub trust list`.',
+    },
+  );
 }
 
 async function readKey(io: Io, file: string): Promise<PublicKey> {

@@ -94,6 +94,6 @@ function reasonOf(error: unknown): string {
 
 function usage(message: string): KrmhubError {
   return new KrmhubError('usage', message, {
-    hint: 'Say --key FILE.pub, or --identity WHO (or --identity-pattern) with --issuer URL.',
+    hint: 'Say --key FILE.pub, or --identity WHO (or --identity-pattern) with --issuer URL; or for good: krmhub trust add.',
   });
 }

@@ -22,16 +22,22 @@ const MAX_PAYLOAD_BYTES = 1_048_576;
 /** An artifact whose evidence is broken is not signed by it; a registry that fails says nothing about it. */
 const BROKEN = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
 
-/** Every bundle and signature that refers to a manifest, good or not. */
+/**
+ * Every bundle and signature that refers to a manifest, good or not. What they sign is the manifest, or something in it
+ * whose digest is one of `parts`.
+ */
 export async function findBundles(
   client: OciClient,
   place: Place,
   digest: OciDigest,
+  parts: readonly string[] = [],
 ): Promise<{ found: FoundBundle[]; leftOut: number }> {
   const referrers = await referrersOf(client, place, digest);
   const found: FoundBundle[] = [];
   for (const referrer of referrers.slice(0, MAX_REFERRERS)) {
-    found.push(...(await reading(referrer.digest, () => bundlesOf(client, place, referrer, digest))));
+    found.push(
+      ...(await reading(referrer.digest, () => bundlesOf(client, place, referrer, { digest, parts }))),
+    );
   }
   found.push(...(await legacySignatures(client, place, digest)));
   return { found, leftOut: Math.max(referrers.length - MAX_REFERRERS, 0) };
@@ -62,7 +68,7 @@ async function bundlesOf(
   client: OciClient,
   place: Place,
   referrer: Descriptor,
-  subject: OciDigest,
+  { digest: subject, parts }: { digest: OciDigest; parts: readonly string[] },
 ): Promise<FoundBundle[]> {
   const { registry, repository } = place;
   const { manifest } = await client.manifest({ registry, repository, digest: referrer.digest });
@@ -80,7 +86,7 @@ async function bundlesOf(
   return [
     {
       source: referrer.digest,
-      verify: (trust) => verifyBundle(bytes, { digests: [subject] }, trust),
+      verify: (trust) => verifyBundle(bytes, { digests: [subject, ...parts] }, trust),
     },
   ];
 }
@@ -108,7 +114,9 @@ async function legacySignatures(
       const read = await reading(source, async () => {
         const payload = await blobOf(client, place, layer, MAX_PAYLOAD_BYTES);
         const signature = { payload, annotations: layer.annotations ?? {} };
-        return [{ source, verify: (trust) => verifyLegacySignature(signature, digest, trust) }];
+        return [
+          { source, manifest: digest, verify: (trust) => verifyLegacySignature(signature, digest, trust) },
+        ];
       });
       found.push(...read);
     }

@@ -4,6 +4,8 @@ import type { Trust, Verification } from '@krmhub/signing';
 export interface FoundBundle {
   /** Where it is: a file, or the digest of the manifest that has it. */
   source: string;
+  /** Of a signature of the old form, which has no statement: the manifest that it is of. */
+  manifest?: string;
   verify(trust: Trust): Verification;
 }
 

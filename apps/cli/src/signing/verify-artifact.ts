@@ -1,42 +1,51 @@
 import { describeSigner } from '@krmhub/catalog';
 import { formatReference, type Reference } from '@krmhub/oci';
-import { KrmhubError } from '@krmhub/schema';
+import { canonicalRelease, KrmhubError } from '@krmhub/schema';
 import { connectOci } from '../artifacts/connect-oci.js';
 import { type Io, paint, write } from '../io.js';
 import { type OutputFormat, printData, say } from '../output/print.js';
 import { Progress } from '../output/progress.js';
 import { visible } from '../output/text.js';
+import { functionOfRepository } from '../trust/read-subject.js';
 import { bundleOfFile } from './bundle-of-file.js';
 import { expectedSigner, type SignerOptions } from './expected-signer.js';
 import { findBundles } from './find-bundles.js';
 import type { FoundBundle } from './found-bundle.js';
-import { isWanted, type JudgedBundle, judgeBundle } from './judge-bundle.js';
-import { findTarget } from './signing-target.js';
+import { isWanted, type JudgedBundle, judgeBundle, type ReleasePlace } from './judge-bundle.js';
+import { findTarget, type SigningTarget } from './signing-target.js';
 import { trustedRoot } from './trusted-root-file.js';
 
 export interface VerifyOptions extends SignerOptions {
   bundle?: string;
   trustedRoot?: string;
   type?: string;
+  policy?: string;
   plainHttp?: string[];
   output: OutputFormat;
 }
 
 /** Says whether an artifact is signed by whom it should be, and shows every check. Throws `untrusted` where it is not. */
 export async function verifyArtifact(io: Io, name: string, options: VerifyOptions): Promise<void> {
+  const { key, identity, identityPattern, issuer } = options;
+  const isSaid = [key, identity, identityPattern, issuer].some((option) => option !== undefined);
+  if (!isSaid) {
+    const { verifyByTrust } = await import('../trust/verify-by-trust.js');
+    return verifyByTrust(io, name, options);
+  }
+  if (options.policy !== undefined) {
+    throw new KrmhubError('usage', '--policy is for whom you trust, and somebody else is named', {
+      hint: 'Leave out --policy, or --key and --identity.',
+    });
+  }
   const expected = await expectedSigner(io, options);
   const root = await trustedRoot(io, options.trustedRoot);
   const target = await findTarget(io, name);
-  if (target.kind === 'reference' && options.bundle !== undefined) {
-    throw new KrmhubError('usage', '--bundle is for files, and an artifact has its bundles beside it', {
-      hint: 'To hold a bundle against its digest, say sha256:… for the artifact.',
-    });
-  }
+  checkBundleOption(target, options);
   const { digest, found } =
     target.kind === 'reference'
       ? await bundlesOfReference(io, target.reference, options)
       : await bundleOfFile(io, target, options.bundle);
-  const bundles = found.map((one) => judgeBundle(one, expected, root));
+  const bundles = found.map((one) => judgeBundle(one, expected, root, placeOf(target)));
   const wanted = bundles.filter((bundle) => isWanted(bundle, options.type));
   const good = wanted.find(({ verified }) => verified);
   const data = { artifact: name, digest, verified: good !== undefined, bundles };
@@ -45,6 +54,20 @@ export async function verifyArtifact(io: Io, name: string, options: VerifyOption
   });
   if (good === undefined) throw refusal(name, bundles, wanted, options.type);
   await say(io, visible(`Verified: ${digest} is signed by ${describeSigner(good.signer!)}`));
+}
+
+export function checkBundleOption(target: SigningTarget, { bundle }: VerifyOptions): void {
+  if (target.kind !== 'reference' || bundle === undefined) return;
+  throw new KrmhubError('usage', '--bundle is for files, and an artifact has its bundles beside it', {
+    hint: 'To hold a bundle against its digest, say sha256:… for the artifact.',
+  });
+}
+
+function placeOf(target: SigningTarget): ReleasePlace | undefined {
+  if (target.kind !== 'reference') return undefined;
+  const owner = functionOfRepository(target.reference);
+  const release = canonicalRelease(target.reference.tag ?? '');
+  return owner === undefined || release === undefined ? undefined : { ...owner, release };
 }
 
 async function bundlesOfReference(
@@ -61,7 +84,7 @@ async function bundlesOfReference(
   return { digest, found };
 }
 
-async function printBundle(io: Io, { source, kind, release, checks }: JudgedBundle): Promise<void> {
+export async function printBundle(io: Io, { source, kind, release, checks }: JudgedBundle): Promise<void> {
   const what = release === undefined ? kind : `${kind}, ${release}`;
   const lines = checks.map(({ check, passed, message }) => {
     const word = paint(io, io.stdout, passed ? 'green' : 'red', passed ? 'ok' : 'FAILED');

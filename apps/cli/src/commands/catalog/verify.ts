@@ -7,9 +7,9 @@ export function registerCatalogVerify(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('verify')))
     .description('Prove that a catalog is what its registry has signed, by a key that you have.')
     .argument('<catalog>', 'Name of a catalog, or URL of one or of a snapshot.')
-    .requiredOption(
+    .option(
       '--key <file>',
-      'Public key of the registry, PEM. Repeat while it changes its key. Required.',
+      'Public key of the registry, PEM. Repeat while it changes its key.',
       (file: string, files: string[] | undefined) => [...(files ?? []), file],
     )
     .option('--snapshot <serial>', 'This snapshot, however old; the newest by default.', serialOf)
@@ -24,6 +24,7 @@ snapshot than was seen before. The highest serial of each catalog is remembered
 in seen-catalogs.json, beside the credentials of \`krmhub login\`.
 
 A key is pinned once: have who runs the registry tell you its fingerprint.
+Without --key, the keys count that \`krmhub trust add URL\` pinned it to.
 
 Exit codes: 0 trusted, 4 not trusted.
 

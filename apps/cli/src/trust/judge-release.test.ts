@@ -1,0 +1,175 @@
+import type { SigningPolicy } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import { releaseStatement, type Signer, type Statement, signatureStatement } from '@krmhub/signing';
+import { describe, expect, it } from 'vitest';
+import { type Evidence, judgeEvidence, type Plan, planJudgement, type Subject } from './judge-release.js';
+
+const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;
+const [DEFINITION, MANIFEST] = [digest('d'), digest('e')];
+const KEY: Signer = { type: 'key', fingerprint: digest('1') };
+const OTHER: Signer = { type: 'key', fingerprint: digest('2') };
+const NOW = '2026-06-01T00:00:00.000Z';
+
+function policy(changes: Partial<SigningPolicy> = {}, times: object = {}): SigningPolicy {
+  const signers = [{ key: 'PEM', fingerprint: digest('1'), ...times }];
+  return { name: 'team', groups: ['example.com'], signers, ...changes };
+}
+
+const SUBJECT: Subject = {
+  definitions: [{ group: 'example.com', kind: 'SetLabels' }],
+  definition: DEFINITION,
+  release: { name: '1.0.0', by: 'user' },
+  manifests: [{ digest: MANIFEST, version: '1.0.0' }],
+};
+const NAME = { group: 'example.com', kind: 'SetLabels', release: '1.0.0' };
+const DIGESTS = { definition: DEFINITION, manifest: MANIFEST };
+
+function bundle(statement: Statement | undefined, signer: Signer = KEY, more: object = {}): Evidence {
+  const said = statement === undefined ? {} : { statement };
+  return { source: 'bundle', verification: { verified: true, checks: [], signer, ...said, ...more } };
+}
+
+function judged(policies: SigningPolicy[], evidence: Evidence[], subject = SUBJECT, options = {}) {
+  const plan = planJudgement(policies, subject, options);
+  if (plan.judge !== 'release' && plan.judge !== 'bytes') throw new Error(JSON.stringify(plan));
+  return judgeEvidence(plan, evidence, NOW);
+}
+
+describe('what has to be signed', () => {
+  const plan = (changes: Partial<Subject>, policies = [policy()], options = {}) =>
+    planJudgement(policies, { ...SUBJECT, ...changes }, options);
+
+  it('is the release of a group that a policy covers', () => {
+    expect(plan({})).toMatchObject({ judge: 'release', release: NAME });
+  });
+
+  it.each<[string, Plan['judge'], Partial<Subject>, SigningPolicy[]?]>([
+    ['no policy at all', 'nothing', {}, []],
+    ['another group', 'nothing', { definitions: [{ group: 'other.org', kind: 'SetLabels' }] }],
+    ['a release that no policy covers', 'nothing', {}, [policy({ releases: '>=2.0.0' })]],
+    [
+      'that release, only said by the artifact',
+      'refused',
+      { release: { name: '1.0.0', by: 'artifact' } },
+      [policy({ releases: '>=2.0.0' })],
+    ],
+    ['a group in other letters', 'release', { definitions: [{ group: 'Example.com', kind: 'SetLabels' }] }],
+    ['no release', 'refused', { release: undefined as never }],
+    [
+      'two definitions',
+      'refused',
+      { definitions: [...SUBJECT.definitions, { group: 'other.org', kind: 'A' }] },
+    ],
+    ['what cannot be read', 'refused', { definitions: [], unreadable: 'damaged' }],
+    ['what cannot be read, without a policy', 'nothing', { definitions: [], unreadable: 'damaged' }, []],
+    ['no definition', 'nothing', { definitions: [] }],
+    [
+      'no definition, in the repository of a function',
+      'refused',
+      { definitions: [], repository: { group: 'example.com', kind: 'setlabels' } },
+    ],
+    ['its own repository', 'release', { repository: { group: 'example.com', kind: 'setlabels' } }],
+    ['the repository of another kind', 'refused', { repository: { group: 'example.com', kind: 'other' } }],
+    ['the repository of another group', 'refused', { repository: { group: 'other.org', kind: 'setlabels' } }],
+    [
+      'another group in the repository',
+      'refused',
+      {
+        definitions: [{ group: 'other.org', kind: 'SetLabels' }],
+        repository: { group: 'example.com', kind: 'setlabels' },
+      },
+    ],
+  ])('%s: %s', (_, judge, changes, policies = [policy()]) => {
+    const subject = { ...SUBJECT, ...changes } as Subject;
+    expect(planJudgement(policies, subject).judge).toBe(judge);
+  });
+
+  it('is anything for a policy that is named, and a definition only of its groups', () => {
+    const other = policy({ name: 'other', groups: ['other.org'] });
+    expect(plan({ definitions: [] }, [policy(), other], { policy: 'other' }).judge).toBe('bytes');
+    expect(plan({}, [policy(), other], { policy: 'other' }).judge).toBe('refused');
+    expect(plan({}, [policy(), other], { policy: 'team' }).judge).toBe('release');
+  });
+});
+
+describe('whether it is signed', () => {
+  const good = bundle(releaseStatement(NAME, DIGESTS));
+
+  it('takes the signature of this release, and says by which policy', () => {
+    expect(judged([policy()], [good])).toMatchObject({
+      trusted: true,
+      signer: KEY,
+      policy: 'team',
+      whole: true,
+    });
+    const alone = bundle(releaseStatement(NAME, { definition: DEFINITION }));
+    expect(judged([policy()], [alone])).toMatchObject({ trusted: true, whole: false });
+    expect(judged([policy()], [alone, good])).toMatchObject({ trusted: true, whole: true });
+  });
+
+  it('takes a signature of the manifest that names the release, with a statement or of the old form', () => {
+    const plain = bundle(signatureStatement({ manifest: MANIFEST }));
+    expect(judged([policy()], [plain]).trusted).toBe(true);
+    expect(judged([policy()], [{ ...bundle(undefined), manifest: MANIFEST }]).trusted).toBe(true);
+    const unnamed = { ...SUBJECT, manifests: [{ digest: MANIFEST, version: undefined }] };
+    expect(judged([policy()], [plain], unnamed).trusted).toBe(false);
+  });
+
+  it.each<[string, Evidence[], string]>([
+    ['nothing', [], 'it is not signed, and the policy team wants a signature'],
+    ['a stranger', [bundle(releaseStatement(NAME, DIGESTS), OTHER)], 'does not name'],
+    ['another release', [bundle(releaseStatement({ ...NAME, release: '9.9.9' }, DIGESTS))], '9.9.9, not of'],
+    [
+      'another kind',
+      [bundle(releaseStatement({ ...NAME, kind: 'Other' }, DIGESTS))],
+      'example.com/Other@1.0.0',
+    ],
+    ['bytes alone', [bundle(undefined)], 'does not say of which release'],
+    [
+      'an attestation',
+      [bundle({ ...releaseStatement(NAME, DIGESTS), predicateType: 'https://slsa.dev/provenance/v1' })],
+      'no signature',
+    ],
+    [
+      'what does not hold',
+      [
+        {
+          source: 'b',
+          verification: { verified: false, checks: [{ check: 'bundle', passed: false, message: 'cut off' }] },
+        },
+      ],
+      'bundle: cut off',
+    ],
+    ['two bad ones', [bundle(undefined), bundle(undefined)], 'none of its 2 bundles'],
+  ])('refuses %s', (_, evidence, reason) => {
+    expect(judged([policy()], evidence)).toMatchObject({
+      trusted: false,
+      reason: expect.stringContaining(reason),
+    });
+  });
+
+  it('holds the time of signing against the policy, and now where nobody testifies it', () => {
+    const ended = policy({}, { validUntil: '2026-01-01T00:00:00.000Z' });
+    expect(judged([ended], [good])).toMatchObject({ trusted: false });
+    const early = bundle(releaseStatement(NAME, DIGESTS), KEY, { signedAt: '2025-06-01T00:00:00.000Z' });
+    expect(judged([ended], [early]).trusted).toBe(true);
+  });
+
+  it('believes nobody whom any policy revokes, though another one is named', () => {
+    const revoking = policy({ name: 'revoking', groups: ['other.org'] }, { revoked: 'lost' });
+    for (const options of [{}, { policy: 'team' }]) {
+      expect(judged([policy(), revoking], [good], SUBJECT, options)).toMatchObject({
+        trusted: false,
+        reason: expect.stringContaining('lost'),
+      });
+    }
+  });
+
+  it('holds bytes against the named policy alone', () => {
+    const script: Subject = { definitions: [], manifests: [{ digest: MANIFEST, version: undefined }] };
+    const plain = bundle(signatureStatement({ manifest: MANIFEST }));
+    const other = policy({ name: 'other', signers: [{ key: 'PEM', fingerprint: digest('2') }] });
+    expect(judged([policy(), other], [plain], script, { policy: 'team' }).trusted).toBe(true);
+    expect(judged([policy(), other], [plain], script, { policy: 'other' }).trusted).toBe(false);
+  });
+});

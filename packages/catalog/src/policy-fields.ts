@@ -1,0 +1,81 @@
+import {
+  type Diagnostic,
+  type JsonValue,
+  KrmhubError,
+  type Path,
+  type PublicKey,
+  readPublicKey,
+  type YamlDocument,
+} from '@krmhub/schema';
+import { FieldReader } from './document-fields.js';
+import { POLICY_CODES, type PolicyCode } from './policy-codes.js';
+import { DNS_LABEL } from './read-recipe.js';
+import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
+
+/** What documents that say whom to trust have in common. */
+
+export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
+/** Nothing but blank lines, comments and markers: no policy. */
+export const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
+export const TIMES = ['validFrom', 'validUntil'] as const;
+
+export function policyFields(document: YamlDocument, file: string): PolicyFields {
+  return new FieldReader(document, file, {
+    prefix: 'policy',
+    codes: POLICY_CODES,
+    maxTextLength: POLICY_LIMITS.maxTextLength,
+  });
+}
+
+export function ofFile(code: PolicyCode, file: string, message: string): Diagnostic {
+  const { severity, mend } = POLICY_CODES[code];
+  return { code, severity, message, file, path: '', hint: mend };
+}
+
+export function readName(value: JsonValue | undefined, fields: PolicyFields): string | undefined {
+  if (value === undefined) return undefined;
+  const metadata = fields.mapping(value, ['metadata'], { required: ['name'] });
+  if (metadata?.name === undefined) return undefined;
+  const name = fields.text(metadata.name, ['metadata', 'name']);
+  if (name !== undefined && !DNS_LABEL.test(name)) {
+    fields.report('policy/name', ['metadata', 'name'], `"${name}" is no DNS label`);
+  }
+  return name;
+}
+
+export function readKey(pem: string | undefined, at: Path, fields: PolicyFields): PublicKey | undefined {
+  if (pem === undefined) return undefined;
+  try {
+    return readPublicKey(pem, 'the key');
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    fields.report('policy/key', at, error.message, error.hint === undefined ? {} : { hint: error.hint });
+    return undefined;
+  }
+}
+
+export function readTimes(
+  text: (name: string) => string | undefined,
+  at: Path,
+  fields: PolicyFields,
+): Pick<TrustedSigner, 'validFrom' | 'validUntil'> {
+  const times: Pick<TrustedSigner, 'validFrom' | 'validUntil'> = {};
+  for (const name of TIMES) {
+    const written = text(name);
+    if (written === undefined) continue;
+    const date = new Date(written);
+    if (!TIME.test(written) || Number.isNaN(date.getTime())) {
+      fields.report('policy/time', [...at, name], `"${written}" is no time in UTC`);
+    } else times[name] = date.toISOString();
+  }
+  if (
+    times.validFrom !== undefined &&
+    times.validUntil !== undefined &&
+    times.validFrom >= times.validUntil
+  ) {
+    fields.report('policy/time', [...at, 'validUntil'], 'it ends before it begins');
+  }
+  return times;
+}
