@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
 import {
   BundleList,
   FunctionDetail,
@@ -11,9 +12,6 @@ import {
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, failures, json, notModified, text } from './route-answers.js';
-
-/** Media type of sigstore bundles. */
-export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 
 const functionParameters = z.object({ group: parameters.Group, kind: parameters.Kind });
 const releaseParameters = functionParameters.extend({ release: parameters.ReleaseName });

@@ -1,9 +1,8 @@
+import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema/media-types';
 import { digestOf, type OciDigest } from './digest.js';
 import { EMPTY_CONFIG, EMPTY_DIGEST, type ImageManifest, MEDIA_TYPES } from './manifest.js';
 import type { ManifestRecord } from './manifest-store.js';
 
-/** Of a sigstore bundle, and of the manifest and the layer that hold one, as cosign 3 writes and reads them. */
-export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const BUNDLE_LAYER = /^application\/vnd\.dev\.sigstore\.bundle\b/;
 
 /** What a bundle speaks of. */

@@ -27,6 +27,7 @@ export { lint } from './lint/lint.js';
 export { lintDefinition } from './lint/lint-definition.js';
 export type { LintProfile } from './lint/rule.js';
 export { LINT_PROFILES } from './lint/rule.js';
+export * from './media-types.js';
 export * from './public-key.js';
 export * from './release.js';
 export * from './snapshot.js';

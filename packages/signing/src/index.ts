@@ -2,7 +2,7 @@ export { CHECK_NAMES, type Check, type CheckName, failed, passed } from './check
 export { readLegacySignature, verifyLegacySignature } from './legacy-signature.js';
 export { SIGNING_LIMITS } from './limits.js';
 export { generateKeys, type KeyPair, readPrivateKey } from './private-key.js';
-export { BUNDLE_MEDIA_TYPE, isBundleMediaType, readBundle } from './read-bundle.js';
+export { isBundleMediaType, readBundle } from './read-bundle.js';
 export * from './release-claim.js';
 export { keySigner, type PayloadSigner, signStatement } from './sign.js';
 export * from './statement.js';

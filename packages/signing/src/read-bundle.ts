@@ -2,7 +2,6 @@ import { type Bundle, bundleFromJSON, type TransparencyLogEntry } from '@sigstor
 import { SIGNING_LIMITS } from './limits.js';
 
 /** Media types of bundles, written and read (sigstore bundle specification). */
-export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const MEDIA_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[1-3]|\.v0\.3\+json)$/;
 
 export function isBundleMediaType(mediaType: string): boolean {

@@ -1,7 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { hintOf, type PublicKey, publicKey } from '@krmhub/schema';
+import { BUNDLE_MEDIA_TYPE, hintOf, type PublicKey, publicKey } from '@krmhub/schema';
 import { dsse } from '@sigstore/core';
-import { BUNDLE_MEDIA_TYPE } from './read-bundle.js';
 import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from './statement.js';
 
 /** Bundles and logs as tests need them: signed by keys of their own, and as wrong as they want them. */

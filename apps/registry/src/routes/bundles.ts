@@ -1,7 +1,6 @@
-import { BUNDLE_MEDIA_TYPE } from '@krmhub/api/function-routes';
 import { ROUTES } from '@krmhub/api/routes';
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import { attachBundle } from '../attach-bundle.js';
 import { authorise } from '../authorise.js';
 import { asTheyAre, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';

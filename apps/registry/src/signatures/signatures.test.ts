@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { RegistryKeyList } from '@krmhub/api/model';
 import { MEDIA_TYPES } from '@krmhub/oci';
-import { type PublicKey, readPublicKey, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
-import { BUNDLE_MEDIA_TYPE, verifySnapshot } from '@krmhub/signing';
+import { BUNDLE_MEDIA_TYPE, type PublicKey, readPublicKey, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { verifySnapshot } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkRegistry } from '../check/check.js';
 import { dataPaths } from '../data-folder.js';
