@@ -42,6 +42,7 @@ export async function attachBundle(
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
       await parts.trust.reload(parts.store);
+      continue;
     }
     return { outcome: 'changed', release: change.release };
   }
