@@ -283,6 +283,16 @@ describe('a group without a signing policy', () => {
     expect(await read(path)).toMatchObject({ signature: { trusted: true, policy: 'team' } });
   });
 
+  it('trusts that key too where other policies named it before one covers the group', async () => {
+    const key = newKey();
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await applyPolicies(policy([key], { groups: ['other.example.com'] }));
+    await applyPolicies(policy([key], { groups: ['other.example.com', 'example.com'] }));
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: true, policy: 'team' },
+    });
+  });
+
   it('refuses a bundle of something else', async () => {
     const { status, body } = await publish('1.0.0', [await signedBy(newKey(), statementOf('2.0.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
