@@ -85,15 +85,16 @@ async function changesOf(
   return { changes, changed };
 }
 
-/** Bundles that came before anybody said whose key it is are looked at again where new policies name keys. */
+/** Bundles that came before anybody said whose key it is are looked at again where new policies name keys, or cover them. */
 async function recognise(parts: RegistryParts, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keysOf(before));
-  if (!keysOf(parts.trust.policies).some((key) => !known.has(key))) return;
+  const isNew = keysOf(parts.trust.policies).some((key) => !known.has(key));
   for await (const fn of parts.store.allFunctions()) {
     for (const release of fn.releases) {
       const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
       const name = { group: fn.group, kind: fn.kind, release: release.release };
       if (!unknown || coveringPolicies(parts.trust.policies, name).length === 0) continue;
+      if (!isNew && coveringPolicies(before, name).length > 0) continue;
       await parts.turns.take(turnOf(fn), () => recogniseRelease(parts, name));
     }
   }
@@ -155,9 +156,12 @@ async function recogniseBundles(parts: RegistryParts, release: ReleaseRecord): P
     const bytes = await storedBytes(parts, repository, bundle.digest);
     const found =
       bytes === undefined ? { problem: 'it is lost' } : findBundle(parts.trust, signed, { bytes });
-    bundles.push(
-      'problem' in found || found.signer === undefined ? bundle : { ...bundle, signer: found.signer },
-    );
+    if ('problem' in found || found.signer === undefined) {
+      bundles.push(bundle);
+      continue;
+    }
+    const { signer, signedAt } = found;
+    bundles.push({ ...bundle, signer, ...(signedAt === undefined ? {} : { signedAt }) });
   }
   return bundles;
 }

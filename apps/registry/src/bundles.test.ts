@@ -283,6 +283,26 @@ describe('a group without a signing policy', () => {
     expect(await read(path)).toMatchObject({ signature: { trusted: true, policy: 'team' } });
   });
 
+  it('trusts that key too where other policies named it before one covers the group', async () => {
+    const key = newKey();
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await applyPolicies(policy([key], { groups: ['other.example.com'] }));
+    await applyPolicies(policy([key], { groups: ['other.example.com', 'example.com'] }));
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: true, policy: 'team' },
+    });
+  });
+
+  it('takes nothing more that a revoked key has signed, though it signed the function before', async () => {
+    const key = newKey();
+    await applyPolicies(policy([key], { releases: '>=1.0.0' }));
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await applyPolicies(policy([key], { releases: '>=1.0.0', signer: 'revoked: it was stolen' }));
+    const refused = await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))]);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
+    expect(refused.body.detail).toContain('revokes: it was stolen');
+  });
+
   it('refuses a bundle of something else', async () => {
     const { status, body } = await publish('1.0.0', [await signedBy(newKey(), statementOf('2.0.0'))]);
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });

@@ -45,7 +45,11 @@ export function planAttach(input: AttachInput): AttachPlan {
     const signatures = signaturesOf({ bundles: [bundle] });
     const verdict = judgeSignatures(policies, release, signatures);
     const reason =
-      verdict === undefined ? otherSigner(current, signatures) : verdict.trusted ? undefined : verdict.reason;
+      verdict === undefined
+        ? otherSigner(current, signatures, policies)
+        : verdict.trusted
+          ? undefined
+          : verdict.reason;
     if (reason !== undefined) {
       throw new KrmhubError('untrusted', `The bundle is not added to ${name}: ${reason}`, {
         hint: 'An administrator says who may sign with `krmhub policy apply`.',

@@ -5,6 +5,7 @@ import {
   describeSigner,
   judgeSignatures,
   type ReleaseSignature,
+  revocation,
   type Signer,
   type SigningPolicy,
 } from './signing-policy.js';
@@ -56,9 +57,9 @@ function checkTrust({
     });
   }
   const earlier = earlierSigners(current);
-  if (earlier.length === 0) return undefined;
   const hint = 'An administrator says with `krmhub policy apply` who may sign it from now on.';
   if (signatures.length === 0) {
+    if (earlier.length === 0) return undefined;
     const reason = problems.length === 0 ? 'this one is not' : problems.join('; ');
     return new KrmhubError(
       'untrusted',
@@ -66,22 +67,28 @@ function checkTrust({
       { hint: `A function that was signed is never unsigned again. ${hint}` },
     );
   }
-  const reason = otherSigner(current, signatures);
+  const reason = otherSigner(current, signatures, policies);
   return reason === undefined
     ? undefined
     : new KrmhubError('untrusted', `${name} is not published: ${reason}`, { hint });
 }
 
-/** Where no policy says who may sign: why these are not by one who has signed the function before. */
+/**
+ * Where no policy says who may sign: why these are not by one who has signed the function before. Whom any policy revokes
+ * is believed nowhere.
+ */
 export function otherSigner(
   current: FunctionRecord | undefined,
   signatures: readonly ReleaseSignature[],
+  policies: readonly SigningPolicy[],
 ): string | undefined {
   const earlier = earlierSigners(current);
   const known = new Set(earlier.map(describeSigner));
-  const [first] = signatures;
-  if (first === undefined || earlier.length === 0) return undefined;
-  if (signatures.some(({ signer }) => known.has(describeSigner(signer)))) return undefined;
+  const sound = signatures.filter(({ signer }) => revocation(policies, signer) === undefined);
+  const [first] = sound;
+  if (first === undefined) return signatures[0] && revocation(policies, signatures[0].signer);
+  if (earlier.length === 0) return undefined;
+  if (sound.some(({ signer }) => known.has(describeSigner(signer)))) return undefined;
   return `it is signed by ${describeSigner(first.signer)}, and earlier releases by ${describeSigner(earlier[0]!)}`;
 }
 

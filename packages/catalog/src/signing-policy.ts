@@ -115,7 +115,7 @@ export function judgeSignatures(
 }
 
 /** Why nothing that somebody signed is believed, whichever policy says so; undefined where none does. */
-function revocation(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
+export function revocation(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
   for (const { name, signers } of policies) {
     const found = signers.find((trusted) => trusted.revoked !== undefined && isSigner(trusted, signer));
     if (found !== undefined) {

@@ -12,6 +12,16 @@ export const SIGNING_LIMITS = {
   maxCheckpointLength: 16_384,
   /** Timestamps in one bundle. */
   maxTimestamps: 8,
+  /** Bytes of one timestamp, which may have the certificates of its authority in it. Real ones have up to 6,000. */
+  maxTimestampBytes: 16_384,
+  /** Certificates in one bundle. */
+  maxCertificates: 8,
+  /** Bytes of one certificate. Real ones have up to 3,000. */
+  maxCertificateBytes: 8_192,
+  /** Levels of ASN.1 in either, each of which the library encodes anew. Real ones have 16. */
+  maxAsn1Levels: 32,
+  /** Digests of one subject, each by another algorithm. */
+  maxDigests: 16,
   /** Memory that opening a key file may take, in bytes: 128 · N · r of scrypt. */
   maxScryptBytes: 268_435_456,
 } as const;

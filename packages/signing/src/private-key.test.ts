@@ -1,4 +1,5 @@
-import { generateKeyPairSync, sign, verify } from 'node:crypto';
+import { generateKeyPairSync, scryptSync, sign, verify } from 'node:crypto';
+import { xsalsa20poly1305 } from '@noble/ciphers/salsa';
 import { expect, it } from 'vitest';
 import { generateKeys, readPrivateKey } from './private-key.js';
 
@@ -93,8 +94,29 @@ it.for([
     'a work factor that would take all memory',
     pem(LABEL, sealed({ kdf: { name: 'scrypt', params: { N: 1_048_576, r: 32, p: 1 }, salt: 'AAAA' } })),
   ],
+  [
+    'a work factor that is none',
+    pem(LABEL, sealed({ kdf: { name: 'scrypt', params: { N: 1_025, r: 8, p: 1 }, salt: 'AAAA' } })),
+  ],
+  ['a label and blanks', `-----BEGIN ${LABEL}-----${'\n'.repeat(65_000)}`],
 ] as const)('refuses %s', async ([, text]) => {
   await expect(readPrivateKey(text, 'a.key', typed(password))).rejects.toMatchObject({
+    code: 'invalid-document',
+    message: 'a.key is no private key',
+  });
+});
+
+it('refuses what the password opens and is no key, without a word of it', async () => {
+  const key = scryptSync(password, Buffer.from('AAAA', 'base64'), 32, { N: 1_024, r: 8, p: 1 });
+  const ciphertext = xsalsa20poly1305(key, new Uint8Array(24)).encrypt(Buffer.from('a secret'));
+  const file = pem(
+    LABEL,
+    sealed({
+      kdf: { name: 'scrypt', params: { N: 1_024, r: 8, p: 1 }, salt: 'AAAA' },
+      ciphertext: Buffer.from(ciphertext).toString('base64'),
+    }),
+  );
+  await expect(readPrivateKey(file, 'a.key', typed(password))).rejects.toMatchObject({
     code: 'invalid-document',
     message: 'a.key is no private key',
   });

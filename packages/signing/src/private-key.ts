@@ -11,7 +11,7 @@ import { SIGNING_LIMITS } from './limits.js';
  */
 const LABEL = 'ENCRYPTED SIGSTORE PRIVATE KEY';
 const PEM_BLOCK =
-  /-----BEGIN (ENCRYPTED (?:SIGSTORE|COSIGN) PRIVATE KEY)-----\s+([A-Za-z0-9+/=\s]+)-----END \1-----/;
+  /-----BEGIN (ENCRYPTED (?:SIGSTORE|COSIGN) PRIVATE KEY)-----\s([A-Za-z0-9+/=\s]+)-----END \1-----/;
 const SCRYPT = { N: 65_536, r: 8, p: 1 };
 const KEY_BYTES = 32;
 const NONCE_BYTES = 24;
@@ -20,7 +20,11 @@ const Envelope = z.object({
   kdf: z.object({
     name: z.literal('scrypt'),
     params: z.object({
-      N: z.int().min(1_024).max(1_048_576),
+      N: z
+        .int()
+        .min(1_024)
+        .max(1_048_576)
+        .refine((n) => (n & (n - 1)) === 0),
       r: z.int().min(1).max(32),
       p: z.int().min(1).max(16),
     }),
@@ -111,7 +115,11 @@ async function open(sealed: string, name: string, password: string): Promise<Key
   } catch {
     throw wrongPassword(name);
   }
-  return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
+  try {
+    return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
+  } catch {
+    throw noKey(name);
+  }
 }
 
 async function readPem(text: string, name: string, password: () => Promise<string>): Promise<KeyObject> {

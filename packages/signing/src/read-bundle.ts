@@ -1,4 +1,5 @@
 import { type Bundle, bundleFromJSON, type TransparencyLogEntry } from '@sigstore/bundle';
+import { nestsDeeper } from './asn1-depth.js';
 import { SIGNING_LIMITS } from './limits.js';
 
 /** Media types of bundles, written and read (sigstore bundle specification). */
@@ -26,6 +27,8 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
   if (!isBundleMediaType(mediaType)) {
     return `its media type ${JSON.stringify(mediaType.slice(0, 100))} is not known`;
   }
+  const long = listProblem(json);
+  if (long !== undefined) return long;
   let bundle: Bundle;
   try {
     bundle = bundleFromJSON(json);
@@ -33,15 +36,66 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
     return `it is damaged: ${reasonOf(error)}`;
   }
   const { tlogEntries, timestampVerificationData } = bundle.verificationMaterial;
-  if (tlogEntries.length > SIGNING_LIMITS.maxLogEntries) {
-    return `it has ${tlogEntries.length} log entries, and at most ${SIGNING_LIMITS.maxLogEntries} are read`;
-  }
-  const timestamps = timestampVerificationData?.rfc3161Timestamps.length ?? 0;
-  if (timestamps > SIGNING_LIMITS.maxTimestamps) {
-    return `it has ${timestamps} timestamps, and at most ${SIGNING_LIMITS.maxTimestamps} are read`;
-  }
-  return tlogEntries.map(entryProblem).find((problem) => problem !== undefined) ?? bundle;
+  const timestamps = timestampVerificationData?.rfc3161Timestamps ?? [];
+  const problems = [
+    derProblem(
+      'timestamp',
+      timestamps.map(({ signedTimestamp }) => signedTimestamp),
+      SIGNING_LIMITS.maxTimestampBytes,
+    ),
+    derProblem('certificate', certificatesIn(bundle), SIGNING_LIMITS.maxCertificateBytes),
+    ...tlogEntries.map(entryProblem),
+  ];
+  return problems.find((problem) => problem !== undefined) ?? bundle;
 }
+
+function certificatesIn({ verificationMaterial: { content } }: Bundle): Uint8Array[] {
+  if (content.$case === 'certificate') return [content.certificate.rawBytes];
+  if (content.$case !== 'x509CertificateChain') return [];
+  return content.x509CertificateChain.certificates.map(({ rawBytes }) => rawBytes);
+}
+
+/** Before anybody's signature is checked, the library's time for ASN.1 grows with its size times its levels. */
+function derProblem(what: string, all: readonly Uint8Array[], maxBytes: number): string | undefined {
+  for (const bytes of all) {
+    if (bytes.byteLength > maxBytes) {
+      return `a ${what} in it has ${bytes.byteLength} bytes, and at most ${maxBytes} are read`;
+    }
+    if (nestsDeeper(bytes, SIGNING_LIMITS.maxAsn1Levels)) {
+      return `a ${what} in it has more than ${SIGNING_LIMITS.maxAsn1Levels} levels`;
+    }
+  }
+  return undefined;
+}
+
+/** Lists that are longer than any that is read; reading their members first would take long. */
+function listProblem(json: object): string | undefined {
+  const at = (value: unknown, field: string): unknown =>
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined;
+  const material = at(json, 'verificationMaterial');
+  const lists: [string, unknown, number][] = [
+    ['log entries', at(material, 'tlogEntries'), SIGNING_LIMITS.maxLogEntries],
+    [
+      'timestamps',
+      at(at(material, 'timestampVerificationData'), 'rfc3161Timestamps'),
+      SIGNING_LIMITS.maxTimestamps,
+    ],
+    [
+      'certificates',
+      at(at(material, 'x509CertificateChain'), 'certificates'),
+      SIGNING_LIMITS.maxCertificates,
+    ],
+  ];
+  const long = lists.find(([, list, most]) => Array.isArray(list) && list.length > most);
+  if (long !== undefined) {
+    const [what, list, most] = long;
+    return `it has ${(list as unknown[]).length} ${what}, and at most ${most} are read`;
+  }
+  const signatures = at(at(json, 'dsseEnvelope'), 'signatures');
+  return Array.isArray(signatures) && signatures.length > 1 ? ONE_SIGNATURE : undefined;
+}
+
+const ONE_SIGNATURE = 'it is damaged: an envelope has one signature, and this one has none or several';
 
 /** As the names of logs are: hosts with paths (C2SP signed-note). */
 const SIGNER_NAME = /^[A-Za-z0-9._:/-]{1,256}$/;

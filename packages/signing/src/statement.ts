@@ -37,7 +37,8 @@ const StatementShape = z.object({
   _type: z.enum(STATEMENT_TYPES),
   subject: z.array(Subject).min(1).max(SIGNING_LIMITS.maxSubjects),
   predicateType: z.string().min(1).max(1_024),
-  predicate: z.record(z.string(), z.unknown()).default({}),
+  // Its fields are others' business, and may be many.
+  predicate: z.custom<Record<string, unknown>>(isMapping, 'Invalid input: expected an object').default({}),
 });
 
 /** The statement in a payload, or in words why it is none. */
@@ -48,11 +49,28 @@ export function readStatement(payload: Uint8Array): Statement | string {
   } catch {
     return 'the signed payload is not JSON';
   }
+  if (manyDigests(json)) {
+    return `the signed payload is no in-toto statement: a subject has more than ${SIGNING_LIMITS.maxDigests} digests`;
+  }
   const { data, error } = StatementShape.safeParse(json);
   if (data !== undefined) return data as Statement;
   const issue = error.issues[0]!;
   const where = issue.path.join('.') || 'its root';
   return `the signed payload is no in-toto statement: ${where}: ${issue.message}`;
+}
+
+function isMapping(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Said at once, since an error for each of a hundred thousand takes long. */
+function manyDigests(json: unknown): boolean {
+  const { subject } = (json ?? {}) as { subject?: unknown };
+  if (!Array.isArray(subject) || subject.length > SIGNING_LIMITS.maxSubjects) return false;
+  return subject.some((one: unknown) => {
+    const { digest } = (one ?? {}) as { digest?: unknown };
+    return typeof digest === 'object' && Object.keys(digest ?? {}).length > SIGNING_LIMITS.maxDigests;
+  });
 }
 
 export function statementBytes(statement: Statement): Uint8Array {

@@ -2,6 +2,7 @@ import { type Digest, hintOf, type PublicKey } from '@krmhub/schema';
 import type { Bundle } from '@sigstore/bundle';
 import {
   type SignedEntity,
+  type TrustMaterial,
   toTrustMaterial,
   VerificationError,
   type Signer as VerifiedSigner,
@@ -136,10 +137,13 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
 }
 
 function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | undefined): Outcome {
-  const material = toTrustMaterial(root.root, () => {
-    if (key === undefined) throw new RangeError('no key is asked for where a certificate signs');
-    return { publicKey: key.key, validFor: () => true };
-  });
+  const material: TrustMaterial = {
+    ...materialOf(root),
+    publicKey: () => {
+      if (key === undefined) throw new RangeError('no key is asked for where a certificate signs');
+      return { publicKey: key.key, validFor: () => true };
+    },
+  };
   const thresholds =
     key === undefined
       ? {
@@ -154,6 +158,17 @@ function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | un
   } catch (error) {
     return problemOf(error, entity, root);
   }
+}
+
+const materials = new WeakMap<TrustedRoot, TrustMaterial>();
+
+/** Reading a root's certificates takes longer than checking a signature, and there may be many keys to try. */
+function materialOf(root: TrustedRoot): TrustMaterial {
+  const known = materials.get(root);
+  if (known !== undefined) return known;
+  const material = toTrustMaterial(root.root);
+  materials.set(root, material);
+  return material;
 }
 
 function signerOf({ identity }: VerifiedSigner, key: PublicKey | undefined): Outcome {

@@ -39,17 +39,16 @@ export async function publishArtifact(
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
 ): Promise<string> {
-  const submission = {
-    ...(await readArtifact(parts, repository, pushed, tag)),
-    bundles: await bundlesOf(parts, repository, pushed.record.digest),
-    bundlesMayFail: true,
-  };
+  const artifact = await readArtifact(parts, repository, pushed, tag);
   const change = changeOf(parts, token);
   const keep = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
     return await parts.turns.take(turnOf(name), async () => {
       const { record: manifest, needed } = pushed;
+      // In the turn, in which nobody can delete them before they are evidence.
+      const bundles = await bundlesOf(parts, repository, manifest.digest);
+      const submission = { ...artifact, bundles, bundlesMayFail: true };
       const published = await refuseUnknown(() =>
         publishRelease(parts, name, submission, {
           by: token.name,

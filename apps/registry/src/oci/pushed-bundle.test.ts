@@ -39,16 +39,20 @@ async function apply(text: string): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** Pushes a bundle beside a manifest, as cosign does. */
-async function pushBundle(bundle: Uint8Array, subject: OciDigest = DIGEST): Promise<Response> {
-  await client.blob(REPOSITORY, '{}');
-  await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
-  const manifest = bundleManifest({
+function bundleManifestOf(bundle: Uint8Array, subject: OciDigest = DIGEST) {
+  return bundleManifest({
     subject: { mediaType: MEDIA_TYPES.image, digest: subject, size: JSON.stringify(MANIFEST).length },
     bundle: { digest: digestOf(bundle), size: bundle.byteLength },
     predicateType: 'https://example.com/',
     created: '2030-01-02T03:04:05Z',
   });
+}
+
+/** Pushes a bundle beside a manifest, as cosign does. */
+async function pushBundle(bundle: Uint8Array, subject: OciDigest = DIGEST): Promise<Response> {
+  await client.blob(REPOSITORY, '{}');
+  await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
+  const manifest = bundleManifestOf(bundle, subject);
   const text = Buffer.from(manifest.bytes).toString('utf8');
   return client.put(REPOSITORY, manifest.digest, text, { type: MEDIA_TYPES.image });
 }
@@ -108,6 +112,24 @@ describe('a function whose group has a policy', () => {
     await pushBundle(await signedBy(key, RELEASE));
     expect((await pushDefinition('1.0.0')).status).toBe(201);
     expect((await bundles()).bundles).toHaveLength(1);
+  });
+
+  it('is refused where the signature is deleted before the turn of its tag', async () => {
+    await pushDefinition(DIGEST);
+    const signature = await signedBy(key, RELEASE);
+    const held = bundleManifestOf(signature).digest;
+    await pushBundle(signature);
+    const { turns } = registry.parts;
+    const take = turns.take.bind(turns);
+    let isFirst = true;
+    turns.take = async (thing, work) => {
+      if (isFirst) {
+        isFirst = false;
+        expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
+      }
+      return take(thing, work);
+    };
+    expect(await refusalOf(await pushDefinition('1.0.0'))).toMatchObject({ code: 'DENIED' });
   });
 
   it('takes evidence later, refuses a stranger, and lets nobody delete what it has', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -69,6 +70,26 @@ describe('the files of keys', () => {
     expect(`${error?.stack} ${JSON.stringify(error)} ${String(error?.cause)}`).not.toContain(
       body.slice(0, 20),
     );
+  });
+
+  it('are refused where one is a pipe, which would be waited for', async () => {
+    await addKeyFile(folder, NOW);
+    const file = await onlyFile();
+    await rm(file);
+    execFileSync('mkfifo', ['-m', '600', file]);
+    await expect(readKeyFiles(folder)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `${file} is no file`,
+    });
+  });
+
+  it('are refused where everybody can put others beside them', async () => {
+    await addKeyFile(folder, NOW);
+    await chmod(folder, 0o777);
+    await expect(readKeyFiles(folder)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('can put keys into'),
+    });
   });
 
   it('are refused where one has the place of another, or a name of its own', async () => {

@@ -34,8 +34,16 @@ export async function readKeyFiles(folder: string): Promise<RegistryKey[]> {
 export async function keyFileNames(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);
+    if (platform() !== 'win32' && ((await stat(folder)).mode & 0o002) !== 0) {
+      throw new KrmhubError(
+        'unavailable',
+        `Every account of this machine can put keys into ${folder}, the folder of the registry's keys`,
+        { hint: `Look whose files are in it, then run: chmod 700 ${folder}` },
+      );
+    }
     return names.filter((name) => name.endsWith('.pem') && !name.startsWith('.')).sort();
   } catch (cause) {
+    if (cause instanceof KrmhubError) throw cause;
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw refused(`The folder of the registry's keys ${folder} cannot be read`, cause);
   }
@@ -87,7 +95,10 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
   const validFrom = `${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`;
   let text: string;
   try {
-    const { mode, size } = await stat(file);
+    const status = await stat(file);
+    // A pipe would be waited for, and a device read without an end.
+    if (!status.isFile()) throw new KrmhubError('unavailable', `${file} is no file`, { hint: FROM_BACKUP });
+    const { mode, size } = status;
     if (platform() !== 'win32' && (mode & 0o007) !== 0) {
       throw new KrmhubError(
         'unavailable',

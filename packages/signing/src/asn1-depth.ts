@@ -1,0 +1,27 @@
+const CONSTRUCTED = 0x20;
+const OCTET_STRING = 0x04;
+
+/**
+ * Whether values in DER (X.690) nest deeper than that; octet strings too, since the library looks into them. What is
+ * damaged is left to it: it refuses that before it does anything else.
+ */
+export function nestsDeeper(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
+  for (let at = start; at + 2 <= end; ) {
+    const tag = bytes[at]!;
+    let length = bytes[at + 1]!;
+    at += 2;
+    if (length >= 0x80) {
+      const count = length - 0x80;
+      if (count > 6 || at + count > end) return false;
+      length = 0;
+      for (let one = 0; one < count; one++) length = length * 256 + bytes[at + one]!;
+      at += count;
+    }
+    if (at + length > end) return false;
+    if ((tag & CONSTRUCTED) !== 0 || tag === OCTET_STRING) {
+      if (levels === 0 || nestsDeeper(bytes, levels - 1, at, at + length)) return true;
+    }
+    at += length;
+  }
+  return false;
+}
