@@ -82,7 +82,6 @@ const sealed = (changed: object) => ({
 it.for([
   ['nothing', ''],
   ['text', 'hello'],
-  ['a public key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n'],
   ['a damaged key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'],
   ['an endless file', 'a'.repeat(100_000)],
   ['no JSON', `-----BEGIN ${LABEL}-----\nAAAA\n-----END ${LABEL}-----\n`],
@@ -97,5 +96,13 @@ it.for([
   await expect(readPrivateKey(text, 'a.key', typed(password))).rejects.toMatchObject({
     code: 'invalid-document',
     message: 'a.key is no private key',
+  });
+});
+
+it('says so where a public key is given', async () => {
+  const text = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n';
+  await expect(readPrivateKey(text, 'a.pub', typed(password))).rejects.toMatchObject({
+    code: 'invalid-document',
+    message: 'a.pub is a public key, and the private one is wanted',
   });
 });
