@@ -111,6 +111,12 @@ describe('policy apply and publish', () => {
     expect(io.err()).toContain('and not of this');
   });
 
+  it('says which argument comes first', async () => {
+    const io = await run(['attach', NAME, 'other.txt.sigstore.json']);
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toContain('The bundle comes first');
+  });
+
   it('says by a dry run which releases a policy would no longer trust', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
     await publish('--key', 'team.key');
