@@ -31,6 +31,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 /** Nothing but blank lines, comments and markers: no policy. */
 const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 const TIMES = ['validFrom', 'validUntil'] as const;
+/** For the path of a file, and for a key that YAML has folded into one line. */
+const ONE_LINE = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
+/** Nobody reads a policy as YAML 1.1, and a time is a date there. */
+const WRITTEN_TIME = /^spec\.signers\[\d+\]\.(validFrom|validUntil)$/;
 
 /**
  * Reads SigningPolicies, one to a YAML document, and finds everything that is wrong with them. They are there where
@@ -48,7 +52,9 @@ export function readSigningPolicies(
   if (NOTHING.test(new TextDecoder().decode(bytes))) return { policies: [], diagnostics: [] };
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
-  const all = [...diagnostics];
+  const all = diagnostics.filter(
+    ({ code, path }) => code !== 'yaml/legacy-scalar' || !WRITTEN_TIME.test(path),
+  );
   if (documents.length > maxPolicies) {
     const message = `there are ${documents.length} policies, and at most ${maxPolicies} are taken`;
     return { diagnostics: [...all, ofFile('policy/limit', file, message)] };
@@ -193,7 +199,8 @@ function readKey(pem: string | undefined, at: Path, fields: PolicyFields): Publi
     return readPublicKey(pem, 'the key');
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    fields.report('policy/key', at, error.message, error.hint === undefined ? {} : { hint: error.hint });
+    const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : ONE_LINE;
+    fields.report('policy/key', at, error.message, hint === undefined ? {} : { hint });
     return undefined;
   }
 }
