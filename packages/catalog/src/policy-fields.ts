@@ -20,6 +20,15 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 /** Nothing but blank lines, comments and markers: no policy. */
 export const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 export const TIMES = ['validFrom', 'validUntil'] as const;
+/** For the path of a file, and for a key that YAML has folded into one line. */
+const ONE_LINE = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
+/** Nobody reads these documents as YAML 1.1, and a time is a date there. */
+const WRITTEN_TIME = /\.(validFrom|validUntil)$/;
+
+/** What the YAML reader says, but for times without quotes. */
+export function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !WRITTEN_TIME.test(path));
+}
 
 export function policyFields(document: YamlDocument, file: string): PolicyFields {
   return new FieldReader(document, file, {
@@ -51,7 +60,8 @@ export function readKey(pem: string | undefined, at: Path, fields: PolicyFields)
     return readPublicKey(pem, 'the key');
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    fields.report('policy/key', at, error.message, error.hint === undefined ? {} : { hint: error.hint });
+    const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : ONE_LINE;
+    fields.report('policy/key', at, error.message, hint === undefined ? {} : { hint });
     return undefined;
   }
 }

@@ -17,6 +17,7 @@ import {
   readName,
   readTimes,
   TIMES,
+  withoutDates,
 } from './policy-fields.js';
 import { readReleaseRange } from './release-range.js';
 import {
@@ -47,7 +48,7 @@ export function readSigningPolicies(
   if (NOTHING.test(new TextDecoder().decode(bytes))) return { policies: [], diagnostics: [] };
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
-  const all = [...diagnostics];
+  const all = withoutDates(diagnostics);
   if (documents.length > maxPolicies) {
     const message = `there are ${documents.length} policies, and at most ${maxPolicies} are taken`;
     return { diagnostics: [...all, ofFile('policy/limit', file, message)] };

@@ -17,6 +17,7 @@ import {
   readName,
   readTimes,
   TIMES,
+  withoutDates,
 } from './policy-fields.js';
 import { readPolicy } from './read-signing-policies.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
@@ -42,7 +43,7 @@ export function readTrust(bytes: Uint8Array, file: string): { trust?: Trust; dia
   if (NOTHING.test(new TextDecoder().decode(bytes))) return { trust, diagnostics: [] };
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
-  const all = [...diagnostics];
+  const all = withoutDates(diagnostics);
   if (documents.length > maxPolicies) {
     const message = `there are ${documents.length} documents, and at most ${maxPolicies} are taken`;
     return { diagnostics: [...all, ofFile('policy/limit', file, message)] };

@@ -83,7 +83,6 @@ const sealed = (changed: object) => ({
 it.for([
   ['nothing', ''],
   ['text', 'hello'],
-  ['a public key', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n'],
   ['a damaged key', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n'],
   ['an endless file', 'a'.repeat(100_000)],
   ['no JSON', `-----BEGIN ${LABEL}-----\nAAAA\n-----END ${LABEL}-----\n`],
@@ -119,5 +118,13 @@ it('refuses what the password opens and is no key, without a word of it', async 
   await expect(readPrivateKey(file, 'a.key', typed(password))).rejects.toMatchObject({
     code: 'invalid-document',
     message: 'a.key is no private key',
+  });
+});
+
+it('says so where a public key is given', async () => {
+  const text = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n';
+  await expect(readPrivateKey(text, 'a.pub', typed(password))).rejects.toMatchObject({
+    code: 'invalid-document',
+    message: 'a.pub is a public key, and the private one is wanted',
   });
 });

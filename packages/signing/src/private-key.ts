@@ -123,7 +123,9 @@ async function open(sealed: string, name: string, password: string): Promise<Key
 }
 
 async function readPem(text: string, name: string, password: () => Promise<string>): Promise<KeyObject> {
-  if (!/-----BEGIN (EC |RSA |ENCRYPTED )?PRIVATE KEY-----/.test(text)) throw noKey(name);
+  if (!/-----BEGIN (EC |RSA |ENCRYPTED )?PRIVATE KEY-----/.test(text)) {
+    throw text.includes('-----BEGIN PUBLIC KEY-----') ? publicOne(name) : noKey(name);
+  }
   const isEncrypted = text.includes('BEGIN ENCRYPTED PRIVATE KEY') || text.includes('Proc-Type: 4,ENCRYPTED');
   if (!isEncrypted) {
     try {
@@ -143,6 +145,12 @@ async function readPem(text: string, name: string, password: () => Promise<strin
 function wrongPassword(name: string): KrmhubError {
   return new KrmhubError('usage', `the password does not open ${name}`, {
     hint: 'It is asked for at a terminal, or read from KRMHUB_KEY_PASSWORD, else from COSIGN_PASSWORD.',
+  });
+}
+
+function publicOne(name: string): KrmhubError {
+  return new KrmhubError('invalid-document', `${name} is a public key, and the private one is wanted`, {
+    hint: 'Give the file that ends in .key.',
   });
 }
 

@@ -14,10 +14,14 @@ export type SignedFile = (typeof SIGNED_FILES)[number];
 
 /** Where a snapshot's files are read from. */
 export interface SnapshotFiles {
-  /** In words why there is none, where that is so. */
-  bundle(): Promise<Uint8Array | { missing: string }>;
+  /** In words why there is none and what to do, where that is so. */
+  bundle(): Promise<Uint8Array | { missing: string; hint: string }>;
   file(name: SignedFile, serial: number): Promise<Uint8Array>;
 }
+
+const ABSENT =
+  'Nothing was written. Look at the name (`krmhub catalog list`) and the serial (`krmhub catalog history`); where they are right, ask who runs the registry: one of this version signs every snapshot.';
+const NO_FOLDER = 'Name the folder that `krmhub catalog verify --out` wrote.';
 
 export function filesOfRegistry(client: RegistryClient, { name, serial }: CatalogAddress): SnapshotFiles {
   return {
@@ -29,7 +33,7 @@ export function filesOfRegistry(client: RegistryClient, { name, serial }: Catalo
         const refused =
           (error instanceof RegistryError && (error.code === 'not-found' || error.code === 'gone')) ||
           (error instanceof ForeignAnswer && (error.status === 404 || error.status === 410));
-        if (refused) return { missing: `there is none: ${error.message}` };
+        if (refused) return { missing: `there is none: ${error.message}`, hint: ABSENT };
         throw error;
       }
     },
@@ -63,7 +67,7 @@ export function filesOfFolder(folder: string): SnapshotFiles {
           error instanceof KrmhubError &&
           (error.cause as { code?: unknown } | undefined)?.code === 'ENOENT'
         ) {
-          return { missing: `there is no ${BUNDLE} in ${folder}` };
+          return { missing: `there is no ${BUNDLE} in ${folder}`, hint: NO_FOLDER };
         }
         throw error;
       }

@@ -46,7 +46,7 @@ type Signed = NonNullable<VerifiedSnapshot['signed']>;
 export async function verifyCatalog(question: CatalogQuestion): Promise<CatalogVerdict> {
   const { address, keys, files } = question;
   const bundle = await files.bundle();
-  if (!(bundle instanceof Uint8Array)) return refuse([], 'bundle', bundle.missing, UNSIGNED);
+  if (!(bundle instanceof Uint8Array)) return refuse([], 'bundle', bundle.missing, bundle.hint);
   const { checks: first, signed, hint } = verifySnapshot(bundle, keys);
   const checks: CatalogCheck[] = [...first];
   if (signed === undefined) {
@@ -138,7 +138,7 @@ function judgeRollback({ address, seen, seenFile }: CatalogQuestion, { claim, di
       seen === undefined
         ? 'none of this catalog was seen before'
         : `snapshot ${seen.serial} is the highest that was seen`,
-    mend: `Ask who runs the registry. If it was set back to a backup, and you believe that, take ${address.url} out of ${seenFile}.`,
+    mend: `To use an old snapshot on purpose, name it with --snapshot. Else ask who runs the registry. If it was set back to a backup, and you believe that, take ${address.url} out of ${seenFile}.`,
   };
 }
 

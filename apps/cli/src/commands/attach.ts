@@ -35,7 +35,7 @@ Examples:
 }
 
 async function attach(io: Io, file: string, reference: string, options: AttachOptions): Promise<void> {
-  const { group, kind, release } = parseReleaseReference(reference);
+  const { group, kind, release } = parsed(file, reference);
   const { BUNDLE_LIMITS } = await import('@krmhub/catalog');
   const bytes = await readSource(io, file, BUNDLE_LIMITS.maxBytes);
   if (bytes.byteLength > BUNDLE_LIMITS.maxBytes) {
@@ -54,6 +54,22 @@ async function attach(io: Io, file: string, reference: string, options: AttachOp
   );
   const added = after.bundles.length - before.bundles.length;
   await say(io, visible(added > 0 ? `Added to ${reference}` : `${reference} has this bundle already`));
+}
+
+/** The release; who names it before the bundle hears that. */
+function parsed(file: string, reference: string): ReturnType<typeof parseReleaseReference> {
+  try {
+    return parseReleaseReference(reference);
+  } catch (error) {
+    try {
+      parseReleaseReference(file);
+    } catch {
+      throw error;
+    }
+    throw new KrmhubError('usage', `${JSON.stringify(reference)} is no release, and ${file} is one`, {
+      hint: 'The bundle comes first: krmhub attach BUNDLE GROUP/KIND@RELEASE',
+    });
+  }
 }
 
 function cells({ claim, predicateType, signer }: Bundle): string[] {

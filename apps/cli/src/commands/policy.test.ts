@@ -111,6 +111,32 @@ describe('policy apply and publish', () => {
     expect(io.err()).toContain('and not of this');
   });
 
+  it('says which argument comes first', async () => {
+    const io = await run(['attach', NAME, 'other.txt.sigstore.json']);
+    expect(io.exitCode).toBe(2);
+    expect(io.err()).toContain('The bundle comes first');
+  });
+
+  it('says how a key is written where YAML has folded it, or there is the name of its file', async () => {
+    const file = await policyFor('team');
+    const text = await readFile(path.join(folder, file), 'utf8');
+    for (const bad of [text.replace('key: |', 'key:'), text.replace(/key: \|[\s\S]*/, 'key: team.pub\n')]) {
+      const io = await run(['policy', 'apply', await put('bad.yaml', bad)]);
+      expect(io.exitCode).toBe(1);
+      expect(io.err()).toContain('Write `key: |`');
+    }
+  });
+
+  it('takes a time without quotes, and says nothing', async () => {
+    const io = await run([
+      'policy',
+      'apply',
+      await policyFor('team', '    validUntil: 2031-01-01T00:00:00Z\n'),
+    ]);
+    expect(io.exitCode).toBe(0);
+    expect(io.err()).not.toContain('warning');
+  });
+
   it('says by a dry run which releases a policy would no longer trust', async () => {
     await run(['policy', 'apply', await policyFor('team')]);
     await publish('--key', 'team.key');
