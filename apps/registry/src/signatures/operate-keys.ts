@@ -41,7 +41,7 @@ export async function rotateRegistryKey(
   }
   if (newest !== undefined && validFrom.getTime() <= Date.parse(newest.validFrom)) {
     throw new KrmhubError('usage', `There is a key already that signs from ${newest.validFrom} on`, {
-      hint: 'Name a later time with --from; `krmhub key list` shows the keys.',
+      hint: 'Name a later time with --from. To have another key sign earlier, move the file of that one out of keys/ in the data folder first; `krmhub key list` shows the keys.',
     });
   }
   await addKeyFile(folder, validFrom, owner);
