@@ -28,13 +28,17 @@ const MAX_CHANGES = 100;
 export async function applyPolicies(
   parts: RegistryParts,
   { text, policies }: { text: string; policies: SigningPolicy[] },
-  { by, dryRun }: { by: string; dryRun: boolean },
+  { by, dryRun, remove }: { by: string; dryRun: boolean; remove: boolean },
 ): Promise<Omit<PolicyResult, 'diagnostics'>> {
   const { store, trust, clock } = parts;
   const stored = await store.policies();
   const result = { dryRun, policies: policies.length };
-  if (stored?.text === text) return { outcome: 'unchanged', ...result, changes: [], changed: 0 };
   const before = trust.policies;
+  if (stored?.text === text) {
+    const { coverage } = await changesOf(parts, before, before);
+    return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
+  }
+  if (!remove) refuseRemovals(before, policies);
   if (!dryRun) {
     const at = clock().toISOString();
     try {
@@ -60,29 +64,45 @@ export async function applyPolicies(
     await trust.reload(store);
     await recognise(parts, before);
   }
-  const { changes, changed } = await changesOf(parts, before, policies);
-  return { outcome: 'changed', ...result, changes, changed };
+  return { outcome: 'changed', ...result, ...(await changesOf(parts, before, policies)) };
 }
 
 async function changesOf(
   { store }: RegistryParts,
   before: readonly SigningPolicy[],
   after: readonly SigningPolicy[],
-): Promise<Pick<PolicyResult, 'changes' | 'changed'>> {
+): Promise<Pick<PolicyResult, 'changes' | 'changed' | 'coverage'>> {
   const changes: PolicyResult['changes'] = [];
   let changed = 0;
+  const functions = new Map(after.map(({ name }) => [name, 0]));
   for await (const { group, kind, releases } of store.allFunctions()) {
+    const covering = new Set(
+      releases.flatMap(({ release }) => coveringPolicies(after, { group, release }).map(({ name }) => name)),
+    );
+    for (const name of covering) functions.set(name, functions.get(name)! + 1);
     for (const release of releases) {
       const name = { group, kind, release: release.release };
       const signatures = signaturesOf(release);
       const was = verdict(before, name, signatures);
       const is = verdict(after, name, signatures);
-      if (was.trusted === is.trusted) continue;
+      const asks = ({ trusted, policy }: typeof was) => trusted || policy !== undefined;
+      if (was.trusted === is.trusted && asks(was) === asks(is)) continue;
       changed += 1;
       if (changes.length < MAX_CHANGES) changes.push({ ...name, before: was, after: is });
     }
   }
-  return { changes, changed };
+  const coverage = [...functions].map(([name, count]) => ({ name, functions: count }));
+  return { changes, changed, coverage };
+}
+
+/** A file that lost a document, or a program that wrote nothing, would end the protection of groups without a word. */
+function refuseRemovals(before: readonly SigningPolicy[], after: readonly SigningPolicy[]): void {
+  const names = new Set(after.map(({ name }) => name));
+  const gone = before.map(({ name }) => name).filter((name) => !names.has(name));
+  if (gone.length === 0) return;
+  throw new KrmhubError('conflict', `The policies would no longer have ${gone.join(', ')}`, {
+    hint: 'Nothing was changed. Say `remove=true` (`--remove`) where that is meant; `krmhub policy list --text` prints those that stand.',
+  });
 }
 
 /** Bundles that came before anybody said whose key it is are looked at again where new policies name keys, or cover them. */

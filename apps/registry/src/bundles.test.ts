@@ -99,7 +99,7 @@ describe('a group with a signing policy', () => {
     const path = `${releasePath({ kind: KIND, release: '1.0.0' })}/bundles/${sha256(bundle)}`;
     expect(new Uint8Array(await (await registry.request(path)).arrayBuffer())).toEqual(bundle);
     const statement = statementOf('1.0.0');
-    const manifest = `sha256:${statement.subject[1]?.digest.sha256}`;
+    const manifest = `sha256:${statement.subject[0]?.digest.sha256}`;
     const referrers = await read(`/v2/functions/example.com/setlabels/referrers/${manifest}`);
     expect(referrers.manifests).toMatchObject([
       {
@@ -169,7 +169,7 @@ describe('a group with a signing policy', () => {
   });
 
   it('takes the signature of the manifest, where that says which release it is', async () => {
-    const [, manifest] = statementOf('1.0.0').subject;
+    const [manifest] = statementOf('1.0.0').subject;
     const bundle = await signedBy(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
     expect((await publish('1.0.0', [bundle])).status).toBe(201);
   });
@@ -182,7 +182,8 @@ describe('a group with a signing policy', () => {
 
   it('refuses an unsigned release also where the policy is gone', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
-    expect((await applyPolicies('')).status).toBe(200);
+    expect((await applyPolicies('')).status).toBe(409);
+    expect((await applyPolicies('', '?remove=true')).status).toBe(200);
     const { status, body } = await publish('1.1.0');
     expect(status).toBe(422);
     expect(body.detail).toContain('earlier releases are signed by');
@@ -248,6 +249,11 @@ describe('a group with a signing policy', () => {
     });
     const again = await attach('1.0.0', provenance);
     expect(again.body.bundles).toHaveLength(2);
+    const unknown = { ...statementOf('1.0.0'), predicateType: 'https://example.com/parts/v1' };
+    const { bundles } = (await attach('1.0.0', await signedBy(newKey(), unknown))).body as {
+      bundles: { signer?: string }[];
+    };
+    expect(bundles.at(-1)).not.toHaveProperty('signer');
     const stranger = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
     expect(stranger).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
@@ -267,6 +273,35 @@ describe('a group with a signing policy', () => {
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: true },
     });
+  });
+});
+
+describe('policies that are applied', () => {
+  it('say of what they cover, and what they ask that nobody asked before', async () => {
+    await publish('1.0.0');
+    const text = `${policy([newKey()])}---\n${policy([newKey()], { name: 'typo', groups: ['exmaple.com'] })}`;
+    expect((await applyPolicies(text, '?dryRun=true')).body).toMatchObject({
+      changed: 1,
+      changes: [{ release: '1.0.0', after: { trusted: false, policy: 'team' } }],
+      coverage: [
+        { name: 'team', functions: 1 },
+        { name: 'typo', functions: 0 },
+      ],
+    });
+  });
+
+  it('do not lose one that stands, unless that is said', async () => {
+    const key = newKey();
+    await applyPolicies(`${policy([key])}---\n${policy([key], { name: 'other', groups: ['other.com'] })}`);
+    for (const query of ['', '?dryRun=true']) {
+      const { status, body } = await applyPolicies(policy([key]), query);
+      expect({ status, code: body.code, detail: body.detail }).toEqual({
+        status: 409,
+        code: 'conflict',
+        detail: 'The policies would no longer have other',
+      });
+    }
+    expect((await applyPolicies(policy([key]), '?remove=true')).status).toBe(200);
   });
 });
 

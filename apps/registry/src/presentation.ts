@@ -82,12 +82,14 @@ export function releaseDetail(policies: readonly SigningPolicy[], release: Relea
 
 export function searchItem(policies: readonly SigningPolicy[], document: SearchDocument): api.SearchItem {
   const { licenses, runtimes, signatures, ...rest } = document;
-  const { trusted, signer, policy } = verdict(policies, document, signatures);
+  const signature = verdict(policies, document, signatures);
+  const { trusted, signer, policy } = signature;
   return {
     ...rest,
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
     signedBy: trusted ? [`${signer}, by the policy ${policy}`] : [],
+    signature,
   };
 }
 

@@ -56,12 +56,14 @@ export function findBundle(
     };
   }
   const verification = verifyBundle(bytes, { digests: releaseDigests(release) }, trust);
-  // Without a policy nobody has said whose key it should be: it is kept for those who know the key.
-  const isStranger =
-    verification.unknownKey !== undefined && coveringPolicies(trust.policies, release).length === 0;
+  const isStranger = verification.unknownKey !== undefined;
   if (!verification.verified && !isStranger) return { problem: problemOf(verification) };
   const claim = releaseClaim(verification, release);
   if (claim.claim === 'none') return { problem: claim.reason };
+  // Without a policy nobody has said whose key it should be: it is kept for those who know the key, as is what says
+  // something beside who signed, which makes nothing trusted.
+  const isAsked = claim.claim === 'signature' && coveringPolicies(trust.policies, release).length > 0;
+  if (isStranger && isAsked) return { problem: problemOf(verification) };
   return found(given, verification, claim);
 }
 

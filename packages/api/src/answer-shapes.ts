@@ -123,6 +123,7 @@ export const SEARCH_RESULT: ShapeOf<model.SearchResult> = {
       runtimes: ['string'],
       license: 'string',
       signedBy: ['string'],
+      signature: VERDICT,
       yanked: 'boolean',
       deprecated: 'boolean',
     },
@@ -197,6 +198,7 @@ export const POLICY_RESULT: ShapeOf<model.PolicyResult> = {
   diagnostics: DIAGNOSTICS,
   changes: [{ group: 'string', kind: 'string', release: 'string', before: VERDICT, after: VERDICT }],
   changed: 'number',
+  coverage: [{ name: 'string', functions: 'number' }],
 };
 
 const EVENT: ShapeOf<model.Event> = {

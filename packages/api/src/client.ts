@@ -171,11 +171,15 @@ export class RegistryClient {
     return this.#json(fillPath('policies', {}), shapes.POLICY_SET);
   }
 
-  /** Replaces all signing policies; `dryRun` tells what would change. */
-  applyPolicies(text: Uint8Array, { dryRun }: { dryRun?: boolean | undefined } = {}): Promise<PolicyResult> {
+  /** Replaces all signing policies; `dryRun` tells what would change, `remove` lets some go. */
+  applyPolicies(
+    text: Uint8Array,
+    options: { dryRun?: boolean | undefined; remove?: boolean | undefined } = {},
+  ): Promise<PolicyResult> {
+    const flag = (value: boolean | undefined) => (value === true ? true : undefined);
     return this.#transport.json<PolicyResult>(fillPath('policies', {}), shapes.POLICY_RESULT, {
       method: 'PUT',
-      query: { dryRun: dryRun === true ? true : undefined },
+      query: { dryRun: flag(options.dryRun), remove: flag(options.remove) },
       body: text,
       contentType: 'application/yaml',
     });

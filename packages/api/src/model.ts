@@ -86,6 +86,7 @@ export const SearchItem = z
     runtimes: z.array(z.enum(RUNTIME_KINDS)),
     license: z.string(),
     signedBy: z.array(z.string()),
+    signature: Verdict,
     yanked: z.boolean(),
     deprecated: z.boolean(),
   })

@@ -176,6 +176,7 @@ export const PublishParameters = z.object({
 
 export const PolicyParameters = z.object({
   dryRun: Flag.openapi({ description: 'Tell what would change, store nothing' }),
+  remove: Flag.openapi({ description: 'Remove policies that are not among these; it is refused otherwise' }),
 });
 
 export const TakedownParameters = z.object({

@@ -125,6 +125,7 @@ export const REGISTRY_ROUTES = {
         'invalid-document',
         'unauthorized',
         'forbidden',
+        'conflict',
         'too-large',
         'unsupported-media-type',
         'unavailable',

@@ -83,9 +83,13 @@ export const PolicyResult = z
         }),
       )
       .openapi({
-        description: 'The first releases that are trusted now and were not, or the other way round',
+        description:
+          'The first releases that are trusted now and were not, or the other way round, or of which a policy asks what none did before',
       }),
     changed: z.number().int().openapi({ description: 'How many there are of them' }),
+    coverage: z
+      .array(z.object({ name: z.string(), functions: z.number().int() }))
+      .openapi({ description: 'How many functions of this registry each policy covers a release of' }),
   })
   .openapi('PolicyResult');
 

@@ -24,8 +24,8 @@ describe('statements', () => {
     expect(statement).toEqual({
       _type: 'https://in-toto.io/Statement/v1',
       subject: [
-        { name: 'definition', digest: { sha256: 'a'.repeat(64) } },
         { name: 'manifest', digest: { sha256: 'b'.repeat(64) } },
+        { name: 'definition', digest: { sha256: 'a'.repeat(64) } },
       ],
       predicateType: RELEASE_PREDICATE,
       predicate: release,

@@ -91,9 +91,10 @@ export function releaseStatement(
 ): Statement {
   return {
     _type: STATEMENT_TYPE,
+    // cosign shows the first one as what it has verified, and it verifies manifests.
     subject: [
-      subject('definition', digests.definition),
       ...(digests.manifest === undefined ? [] : [subject('manifest', digests.manifest)]),
+      subject('definition', digests.definition),
     ],
     predicateType: RELEASE_PREDICATE,
     predicate: { group, kind, release },

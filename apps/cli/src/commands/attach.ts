@@ -6,7 +6,6 @@ import { parseReleaseReference } from '../function-reference.js';
 import type { Io } from '../io.js';
 import { type OutputFormat, printData, printTable, say } from '../output/print.js';
 import { visible } from '../output/text.js';
-import { readSource } from '../source-files.js';
 import { withOutput, withRegistry } from './options.js';
 
 interface AttachOptions {
@@ -36,21 +35,16 @@ Examples:
 
 async function attach(io: Io, file: string, reference: string, options: AttachOptions): Promise<void> {
   const { group, kind, release } = parsed(file, reference);
-  const { BUNDLE_LIMITS } = await import('@krmhub/catalog');
-  const bytes = await readSource(io, file, BUNDLE_LIMITS.maxBytes);
-  if (bytes.byteLength > BUNDLE_LIMITS.maxBytes) {
-    throw new KrmhubError('too-large', `${file} has more than ${BUNDLE_LIMITS.maxBytes} bytes`);
-  }
+  const { readBundleFile } = await import('../signing/read-bundle-file.js');
+  const bytes = await readBundleFile(io, file);
   const client = await connect(io, options.registry);
   const before = await client.bundles(group, kind, release);
   const after = await client.attach(group, kind, release, bytes);
   await printData(io, options.output, after, () =>
-    printTable(
-      io,
-      [{ header: 'CLAIM' }, { header: 'TYPE', min: 20 }, { header: 'SIGNER', min: 20 }],
-      after.bundles,
-      { terminal: cells, pipe: cells },
-    ),
+    printTable(io, [{ header: 'CLAIM' }, { header: 'TYPE', min: 20 }, { header: 'SIGNER' }], after.bundles, {
+      terminal: cells,
+      pipe: cells,
+    }),
   );
   const added = after.bundles.length - before.bundles.length;
   await say(io, visible(added > 0 ? `Added to ${reference}` : `${reference} has this bundle already`));

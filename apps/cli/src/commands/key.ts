@@ -58,13 +58,12 @@ Examples:
       const from = options.from === undefined ? undefined : timeOf(options.from);
       const { rotateRegistryKey } = await import('@krmhub/registry/operate');
       const now = io.now();
-      const keys = await rotateRegistryKey(await dataFolder(io, options.data), {
+      const { keys, made } = await rotateRegistryKey(await dataFolder(io, options.data), {
         now,
         ...(from === undefined ? {} : { from }),
       });
       await printData(io, options.output, { keys }, () => printKeys(io, keys));
-      const [made] = keys;
-      await say(io, `Made the key ${made!.fingerprint}, which signs from ${made!.validFrom} on.`);
+      await say(io, `Made the key ${made.fingerprint}, which signs from ${made.validFrom} on.`);
       await say(io, 'Consumers pin its public half; `krmhub key list -o json` has it.');
     });
 }
@@ -94,7 +93,7 @@ async function printKeys(io: Io, keys: readonly ListedKey[]): Promise<void> {
   ];
   await printTable(
     io,
-    [{ header: 'STATE' }, { header: 'FROM' }, { header: 'UNTIL' }, { header: 'FINGERPRINT', min: 20 }],
+    [{ header: 'STATE' }, { header: 'FROM' }, { header: 'UNTIL' }, { header: 'FINGERPRINT' }],
     keys,
     { terminal: cells, pipe: cells },
   );

@@ -134,7 +134,7 @@ describe('policy apply and publish', () => {
       await policyFor('team', '    validUntil: 2031-01-01T00:00:00Z\n'),
     ]);
     expect(io.exitCode).toBe(0);
-    expect(io.err()).not.toContain('warning');
+    expect(io.err()).not.toContain('warning[');
   });
 
   it('says by a dry run which releases a policy would no longer trust', async () => {
@@ -169,6 +169,28 @@ spec:
     expect(io.err()).toContain('policy/pattern');
     expect(io.err()).toContain('policy/key');
     expect((await run(['policy', 'list'])).err()).toContain('There are none');
+  });
+
+  it('removes nothing by a file that is empty, and warns of what covers nothing', async () => {
+    const first = await run(['policy', 'apply', await policyFor('team')]);
+    expect(first.err()).toContain('the policy team covers no function of this registry yet');
+    await put('empty.yaml', '# nothing\n');
+    const refused = await run(['policy', 'apply', 'empty.yaml']);
+    expect(refused.exitCode).toBe(1);
+    expect(refused.err()).toContain('would no longer have team');
+    expect((await run(['policy', 'apply', 'empty.yaml', '--remove'])).err()).toContain('0 policies applied');
+  });
+
+  it('sends no file that is no bundle', async () => {
+    await publish();
+    for (const args of [
+      ['attach', 'team.key', NAME],
+      ['publish', definition, '--bundle', 'team.key'],
+    ]) {
+      const io = await run(args);
+      expect(io.exitCode).toBe(4);
+      expect(io.err()).toContain('team.key is no sigstore bundle');
+    }
   });
 
   it('needs the scope admin', async () => {

@@ -3,13 +3,14 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
 import { connect } from '../connect.js';
 import { type Io, write } from '../io.js';
-import { type OutputFormat, printData, printTable, say } from '../output/print.js';
+import { type OutputFormat, printData, printTable, say, warn } from '../output/print.js';
 import { plural, visible } from '../output/text.js';
 import { readSource, readStdin } from '../source-files.js';
 import { withOutput, withRegistry } from './options.js';
 
 interface PolicyOptions {
   dryRun?: boolean;
+  remove?: boolean;
   text?: boolean;
   output: OutputFormat;
   registry?: string;
@@ -33,13 +34,15 @@ Examples:
   withOutput(withRegistry(policy.command('apply')))
     .description('Replace all signing policies of a registry (admin).')
     .argument('<file>', 'SigningPolicies, one to a YAML document; or - for stdin.')
+    .option('--remove', 'Remove policies that the file no longer has; it is refused otherwise.')
     .option('--dry-run', 'Say which releases would be trusted or not by that, and change nothing.')
     .addHelpText(
       'after',
       `
 A policy names groups, a range of releases and who may sign them: keys, or
 identities that an issuer of tokens has seen. Where one covers a release, it is
-published with such a signature or not at all.
+published with such a signature or not at all. All policies are in one file:
+one that it no longer has is removed with --remove alone.
 
 Examples:
   krmhub policy apply policies.yaml --dry-run
@@ -64,9 +67,9 @@ async function list(io: Io, options: PolicyOptions): Promise<void> {
       io,
       [
         { header: 'POLICY' },
-        { header: 'GROUPS', min: 12 },
+        { header: 'GROUPS' },
         { header: 'RELEASES' },
-        { header: 'SIGNER', min: 20 },
+        { header: 'SIGNER' },
         { header: 'WHEN' },
       ],
       rows,
@@ -108,8 +111,11 @@ async function apply(io: Io, file: string, options: PolicyOptions): Promise<void
     throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
   }
   const client = await connect(io, options.registry);
-  const result = await client.applyPolicies(bytes, { dryRun: options.dryRun });
+  const result = await client.applyPolicies(bytes, { dryRun: options.dryRun, remove: options.remove });
   await printData(io, options.output, result, () => printChanges(io, result));
+  for (const { name, functions } of result.coverage) {
+    if (functions === 0) await warn(io, `the policy ${name} covers no function of this registry yet`);
+  }
   await say(io, summary(result));
 }
 
@@ -121,12 +127,7 @@ function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
     change.after.trusted ? 'trusted' : 'not trusted',
     verdictText(change.after),
   ];
-  const columns = [
-    { header: 'FUNCTION', min: 20 },
-    { header: 'RELEASE' },
-    { header: 'NOW' },
-    { header: 'WHY', min: 20 },
-  ];
+  const columns = [{ header: 'FUNCTION' }, { header: 'RELEASE' }, { header: 'NOW' }, { header: 'WHY' }];
   return printTable(io, columns, changes, { terminal: cells, pipe: cells });
 }
 
@@ -139,7 +140,7 @@ function summary({ outcome, dryRun, policies, changed }: PolicyResult): string {
   if (outcome === 'unchanged') return visible(`${count}, as they are`);
   const reach =
     changed === 0
-      ? 'no release is trusted otherwise than before'
+      ? 'no verdict on a release changes'
       : `for ${plural(changed, 'release')} the verdict changes`;
   return dryRun ? `${count}; ${reach}. This was a dry run, nothing is changed` : `${count} applied; ${reach}`;
 }

@@ -94,8 +94,10 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
   });
 }
 
-function marked({ yanked, deprecated, description }: SearchItem): string {
-  return `${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;
+/** A policy of the registry asked for a signature that does not hold, or not any more. */
+function marked({ yanked, deprecated, signature, description }: SearchItem): string {
+  const distrusted = !signature.trusted && signature.policy !== undefined;
+  return `${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;
 }
 
 async function sayNothingFound(

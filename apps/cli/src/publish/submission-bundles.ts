@@ -1,12 +1,11 @@
 import type { RegistryClient } from '@krmhub/api/client';
-import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import type { Io } from '../io.js';
 import { say } from '../output/print.js';
 import type { Progress } from '../output/progress.js';
 import { plural } from '../output/text.js';
 import type { BundleSignerOptions } from '../signing/bundle-signer.js';
-import { readSource } from '../source-files.js';
+import { readBundleFile } from '../signing/read-bundle-file.js';
 import type { Submission } from './read-submissions.js';
 
 export interface BundleOptions extends BundleSignerOptions {
@@ -36,14 +35,6 @@ export async function withBundles(
   const given = await Promise.all(named.map((name) => readBundleFile(io, name)));
   const bundled = submissions.map((submission) => ({ ...submission, bundles: given }));
   return signs ? sign(io, client, bundled, readme, options, progress) : bundled;
-}
-
-async function readBundleFile(io: Io, name: string): Promise<Uint8Array> {
-  const bytes = await readSource(io, name, BUNDLE_LIMITS.maxBytes);
-  if (bytes.byteLength <= BUNDLE_LIMITS.maxBytes) return bytes;
-  throw new KrmhubError('too-large', `${name} has more than ${BUNDLE_LIMITS.maxBytes} bytes`, {
-    hint: 'Larger attestations go to a repository of their own, with `krmhub sign OCIREF --predicate`.',
-  });
 }
 
 async function sign(

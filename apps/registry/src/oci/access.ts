@@ -11,7 +11,7 @@ import { repositoryKind } from './repositories.js';
 export type Action = 'push' | 'delete';
 
 const HINT =
-  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`.';
+  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`; below functions/ with `--scope publish`.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them; anything else is never put into an answer. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;

@@ -33,7 +33,7 @@ export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {
     const { text, policies, diagnostics } = await readPolicyBody(c);
     // One after the other, and no publish is judged by policies that are half replaced.
     const result = await parts.turns.take('policies', () =>
-      applyPolicies(parts, { text, policies }, { by, dryRun: query.dryRun }),
+      applyPolicies(parts, { text, policies }, { by, ...query }),
     );
     return c.json({ ...result, diagnostics });
   });

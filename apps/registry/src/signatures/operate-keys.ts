@@ -24,28 +24,37 @@ export async function listRegistryKeys(dataFolder: string, now: Date): Promise<L
 }
 
 /**
- * Makes the next key, which signs from a time on. Rejects with `usage` where that is past, or before the newest key's;
+ * Makes another key, which signs from a time on. Rejects with `usage` where that is past, or another key's;
  * `unavailable` where there is no registry, or a key is damaged.
  */
 export async function rotateRegistryKey(
   dataFolder: string,
   { from, now }: { from?: Date; now: Date },
-): Promise<ListedKey[]> {
+): Promise<{ keys: ListedKey[]; made: ListedKey }> {
   const { folder, owner } = await registryIn(dataFolder);
-  const [newest] = await readKeyFiles(folder);
+  const keys = await readKeyFiles(folder);
   const validFrom = from ?? now;
   if (validFrom.getTime() < now.getTime()) {
     throw new KrmhubError('usage', `A key cannot sign from ${validFrom.toISOString()} on: that is past`, {
       hint: 'Leave out --from to have it sign at once.',
     });
   }
-  if (newest !== undefined && validFrom.getTime() <= Date.parse(newest.validFrom)) {
-    throw new KrmhubError('usage', `There is a key already that signs from ${newest.validFrom} on`, {
-      hint: 'Name a later time with --from. To have another key sign earlier, move the file of that one out of keys/ in the data folder first; `krmhub key list` shows the keys.',
+  // One that is announced for later stays announced, and takes over when its time comes.
+  const known = keys.map((key) => Date.parse(key.validFrom));
+  const signing = keys.length === 0 ? undefined : signingKey(keys, now).validFrom;
+  if (
+    known.includes(validFrom.getTime()) ||
+    (signing !== undefined && validFrom.getTime() <= Date.parse(signing))
+  ) {
+    throw new KrmhubError('usage', `There is a key already that signs from ${validFrom.toISOString()} on`, {
+      hint: 'Name another time with --from; `krmhub key list` shows the keys.',
     });
   }
   await addKeyFile(folder, validFrom, owner);
-  return listRegistryKeys(dataFolder, now);
+  const listed = await listRegistryKeys(dataFolder, now);
+  const made = listed.find((key) => Date.parse(key.validFrom) === validFrom.getTime());
+  if (made === undefined) throw new Error('the new key is not among the keys');
+  return { keys: listed, made };
 }
 
 async function registryIn(dataFolder: string): Promise<{ folder: string; owner: Owner }> {
