@@ -8,6 +8,8 @@ import {
   MEDIA_TYPES,
   type OciDigest,
 } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { keySigner, readPrivateKey, releaseStatement, signStatement } from '@krmhub/signing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Sigstore, startSigstore } from '../interop/sigstore-stand-in.js';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
@@ -201,17 +203,14 @@ describe('a group that a policy of the user covers', () => {
     const body = new FormData();
     body.append('definition', new Blob([definition], { type: 'application/yaml' }));
     body.append('readme', new Blob(['# kind: KRMFunctionDefinition\n'], { type: 'text/markdown' }));
-    await does([
-      'sign',
-      'definition.yaml',
-      '--key',
-      'team.key',
-      '--release',
-      '1.2.0',
-      '--output',
+    const key = await readPrivateKey(read('team.key'), 'team.key', async () => 'of the test');
+    const name = { group: GROUP, kind: 'SetLabels', release: '1.2.0' };
+    const statement = releaseStatement(name, { definition: sha256(definition) });
+    body.append(
+      'bundle',
+      new Blob([new Uint8Array(await signStatement(statement, keySigner(key)))]),
       'bare.json',
-    ]);
-    body.append('bundle', new Blob([read('bare.json')]));
+    );
     const url = `${registry.url}/api/v1/functions/${GROUP}/SetLabels/releases/1.2.0`;
     const headers = { authorization: `Bearer ${registry.token}` };
     expect((await fetch(url, { method: 'PUT', body, headers })).status).toBe(201);

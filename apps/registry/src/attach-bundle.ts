@@ -17,7 +17,7 @@ import { busy } from './publish-release.js';
 import { findBundle, type GivenBundle, keptBundle } from './release-bundles.js';
 import type { Artifact } from './store/registry-store.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'trust' | 'gate' | 'artifacts' | 'clock'>;
+type Parts = Pick<RegistryParts, 'store' | 'trust' | 'gate' | 'artifacts' | 'clock' | 'config'>;
 
 /**
  * Adds a bundle to a release that stands; to be called in the function's turn. `pushed` is the manifest that holds it,
@@ -34,6 +34,7 @@ export async function attachBundle(
     const planned = await plan(parts, fn, release, given, by);
     if (planned.change === undefined) return { outcome: 'unchanged', release };
     const { change, artifact = pushed } = planned;
+    await refuseFull(parts, artifact);
     try {
       await parts.gate.shared(async () => {
         if (given.manifest === undefined) await parts.artifacts.put(given.bytes);
@@ -47,6 +48,20 @@ export async function attachBundle(
     return { outcome: 'changed', release: change.release };
   }
   throw busy(name.group, name.kind);
+}
+
+/** What the registry makes of a release is not held to the limit of its repository; what others add to it is. */
+async function refuseFull({ store, config }: Parts, artifact: Artifact | undefined): Promise<void> {
+  const quota = (config.repositoryMebibytes ?? 0) * 1_048_576;
+  if (quota === 0 || artifact === undefined) return;
+  const added = artifact.manifest.size + artifact.blobs.reduce((sum, { size }) => sum + size, 0);
+  const bytes = (await store.bytesOf(artifact.repository)) + added;
+  if (bytes <= quota) return;
+  throw new KrmhubError(
+    'too-large',
+    `The repository ${artifact.repository} may have ${quota} bytes, and would have ${bytes}`,
+    { hint: 'Ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).' },
+  );
 }
 
 async function plan(

@@ -75,7 +75,14 @@ export async function publishRelease(
     if (plan.outcome === 'conflict') throw plan.error;
     if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
     if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
-    const { change, artifacts, bundles } = signed(parts, plan.change, current, submission, artifact, by);
+    const { change, artifacts, bundles } = await signed(
+      parts,
+      plan.change,
+      current,
+      submission,
+      artifact,
+      by,
+    );
     if (dryRun) return answer('created', change.release, plan.diagnostics);
     try {
       await parts.gate.shared(async () => {
@@ -96,31 +103,28 @@ export async function publishRelease(
 }
 
 /** The change with the bundles that came with it, once they are found to be what the policies ask for. */
-function signed(
+async function signed(
   { trust }: RegistryParts,
   planned: FunctionChange,
   current: FunctionRecord | undefined,
   { readme, bundles: given = [], bundlesMayFail = false }: Submission,
   artifact: Artifact | undefined,
   by: string,
-): { change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] } {
+): Promise<{ change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] }> {
   const { release } = planned;
   const own = releaseArtifact(
     release,
     readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
   );
   const stands = artifact ?? own;
-  const { found, problems } = findBundles(
+  const { found, problems } = await findBundles(
     trust,
     {
       group: release.group,
       kind: release.kind,
       release: release.release,
       definition: release.digest,
-      manifests: [stands, own].map(({ manifest }) => ({
-        digest: manifest.digest,
-        version: manifest.annotations?.[VERSION],
-      })),
+      manifests: [{ digest: stands.manifest.digest, version: stands.manifest.annotations?.[VERSION] }],
     },
     given,
   );

@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { BUNDLE_LIMITS, coveringPolicies, type ReleaseBundle } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import {
+  namesOtherManifest,
   type ReleaseClaim,
   releaseClaim,
   releaseDigests,
@@ -28,14 +30,15 @@ export interface FoundBundles {
   problems: string[];
 }
 
-/** Holds bundles against the release that they are to speak of. */
-export function findBundles(
+/** Holds bundles against the release that they are to speak of; between two of them the server answers others. */
+export async function findBundles(
   trust: SigningTrust,
   release: SignedRelease,
   given: readonly GivenBundle[],
-): FoundBundles {
+): Promise<FoundBundles> {
   const result: FoundBundles = { found: [], problems: [] };
   for (const bundle of given) {
+    await setImmediate();
     const one = findBundle(trust, release, bundle);
     if ('problem' in one) result.problems.push(one.problem);
     else if (!result.found.some(({ digest }) => digest === one.digest)) result.found.push(one);
@@ -60,6 +63,12 @@ export function findBundle(
   if (!verification.verified && !isStranger) return { problem: problemOf(verification) };
   const claim = releaseClaim(verification, release);
   if (claim.claim === 'none') return { problem: claim.reason };
+  if (namesOtherManifest(verification, release.manifests)) {
+    const { group, kind, release: name } = release;
+    return {
+      problem: `it signs ${group}/${kind}@${name} with another README, or with none, or in another manifest`,
+    };
+  }
   // Without a policy nobody has said whose key it should be: it is kept for those who know the key, as is what says
   // something beside who signed, which makes nothing trusted.
   const isAsked = claim.claim === 'signature' && coveringPolicies(trust.policies, release).length > 0;

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { searchDocument, shownRelease, signaturesOf } from './newest.js';
 import { otherSigner } from './plan-trust.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from './records.js';
-import { judgeSignatures, type SigningPolicy } from './signing-policy.js';
+import { judgeSignatures, type SigningPolicy, sameSigner } from './signing-policy.js';
 
 /** Limits on bundles: each with its unit. */
 export const BUNDLE_LIMITS = {
@@ -10,6 +10,10 @@ export const BUNDLE_LIMITS = {
   maxBytes: 1_048_576,
   /** Bundles of one release. */
   maxOfRelease: 64,
+  /** Those of them that are no signature, or are by a key that nobody here knows: signatures always find room. */
+  maxUnasked: 32,
+  /** Bytes of bundles that are read where a tag is put. */
+  maxBytesOfTag: 8_388_608,
   /** Bundles that come with one publish. */
   maxOfPublish: 4,
 } as const;
@@ -36,10 +40,22 @@ export type AttachPlan =
 export function planAttach(input: AttachInput): AttachPlan {
   const { current, release, bundle, policies, now, by } = input;
   const { group, kind, bundles = [] } = release;
-  if (bundles.some(({ digest }) => digest === bundle.digest)) return { outcome: 'unchanged', release };
+  // Another signature by the same signer says nothing new, and could fill the release.
+  const says = (one: ReleaseBundle) => one.claim === 'signature' && one.signer !== undefined;
+  const stands = bundles.some(
+    (one) =>
+      one.digest === bundle.digest ||
+      (says(one) && says(bundle) && sameSigner(one.signer!, bundle.signer!) && isNoLater(one, bundle)),
+  );
+  if (stands) return { outcome: 'unchanged', release };
   const name = `${group}/${kind}@${release.release}`;
-  if (bundles.length >= BUNDLE_LIMITS.maxOfRelease) {
-    throw new KrmhubError('conflict', `${name} has ${bundles.length} bundles, and takes no more`);
+  const unasked = bundles.filter((one) => !says(one)).length;
+  const isFull = !says(bundle) && unasked >= BUNDLE_LIMITS.maxUnasked;
+  if (isFull || bundles.length >= BUNDLE_LIMITS.maxOfRelease) {
+    throw new KrmhubError(
+      'conflict',
+      `${name} has ${isFull ? unasked : bundles.length} such bundles, and takes no more`,
+    );
   }
   if (bundle.claim === 'signature') {
     const signatures = signaturesOf({ bundles: [bundle] });
@@ -83,4 +99,9 @@ export function planAttach(input: AttachInput): AttachPlan {
       },
     },
   };
+}
+
+/** Whether a signature was made no later than another, as far as somebody testifies it: times bound what is believed. */
+function isNoLater({ signedAt }: ReleaseBundle, other: ReleaseBundle): boolean {
+  return other.signedAt === undefined || (signedAt !== undefined && signedAt <= other.signedAt);
 }

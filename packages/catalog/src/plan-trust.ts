@@ -8,6 +8,7 @@ import {
   revocation,
   type Signer,
   type SigningPolicy,
+  sameSigner,
 } from './signing-policy.js';
 
 /**
@@ -83,12 +84,11 @@ export function otherSigner(
   policies: readonly SigningPolicy[],
 ): string | undefined {
   const earlier = earlierSigners(current);
-  const known = new Set(earlier.map(describeSigner));
   const sound = signatures.filter(({ signer }) => revocation(policies, signer) === undefined);
   const [first] = sound;
   if (first === undefined) return signatures[0] && revocation(policies, signatures[0].signer);
   if (earlier.length === 0) return undefined;
-  if (sound.some(({ signer }) => known.has(describeSigner(signer)))) return undefined;
+  if (sound.some(({ signer }) => earlier.some((one) => sameSigner(one, signer)))) return undefined;
   return `it is signed by ${describeSigner(first.signer)}, and earlier releases by ${describeSigner(earlier[0]!)}`;
 }
 

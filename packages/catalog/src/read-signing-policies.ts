@@ -68,6 +68,11 @@ export function readSigningPolicies(
     }
     all.push(...fields.diagnostics);
   }
+  const patterns = policies.flatMap(({ signers }) => signers.filter((signer) => 'subjectPattern' in signer));
+  if (patterns.length > POLICY_LIMITS.maxPatterns) {
+    const message = `there are ${patterns.length} patterns, and at most ${POLICY_LIMITS.maxPatterns} are taken`;
+    all.push(ofFile('policy/limit', file, message));
+  }
   all.sort(compareDiagnostics);
   return hasErrors(all) ? { diagnostics: all } : { policies, diagnostics: all };
 }
@@ -168,6 +173,12 @@ function readSigner(value: JsonValue, at: Path, fields: PolicyFields): TrustedSi
 }
 
 function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
+  const { maxPatternLength } = POLICY_LIMITS;
+  if (pattern.length > maxPatternLength) {
+    const message = `the pattern has ${pattern.length} characters, and at most ${maxPatternLength} are taken`;
+    fields.report('policy/limit', at, message);
+    return;
+  }
   if (!pattern.startsWith('^') || !pattern.endsWith('$') || /(^|[^\\])(\\\\)*\\\$$/.test(pattern)) {
     fields.report('policy/pattern', at, 'the pattern is not anchored with `^` and `$`');
     return;

@@ -9,12 +9,16 @@ export const POLICY_KIND = 'SigningPolicy';
 /** Limits on policies: each with its unit. */
 export const POLICY_LIMITS = {
   /** Bytes of all policies together. */
-  maxBytes: 1_048_576,
+  maxBytes: 262_144,
   maxPolicies: 500,
   /** Globs of one policy. */
   maxGroups: 100,
   /** Signers of one policy. */
   maxSigners: 100,
+  /** Patterns of all policies: compiling the worst one takes milliseconds, and everybody waits for it. */
+  maxPatterns: 100,
+  /** UTF-16 code units of a pattern. */
+  maxPatternLength: 256,
   /** UTF-16 code units of a name, a glob, a subject. Keys in PEM have up to 800. */
   maxTextLength: 2_048,
 } as const;
@@ -162,6 +166,13 @@ export function compiled(pattern: string): { matches(text: string): boolean } {
   const expression = loadRe2().compile(pattern);
   patterns.set(pattern, expression);
   return expression;
+}
+
+export function sameSigner(a: Signer, b: Signer): boolean {
+  if (a.type === 'key' || b.type === 'key') {
+    return a.type === 'key' && b.type === 'key' && a.fingerprint === b.fingerprint;
+  }
+  return a.issuer === b.issuer && a.subject === b.subject;
 }
 
 export function describeSigner(signer: Signer): string {

@@ -1,6 +1,6 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { z } from 'zod';
-import { hasSubject, RELEASE_PREDICATE, SIGNATURE_PREDICATE } from './statement.js';
+import { hasSubject, MANIFEST_SUBJECT, RELEASE_PREDICATE, SIGNATURE_PREDICATE } from './statement.js';
 import type { Verification } from './verify.js';
 
 /** What a signature of a release must speak of. */
@@ -43,9 +43,10 @@ export function releaseClaim({ statement }: Verification, expected: SignedReleas
       return none('its predicate is no release: it has other fields than group, kind and release');
     const said = `${data.group}/${data.kind}@${data.release}`;
     if (said !== name) return none(`it is the signature of ${said}, not of ${name}`);
-    return hasSubject(statement, [definition])
-      ? { claim: 'signature' }
-      : none(`it speaks of another definition than that of ${name}`);
+    if (!hasSubject(statement, [definition])) {
+      return none(`it speaks of another definition than that of ${name}`);
+    }
+    return { claim: 'signature' };
   }
   if (predicateType !== SIGNATURE_PREDICATE) return { claim: 'attestation', predicateType };
   const signed = manifests.filter(({ digest }) => hasSubject(statement, [digest]));
@@ -60,4 +61,20 @@ export function releaseClaim({ statement }: Verification, expected: SignedReleas
 
 function none(reason: string): ReleaseClaim {
   return { claim: 'none', reason };
+}
+
+/**
+ * Whether a release's signature names a manifest, and none of these: it was made with another README, or with none, and who
+ * shows all of the manifest as signed would show too much.
+ */
+export function namesOtherManifest(
+  { statement }: Verification,
+  manifests: SignedRelease['manifests'],
+): boolean {
+  const named = statement?.subject.filter(({ name }) => name === MANIFEST_SUBJECT) ?? [];
+  if (statement?.predicateType !== RELEASE_PREDICATE || named.length === 0) return false;
+  return !hasSubject(
+    { ...statement, subject: named },
+    manifests.map(({ digest }) => digest),
+  );
 }

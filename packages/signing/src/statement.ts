@@ -15,6 +15,9 @@ export const SNAPSHOT_PREDICATE = 'https://krmhub.dev/snapshot/v1';
 /** Signed: these bytes, and nothing more; what `cosign sign` writes. */
 export const SIGNATURE_PREDICATE = 'https://sigstore.dev/cosign/sign/v1';
 
+/** What the manifest is called among the subjects of a release. */
+export const MANIFEST_SUBJECT = 'manifest';
+
 export interface StatementSubject {
   name?: string;
   /** Hexadecimal, by algorithm. */
@@ -93,7 +96,7 @@ export function releaseStatement(
     _type: STATEMENT_TYPE,
     // cosign shows the first one as what it has verified, and it verifies manifests.
     subject: [
-      ...(digests.manifest === undefined ? [] : [subject('manifest', digests.manifest)]),
+      ...(digests.manifest === undefined ? [] : [subject(MANIFEST_SUBJECT, digests.manifest)]),
       subject('definition', digests.definition),
     ],
     predicateType: RELEASE_PREDICATE,

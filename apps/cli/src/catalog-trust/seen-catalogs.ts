@@ -35,9 +35,16 @@ export async function rememberSnapshot(
   url: string,
   snapshot: Omit<SeenSnapshot, 'at'>,
 ): Promise<void> {
+  const { withLock } = await import('../with-lock.js');
+  const { makeFolder } = await import('../make-folder.js');
+  await makeFolder(configurationFolder(io), 0o700);
+  // Two verifications at once must not forget what the other one has seen.
+  await withLock(seenCatalogsFile(io), () => remember(io, url, snapshot));
+}
+
+async function remember(io: Io, url: string, { serial, digest }: Omit<SeenSnapshot, 'at'>): Promise<void> {
   const { catalogs } = await readSeen(io);
-  if (Object.hasOwn(catalogs, url) && catalogs[url]!.serial >= snapshot.serial) return;
-  const { serial, digest } = snapshot;
+  if (Object.hasOwn(catalogs, url) && catalogs[url]!.serial >= serial) return;
   const seen: SeenCatalogs = {
     version: 1,
     catalogs: { ...catalogs, [url]: { serial, digest, at: io.now().toISOString() } },

@@ -71,7 +71,7 @@ describe('files', () => {
     const manifest = `${registry.url}/v2/functions/functions.example.com/setlabels/manifests/1.0.0`;
     const answer = await fetch(manifest, { headers: { Accept: MEDIA_TYPES.image } });
     const sha256 = answer.headers.get('docker-content-digest')!.replace('sha256:', '');
-    expect(statement.subject[1]).toEqual({ name: 'manifest', digest: { sha256 } });
+    expect(statement.subject[0]).toEqual({ name: 'manifest', digest: { sha256 } });
     const { out } = await ends(0, 'verify', 'definition.yaml', '--key', 'krmhub.pub');
     expect(out()).toContain('(signature, functions.example.com/SetLabels@1.0.0)');
     const of = ['verify', `sha256:${sha256}`, '--bundle', 'definition.yaml.sigstore.json'];

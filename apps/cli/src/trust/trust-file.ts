@@ -1,7 +1,6 @@
-import { lstat, open, realpath, rm, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { configurationFolder } from '../credentials.js';
@@ -9,7 +8,10 @@ import type { Io } from '../io.js';
 import { makeFolder } from '../make-folder.js';
 import { visible } from '../output/text.js';
 import { diskError, readSource } from '../source-files.js';
+import { withLock } from '../with-lock.js';
 import { writeFileAtomically } from '../write-file.js';
+
+const UNREADABLE = 'Make it readable for whoever runs krmhub, or put it back.';
 
 type Place = Pick<Io, 'env' | 'cwd'>;
 
@@ -19,11 +21,6 @@ export interface TrustStore {
   text: string | undefined;
   trust: Trust;
 }
-
-/** Writers hold the lock for milliseconds. */
-const LOCK_ATTEMPTS = 200;
-const LOCK_WAIT_MILLISECONDS = 50;
-const UNREADABLE = 'Make it readable for whoever runs krmhub, or put it back.';
 
 /** KRMHUB_TRUST, else `trust.yaml` beside what `login` keeps. */
 export function trustFile({ env, cwd }: Place): string {
@@ -94,9 +91,7 @@ export async function changeTrustStore(
   await makeFolder(path.dirname(file), 0o700).catch((error: unknown) => {
     throw diskError(error, visible(`no folder can be made at ${path.dirname(file)}`));
   });
-  const lock = `${file}.lock`;
-  await takeLock(lock);
-  try {
+  return withLock(file, async () => {
     const store = (await isThere(named))
       ? await readTrustStore(io)
       : { file: named, text: undefined, trust: { policies: [], catalogs: [] } };
@@ -106,33 +101,7 @@ export async function changeTrustStore(
     const trust = trustIn(bytes, named);
     await writeFileAtomically(file, bytes, { overwrite: true, mode: 0o600, folderMode: 0o700 });
     return { file: named, text, trust };
-  } finally {
-    await rm(lock, { force: true }).catch(() => undefined);
-  }
-}
-
-/** A lock that is left over is not taken by force: two who find it at once would both believe to have it. */
-async function takeLock(lock: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await (await open(lock, 'wx', 0o600)).close();
-      return;
-    } catch (error) {
-      const held = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-      if (!held) throw diskError(error, visible(`cannot write ${lock}`));
-      if (attempt === LOCK_ATTEMPTS) {
-        throw new KrmhubError(
-          'unavailable',
-          visible(`another krmhub is changing the file: ${lock} is there`),
-          {
-            hint: 'Remove the lock where no other krmhub runs.',
-            cause: error,
-          },
-        );
-      }
-    }
-    await sleep(LOCK_WAIT_MILLISECONDS);
-  }
+  });
 }
 
 /** A link that leads nowhere is there, and cannot be read. */

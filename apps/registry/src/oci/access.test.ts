@@ -8,7 +8,7 @@ import { descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from '
 const DAY = 86_400_000;
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 const HINT =
-  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`.';
+  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`; below functions/ with `--scope publish`.';
 
 let registry: TestRegistry;
 const client = testClient(

@@ -21,11 +21,15 @@ export async function bundlesOf(
     limit: BUNDLE_LIMITS.maxOfRelease,
   });
   const bundles: GivenBundle[] = [];
+  let total = 0;
   for (const { digest, mediaType } of referrers) {
     const stored = await store.manifest(repository, digest);
     if (stored === undefined) continue;
     const bytes = await bundleIn(parts, repository, readManifest(stored.bytes, mediaType));
-    if (bytes !== undefined) bundles.push({ bytes, manifest: digest });
+    if (bytes === undefined) continue;
+    total += bytes.byteLength;
+    if (total > BUNDLE_LIMITS.maxBytesOfTag) break;
+    bundles.push({ bytes, manifest: digest });
   }
   return bundles;
 }
@@ -58,23 +62,28 @@ export async function attachPushed(
   const releases = (await parts.store.tagsOf(repository, record.subject)).filter(
     (tag) => !isFallbackTag(tag),
   );
-  const [release] = releases;
-  if (release === undefined) return false;
-  const name = { group, kind: kindFolded, release };
   const artifact = { repository, tags, manifest: record, needed, blobs: [] };
-  try {
-    const { outcome } = await refuseUnknown(() =>
-      parts.turns.take(turnOf(name), () =>
-        attachBundle(parts, name, { bytes, manifest: record.digest }, { by: token.name, pushed: artifact }),
-      ),
-    );
-    return outcome === 'changed';
-  } catch (error) {
-    if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
-    if (coveringPolicies(parts.trust.policies, name).length === 0) return false;
-    throw new OciRefusal('DENIED', error.message, {
-      cause: error,
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-    });
+  const given = { bytes, manifest: record.digest };
+  let isStored = false;
+  let refusal: KrmhubError | undefined;
+  // One manifest may stand under several releases, of which a bundle speaks of one.
+  for (const release of releases) {
+    const name = { group, kind: kindFolded, release };
+    try {
+      const { outcome } = await refuseUnknown(() =>
+        parts.turns.take(turnOf(name), () =>
+          attachBundle(parts, name, given, { by: token.name, pushed: artifact }),
+        ),
+      );
+      isStored ||= outcome === 'changed';
+    } catch (error) {
+      if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
+      if (coveringPolicies(parts.trust.policies, name).length > 0) refusal ??= error;
+    }
   }
+  if (isStored || refusal === undefined) return isStored;
+  throw new OciRefusal('DENIED', refusal.message, {
+    cause: refusal,
+    ...(refusal.hint === undefined ? {} : { hint: refusal.hint }),
+  });
 }

@@ -3,6 +3,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { ReleaseFiles } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
+import { attachBundle } from '../attach-bundle.js';
 import { authorise } from '../authorise.js';
 import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
@@ -30,9 +31,14 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
     const { name: by } = await authorise(c, parts, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await parts.turns.take(turnOf(params), () =>
-      publishRelease(parts, params, submission, { by, ...query }),
-    );
+    const result = await parts.turns.take(turnOf(params), async () => {
+      const published = await publishRelease(parts, params, submission, { by, ...query });
+      // What comes with a release that stands is added to it, and never dropped without a word.
+      if (published.outcome === 'unchanged' && !query.dryRun) {
+        for (const bundle of submission.bundles ?? []) await attachBundle(parts, params, bundle, { by });
+      }
+      return published;
+    });
     if (query.wait && !query.dryRun) {
       await parts.cutter.waitFor(await store.lastEvent());
       result.catalogs = await snapshotsHolding(parts, result.release, result.release.release);
