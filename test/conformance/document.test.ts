@@ -33,7 +33,9 @@ function declaredTests(): Map<string, number> {
   const tests = JSON.parse(readFileSync(list, 'utf8')) as { file: string }[];
   remove();
   const counts = new Map<string, number>();
-  for (const { file } of tests) counts.set(path.basename(file), (counts.get(path.basename(file)) ?? 0) + 1);
+  // What is below holds bundles to another specification.
+  const own = tests.filter(({ file }) => path.dirname(file) === path.join(root, 'test/conformance'));
+  for (const { file } of own) counts.set(path.basename(file), (counts.get(path.basename(file)) ?? 0) + 1);
   return counts;
 }
 

@@ -60,6 +60,7 @@ describe('search', () => {
       runtimes: ['container'],
       license: 'Apache-2.0',
       signedBy: [],
+      signature: { trusted: false, reason: 'it is not signed, and no policy asks for it' },
       yanked: false,
       deprecated: false,
     });
