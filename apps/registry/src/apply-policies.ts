@@ -7,14 +7,13 @@ import {
   RevisionConflict,
   type SigningPolicy,
   searchDocument,
-  shownRelease,
   signaturesOf,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { signedRelease } from './attach-bundle.js';
 import type { RegistryParts } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
-import { foundRelease } from './lookup.js';
+import { foundRelease, foundShown } from './lookup.js';
 import { functionRepository } from './oci/repositories.js';
 import { storedBytes } from './oci/stored-blob.js';
 import { verdict } from './presentation.js';
@@ -135,11 +134,7 @@ async function recogniseRelease(
     const { fn, release } = await foundRelease(store, name);
     const bundles = await recogniseBundles(parts, release);
     const changed: ReleaseRecord = { ...release, bundles };
-    const shownName = shownRelease(fn.releases).release;
-    const shown =
-      shownName === release.release
-        ? changed
-        : (await foundRelease(store, { ...fn, release: shownName })).release;
+    const shown = await foundShown(store, fn, changed);
     try {
       await store.commitFunction({
         group: fn.group,

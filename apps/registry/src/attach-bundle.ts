@@ -4,14 +4,13 @@ import {
   planAttach,
   type ReleaseRecord,
   RevisionConflict,
-  shownRelease,
 } from '@krmhub/catalog';
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SignedRelease } from '@krmhub/signing';
 import type { RegistryParts } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
-import { foundRelease } from './lookup.js';
+import { foundRelease, foundShown } from './lookup.js';
 import { functionRepository } from './oci/repositories.js';
 import { busy } from './publish-release.js';
 import { findBundle, type GivenBundle, keptBundle } from './release-bundles.js';
@@ -81,11 +80,7 @@ async function plan(
   }
   const now = clock().toISOString();
   const { record, artifact } = keptBundle(release, subject, found, { at: now, by });
-  const shownName = shownRelease(fn.releases).release;
-  const shown =
-    shownName === release.release
-      ? release
-      : (await foundRelease(store, { ...fn, release: shownName })).release;
+  const shown = await foundShown(store, fn, release);
   const planned = planAttach({
     current: fn,
     release,

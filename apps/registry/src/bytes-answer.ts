@@ -1,4 +1,4 @@
-import type { Digest } from '@krmhub/schema';
+import { type Digest, sha256 } from '@krmhub/schema';
 import { CODINGS, type Coding, negotiateCoding } from './content-coding.js';
 import type { RegistryContext } from './environment.js';
 
@@ -47,6 +47,16 @@ export async function bytesAnswer(c: RegistryContext, answer: BytesAnswer): Prom
   if (c.req.method === 'HEAD') return new Response(null, { headers });
   const sent = inMemory ? (body as Uint8Array<ArrayBuffer>) : ReadableStream.from(body.pieces);
   return new Response(sent as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>, { headers });
+}
+
+/** A text that was made for this answer, and is in no other coding. */
+export function textAnswer(
+  c: RegistryContext,
+  text: string,
+  answer: Pick<BytesAnswer, 'mediaType' | 'cacheControl' | 'headers'>,
+): Promise<Response> {
+  const bytes = new TextEncoder().encode(text);
+  return bytesAnswer(c, { ...answer, digest: sha256(bytes), find: async () => asTheyAre(bytes) });
 }
 
 /** Bytes that are in no other coding, for `BytesAnswer.find`. */

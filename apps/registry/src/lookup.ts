@@ -3,6 +3,7 @@ import {
   type CatalogStore,
   type FunctionRecord,
   type ReleaseRecord,
+  shownRelease,
   tombstoneText,
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
@@ -35,6 +36,17 @@ export async function foundRelease(
   throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release ${name.release}`, {
     hint: `Its newest releases are ${newest.join(', ')}.`,
   });
+}
+
+/** The release that search shows of the function, which may be the one at hand. */
+export async function foundShown(
+  store: CatalogStore,
+  fn: FunctionRecord,
+  atHand: ReleaseRecord,
+): Promise<ReleaseRecord> {
+  const { release } = shownRelease(fn.releases);
+  if (release === atHand.release) return atHand;
+  return (await foundRelease(store, { ...fn, release })).release;
 }
 
 /** What is left of releases that were taken down, as the answer to who asks for one. */

@@ -112,11 +112,12 @@ async function signed(
   by: string,
 ): Promise<{ change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] }> {
   const { release } = planned;
-  const own = releaseArtifact(
-    release,
-    readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
-  );
-  const stands = artifact ?? own;
+  const stands =
+    artifact ??
+    releaseArtifact(
+      release,
+      readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
+    );
   const { found, problems } = await findBundles(
     trust,
     {

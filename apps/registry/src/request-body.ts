@@ -130,6 +130,31 @@ export function mediaTypeEssence(text: string | undefined): string | undefined {
   return essence === '' ? undefined : essence;
 }
 
+const YAML_MEDIA_TYPES = [
+  'application/yaml',
+  'text/yaml',
+  'application/x-yaml',
+  'text/x-yaml',
+  'application/json',
+];
+
+/** A body of YAML, which JSON is too; `refused` is what to say of other media types. */
+export async function readYamlBody(
+  c: RegistryContext,
+  maxBytes: number,
+  refused: { what: string; hint: string },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const mediaType = bodyMediaType(c);
+  if (mediaType === undefined || !YAML_MEDIA_TYPES.includes(mediaType)) {
+    throw new KrmhubError(
+      'unsupported-media-type',
+      `${refused.what} cannot be ${mediaType ?? 'of no media type'}`,
+      { hint: refused.hint },
+    );
+  }
+  return readBody(c, maxBytes);
+}
+
 /** A JSON body in the shape of the schema; `fallback` stands for no body, where one is not needed. */
 export async function readJsonBody<Schema extends z.ZodType>(
   c: RegistryContext,

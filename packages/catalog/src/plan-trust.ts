@@ -13,9 +13,9 @@ import {
 
 /**
  * What publishing a release does with the bundles that came with it, or the error `untrusted` where it may not be
- * published by who signed it. Where a policy covers it, somebody whom
- * it trusts has signed. Elsewhere a function that was signed once is never unsigned again, and not signed by others:
- * for that a policy is needed first, which an administrator applies.
+ * published by who signed it. Where a policy covers it, somebody whom it trusts has signed. Elsewhere a function that
+ * was signed once is never unsigned again, and not signed by others: for that a policy is needed first, which an
+ * administrator applies.
  */
 export function planTrust(input: {
   /** The plan of the publish, without bundles. */

@@ -1,10 +1,13 @@
 import {
+  compareDiagnostics,
   type Diagnostic,
+  hasErrors,
   type JsonValue,
   KrmhubError,
   type Path,
   type PublicKey,
   readPublicKey,
+  readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
 import { FieldReader } from './document-fields.js';
@@ -18,19 +21,50 @@ export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 /** Nothing but blank lines, comments and markers: no policy. */
-export const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
+const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 export const TIMES = ['validFrom', 'validUntil'] as const;
 /** For the path of a file, and for a key that YAML has folded into one line. */
 const ONE_LINE = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
 /** Nobody reads these documents as YAML 1.1, and a time is a date there. */
 const WRITTEN_TIME = /\.(validFrom|validUntil)$/;
 
+/**
+ * Reads a file of such documents, each by `readOne`, and gives everything that is wrong with it. There is nothing to
+ * read in a file without any document. In messages, `whole` begins what is
+ * said of the file ("the file has"), and `documents` names what is in it.
+ */
+export function readPolicyFile(
+  bytes: Uint8Array,
+  { file, whole, documents: each }: { file: string; whole: string; documents: string },
+  readOne: (document: YamlDocument, fields: PolicyFields) => void,
+): Diagnostic[] {
+  const { maxBytes, maxPolicies } = POLICY_LIMITS;
+  if (bytes.byteLength > maxBytes) {
+    const message = `${whole} ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
+    return [ofFile('policy/limit', file, message)];
+  }
+  if (NOTHING.test(new TextDecoder().decode(bytes))) return [];
+  const { documents, diagnostics } = readYaml(bytes, { file });
+  if (hasErrors(diagnostics)) return diagnostics;
+  const all = withoutDates(diagnostics);
+  if (documents.length > maxPolicies) {
+    const message = `there are ${documents.length} ${each}, and at most ${maxPolicies} are taken`;
+    return [...all, ofFile('policy/limit', file, message)];
+  }
+  for (const document of documents) {
+    const fields = policyFields(document, file);
+    readOne(document, fields);
+    all.push(...fields.diagnostics);
+  }
+  return all.sort(compareDiagnostics);
+}
+
 /** What the YAML reader says, but for times without quotes. */
-export function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !WRITTEN_TIME.test(path));
 }
 
-export function policyFields(document: YamlDocument, file: string): PolicyFields {
+function policyFields(document: YamlDocument, file: string): PolicyFields {
   return new FieldReader(document, file, {
     prefix: 'policy',
     codes: POLICY_CODES,

@@ -4,20 +4,17 @@ import {
   hasErrors,
   type JsonValue,
   type Path,
-  readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
 import { isMapping } from './document-fields.js';
 import {
-  NOTHING,
   ofFile,
   type PolicyFields,
-  policyFields,
   readKey,
   readName,
+  readPolicyFile,
   readTimes,
   TIMES,
-  withoutDates,
 } from './policy-fields.js';
 import { readReleaseRange } from './release-range.js';
 import {
@@ -40,40 +37,25 @@ export function readSigningPolicies(
   bytes: Uint8Array,
   file: string,
 ): { policies?: SigningPolicy[]; diagnostics: Diagnostic[] } {
-  const { maxBytes, maxPolicies } = POLICY_LIMITS;
-  if (bytes.byteLength > maxBytes) {
-    const message = `the policies have ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
-    return { diagnostics: [ofFile('policy/limit', file, message)] };
-  }
-  if (NOTHING.test(new TextDecoder().decode(bytes))) return { policies: [], diagnostics: [] };
-  const { documents, diagnostics } = readYaml(bytes, { file });
-  if (hasErrors(diagnostics)) return { diagnostics };
-  const all = withoutDates(diagnostics);
-  if (documents.length > maxPolicies) {
-    const message = `there are ${documents.length} policies, and at most ${maxPolicies} are taken`;
-    return { diagnostics: [...all, ofFile('policy/limit', file, message)] };
-  }
   const policies: SigningPolicy[] = [];
   const names = new Set<string>();
-  for (const document of documents) {
-    const fields = policyFields(document, file);
+  const naming = { file, whole: 'the policies have', documents: 'policies' };
+  const all = readPolicyFile(bytes, naming, (document, fields) => {
     const policy = readPolicy(document, fields);
-    if (policy !== undefined) {
-      if (names.has(policy.name)) {
-        const message = `another policy is named "${policy.name}" too`;
-        fields.report('policy/name', ['metadata', 'name'], message);
-      }
-      names.add(policy.name);
-      policies.push(policy);
+    if (policy === undefined) return;
+    if (names.has(policy.name)) {
+      const message = `another policy is named "${policy.name}" too`;
+      fields.report('policy/name', ['metadata', 'name'], message);
     }
-    all.push(...fields.diagnostics);
-  }
+    names.add(policy.name);
+    policies.push(policy);
+  });
   const patterns = policies.flatMap(({ signers }) => signers.filter((signer) => 'subjectPattern' in signer));
   if (patterns.length > POLICY_LIMITS.maxPatterns) {
     const message = `there are ${patterns.length} patterns, and at most ${POLICY_LIMITS.maxPatterns} are taken`;
     all.push(ofFile('policy/limit', file, message));
+    all.sort(compareDiagnostics);
   }
-  all.sort(compareDiagnostics);
   return hasErrors(all) ? { diagnostics: all } : { policies, diagnostics: all };
 }
 

@@ -1,24 +1,6 @@
-import {
-  compareDiagnostics,
-  type Diagnostic,
-  hasErrors,
-  type JsonValue,
-  type Path,
-  readYaml,
-  type YamlDocument,
-} from '@krmhub/schema';
+import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
 import { isMapping } from './document-fields.js';
-import {
-  NOTHING,
-  ofFile,
-  type PolicyFields,
-  policyFields,
-  readKey,
-  readName,
-  readTimes,
-  TIMES,
-  withoutDates,
-} from './policy-fields.js';
+import { type PolicyFields, readKey, readName, readPolicyFile, readTimes, TIMES } from './policy-fields.js';
 import { readPolicy } from './read-signing-policies.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
 import {
@@ -34,26 +16,9 @@ import {
  * trust is there where nothing is; a file with comments alone trusts nobody. Nothing of a document is ignored.
  */
 export function readTrust(bytes: Uint8Array, file: string): { trust?: Trust; diagnostics: Diagnostic[] } {
-  const { maxBytes, maxPolicies } = POLICY_LIMITS;
-  if (bytes.byteLength > maxBytes) {
-    const message = `the file has ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
-    return { diagnostics: [ofFile('policy/limit', file, message)] };
-  }
   const trust: Trust = { policies: [], catalogs: [] };
-  if (NOTHING.test(new TextDecoder().decode(bytes))) return { trust, diagnostics: [] };
-  const { documents, diagnostics } = readYaml(bytes, { file });
-  if (hasErrors(diagnostics)) return { diagnostics };
-  const all = withoutDates(diagnostics);
-  if (documents.length > maxPolicies) {
-    const message = `there are ${documents.length} documents, and at most ${maxPolicies} are taken`;
-    return { diagnostics: [...all, ofFile('policy/limit', file, message)] };
-  }
-  for (const document of documents) {
-    const fields = policyFields(document, file);
-    readDocument(document, fields, trust);
-    all.push(...fields.diagnostics);
-  }
-  all.sort(compareDiagnostics);
+  const naming = { file, whole: 'the file has', documents: 'documents' };
+  const all = readPolicyFile(bytes, naming, (document, fields) => readDocument(document, fields, trust));
   return hasErrors(all) ? { diagnostics: all } : { trust, diagnostics: all };
 }
 

@@ -16,7 +16,7 @@ import { changeOf, withinQuota } from './change.js';
 import type { OciParts } from './oci-parts.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
 import { bundlesOf } from './pushed-bundle.js';
-import { openStoredBlob } from './stored-blob.js';
+import { wholeBlob } from './stored-blob.js';
 
 /** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
 export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';
@@ -145,11 +145,9 @@ async function layerBytes(
       `The layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, and at most ${maxBytes} are taken`,
     );
   }
-  const read = await openStoredBlob(parts, repository, blob);
-  if (read === undefined) throw unknown();
-  const pieces: Uint8Array[] = [];
-  for await (const piece of read({ start: 0, end: blob.size })) pieces.push(piece);
-  return new Uint8Array(Buffer.concat(pieces));
+  const bytes = await wholeBlob(parts, repository, blob);
+  if (bytes === undefined) throw unknown();
+  return bytes;
 }
 
 /** What to do about a diagnostic, where there is no command line of ours to give options to. */

@@ -47,8 +47,17 @@ export async function storedBytes(
   digest: OciDigest,
 ): Promise<Uint8Array | undefined> {
   const blob = await parts.store.blob(repository, digest);
-  const read = blob && (await openStoredBlob(parts, repository, blob));
-  if (blob === undefined || read === undefined) return undefined;
+  return blob && wholeBlob(parts, repository, blob);
+}
+
+/** As `openStoredBlob`, for a blob that fits into memory. */
+export async function wholeBlob(
+  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'forms' | 'store'>,
+  repository: string,
+  blob: RepositoryBlob,
+): Promise<Uint8Array | undefined> {
+  const read = await openStoredBlob(parts, repository, blob);
+  if (read === undefined) return undefined;
   const pieces: Uint8Array[] = [];
   for await (const piece of read({ start: 0, end: blob.size })) pieces.push(piece);
   return new Uint8Array(Buffer.concat(pieces));

@@ -10,18 +10,10 @@ import { SERVER_LIMITS } from '../limits.js';
 import { foundCatalog } from '../lookup.js';
 import { catalogDetail } from '../presentation.js';
 import { publicAddress } from '../public-address.js';
-import { bodyMediaType, readBody } from '../request-body.js';
+import { readYamlBody } from '../request-body.js';
 
 /** The catalog that every registry has; its recipe is the program's. */
 export const DEFAULT_CATALOG = 'default';
-
-const RECIPE_MEDIA_TYPES = [
-  'application/yaml',
-  'text/yaml',
-  'application/x-yaml',
-  'text/x-yaml',
-  'application/json',
-];
 
 export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, cutter } = parts;
@@ -66,13 +58,10 @@ async function readRecipeBody(
   c: RegistryContext,
   name: string,
 ): Promise<{ text: string; diagnostics: Diagnostic[] }> {
-  const mediaType = bodyMediaType(c);
-  if (mediaType === undefined || !RECIPE_MEDIA_TYPES.includes(mediaType)) {
-    throw new KrmhubError('unsupported-media-type', `A recipe cannot be ${mediaType ?? 'of no media type'}`, {
-      hint: 'Send it as application/yaml.',
-    });
-  }
-  const bytes = await readBody(c, RECIPE_LIMITS.maxBytes);
+  const bytes = await readYamlBody(c, RECIPE_LIMITS.maxBytes, {
+    what: 'A recipe',
+    hint: 'Send it as application/yaml.',
+  });
   const { recipe, diagnostics } = readRecipe(bytes, `${name}.yaml`);
   if (recipe === undefined) {
     throw new KrmhubError('invalid-document', 'The recipe has errors', { diagnostics });

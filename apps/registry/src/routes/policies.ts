@@ -6,15 +6,7 @@ import { applyPolicies } from '../apply-policies.js';
 import { authorise } from '../authorise.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { bodyMediaType, readBody } from '../request-body.js';
-
-const MEDIA_TYPES = [
-  'application/yaml',
-  'text/yaml',
-  'application/x-yaml',
-  'text/x-yaml',
-  'application/json',
-];
+import { readYamlBody } from '../request-body.js';
 
 /** Signing policies; everybody may read them, since they say whom to trust here. */
 export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {
@@ -42,13 +34,10 @@ export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {
 async function readPolicyBody(
   c: RegistryContext,
 ): Promise<{ text: string; policies: SigningPolicy[]; diagnostics: Diagnostic[] }> {
-  const mediaType = bodyMediaType(c);
-  if (mediaType === undefined || !MEDIA_TYPES.includes(mediaType)) {
-    throw new KrmhubError('unsupported-media-type', `Policies cannot be ${mediaType ?? 'of no media type'}`, {
-      hint: 'Send them as application/yaml.',
-    });
-  }
-  const bytes = await readBody(c, POLICY_LIMITS.maxBytes);
+  const bytes = await readYamlBody(c, POLICY_LIMITS.maxBytes, {
+    what: 'Policies',
+    hint: 'Send them as application/yaml.',
+  });
   const { policies, diagnostics } = readSigningPolicies(bytes, 'policies.yaml');
   if (policies === undefined) {
     throw new KrmhubError('invalid-document', 'The signing policies have errors', { diagnostics });

@@ -2,8 +2,8 @@ import type { RegistryKeyList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { SnapshotRecord } from '@krmhub/catalog';
-import { BUNDLE_MEDIA_TYPE, KrmhubError, sha256 } from '@krmhub/schema';
-import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_SHORT } from '../bytes-answer.js';
+import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
+import { CACHE_ASKING, CACHE_SHORT, textAnswer } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
 import { snapshotFinder } from '../find-snapshot.js';
@@ -24,7 +24,7 @@ export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   serveRoute(app, ROUTES.registryKeys, async (c) => {
     const list: RegistryKeyList = { keys: publishedKeys(await keys.all()) };
-    return textAnswer(c, JSON.stringify(list), 'application/json', CACHE_SHORT);
+    return textAnswer(c, JSON.stringify(list), { mediaType: 'application/json', cacheControl: CACHE_SHORT });
   });
 
   async function bundleAnswer(
@@ -33,24 +33,10 @@ export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {
     cacheControl: string,
   ): Promise<Response> {
     const signature = await store.snapshotSignature(catalog, serial);
-    if (signature !== undefined) return textAnswer(c, signature.bundle, BUNDLE_MEDIA_TYPE, cacheControl);
+    if (signature !== undefined)
+      return textAnswer(c, signature.bundle, { mediaType: BUNDLE_MEDIA_TYPE, cacheControl });
     throw new KrmhubError('not-found', `Snapshot ${serial} of ${catalog} is not signed`, {
       hint: `It is older than signatures of snapshots. GET ${fillPath('catalogBundle', { name: catalog })} has that of the newest.`,
     });
   }
-}
-
-function textAnswer(
-  c: RegistryContext,
-  text: string,
-  mediaType: string,
-  cacheControl: string,
-): Promise<Response> {
-  const bytes = new TextEncoder().encode(text);
-  return bytesAnswer(c, {
-    digest: sha256(bytes),
-    mediaType,
-    cacheControl,
-    find: async () => asTheyAre(bytes),
-  });
 }

@@ -2,8 +2,8 @@ import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
-import { KrmhubError, sha256 } from '@krmhub/schema';
-import { asTheyAre, bytesAnswer, CACHE_ASKING, CACHE_FOREVER } from '../bytes-answer.js';
+import { KrmhubError } from '@krmhub/schema';
+import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER, textAnswer } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { AccessSettings, RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
 import { snapshotFinder } from '../find-snapshot.js';
@@ -57,13 +57,11 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const entries = await store.entries([place.entry]);
     const form = formOf(query.kind, 'yaml');
     const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
-    return textAnswer(
-      c,
-      text,
-      'application/yaml',
-      CACHE_ASKING,
-      ownLink(config, snapshot, 'yaml', query.kind),
-    );
+    return textAnswer(c, text, {
+      mediaType: 'application/yaml',
+      cacheControl: CACHE_ASKING,
+      headers: { Link: ownLink(config, snapshot, 'yaml', query.kind) },
+    });
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
@@ -76,20 +74,22 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.snapshotJson, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
-    return textAnswer(
-      c,
-      renderSnapshot(snapshot, functions),
-      MEDIA_TYPES.json,
-      CACHE_FOREVER,
-      newestLink(config, snapshot),
-    );
+    return textAnswer(c, renderSnapshot(snapshot, functions), {
+      mediaType: MEDIA_TYPES.json,
+      cacheControl: CACHE_FOREVER,
+      headers: { Link: newestLink(config, snapshot) },
+    });
   });
 
   serveRoute(app, ROUTES.snapshotReport, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
     const text = renderReport(snapshot.catalog, snapshot.serial, functions);
-    return textAnswer(c, text, MEDIA_TYPES.json, CACHE_FOREVER, newestLink(config, snapshot));
+    return textAnswer(c, text, {
+      mediaType: MEDIA_TYPES.json,
+      cacheControl: CACHE_FOREVER,
+      headers: { Link: newestLink(config, snapshot) },
+    });
   });
 
   function formAnswer(
@@ -113,23 +113,6 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       find: (coding) => forms.find(snapshot, form, coding),
     });
   }
-}
-
-function textAnswer(
-  c: RegistryContext,
-  text: string,
-  mediaType: string,
-  cacheControl: string,
-  link: string,
-): Promise<Response> {
-  const bytes = new TextEncoder().encode(text);
-  return bytesAnswer(c, {
-    digest: sha256(bytes),
-    mediaType,
-    cacheControl,
-    headers: { Link: link },
-    find: async () => asTheyAre(bytes),
-  });
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
