@@ -192,6 +192,7 @@ async function selectedReleases(store: CatalogStore, selection: Selection): Prom
   const { group, kind, versions } = selection;
   const releases: ReleaseRecord[] = [];
   for (const name of new Set(versions.map(({ release }) => release))) {
+    if (name === undefined) continue;
     const release = await store.release(group, kind, name);
     if (release === undefined) throw new Error(`the store has no release ${group}/${kind}@${name}`);
     releases.push(release);

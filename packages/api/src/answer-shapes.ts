@@ -211,6 +211,7 @@ const EVENT: ShapeOf<model.Event> = {
   'release?': 'string',
   'digest?': 'string',
   'catalog?': 'string',
+  'source?': 'string',
   'serial?': 'number',
   'reason?': 'string',
 };
@@ -293,17 +294,48 @@ export const SNAPSHOT: ShapeOf<Snapshot> = {
     {
       group: 'string',
       kind: 'string',
-      versions: [{ name: 'string', source: 'string', release: 'string', definition: 'string' }],
+      versions: [
+        {
+          name: 'string',
+          source: 'string',
+          'release?': 'string',
+          definition: 'string',
+          'signedBy?': 'string',
+          'rewritten?': 'boolean',
+        },
+      ],
     },
   ],
 };
 
-const PLACE = { group: 'string', kind: 'string', release: 'string', source: 'string' } as const;
+const PLACE = { group: 'string', kind: 'string', source: 'string' } as const;
 export const SNAPSHOT_REPORT: ShapeOf<SnapshotReport> = {
   apiVersion: 'string',
   kind: 'string',
   catalog: 'string',
   serial: 'number',
-  shadowed: [{ ...PLACE, version: 'string', by: { source: 'string', release: 'string' } }],
-  yanked: [PLACE],
+  'sources?': [
+    {
+      source: 'string',
+      url: 'string',
+      state: 'string',
+      'digest?': 'string',
+      'serial?': 'number',
+      'reason?': 'string',
+      invalid: [{ entry: 'number', 'group?': 'string', 'kind?': 'string', message: 'string' }],
+      invalidEntries: 'number',
+    },
+  ],
+  shadowed: [
+    { ...PLACE, version: 'string', 'release?': 'string', by: { source: 'string', 'release?': 'string' } },
+  ],
+  'refused?': [
+    {
+      ...PLACE,
+      version: 'string',
+      'release?': 'string',
+      reasons: [{ code: 'string', message: 'string' }],
+    },
+  ],
+  yanked: [{ ...PLACE, release: 'string' }],
 };

@@ -171,6 +171,10 @@ export const EVENT_TYPES = [
   'catalog.cut',
   'catalog.withdrawn',
   'policy.applied',
+  'source.changed',
+  'source.failing',
+  'source.recovered',
+  'source.matured',
 ] as const;
 
 export const Event = z
@@ -184,6 +188,7 @@ export const Event = z
     release: z.string().optional(),
     digest: DigestText.optional(),
     catalog: z.string().optional(),
+    source: z.string().optional().openapi({ description: "Name of a source of the catalog's recipe" }),
     serial: z.number().int().optional(),
     reason: z.string().optional(),
   })

@@ -20,7 +20,10 @@ export function selectFunction(recipe: Recipe, fn: FunctionRecord): Selection {
       const earlier = versions.find((version) => version.name === name);
       if (earlier !== undefined) {
         if (chosen === undefined) continue;
-        const by = { source: earlier.source, release: earlier.release };
+        const by = {
+          source: earlier.source,
+          ...(earlier.release === undefined ? {} : { release: earlier.release }),
+        };
         shadowed.push({ version: name, source: source.name, release: chosen.release, by });
         continue;
       }

@@ -13,7 +13,7 @@ export function entryDefinition(
 ): FunctionDefinition {
   const byName = new Map(releases.map((release) => [release.release, release]));
   const chosen = selection.versions.map((version) => {
-    const release = byName.get(version.release);
+    const release = byName.get(version.release ?? '');
     const found = release?.definition.versions.find(({ name }) => name === version.name);
     if (release === undefined || found === undefined) {
       throw new RangeError(

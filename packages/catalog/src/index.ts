@@ -20,6 +20,8 @@ export * from './records.js';
 export * from './render.js';
 export * from './render-snapshot.js';
 export * from './signing-policy.js';
+export * from './source-address.js';
+export * from './source-records.js';
 export * from './split-catalog.js';
 export * from './to-yaml.js';
 export * from './trust.js';

@@ -1,6 +1,7 @@
 import type { FunctionName, RuntimeKind } from '@krmhub/schema';
 import semver from 'semver';
 import type { ReleaseSummary } from './records.js';
+import type { SigningPolicy } from './signing-policy.js';
 
 export const RECIPE_API_VERSION = 'krmhub.dev/v1alpha1';
 export const RECIPE_KIND = 'CatalogRecipe';
@@ -19,6 +20,18 @@ export const RECIPE_LIMITS = {
   maxLabels: 50,
   /** UTF-16 code units of a selector's value and of a release range. */
   maxValueLength: 253,
+  /** UTF-16 code units of the address of a catalog. */
+  maxAddressLength: 2_048,
+  /** Rules of one source that rewrite references. */
+  maxRewrites: 100,
+  /** Rules of a policy: signatures, licences and what is denied, each. */
+  maxRules: 500,
+  /** Seconds between two looks at a source. */
+  minRefreshSeconds: 60,
+  maxRefreshSeconds: 2_592_000,
+  defaultRefreshSeconds: 3_600,
+  /** Seconds that an entry must have been known before it is taken. */
+  maxMinimumAgeSeconds: 31_536_000,
 } as const;
 
 /** What a catalog is made from. */
@@ -28,18 +41,60 @@ export interface Recipe {
   labels?: Record<string, string>;
   /** In order: the first source that provides an API version of a function provides it. */
   sources: RecipeSource[];
+  /** What must hold of everything that the catalog takes, from wherever it comes. */
+  policy?: RecipePolicy;
 }
 
-/** Functions of this registry. */
+/** Functions of this registry, or of a catalog elsewhere. */
 export interface RecipeSource {
   /** A DNS label, unique in the recipe. */
   name: string;
-  /** A range that npm's semver reads; absent for every release. */
+  /** Of this registry's functions: a range that npm's semver reads; absent for every release. */
   release?: string;
-  /** A release must match one of them; absent for every release. */
+  /** The catalog elsewhere; absent for the functions of this registry. */
+  catalog?: UpstreamCatalog;
+  /** A release or entry must match one of them; absent for every one. */
   match?: Selector[];
-  /** A release must match none of them. */
+  /** A release or entry must match none of them. */
   exclude: Selector[];
+  /** The first that fits a reference rewrites it. */
+  rewrite?: RewriteRule[];
+}
+
+/** A catalog that somebody else serves. */
+export interface UpstreamCatalog {
+  /** As `readSourceAddress` reads it. */
+  url: string;
+  /** Seconds between two looks. */
+  refreshSeconds: number;
+  /** Seconds for which an entry must have been known, with these bytes, before it is taken. */
+  minimumAgeSeconds?: number;
+}
+
+/** References that begin with `from` begin with `to` instead; both end with a slash. Digests stay. */
+export interface RewriteRule {
+  from: string;
+  to: string;
+}
+
+export interface RecipePolicy {
+  /** What these policies cover must be signed by one whom they name; a catalog's signature is that of its entries. */
+  requireSignature?: SigningPolicy[];
+  /** Images and scripts are named by digest, or not taken. */
+  requireDigest?: boolean;
+  /** False: functions that need the network are not taken. */
+  allowNetwork?: boolean;
+  /** False: functions that need storage mounts are not taken. */
+  allowStorage?: boolean;
+  /** SPDX expressions, compared as they are written; absent for every licence. */
+  licenses?: string[];
+  /** What is never taken. */
+  deny?: DenyRule[];
+}
+
+export interface DenyRule extends Selector {
+  /** Shown in reports. */
+  reason?: string;
 }
 
 /** Everything that is set must hold. */

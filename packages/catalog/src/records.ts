@@ -3,6 +3,8 @@ import type {
   EntryVersion,
   FunctionDefinition,
   FunctionName,
+  Refused,
+  ReportedSource,
   Shadowed,
   SnapshotForm,
   Takedown,
@@ -110,7 +112,11 @@ export type EventType =
   | 'catalog.applied'
   | 'catalog.cut'
   | 'catalog.withdrawn'
-  | 'policy.applied';
+  | 'policy.applied'
+  | 'source.changed'
+  | 'source.failing'
+  | 'source.recovered'
+  | 'source.matured';
 
 export interface NewEvent {
   type: EventType;
@@ -121,6 +127,8 @@ export interface NewEvent {
   release?: string;
   digest?: Digest;
   catalog?: string;
+  /** Name of a source of the catalog's recipe. */
+  source?: string;
   serial?: number;
   reason?: string;
 }
@@ -172,6 +180,8 @@ export interface Selection extends FunctionName {
   /** In the order of preference; empty where the catalog does not hold the function. */
   versions: EntryVersion[];
   shadowed: Omit<Shadowed, 'group' | 'kind'>[];
+  /** Absent for none. */
+  refused?: Omit<Refused, 'group' | 'kind'>[];
   /** Yanked releases that would have been chosen. */
   yanked: { release: string; source: string }[];
 }
@@ -194,6 +204,8 @@ export interface CatalogRecord {
   appliedBy: string;
   /** Every event up to this sequence is taken into the newest snapshot. */
   throughEvent: number;
+  /** By which minimum ages are judged: it goes on when an entry comes of age, so that time is an event like others. */
+  clock: Time;
   newest?: SnapshotRecord;
 }
 
@@ -207,6 +219,8 @@ export interface SnapshotRecord {
   /** Number of functions. */
   functions: number;
   createdAt: Time;
+  /** Sources that are catalogs elsewhere, as they were; absent for none. */
+  sources?: ReportedSource[];
   /** The takedown for which its bytes are gone; names and digests stay. */
   withdrawn?: Takedown;
 }

@@ -24,21 +24,39 @@ export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly Cat
       .map(({ group, kind, versions }) => ({
         group,
         kind,
-        versions: versions.map(({ name, source, release, definition }) => ({
+        versions: versions.map(({ name, source, release, definition, signedBy, rewritten }) => ({
           name,
           source,
-          release,
+          ...(release === undefined ? {} : { release }),
           definition,
+          ...(signedBy === undefined ? {} : { signedBy }),
+          ...(rewritten === undefined ? {} : { rewritten }),
         })),
       })),
   };
   return renderLists(head, { entries });
 }
 
-/** `report.json`: what the cut left out, and why. */
-export function renderReport(catalog: string, serial: number, functions: readonly CatalogFunction[]): string {
+/**
+ * `report.json`: what the cut left out, and why. What only catalogs with sources elsewhere or policies have is absent
+ * from others.
+ */
+export function renderReport(
+  { catalog, serial, sources }: Pick<SnapshotRecord, 'catalog' | 'serial' | 'sources'>,
+  functions: readonly CatalogFunction[],
+): string {
   const ordered = [...functions].sort(compareFunctionNames);
-  const { shadowed, yanked, ...head }: SnapshotReport = {
+  const refused = ordered.flatMap((fn) =>
+    (fn.refused ?? []).map(({ version, source, release, reasons }) => ({
+      group: fn.group,
+      kind: fn.kind,
+      version,
+      source,
+      ...named(release),
+      reasons: reasons.map(({ code, message }) => ({ code, message })),
+    })),
+  );
+  const { shadowed, yanked, ...head }: Omit<SnapshotReport, 'sources' | 'refused'> = {
     apiVersion: RECIPE_API_VERSION,
     kind: 'SnapshotReport',
     catalog,
@@ -49,15 +67,24 @@ export function renderReport(catalog: string, serial: number, functions: readonl
         kind: fn.kind,
         version,
         source,
-        release,
-        by: { source: by.source, release: by.release },
+        ...named(release),
+        by: { source: by.source, ...named(by.release) },
       })),
     ),
     yanked: ordered.flatMap((fn) =>
       fn.yanked.map(({ release, source }) => ({ group: fn.group, kind: fn.kind, release, source })),
     ),
   };
-  return renderLists(head, { shadowed, yanked });
+  return renderLists(head, {
+    ...(sources === undefined ? {} : { sources }),
+    shadowed,
+    ...(refused.length === 0 ? {} : { refused }),
+    yanked,
+  });
+}
+
+function named(release: string | undefined): { release?: string } {
+  return release === undefined ? {} : { release };
 }
 
 /** JSON with one item of the lists to a line, so that a diff of two files names what changed. */

@@ -15,9 +15,14 @@ export interface EntryVersion {
   name: string;
   /** Name of the recipe's source. */
   source: string;
-  release: string;
-  /** Digest of the release's exact definition bytes. */
+  /** Absent for an entry of another catalog, which does not say from which release it is. */
+  release?: string;
+  /** Digest of the release's exact definition bytes; of another catalog's entry, of the entry in normal form. */
   definition: Digest;
+  /** Who signed it, of those whom the recipe's policy names, in words. */
+  signedBy?: string;
+  /** Its references were rewritten to a mirror. */
+  rewritten?: true;
 }
 
 export interface SnapshotEntry {
@@ -45,8 +50,55 @@ export interface Shadowed {
   kind: string;
   version: string;
   source: string;
-  release: string;
-  by: { source: string; release: string };
+  release?: string;
+  by: { source: string; release?: string };
+}
+
+/** Why something that a source provides is not taken. */
+export const REFUSAL_CODES = [
+  /** The group belongs to another source. */
+  'claim',
+  /** Its kind differs by case only from that of an earlier source. */
+  'kind-case',
+  /** It has not been known for long enough. */
+  'minimum-age',
+  'signature',
+  'digest',
+  'network',
+  'storage',
+  'license',
+  'denied',
+  /** A reference is not one any more once it is rewritten. */
+  'rewrite',
+] as const;
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** An API version of a function that a source provides and that is not taken. */
+export interface Refused {
+  group: string;
+  kind: string;
+  version: string;
+  source: string;
+  release?: string;
+  /** Everything that is against it. */
+  reasons: { code: RefusalCode; message: string }[];
+}
+
+/** A source of a catalog elsewhere, as it was when a snapshot was cut. */
+export interface ReportedSource {
+  source: string;
+  url: string;
+  /** `current`: the last look succeeded; `stale`: it did not, and an older copy is used; `missing`: there is none. */
+  state: 'current' | 'stale' | 'missing';
+  /** Digest of the copy that is used. */
+  digest?: Digest;
+  /** Of a copy that is a signed snapshot. */
+  serial?: number;
+  /** Why the last look did not succeed. */
+  reason?: string;
+  /** Entries that cannot be used: the first ones, and how many there are. */
+  invalid: { entry: number; group?: string; kind?: string; message: string }[];
+  invalidEntries: number;
 }
 
 /** `report.json`: what a cut left out, and why. */
@@ -55,7 +107,10 @@ export interface SnapshotReport {
   kind: 'SnapshotReport';
   catalog: string;
   serial: number;
+  /** Sources that are catalogs elsewhere, in the recipe's order. */
+  sources?: ReportedSource[];
   shadowed: Shadowed[];
+  refused?: Refused[];
   /** Releases that a source matches and that are yanked. */
   yanked: { group: string; kind: string; release: string; source: string }[];
 }

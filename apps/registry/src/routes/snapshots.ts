@@ -84,7 +84,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.snapshotReport, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
-    const text = renderReport(snapshot.catalog, snapshot.serial, functions);
+    const text = renderReport(snapshot, functions);
     return textAnswer(c, text, {
       mediaType: MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,

@@ -123,7 +123,7 @@ export function catalogRows(connection: Connection): CatalogRows {
 
   const record = ({ appliedEvent: _, ...row }: typeof catalogs.$inferSelect): CatalogRecord => {
     const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
-    return { ...row, ...(newest && { newest: snapshot(newest) }) };
+    return { ...row, clock: row.appliedAt, ...(newest && { newest: snapshot(newest) }) };
   };
 
   return {

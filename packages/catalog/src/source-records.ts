@@ -1,0 +1,115 @@
+import type { Digest, FunctionName } from '@krmhub/schema';
+import type { Time } from './records.js';
+import type { ReleaseSignature } from './signing-policy.js';
+
+/** What is known of an API version before its definition is read: what policies judge by. */
+export interface VersionFacts {
+  /** API version of the functionConfig. */
+  name: string;
+  license: string;
+  /** It needs the network. */
+  network: boolean;
+  /** It needs storage mounts. */
+  storage: boolean;
+  /** References of images and scripts that no digest pins. */
+  unpinned: string[];
+}
+
+/** A signature of what a source gives, whether or not anybody trusts it. */
+export type OfferSignature = Omit<ReleaseSignature, 'bundle'>;
+
+/** An entry of an upstream catalog, as it stands there. */
+export interface UpstreamEntry extends FunctionName {
+  /** Digest of the entry in normal form (`RenderedEntry.digest`), before anything is rewritten. */
+  definition: Digest;
+  versions: VersionFacts[];
+  tags: string[];
+  publisher: string;
+  runtimes: string[];
+  licenses: string[];
+  /** When this registry first saw the entry with these bytes in this source. */
+  firstSeen: Time;
+}
+
+/** Why a source could not be refreshed, or why what it gave is refused. */
+export const SOURCE_PROBLEMS = [
+  /** Nobody answers, the name is unknown, the connection broke. */
+  'unreachable',
+  /** It takes too long to connect, stands still, or takes too long altogether. */
+  'too-slow',
+  'too-large',
+  /** An address that may not be asked: private, of the machine itself, of another protocol. */
+  'forbidden-address',
+  'too-many-redirects',
+  'not-found',
+  /** It wants credentials, or others. */
+  'unauthorized',
+  /** It answers something else than what was asked for. */
+  'bad-answer',
+  /** What it gives is no catalog, or takes too much time or memory to read. */
+  'invalid-catalog',
+  /** It was signed before and is not any more, or its signature does not hold. */
+  'signature',
+  /** A serial below the highest that was seen. */
+  'rollback',
+  /** What was signed says that it has expired. */
+  'frozen',
+  /** The serial that was seen, with another digest. */
+  'equivocation',
+  'internal',
+] as const;
+export type SourceProblem = (typeof SOURCE_PROBLEMS)[number];
+
+/** An entry of an upstream catalog that cannot be used. */
+export interface InvalidEntry {
+  /** Its number in the catalog, from 0. */
+  entry: number;
+  group?: string;
+  kind?: string;
+  /** The first thing that is wrong with it. */
+  message: string;
+}
+
+/** The last good copy of an upstream catalog. */
+export interface SourceCopy {
+  /** Digest of its exact bytes. */
+  digest: Digest;
+  /** Bytes. */
+  size: number;
+  fetchedAt: Time;
+  /** What a later request is made conditional by. */
+  validators: Record<string, string>;
+  /** Number of entries that can be used. */
+  entries: number;
+  /** The first of those that cannot, and how many there are. */
+  invalid: InvalidEntry[];
+  invalidEntries: number;
+  /** Of the catalog as a whole: those that hold. */
+  signatures: OfferSignature[];
+  /** What a signed snapshot says of itself. */
+  snapshot?: { catalog: string; serial: number; expires: Time };
+}
+
+/** A source of a catalog's recipe that is a catalog elsewhere. */
+export interface SourceRecord {
+  catalog: string;
+  /** Name of the source in the recipe. */
+  source: string;
+  /** As the recipe has it. */
+  url: string;
+  /** When it is to be asked next. */
+  nextAt: Time;
+  /** When it was last asked. */
+  checkedAt?: Time;
+  /** Since the last success. */
+  failure?: {
+    problem: SourceProblem;
+    message: string;
+    /** Of the first failure since the last success. */
+    since: Time;
+    attempts: number;
+  };
+  copy?: SourceCopy;
+  /** The highest serial that was seen under a good signature, and the digest of its catalog. */
+  highest?: { serial: number; digest: Digest };
+}
