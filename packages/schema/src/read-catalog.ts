@@ -42,8 +42,11 @@ export function readCatalog(
   if (kind === 'KRMFunctionDefinition')
     return { problem: 'it is a single KRMFunctionDefinition, no catalog' };
   const krmFunctions = objectField(value, 'spec')?.krmFunctions;
-  if (!Array.isArray(krmFunctions))
-    return { problem: firstError(dialect.diagnostics) ?? 'spec.krmFunctions is no list' };
+  if (!Array.isArray(krmFunctions)) {
+    // A catalog without a name can be read all the same.
+    const ofSpec = dialect.diagnostics.filter(({ path }) => path.startsWith('spec'));
+    return { problem: firstError(ofSpec) ?? 'spec.krmFunctions is no list' };
+  }
   return { entries: entriesOf(krmFunctions, drafts, errorsByEntry(dialect.diagnostics)) };
 }
 
