@@ -25,6 +25,7 @@ export * from './rewrite.js';
 export * from './signing-policy.js';
 export * from './source-address.js';
 export * from './source-records.js';
+export * from './source-store.js';
 export * from './split-catalog.js';
 export * from './to-yaml.js';
 export * from './trust.js';
