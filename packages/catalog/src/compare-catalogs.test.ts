@@ -321,8 +321,8 @@ describe('the comparison of catalogs', () => {
       'A - function-added',
       'B v1beta1 version-removed',
       'B - publisher-changed',
-      'B - texts-changed',
       'B v2 version-added',
+      'B - texts-changed',
       'C - function-removed',
     ]);
     const weights = changes

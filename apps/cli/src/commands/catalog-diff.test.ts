@@ -315,8 +315,8 @@ describe('the snapshots that are compared', () => {
     expect(classesOf(await changes('chosen', '1'))).toEqual([
       'schema-breaking',
       'publisher-changed',
-      'texts-changed',
       'upgraded',
+      'texts-changed',
     ]);
     expect(classesOf(await changes('chosen', '3', '2'))).toEqual([
       'publisher-changed',

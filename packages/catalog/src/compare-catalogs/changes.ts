@@ -57,7 +57,7 @@ export class FunctionChanges {
     return this.#counts.has(this.#place(version, name));
   }
 
-  /** The heaviest first; of one weight, what concerns the whole function before its API versions. */
+  /** The heaviest first; of one weight in the order of the table, the most preferred API version first. */
   inOrder(): CatalogChange[] {
     const told = new Map<string, number>();
     for (const change of this.#changes) {
@@ -70,8 +70,8 @@ export class FunctionChanges {
     return this.#changes.sort(
       (a, b) =>
         CATALOG_CHANGE_WEIGHTS.indexOf(a.weight) - CATALOG_CHANGE_WEIGHTS.indexOf(b.weight) ||
-        compareVersions(a.version, b.version) ||
-        CLASS_ORDER.indexOf(a.class) - CLASS_ORDER.indexOf(b.class),
+        CLASS_ORDER.indexOf(a.class) - CLASS_ORDER.indexOf(b.class) ||
+        compareVersions(a.version, b.version),
     );
   }
 

@@ -8,7 +8,7 @@ import type { CompatibilityRule } from '../compare/rules.js';
 export const CATALOG_CHANGE_WEIGHTS = ['breaking', 'review', 'quiet'] as const;
 export type CatalogChangeWeight = (typeof CATALOG_CHANGE_WEIGHTS)[number];
 
-/** Every class of change between two catalogs: docs/compatibility.md is made from this table. */
+/** Every class of change between two catalogs, in the order in which they are told: docs/compatibility.md is made from this table. */
 export const CATALOG_CHANGE_CLASSES = {
   'function-removed': { weight: 'breaking', summary: 'A function is not in the catalog any more.' },
   'function-added': { weight: 'quiet', summary: 'A function is in the catalog for the first time.' },
