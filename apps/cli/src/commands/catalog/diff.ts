@@ -31,10 +31,11 @@ export function registerCatalogDiff(parent: Command, io: Io): void {
       'after',
       `
 Without snapshots, compares the newest with the one before it. Files hold a
-catalog or definitions; their names have a / or end in .yaml, .yml or .json, and
-- is stdin. They do not say which release, source or signer is behind an entry,
-so that nothing is told of these. docs/compatibility.md lists the classes.
-Ends with 1 if one of the changes told is breaking.
+catalog or definitions; their names have a / or end in .yaml, .yml or .json. An
+oci://… artifact and - for stdin stand for one too. Files do not say which
+release, source or signer is behind an entry, so nothing is told of these.
+An unknown class is answered with all that there are. Ends with 1 if one of the
+changes told is breaking.
 
 Examples:
   krmhub catalog diff default
