@@ -1,5 +1,6 @@
 export * from './check-compatibility.js';
 export * from './compare.js';
+export * from './compare-catalogs.js';
 export * from './cut.js';
 export * from './entry.js';
 export * from './newest.js';
