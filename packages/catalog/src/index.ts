@@ -16,6 +16,7 @@ export { readSigningPolicies } from './read-signing-policies.js';
 export { readTrust } from './read-trust.js';
 export * from './recipe.js';
 export * from './recipe-codes.js';
+export * from './recipe-key-files.js';
 export * from './records.js';
 export * from './render.js';
 export * from './render-snapshot.js';
