@@ -59,6 +59,6 @@ export function unforeseen(error: unknown): SourceFailure {
 
 export function tooLarge(what: string, maxBytes: number): SourceFailure {
   return new SourceFailure('too-large', `${what} is larger than ${maxBytes} bytes`, {
-    hint: 'A catalog of that size is not read; ask whoever serves it for a smaller one.',
+    hint: 'More than that is not read; ask whoever serves it for less.',
   });
 }

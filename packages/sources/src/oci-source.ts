@@ -82,6 +82,10 @@ function clientFor({ options, limits, guard, deadline }: SourceContext): OciClie
     idleMilliseconds: limits.idleMilliseconds,
     maxRedirects: limits.maxRedirects,
     signal: deadline.signal,
+    // To wait for the end says less than what the registry said.
+    onRetry: (error, milliseconds) => {
+      if (milliseconds >= deadline.remaining) throw error;
+    },
   });
 }
 
