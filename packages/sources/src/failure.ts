@@ -51,10 +51,11 @@ export function failureIn(error: unknown): SourceFailure | undefined {
   return undefined;
 }
 
-/** What nobody foresaw, as a failure. */
+/** What nobody foresaw, as a failure. Its message is for whoever runs this, and not for everybody who reads a report. */
 export function unforeseen(error: unknown): SourceFailure {
-  const message = error instanceof Error ? error.message : String(error);
-  return new SourceFailure('internal', `it cannot be fetched: ${printable(message)}`, { cause: error });
+  const { code } = (error ?? {}) as { code?: unknown };
+  const reason = typeof code === 'string' ? printable(code, 50) : 'of an internal error';
+  return new SourceFailure('internal', `it could not be fetched, because ${reason}`, { cause: error });
 }
 
 export function tooLarge(what: string, maxBytes: number): SourceFailure {
