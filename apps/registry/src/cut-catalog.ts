@@ -178,7 +178,9 @@ async function compareWithPlace(
     result.changed.push(selection);
     return;
   }
-  const entry = renderEntry(entryDefinition(selection, await selectedReleases(store, selection)));
+  const releases = await selectedReleases(store, selection);
+  const definitions = new Map(releases.map(({ digest, definition }) => [digest, definition]));
+  const entry = renderEntry(entryDefinition(selection, definitions, recipe));
   result.changed.push({ ...selection, entry: entry.digest });
   if (entry.digest === place?.entry) return;
   result.bytesChanged = true;

@@ -11,7 +11,9 @@ export interface VersionFacts {
   network: boolean;
   /** It needs storage mounts. */
   storage: boolean;
-  /** References of images and scripts that no digest pins. */
+  /** Images, scripts and binaries that it is run from. */
+  references: string[];
+  /** Those of them that no digest pins. */
   unpinned: string[];
 }
 
