@@ -23,8 +23,15 @@ function entryOf(kind: string, text = kind, more: Partial<UpstreamEntry> = {}): 
     kind,
     definition: sha256(text),
     versions: [
-      { name: 'v1', license: 'Apache-2.0', network: false, storage: true, unpinned: ['a:v1'] },
-      { name: 'v1alpha1', license: 'MIT', network: true, storage: false, unpinned: [] },
+      {
+        name: 'v1',
+        license: 'Apache-2.0',
+        network: false,
+        storage: true,
+        references: ['a:v1'],
+        unpinned: ['a:v1'],
+      },
+      { name: 'v1alpha1', license: 'MIT', network: true, storage: false, references: [], unpinned: [] },
     ],
     tags: ['漢'],
     publisher: "Somebody's",
