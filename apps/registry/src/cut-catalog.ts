@@ -11,7 +11,6 @@ import {
   type ReleaseRecord,
   type RenderedEntry,
   RevisionConflict,
-  readRecipe,
   renderEntry,
   type Selection,
   type SnapshotRecord,
@@ -30,6 +29,7 @@ import {
 } from './signatures/sign-snapshot.js';
 import { catalogHeader, type SnapshotForms } from './snapshot-forms.js';
 import type { RegistryStore } from './store/registry-store.js';
+import { storedRecipe } from './stored-recipe.js';
 
 export interface CutParts {
   store: RegistryStore;
@@ -114,18 +114,6 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   const { signature } = signed;
   await store.commitCut({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
   return snapshot;
-}
-
-/** A recipe was checked when it was applied; one that this program refuses now was applied by another version. */
-function storedRecipe(catalog: CatalogRecord): Recipe {
-  const { recipe, diagnostics } = readRecipe(
-    new TextEncoder().encode(catalog.recipe),
-    `${catalog.name}.yaml`,
-  );
-  if (recipe !== undefined) return recipe;
-  throw new KrmhubError('invalid-document', `The stored recipe of ${catalog.name} is not understood`, {
-    diagnostics,
-  });
 }
 
 interface ChangedPlaces {

@@ -159,7 +159,7 @@ async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): 
     const { problem, message, retryAfterMilliseconds = 0 } = error;
     return failed({ problem, message }, retryAfterMilliseconds / 1_000);
   }
-  const bytes = fetched.bytes ?? (await held?.read());
+  const bytes = fetched.bytes ?? held;
   if (bytes === undefined) {
     return failed({ problem: 'bad-answer', message: 'it says that nothing changed, and was not asked that' });
   }
@@ -201,14 +201,13 @@ function failed(refusal: Refusal, retryAfterSeconds = 0): Look {
   return { outcome: { outcome: 'failed', ...refusal, retryAfterSeconds }, rendered: [] };
 }
 
-/** The bytes of the last good copy, where they are there and whole. */
-async function heldCopy(
-  copies: BlobStore,
-  copy: SourceCopy | undefined,
-): Promise<{ read(): Promise<Uint8Array | undefined> } | undefined> {
+/** The bytes of the last good copy; undefined where they are gone or damaged. */
+async function heldCopy(copies: BlobStore, copy: SourceCopy | undefined): Promise<Uint8Array | undefined> {
   if (copy === undefined) return undefined;
-  const opened = await copies.open(copy.digest);
-  if (opened === undefined) return undefined;
-  await opened.close();
-  return opened.size === copy.size ? { read: () => copies.get(copy.digest) } : undefined;
+  try {
+    return await copies.get(copy.digest);
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'internal') return undefined;
+    throw error;
+  }
 }

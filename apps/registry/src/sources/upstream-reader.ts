@@ -33,6 +33,7 @@ export class UpstreamReader {
   readonly #worker: BoundedWorker<ReadInput, ReadAnswer>;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
+  #closed = false;
 
   constructor(options: { startWorker?: () => Worker; milliseconds?: number } = {}) {
     this.#worker = new BoundedWorker({
@@ -53,11 +54,14 @@ export class UpstreamReader {
     }
   }
 
+  /** What is being read, and what waits, is rejected. */
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#worker.end();
   }
 
   async #ask(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
+    if (this.#closed) throw new Error('nothing is read any more');
     let answer: ReadAnswer;
     try {
       answer = await this.#worker.ask(input);
