@@ -20,6 +20,7 @@ export * from './read-upstream.js';
 export * from './recipe.js';
 export * from './recipe-codes.js';
 export * from './recipe-policy.js';
+export * from './recipe-key-files.js';
 export * from './records.js';
 export * from './render.js';
 export * from './render-snapshot.js';
