@@ -1,6 +1,7 @@
 export * from './check-compatibility.js';
 export * from './compare.js';
 export * from './cut.js';
+export * from './definition-facts.js';
 export * from './entry.js';
 export * from './newest.js';
 export * from './plan-attach.js';

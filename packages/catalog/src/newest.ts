@@ -1,4 +1,11 @@
-import { canonicalRelease, compareReleases, type FunctionName, newestRelease } from '@krmhub/schema';
+import {
+  canonicalRelease,
+  compareReleases,
+  type FunctionDefinition,
+  type FunctionName,
+  newestRelease,
+} from '@krmhub/schema';
+import { definitionFacts } from './definition-facts.js';
 import type { Mark, ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
 import type { ReleaseSignature } from './signing-policy.js';
 
@@ -65,4 +72,12 @@ export function searchDocument(
     deprecated: shown.deprecated !== undefined,
     signatures: signaturesOf(shown),
   };
+}
+
+/** What search finds a function by that only catalogs elsewhere have: all but the release, and what is known of it. */
+export function entryDocument(
+  definition: FunctionDefinition,
+): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures'> {
+  const { group, names, description } = definition;
+  return { group, kind: names.kind, description, ...definitionFacts(definition) };
 }
