@@ -7,6 +7,7 @@ import { policyContract } from './catalog-store-policies.js';
 import { searchContract } from './catalog-store-search.js';
 import { signatureContract } from './catalog-store-signatures.js';
 import { takedownContract } from './catalog-store-takedowns.js';
+import { upstreamContract } from './catalog-store-upstream.js';
 
 export interface CatalogStoreHarness {
   store: CatalogStore;
@@ -30,5 +31,6 @@ export function catalogStoreContract(name: string, open: () => Promise<CatalogSt
     takedownContract(() => harness);
     signatureContract(() => harness);
     policyContract(() => harness);
+    upstreamContract(() => harness);
   });
 }
