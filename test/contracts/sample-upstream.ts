@@ -1,7 +1,16 @@
-import { type CatalogFunction, type CatalogStore, renderEntry } from '@krmhub/catalog';
+import {
+  type CatalogFunction,
+  type CatalogStore,
+  compareFunctionNames,
+  RECIPE_API_VERSION,
+  type RenderedEntry,
+  renderCatalog,
+  renderEntry,
+} from '@krmhub/catalog';
 import {
   type Digest,
   type FunctionDefinition,
+  type FunctionName,
   type FunctionRuntime,
   SNAPSHOT_FORMS,
   type SnapshotForm,
@@ -36,7 +45,7 @@ export async function cutUpstream(
   if (current === undefined) {
     await store.applyRecipe({
       name: catalog,
-      recipe: 'r',
+      recipe: recipeText(catalog),
       expectedRecipe: undefined,
       at: AT,
       by: 'admin',
@@ -46,6 +55,7 @@ export async function cutUpstream(
   }
   const serial = (current.newest?.serial ?? 0) + 1;
   const changed = places.map(placeOf);
+  const held = await heldAfter(store, catalog, places);
   await store.commitCut({
     catalog,
     expectedThroughEvent: current.throughEvent,
@@ -57,8 +67,8 @@ export async function cutUpstream(
         catalog,
         serial,
         previous: current.newest?.digests['catalog.yaml'] ?? null,
-        digests: digestsOf(`${catalog} ${serial}`),
-        functions: changed.length,
+        digests: digestsOf(catalog, held),
+        functions: held.length,
         createdAt: AT,
       },
     }),
@@ -98,9 +108,43 @@ export function sampleDefinition(sample: SampleEntry): FunctionDefinition {
   };
 }
 
-function digestsOf(text: string): Record<SnapshotForm, Digest> {
-  return Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
-    SnapshotForm,
-    Digest
-  >;
+/** A recipe that takes nothing of the registry: what is cut by hand stays. */
+function recipeText(catalog: string): string {
+  return `apiVersion: ${RECIPE_API_VERSION}
+kind: CatalogRecipe
+metadata:
+  name: ${catalog}
+spec:
+  sources:
+  - name: banana
+    functions:
+      match:
+      - group: nothing.example.org
+`;
+}
+
+async function heldAfter(
+  store: CatalogStore,
+  catalog: string,
+  places: readonly SamplePlace[],
+): Promise<RenderedEntry[]> {
+  const held = new Map<string, FunctionName & { entry: RenderedEntry }>();
+  for await (const one of store.heldEntries(catalog)) held.set(`${one.group}/${one.kind}`, one);
+  for (const place of places) {
+    const { group = 'vendor.example.org' } = place;
+    if ('gone' in place) held.delete(`${group}/${place.gone}`);
+    else {
+      const { kind } = place;
+      held.set(`${group}/${kind}`, { group, kind, entry: renderEntry(sampleDefinition(place)) });
+    }
+  }
+  return [...held.values()].sort(compareFunctionNames).map(({ entry }) => entry);
+}
+
+function digestsOf(name: string, entries: readonly RenderedEntry[]): Record<SnapshotForm, Digest> {
+  const digests = SNAPSHOT_FORMS.map((form) => [
+    form,
+    sha256([...renderCatalog(form, { name }, entries)].join('')),
+  ]);
+  return Object.fromEntries(digests) as Record<SnapshotForm, Digest>;
 }

@@ -43,7 +43,8 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   const { definition, known } = page;
   const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
   const name = `${page.group}/${page.kind}`;
-  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(standingOf(page))}`);
+  const [release, standing] = standingOf(page);
+  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release)}  (${oneLine(standing)})`);
   if (known !== undefined) banners(sheet, known, name);
   sheet.blank();
   sheet.prose(definition.description);
@@ -65,15 +66,15 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   await write(io.stdout, sheet.text());
 }
 
-function standingOf({ known, entries }: FunctionPage): string {
+function standingOf({ known, entries }: FunctionPage): [release: string, standing: string] {
   if (known === undefined) {
     const places = entries.flatMap(({ catalog, versions }) => [
       ...new Set(upstreamOnly(versions).map(({ source }) => `${source} in ${catalog}`)),
     ]);
-    return `release unknown  (${places.join(', ')})`;
+    return ['release unknown', places.join(', ')];
   }
   const { release, newest } = known;
-  return `${release.release}  (${release.release === newest ? 'newest' : `newest is ${newest}`})`;
+  return [release.release, release.release === newest ? 'newest' : `newest is ${newest}`];
 }
 
 function upstreamOnly(versions: ServedAnswer['versions']): ServedAnswer['versions'] {
