@@ -6,6 +6,7 @@ import { keepingContract } from './catalog-store-keeping.js';
 import { policyContract } from './catalog-store-policies.js';
 import { searchContract } from './catalog-store-search.js';
 import { signatureContract } from './catalog-store-signatures.js';
+import { sourceContract } from './catalog-store-sources.js';
 import { takedownContract } from './catalog-store-takedowns.js';
 import { upstreamContract } from './catalog-store-upstream.js';
 
@@ -32,5 +33,6 @@ export function catalogStoreContract(name: string, open: () => Promise<CatalogSt
     signatureContract(() => harness);
     policyContract(() => harness);
     upstreamContract(() => harness);
+    sourceContract(() => harness);
   });
 }

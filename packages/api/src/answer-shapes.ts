@@ -53,7 +53,7 @@ const RELEASE_SUMMARY: ShapeOf<model.ReleaseSummary> = {
   signature: VERDICT,
 };
 
-const DEFINITION: ShapeOf<FunctionDefinition> = {
+export const DEFINITION: ShapeOf<FunctionDefinition> = {
   group: 'string',
   names: { kind: 'string' },
   description: 'string',

@@ -1,9 +1,9 @@
 import { compareReleases, newestRelease } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { compareFunctionNames, sameSelection, selectFunction } from './cut.js';
-import { entryDefinition } from './entry.js';
+import { entryDefinition as entryOf } from './entry.js';
 import { matchesSelector, type Recipe, type RecipeSource, type Selector } from './recipe.js';
-import type { ReleaseRecord } from './records.js';
+import type { ReleaseRecord, Selection } from './records.js';
 import { renderCatalog, renderEntry } from './render.js';
 import { Random } from './testing/random.js';
 import {
@@ -16,6 +16,9 @@ import {
 } from './testing/records.js';
 
 const EVERYTHING = recipe({ name: 'all' });
+
+const entryDefinition = (selection: Selection, releases: readonly ReleaseRecord[]) =>
+  entryOf(selection, new Map(releases.map(({ digest, definition }) => [digest, definition])), EVERYTHING);
 
 function recipe(...sources: (Partial<RecipeSource> & { name: string })[]): Recipe {
   return { name: 'test', sources: sources.map((source) => ({ exclude: [], ...source })) };
@@ -255,7 +258,7 @@ describe('the entry of several releases', () => {
 
   it('is not made of releases that are not there, nor of nothing', () => {
     const selection = selectFunction(EVERYTHING, functionRecord([newer]));
-    expect(() => entryDefinition(selection, [older()])).toThrow(/release 2\.0\.0/);
+    expect(() => entryDefinition(selection, [older()])).toThrow(/the definition of API version v1/);
     expect(() => entryDefinition({ ...selection, versions: [] }, [newer])).toThrow(RangeError);
   });
 });

@@ -1,43 +1,73 @@
-import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import type { Digest, EntryVersion, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { newestOf } from './newest.js';
-import type { ReleaseRecord, Selection } from './records.js';
+import type { Recipe, RewriteRule } from './recipe.js';
+import type { Selection } from './records.js';
+import { rewriteVersion } from './rewrite.js';
 
 /**
- * The catalog entry of a selection that is not empty. API versions come from the releases selected;
- * what is said of the function as a whole comes from the newest of these releases.
- * `releases` holds at least every release that the selection names; a missing one is a RangeError.
+ * The catalog entry of a selection that is not empty. API versions come from the definitions selected; what is said of
+ * the function as a whole comes from the newest release, and where entries of other catalogs are among them, from the
+ * first of the recipe's sources. `definitions` holds at least every one that the selection names by its digest; a
+ * missing one is a RangeError.
  */
 export function entryDefinition(
-  selection: Selection,
-  releases: readonly ReleaseRecord[],
+  { group, kind, versions }: Selection,
+  definitions: ReadonlyMap<Digest, FunctionDefinition>,
+  { sources }: Pick<Recipe, 'sources'>,
 ): FunctionDefinition {
-  const byName = new Map(releases.map((release) => [release.release, release]));
-  const chosen = selection.versions.map((version) => {
-    const release = byName.get(version.release ?? '');
-    const found = release?.definition.versions.find(({ name }) => name === version.name);
-    if (release === undefined || found === undefined) {
-      throw new RangeError(
-        `${selection.group}/${selection.kind}: release ${version.release} with API version ${version.name} is needed`,
-      );
+  const rules = new Map(sources.map(({ name, rewrite = [] }) => [name, rewrite]));
+  const chosen = versions.map((selected) => {
+    const definition = definitions.get(selected.definition);
+    const version = definition?.versions.find(({ name }) => name === selected.name);
+    if (definition === undefined || version === undefined) {
+      throw new RangeError(`${group}/${kind}: the definition of API version ${selected.name} is needed`);
     }
-    return { release, version: found };
+    return { selected, definition, version };
   });
-  const leading = newestOf(chosen.map(({ release }) => release));
-  if (leading === undefined) throw new RangeError(`${selection.group}/${selection.kind} is not selected`);
+  const order = sources.map(({ name }) => name);
+  const leading = chosen.find(({ selected }) => selected === leadingVersion(versions, order))?.definition;
+  if (leading === undefined) throw new RangeError(`${group}/${kind} is not selected`);
   return {
-    ...leading.definition,
-    versions: chosen.map(({ release, version }) => withMaintainers(version, release, leading)),
+    ...leading,
+    names: { ...leading.names, kind },
+    versions: chosen.map(({ selected, definition, version }) =>
+      withMaintainers(rewritten(version, selected, rules), definition, leading),
+    ),
   };
 }
 
-/** Maintainers of an API version override the function's (KEP-2906), so another release's keep their own. */
+/** The version whose definition speaks for the function as a whole. */
+function leadingVersion(
+  versions: readonly EntryVersion[],
+  order: readonly string[],
+): EntryVersion | undefined {
+  const released = versions.filter(
+    (one): one is EntryVersion & { release: string } => one.release !== undefined,
+  );
+  if (released.length === versions.length) return newestOf(released);
+  const first = order.find((name) => versions.some(({ source }) => source === name));
+  return (
+    newestOf(released.filter(({ source }) => source === first)) ??
+    versions.find(({ source }) => source === first)
+  );
+}
+
+function rewritten(
+  version: FunctionVersion,
+  selected: EntryVersion,
+  rules: ReadonlyMap<string, readonly RewriteRule[]>,
+): FunctionVersion {
+  return selected.rewritten === true ? rewriteVersion(rules.get(selected.source) ?? [], version) : version;
+}
+
+/** Maintainers of an API version override the function's (KEP-2906), so another definition's keep their own. */
 function withMaintainers(
   version: FunctionVersion,
-  release: ReleaseRecord,
-  leading: ReleaseRecord,
+  definition: FunctionDefinition,
+  leading: FunctionDefinition,
 ): FunctionVersion {
-  const own = version.maintainers ?? release.definition.maintainers;
-  if (own === undefined || sameList(own, leading.definition.maintainers)) {
+  const own = version.maintainers ?? definition.maintainers;
+  if (own === undefined || sameList(own, leading.maintainers)) {
     const { maintainers: _, ...rest } = version;
     return rest;
   }

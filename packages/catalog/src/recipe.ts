@@ -1,5 +1,4 @@
 import type { FunctionName, RuntimeKind } from '@krmhub/schema';
-import semver from 'semver';
 import type { ReleaseSummary } from './records.js';
 import type { SigningPolicy } from './signing-policy.js';
 
@@ -119,27 +118,32 @@ spec:
     functions: {}
 `;
 
-/** Whether a source takes a release of a function; says nothing of yanks. */
-export function sourceTakes(source: RecipeSource, name: FunctionName, release: ReleaseSummary): boolean {
-  const matches = (selector: Selector) => matchesSelector(selector, name, release);
-  if (source.match !== undefined && !source.match.some(matches)) return false;
-  if (source.exclude.some(matches)) return false;
-  return source.release === undefined || semver.satisfies(release.release, source.release);
+/** What selectors look at, beside the name. */
+export type SelectedBy = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
+
+/** Whether the selectors of a source let something pass; says nothing of release ranges and yanks. */
+export function sourceMatches(
+  { match, exclude }: Pick<RecipeSource, 'match' | 'exclude'>,
+  name: FunctionName,
+  what: SelectedBy,
+): boolean {
+  const matches = (selector: Selector) => matchesSelector(selector, name, what);
+  return (match === undefined || match.some(matches)) && !exclude.some(matches);
 }
 
-export function matchesSelector(selector: Selector, name: FunctionName, release: ReleaseSummary): boolean {
+export function matchesSelector(selector: Selector, name: FunctionName, what: SelectedBy): boolean {
   const { group, kind, tags, publisher, runtime, license } = selector;
   return (
     (group === undefined || group === name.group) &&
     (kind === undefined || kind === name.kind) &&
-    (tags === undefined || tags.every((tag) => hasTag(release, tag))) &&
-    (publisher === undefined || publisher === release.publisher) &&
-    (runtime === undefined || release.runtimes.includes(runtime)) &&
-    (license === undefined || release.licenses.includes(license))
+    (tags === undefined || tags.every((tag) => hasTag(what, tag))) &&
+    (publisher === undefined || publisher === what.publisher) &&
+    (runtime === undefined || what.runtimes.includes(runtime)) &&
+    (license === undefined || what.licenses.includes(license))
   );
 }
 
 /** Tags that differ by case are one tag. */
-function hasTag(release: ReleaseSummary, tag: string): boolean {
-  return release.tags.some((own) => own.toLowerCase() === tag.toLowerCase());
+function hasTag({ tags }: SelectedBy, tag: string): boolean {
+  return tags.some((own) => own.toLowerCase() === tag.toLowerCase());
 }

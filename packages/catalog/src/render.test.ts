@@ -242,7 +242,16 @@ describe('snapshot.json and report.json', () => {
     const selection = { ...selectFunction(recipe, functionRecord(of)), kind };
     return selection.versions.length === 0
       ? selection
-      : { ...selection, entry: renderEntry(entryDefinition(selection, of)).digest };
+      : {
+          ...selection,
+          entry: renderEntry(
+            entryDefinition(
+              selection,
+              new Map(of.map(({ digest, definition }) => [digest, definition])),
+              recipe,
+            ),
+          ).digest,
+        };
   };
   const functions = [place('B', releases), place('Gone', [releases[1]!]), place('A', [releases[2]!])];
   const snapshot: SnapshotRecord = {

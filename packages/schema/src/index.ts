@@ -17,6 +17,7 @@ export {
   definitionSpecJsonSchema,
 } from './json-schema/definition.js';
 export { functionConfigSchema } from './json-schema/function-config.js';
+export * from './licenses.js';
 export * from './limits.js';
 export type { LintRule, RuleCode } from './lint/codes.js';
 export { LINT_RULES } from './lint/codes.js';
@@ -29,6 +30,7 @@ export type { LintProfile } from './lint/rule.js';
 export { LINT_PROFILES } from './lint/rule.js';
 export * from './media-types.js';
 export * from './public-key.js';
+export * from './read-catalog.js';
 export * from './release.js';
 export * from './snapshot.js';
 export type { Takedown } from './takedown.js';

@@ -9,6 +9,7 @@ import { artifactKeeper } from './sqlite/keep-artifacts.js';
 import { policyRows } from './sqlite/policies.js';
 import { searchRows } from './sqlite/search.js';
 import { servedEntries } from './sqlite/served-entries.js';
+import { sourceRows } from './sqlite/sources.js';
 import { synchroniseSearch } from './sqlite/synchronise-search.js';
 import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
@@ -36,6 +37,7 @@ export function storeOf(connection: Connection): RegistryStore {
     synchroniseSearch: synchroniseSearch(connection),
     ...eventRows(connection),
     ...catalogRows(connection),
+    ...sourceRows(connection),
     ...formRows(connection),
     ...takedownRows(connection),
     ...tokenRows(connection),

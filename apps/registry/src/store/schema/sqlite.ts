@@ -9,7 +9,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, Takedown } from '@krmhub/schema';
+import type { Digest, ReportedSource, Takedown } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
@@ -171,6 +171,8 @@ export const events = sqliteTable(
     catalog: text('catalog'),
     serial: integer('serial'),
     reason: text('reason'),
+    /** Name of a source of the catalog's recipe. */
+    source: text('source'),
   },
   (table) => [index('event_revocation').on(table.sequence).where(sql.raw(IS_REVOCATION))],
 );
@@ -191,6 +193,8 @@ export const catalogs = sqliteTable('catalog', {
   throughEvent: integer('through_event').notNull(),
   /** What snapshots up to this serial hold of other catalogs is in `upstream_function`. */
   searchedSerial: integer('searched_serial').notNull().default(0),
+  /** UTC: by which the minimum ages of entries are judged. */
+  clock: text('clock').notNull().default(''),
 });
 
 export const snapshots = sqliteTable(
@@ -215,6 +219,8 @@ export const snapshots = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** JSON of the takedown for which its bytes are gone. */
     withdrawn: text('withdrawn', { mode: 'json' }).$type<Takedown>(),
+    /** JSON list of the sources that are catalogs elsewhere; null where there are none. */
+    sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.catalog, table.serial] }),
@@ -275,7 +281,7 @@ export const catalogFunctions = sqliteTable(
     entry: text('entry')
       .$type<Digest>()
       .references(() => entries.digest),
-    /** JSON of versions, shadowed and yanked. */
+    /** JSON of versions, shadowed, refused and yanked. */
     selection: text('selection', { mode: 'json' }).$type<Omit<Selection, 'group' | 'kind'>>().notNull(),
   },
   (table) => [
@@ -283,6 +289,7 @@ export const catalogFunctions = sqliteTable(
     index('catalog_function_serial').on(table.catalog, table.fromSerial),
     index('catalog_function_name').on(table.group, table.kind),
     index('catalog_function_folded').on(table.group, sql`lower(${table.kind})`),
+    index('catalog_function_entry').on(table.entry),
   ],
 );
 

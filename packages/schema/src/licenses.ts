@@ -1,0 +1,25 @@
+import parseLicense, { type Expression } from 'spdx-expression-parse';
+import { isLicenseExpression } from './lint/documents.js';
+
+/**
+ * Whether software under a licence may be used by who allows these: of `A OR B` one is enough, `A AND B` needs both.
+ * A licence with an exception is allowed where it stands among the allowed as it is written. What is no expression is
+ * not allowed.
+ */
+export function allowsLicense(allowed: readonly string[], expression: string): boolean {
+  if (allowed.includes(expression)) return true;
+  if (!isLicenseExpression(expression)) return false;
+  return isAllowed(parseLicense(expression), allowed);
+}
+
+function isAllowed(parsed: Expression, allowed: readonly string[]): boolean {
+  if ('conjunction' in parsed) {
+    const { left, right, conjunction } = parsed;
+    return conjunction === 'or'
+      ? isAllowed(left, allowed) || isAllowed(right, allowed)
+      : isAllowed(left, allowed) && isAllowed(right, allowed);
+  }
+  const { license, plus, exception } = parsed;
+  const name = `${license}${plus === true ? '+' : ''}${exception === undefined ? '' : ` WITH ${exception}`}`;
+  return allowed.includes(name);
+}
