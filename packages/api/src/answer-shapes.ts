@@ -1,4 +1,4 @@
-import type { FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { EntryVersion, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
 import type { ShapeOf } from './answer-shape.js';
 import type * as model from './model.js';
 
@@ -98,13 +98,29 @@ export const RELEASE: ShapeOf<ReleaseAnswer> = {
   bundles: [BUNDLE],
 };
 
-export const FUNCTION: ShapeOf<Omit<model.FunctionDetail, 'newest'> & { newest: ReleaseAnswer }> = {
+const ENTRY_VERSION: ShapeOf<EntryVersion> = {
+  name: 'string',
+  source: 'string',
+  'release?': 'string',
+  definition: 'string',
+  'signedBy?': 'string',
+  'rewritten?': 'boolean',
+};
+
+type ServedAnswer = Omit<model.ServedEntry, 'definition'> & { definition: FunctionDefinition };
+type FunctionAnswer = Omit<model.FunctionDetail, 'newest' | 'entries'> & {
+  newest?: ReleaseAnswer;
+  entries?: ServedAnswer[];
+};
+
+export const FUNCTION: ShapeOf<FunctionAnswer> = {
   group: 'string',
   kind: 'string',
-  newest: RELEASE,
+  'newest?': RELEASE,
   releases: [RELEASE_SUMMARY],
   'takedowns?': [TAKEDOWN],
   catalogs: ['string'],
+  'entries?': [{ catalog: 'string', serial: 'number', definition: DEFINITION, versions: [ENTRY_VERSION] }],
 };
 
 const FACET: ShapeOf<model.SearchResult['facets']['tag']> = [{ value: 'string', count: 'number' }];
@@ -117,7 +133,8 @@ export const SEARCH_RESULT: ShapeOf<model.SearchResult> = {
       kind: 'string',
       description: 'string',
       publisher: 'string',
-      release: 'string',
+      'release?': 'string',
+      'from?': [{ catalog: 'string', source: 'string' }],
       versions: ['string'],
       tags: ['string'],
       runtimes: ['string'],
@@ -294,16 +311,7 @@ export const SNAPSHOT: ShapeOf<Snapshot> = {
     {
       group: 'string',
       kind: 'string',
-      versions: [
-        {
-          name: 'string',
-          source: 'string',
-          'release?': 'string',
-          definition: 'string',
-          'signedBy?': 'string',
-          'rewritten?': 'boolean',
-        },
-      ],
+      versions: [ENTRY_VERSION],
     },
   ],
 };

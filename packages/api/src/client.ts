@@ -19,6 +19,7 @@ import type {
   Release,
   RevocationPage,
   SearchResult,
+  ServedEntry,
   SnapshotList,
   TakedownResult,
   Token,
@@ -58,7 +59,12 @@ export interface PublishRequest {
 
 /** A release whose definition is in normal form. */
 export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
-export type FunctionAnswer = Omit<FunctionDetail, 'newest'> & { newest: ReleaseAnswer };
+/** What a catalog serves of a function that it takes from elsewhere, in normal form. */
+export type ServedAnswer = Omit<ServedEntry, 'definition'> & { definition: FunctionDefinition };
+export type FunctionAnswer = Omit<FunctionDetail, 'newest' | 'entries'> & {
+  newest?: ReleaseAnswer;
+  entries?: ServedAnswer[];
+};
 
 export interface Document {
   bytes: Uint8Array;
