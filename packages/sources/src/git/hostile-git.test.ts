@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { failureOf, gitServer, rawServer, type TestServer } from '../testing.js';
-import { TemporaryRepository } from './temporary-repository.js';
+import { clearLeftovers, TemporaryRepository } from './temporary-repository.js';
 import { asking, CATALOG, read, TestRepositories, text } from './testing.js';
 
 const repositories = new TestRepositories();
@@ -106,6 +106,18 @@ describe('what a repository holds', () => {
       message: 'it is larger than 2500 bytes',
     });
     await many.remove();
+  });
+
+  it('is cleared away after a process was killed, and nothing else is', async () => {
+    const options = { what: 'it', maxBytes: 1, everyMilliseconds: 1_000 };
+    const folder = path.join(repositories.folder, 'leftovers');
+    await clearLeftovers(folder);
+    const left = await TemporaryRepository.create(folder, options);
+    writeFileSync(path.join(left.folder, 'pack'), 'x');
+    writeFileSync(path.join(folder, 'other'), 'x');
+    await clearLeftovers(folder);
+    expect(readdirSync(folder)).toEqual(['other']);
+    await left.remove();
   });
 });
 
