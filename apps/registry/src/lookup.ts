@@ -1,17 +1,13 @@
-import type {
-  CatalogRecord,
-  CatalogStore,
-  FunctionRecord,
-  ReleaseRecord,
-<<<<<<< HEAD
+import {
+  type CatalogRecord,
+  type CatalogStore,
+  type FunctionRecord,
+  type ReleaseRecord,
   type ServedEntry,
-=======
   type SourceRecord,
->>>>>>> store
   shownRelease,
   tombstoneText,
 } from '@krmhub/catalog';
-
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 
 /**
