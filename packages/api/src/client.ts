@@ -1,7 +1,8 @@
-import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Digest, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
+import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
 import type {
   ApplyResult,
   BundleList,
@@ -11,15 +12,12 @@ import type {
   CreateTokenRequest,
   EventPage,
   FacetName,
-  FunctionDetail,
   PolicyResult,
   PolicySet,
   PublishResult,
   RegistryKeyList,
-  Release,
   RevocationPage,
   SearchResult,
-  ServedEntry,
   SnapshotList,
   TakedownResult,
   Token,
@@ -28,6 +26,7 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
+export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 
@@ -56,15 +55,6 @@ export interface PublishRequest {
   /** Answers once every catalog that is to hold the release does. */
   wait?: boolean;
 }
-
-/** A release whose definition is in normal form. */
-export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
-/** What a catalog serves of a function that it takes from elsewhere, in normal form. */
-export type ServedAnswer = Omit<ServedEntry, 'definition'> & { definition: FunctionDefinition };
-export type FunctionAnswer = Omit<FunctionDetail, 'newest' | 'entries'> & {
-  newest?: ReleaseAnswer;
-  entries?: ServedAnswer[];
-};
 
 export interface Document {
   bytes: Uint8Array;
