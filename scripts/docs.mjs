@@ -181,10 +181,11 @@ function limitReasons(source) {
   return reasons;
 }
 
-/** Bytes and milliseconds stand in the names of limits; everything else is counted. */
+/** Bytes and times stand in the names of limits; everything else is counted. */
 function limitUnit(name) {
   if (/bytes$/i.test(name)) return 'bytes';
   if (/milliseconds$/i.test(name)) return 'milliseconds';
+  if (/seconds$/i.test(name)) return 'seconds';
   return /length$/i.test(name) ? 'characters' : 'count';
 }
 
