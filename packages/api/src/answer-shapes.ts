@@ -1,5 +1,6 @@
 import type { EntryVersion, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
 import type { ShapeOf } from './answer-shape.js';
+import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
 import type * as model from './model.js';
 
 /** The shapes of the answers in model.ts; the compiler holds them to its types. */
@@ -87,8 +88,6 @@ export const DEFINITION: ShapeOf<FunctionDefinition> = {
   'tags?': ['string'],
 };
 
-type ReleaseAnswer = Omit<model.Release, 'definition'> & { definition: FunctionDefinition };
-
 export const RELEASE: ShapeOf<ReleaseAnswer> = {
   ...RELEASE_SUMMARY,
   group: 'string',
@@ -105,12 +104,6 @@ const ENTRY_VERSION: ShapeOf<EntryVersion> = {
   definition: 'string',
   'signedBy?': 'string',
   'rewritten?': 'boolean',
-};
-
-type ServedAnswer = Omit<model.ServedEntry, 'definition'> & { definition: FunctionDefinition };
-type FunctionAnswer = Omit<model.FunctionDetail, 'newest' | 'entries'> & {
-  newest?: ReleaseAnswer;
-  entries?: ServedAnswer[];
 };
 
 export const FUNCTION: ShapeOf<FunctionAnswer> = {

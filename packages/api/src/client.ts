@@ -1,8 +1,12 @@
-import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Digest, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
+<<<<<<< HEAD
 import type { PublishRequest, SearchRequest } from './client-requests.js';
+=======
+import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
+>>>>>>> search
 import type {
   ApplyResult,
   BundleList,
@@ -11,15 +15,17 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
+<<<<<<< HEAD
   FunctionDetail,
+=======
+  FacetName,
+>>>>>>> search
   PolicyResult,
   PolicySet,
   PublishResult,
   RegistryKeyList,
-  Release,
   RevocationPage,
   SearchResult,
-  ServedEntry,
   SnapshotList,
   Source,
   SourceList,
@@ -30,6 +36,7 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
+<<<<<<< HEAD
 export type { PublishRequest, SearchRequest } from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
@@ -42,6 +49,37 @@ export type FunctionAnswer = Omit<FunctionDetail, 'newest' | 'entries'> & {
   newest?: ReleaseAnswer;
   entries?: ServedAnswer[];
 };
+=======
+export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
+export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
+export type RegistryClientOptions = TransportOptions;
+
+export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
+  q?: string;
+  /** At most 100. */
+  limit?: number;
+  cursor?: string;
+}
+
+export interface PublishRequest {
+  group: string;
+  kind: string;
+  release: string;
+  /** The definition's exact bytes. */
+  definition: Uint8Array;
+  mediaType: 'application/yaml' | 'application/json';
+  /** Markdown. */
+  readme?: Uint8Array;
+  /** Sigstore bundles that speak of the release. */
+  bundles?: readonly Uint8Array[];
+  /** Plans and stores nothing. */
+  dryRun?: boolean;
+  /** Publishes what breaks files that were written for the release before. */
+  allowBreaking?: boolean;
+  /** Answers once every catalog that is to hold the release does. */
+  wait?: boolean;
+}
+>>>>>>> search
 
 export interface Document {
   bytes: Uint8Array;
