@@ -2,11 +2,8 @@ import type { CatalogKind, Digest, Snapshot, SnapshotReport } from '@krmhub/sche
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
-<<<<<<< HEAD
-import type { PublishRequest, SearchRequest } from './client-requests.js';
-=======
 import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
->>>>>>> search
+import type { PublishRequest, SearchRequest } from './client-requests.js';
 import type {
   ApplyResult,
   BundleList,
@@ -15,11 +12,6 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
-<<<<<<< HEAD
-  FunctionDetail,
-=======
-  FacetName,
->>>>>>> search
   PolicyResult,
   PolicySet,
   PublishResult,
@@ -36,50 +28,10 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
-<<<<<<< HEAD
+export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
 export type { PublishRequest, SearchRequest } from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
-
-/** A release whose definition is in normal form. */
-export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
-/** What a catalog serves of a function that it takes from elsewhere, in normal form. */
-export type ServedAnswer = Omit<ServedEntry, 'definition'> & { definition: FunctionDefinition };
-export type FunctionAnswer = Omit<FunctionDetail, 'newest' | 'entries'> & {
-  newest?: ReleaseAnswer;
-  entries?: ServedAnswer[];
-};
-=======
-export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
-export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
-export type RegistryClientOptions = TransportOptions;
-
-export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
-  q?: string;
-  /** At most 100. */
-  limit?: number;
-  cursor?: string;
-}
-
-export interface PublishRequest {
-  group: string;
-  kind: string;
-  release: string;
-  /** The definition's exact bytes. */
-  definition: Uint8Array;
-  mediaType: 'application/yaml' | 'application/json';
-  /** Markdown. */
-  readme?: Uint8Array;
-  /** Sigstore bundles that speak of the release. */
-  bundles?: readonly Uint8Array[];
-  /** Plans and stores nothing. */
-  dryRun?: boolean;
-  /** Publishes what breaks files that were written for the release before. */
-  allowBreaking?: boolean;
-  /** Answers once every catalog that is to hold the release does. */
-  wait?: boolean;
-}
->>>>>>> search
 
 export interface Document {
   bytes: Uint8Array;

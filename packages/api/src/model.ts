@@ -3,13 +3,9 @@ import { ERROR_CODES } from '@krmhub/schema';
 import { Diagnostic, DigestText, Takedown, Time } from './base-model.js';
 import { ReleaseSummary } from './function-model.js';
 
-<<<<<<< HEAD
-export { Diagnostic } from './base-model.js';
-export * from './source-model.js';
-=======
 export { Diagnostic, Takedown } from './base-model.js';
 export * from './function-model.js';
->>>>>>> search
+export * from './source-model.js';
 export * from './trust-model.js';
 
 /** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
