@@ -5,7 +5,8 @@ import path from 'node:path';
 import { loadAll } from 'js-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
 import { root } from '../running.js';
-import { isInstalled, titled, whyNo } from './oci-tools.js';
+import { isInstalled } from './container-engine.js';
+import { titled, whyNo } from './oci-tools.js';
 
 /** Profiles are read by what they are written for. */
 
