@@ -1,4 +1,4 @@
-import type { FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { FunctionDefinition, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import type { ShapeOf } from './answer-shape.js';
 import type * as model from './model.js';
 
@@ -338,4 +338,17 @@ export const SNAPSHOT_REPORT: ShapeOf<SnapshotReport> = {
     },
   ],
   yanked: [{ ...PLACE, release: 'string' }],
+};
+
+export const PROFILE_REPORT: ShapeOf<ProfileReport> = {
+  apiVersion: 'string',
+  kind: 'string',
+  catalog: 'string',
+  'snapshot?': 'string',
+  profile: 'string',
+  unsaid: [{ field: 'string', message: 'string' }],
+  losses: [{ group: 'string', kind: 'string', 'version?': 'string', 'field?': 'string', message: 'string' }],
+  digest: 'string',
+  functions: 'number',
+  omitted: 'number',
 };

@@ -1,7 +1,15 @@
-import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
+import type {
+  CatalogRequest,
+  Document,
+  FunctionAnswer,
+  PublishRequest,
+  ReleaseAnswer,
+  SearchRequest,
+} from './client-requests.js';
 import type {
   ApplyResult,
   BundleList,
@@ -10,13 +18,10 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
-  FacetName,
-  FunctionDetail,
   PolicyResult,
   PolicySet,
   PublishResult,
   RegistryKeyList,
-  Release,
   RevocationPage,
   SearchResult,
   SnapshotList,
@@ -27,52 +32,9 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
+export type * from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
-
-export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
-  q?: string;
-  /** At most 100. */
-  limit?: number;
-  cursor?: string;
-}
-
-export interface PublishRequest {
-  group: string;
-  kind: string;
-  release: string;
-  /** The definition's exact bytes. */
-  definition: Uint8Array;
-  mediaType: 'application/yaml' | 'application/json';
-  /** Markdown. */
-  readme?: Uint8Array;
-  /** Sigstore bundles that speak of the release. */
-  bundles?: readonly Uint8Array[];
-  /** Plans and stores nothing. */
-  dryRun?: boolean;
-  /** Publishes what breaks files that were written for the release before. */
-  allowBreaking?: boolean;
-  /** Answers once every catalog that is to hold the release does. */
-  wait?: boolean;
-}
-
-/** A release whose definition is in normal form. */
-export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
-export type FunctionAnswer = Omit<FunctionDetail, 'newest'> & { newest: ReleaseAnswer };
-
-export interface Document {
-  bytes: Uint8Array;
-  /** What the registry says that the bytes have; absent where it says nothing. */
-  digest?: Digest;
-  mediaType: string;
-}
-
-export interface CatalogRequest {
-  /** A serial or a digest; absent for the newest. */
-  snapshot?: string;
-  kind?: CatalogKind;
-  format?: 'yaml' | 'json';
-}
 
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
 /** A registry's own signatures have some 2,000. */
@@ -253,13 +215,14 @@ export class RegistryClient {
   }
 
   /** The exact bytes of a catalog. */
-  catalogDocument(name: string, { snapshot, kind, format = 'yaml' }: CatalogRequest = {}): Promise<Document> {
+  catalogDocument(name: string, request: CatalogRequest = {}): Promise<Document> {
+    const { snapshot, kind, format = 'yaml', profile } = request;
     const yaml = format === 'yaml';
     const path =
       snapshot === undefined
         ? fillPath(yaml ? 'catalogYaml' : 'catalogJson', { name })
         : fillPath(yaml ? 'snapshotCatalogYaml' : 'snapshotCatalogJson', { name, snapshot });
-    return this.#document(path, CATALOG_BYTES, { kind });
+    return this.#document(path, CATALOG_BYTES, { kind, profile });
   }
 
   /** One entry of a catalog, as a catalog of its own. */
@@ -297,6 +260,14 @@ export class RegistryClient {
 
   snapshotReport(name: string, snapshot: string): Promise<SnapshotReport> {
     return this.#json(fillPath('snapshotReport', { name, snapshot }), shapes.SNAPSHOT_REPORT);
+  }
+
+  /** What a profile of a snapshot does not say. */
+  profileReport(name: string, snapshot: string, profile: Profile): Promise<ProfileReport> {
+    return this.#transport.json<ProfileReport>(
+      fillPath('snapshotProfile', { name, snapshot, profile }),
+      shapes.PROFILE_REPORT,
+    );
   }
 
   /** The JSON Schema of a functionConfig, for editors. */
@@ -378,7 +349,7 @@ export class RegistryClient {
   async #document(
     path: string,
     maxBytes: number,
-    query: { kind?: CatalogKind | undefined } = {},
+    query: { kind?: CatalogKind | undefined; profile?: Profile | undefined } = {},
   ): Promise<Document> {
     const answer = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
     const digest = etagDigest(answer);

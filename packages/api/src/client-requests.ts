@@ -1,0 +1,50 @@
+import type { CatalogKind, Digest, FunctionDefinition, Profile } from '@krmhub/schema';
+import type { FacetName, FunctionDetail, Release } from './model.js';
+
+/** What methods of the client take and give, beside the models of the API. */
+
+export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
+  q?: string;
+  /** At most 100. */
+  limit?: number;
+  cursor?: string;
+}
+
+export interface PublishRequest {
+  group: string;
+  kind: string;
+  release: string;
+  /** The definition's exact bytes. */
+  definition: Uint8Array;
+  mediaType: 'application/yaml' | 'application/json';
+  /** Markdown. */
+  readme?: Uint8Array;
+  /** Sigstore bundles that speak of the release. */
+  bundles?: readonly Uint8Array[];
+  /** Plans and stores nothing. */
+  dryRun?: boolean;
+  /** Publishes what breaks files that were written for the release before. */
+  allowBreaking?: boolean;
+  /** Answers once every catalog that is to hold the release does. */
+  wait?: boolean;
+}
+
+/** A release whose definition is in normal form. */
+export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
+export type FunctionAnswer = Omit<FunctionDetail, 'newest'> & { newest: ReleaseAnswer };
+
+export interface Document {
+  bytes: Uint8Array;
+  /** What the registry says that the bytes have; absent where it says nothing. */
+  digest?: Digest;
+  mediaType: string;
+}
+
+export interface CatalogRequest {
+  /** A serial or a digest; absent for the newest. */
+  snapshot?: string;
+  kind?: CatalogKind;
+  format?: 'yaml' | 'json';
+  /** The dialect of another tool: YAML, without `kind`. */
+  profile?: Profile;
+}
