@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { loadAll } from 'js-yaml';
+import { Ajv } from 'ajv';
+import { load, loadAll } from 'js-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
-import { root } from '../running.js';
+import { root, sharedData } from '../running.js';
 import { isInstalled } from './container-engine.js';
 import { titled, whyNo } from './oci-tools.js';
 
@@ -73,5 +74,77 @@ describe.skipIf(!isInstalled('kubectl'))(titled('kubectl', whyNo('kubectl')), ()
         .map(({ kind, metadata }) => `${kind} ${metadata.name}`)
         .sort();
     expect(names(stdout)).toEqual(names(readFileSync(golden('profiles/porch.yaml'), 'utf8')));
+  });
+});
+
+type Schema = { [key: string]: unknown; properties?: Record<string, Schema> };
+
+const kepSchema = path.join(sharedData, 'definitions/kep-2906/block17-L617-schema.yaml');
+
+describe.skipIf(!existsSync(kepSchema))("the KEP's own schema (only where shared/data is there)", () => {
+  const validator = () => {
+    const { definitions } = load(readFileSync(kepSchema, 'utf8')) as { definitions: Schema };
+    // What it refers to elsewhere: any metadata, any schema.
+    const source = JSON.stringify(definitions).replace(
+      /"\$ref":"(?:https:|#\/definitions\/io\.)[^"]*"/g,
+      '"type":"object"',
+    );
+    const catalog = { definitions: JSON.parse(source), $ref: '#/definitions/KRMFunctionCatalog' };
+    return new Ajv({ strict: false }).compile(catalog);
+  };
+
+  it('takes the profile kep-schema, with and without functions', () => {
+    const validate = validator();
+    for (const name of ['kep-schema.yaml', 'empty-kep-schema.yaml']) {
+      validate(load(readFileSync(golden(`profiles/${name}`), 'utf8')));
+      expect(validate.errors).toBeNull();
+    }
+  });
+
+  it('refuses a catalog as we write it, which is why there is a profile', () => {
+    const validate = validator();
+    for (const name of ['render/krmfunctioncatalog.yaml', 'profiles/kep.yaml']) {
+      expect(validate(load(readFileSync(golden(name), 'utf8')))).toBe(false);
+    }
+  });
+});
+
+const porchSchema = path.join(
+  sharedData,
+  'porch/api/porchconfig/v1alpha1/config.porch.kpt.dev_functionconfigs.yaml',
+);
+
+describe.skipIf(!existsSync(porchSchema))("Porch's own CRD (only where shared/data is there)", () => {
+  /** As an API server takes it that refuses unknown fields. */
+  const closed = (schema: Schema): Schema => {
+    if (schema.properties === undefined) return schema;
+    const inner = Object.entries(schema.properties).map(([name, one]) => [name, closed(one)]);
+    return { ...schema, properties: Object.fromEntries(inner), additionalProperties: false };
+  };
+
+  it('takes every object of the profile porch, and no field more', () => {
+    const { spec } = load(readFileSync(porchSchema, 'utf8')) as {
+      spec: {
+        group: string;
+        names: { kind: string };
+        versions: { name: string; schema: { openAPIV3Schema: Schema } }[];
+      };
+    };
+    const [version] = spec.versions;
+    const schema = closed(version!.schema.openAPIV3Schema);
+    const validate = new Ajv({ strict: false, validateFormats: false }).compile(schema);
+    const objects = loadAll(readFileSync(golden('profiles/porch.yaml'), 'utf8')) as {
+      spec: { podExecutor: object };
+    }[];
+    expect(objects.length).toBeGreaterThan(7);
+    for (const object of objects) {
+      validate(object);
+      expect(validate.errors).toBeNull();
+      expect(object).toMatchObject({
+        apiVersion: `${spec.group}/${version!.name}`,
+        kind: spec.names.kind,
+      });
+      expect(validate({ ...object, spec: { ...object.spec, sha256: 'a' } })).toBe(false);
+    }
   });
 });

@@ -2,7 +2,6 @@ import { gunzipSync } from 'node:zlib';
 import type { Problem } from '@krmhub/api/model';
 import { PROFILE_DIALECTS, renderProfile } from '@krmhub/catalog';
 import { type FunctionDefinition, PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
-import { load } from 'js-yaml';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkRegistry } from './check/check.js';
 import { dataPaths } from './data-folder.js';
@@ -253,7 +252,7 @@ it('an empty catalog has profiles too, which share bytes with its forms', async 
   const plain = await (await get('/catalogs/nothing/catalog.yaml')).text();
   const kep = await get('/catalogs/nothing/catalog.yaml?profile=kep');
   expect(await kep.text()).toBe(plain);
-  expect(load(plain)).toMatchObject({ spec: { krmFunctions: [] } });
+  expect(plain).toContain('krmFunctions: []');
   const porch = await get('/catalogs/nothing/catalog.yaml?profile=porch');
   expect([porch.status, await porch.text()]).toEqual([200, '']);
   const { store } = registry.parts;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
   type FunctionDefinition,
@@ -8,12 +8,10 @@ import {
   type Profile,
   sha256,
 } from '@krmhub/schema';
-import { Ajv } from 'ajv';
 import { load, loadAll } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { compareFunctionNames } from '../cut.js';
-import { renderCatalog, renderEntry } from '../render.js';
 import { NASTY_STRINGS } from '../testing/nasty-strings.js';
 import { functionDefinition, functionVersion } from '../testing/records.js';
 import { renderProfile } from './profiles.js';
@@ -203,34 +201,8 @@ describe('kep', () => {
   });
 });
 
-const KEP_SCHEMA = path.join(root, '../shared/data/definitions/kep-2906/block17-L617-schema.yaml');
-
 describe('kep-schema', () => {
   const { text, report } = rendered('kep-schema');
-
-  it.skipIf(!existsSync(KEP_SCHEMA))(
-    "is valid by the KEP's own schema (only where shared/data is there)",
-    () => {
-      const { definitions } = load(readFileSync(KEP_SCHEMA, 'utf8')) as {
-        definitions: Record<string, JsonObject>;
-      };
-      const ajv = new Ajv({ strict: false });
-      // What it refers to elsewhere: any metadata, any schema.
-      const source = JSON.stringify(definitions)
-        .replace(/"\$ref":"https:[^"]*"/g, '"type":"object"')
-        .replace(/"\$ref":"#\/definitions\/io[^"]*"/g, '"type":"object"');
-      const validate = ajv.compile({
-        definitions: JSON.parse(source),
-        $ref: '#/definitions/KRMFunctionCatalog',
-      });
-      validate(load(text));
-      expect(validate.errors).toBeNull();
-      const ours = [...renderCatalog('krmfunctioncatalog.yaml', header, DEFINITIONS.map(renderEntry))].join(
-        '',
-      );
-      expect(validate(load(ours))).toBe(false);
-    },
-  );
 
   it('takes whom the license lets choose, and leaves out whom it does not', () => {
     const license = (text: string) => {
@@ -280,11 +252,6 @@ describe('kustomize-prototype', () => {
   });
 });
 
-const PORCH_CRD = path.join(
-  root,
-  '../shared/data/porch/api/porchconfig/v1alpha1/config.porch.kpt.dev_functionconfigs.yaml',
-);
-
 describe('porch', () => {
   it('has an object for each repository of images, with the tags of its API versions', () => {
     const { text, report } = rendered('porch');
@@ -324,37 +291,7 @@ describe('porch', () => {
       },
     });
   });
-
-  it.skipIf(!existsSync(PORCH_CRD))("is valid by Porch's own CRD (only where shared/data is there)", () => {
-    const crd = load(readFileSync(PORCH_CRD, 'utf8')) as {
-      spec: {
-        group: string;
-        names: { kind: string };
-        versions: { name: string; schema: { openAPIV3Schema: JsonObject } }[];
-      };
-    };
-    const [version] = crd.spec.versions;
-    const validate = new Ajv({ strict: false, validateFormats: false }).compile(
-      closed(version!.schema.openAPIV3Schema),
-    );
-    for (const object of loadAll(rendered('porch').text) as JsonObject[]) {
-      validate(object);
-      expect(validate.errors).toBeNull();
-      expect(object).toMatchObject({
-        apiVersion: `${crd.spec.group}/${version!.name}`,
-        kind: crd.spec.names.kind,
-      });
-    }
-  });
 });
-
-/** As an API server with strict field validation takes it. */
-function closed(schema: JsonObject): JsonObject {
-  const properties = schema.properties as Record<string, JsonObject> | undefined;
-  if (properties === undefined) return schema;
-  const inner = Object.entries(properties).map(([name, one]) => [name, closed(one)]);
-  return { ...schema, properties: Object.fromEntries(inner), additionalProperties: false };
-}
 
 describe('kpt-list', () => {
   it('is JSON with images by name and digest, and their type', () => {
