@@ -30,9 +30,14 @@ export const porch: ProfileDialect = {
   ],
   writer() {
     let first = true;
+    let group = '';
+    /** Names of objects of this group. */
+    const taken = new Set<string>();
     return {
       entry(definition) {
-        const { items, losses } = translated(definition, objects);
+        if (definition.group !== group) taken.clear();
+        group = definition.group;
+        const { items, losses } = translated(definition, (one, lose) => objects(one, taken, lose));
         const texts = items.map((item) => {
           const separator = first ? '' : '---\n';
           first = false;
@@ -52,7 +57,7 @@ const MAX_NAME_LENGTH = 253;
 const NO_PROGRAM = 'Porch runs programs that are in its own image, and fetches none';
 const NO_STARLARK = 'Porch runs Starlark by a function of its own, and fetches no script';
 
-function objects(definition: FunctionDefinition, lose: Lose): JsonObject[] {
+function objects(definition: FunctionDefinition, taken: Set<string>, lose: Lose): JsonObject[] {
   const repositories = new Map<string, { image: NamedImage; tags: Set<string> }>();
   for (const { name, runtime } of definition.versions) {
     const { container, exec, starlark } = runtime;
@@ -86,8 +91,8 @@ function objects(definition: FunctionDefinition, lose: Lose): JsonObject[] {
     repositories.set(key, known);
   }
   if (repositories.size === 0) return loseFunction(lose);
-  const written = [...repositories.values()].flatMap(({ image, tags }, index) => {
-    const name = objectName(definition, index);
+  const written = [...repositories.values()].flatMap(({ image, tags }) => {
+    const name = freeName(definition, taken);
     if (name.length > MAX_NAME_LENGTH) {
       const listed = [...tags].join(', ');
       lose({
@@ -96,6 +101,7 @@ function objects(definition: FunctionDefinition, lose: Lose): JsonObject[] {
       });
       return [];
     }
+    taken.add(name);
     return {
       apiVersion: API_VERSION,
       kind: 'FunctionConfig',
@@ -106,9 +112,13 @@ function objects(definition: FunctionDefinition, lose: Lose): JsonObject[] {
   return written.length === 0 ? loseFunction(lose) : written;
 }
 
-/** Kinds of a group differ by more than case, so that no two functions share a name. */
-function objectName({ group, names }: FunctionDefinition, index: number): string {
-  return `${names.kind.toLowerCase()}${index === 0 ? '' : `.${index + 1}`}.${group}`;
+/** Names of objects are lower-case: functions of a registry differ by more, those of any catalog may not. */
+function freeName({ group, names }: FunctionDefinition, taken: ReadonlySet<string>): string {
+  const kind = names.kind.toLowerCase();
+  for (let count = 1; ; count++) {
+    const name = `${kind}${count === 1 ? '' : `-${count}`}.${group}`;
+    if (!taken.has(name)) return name;
+  }
 }
 
 /** Porch puts each prefix before the image. */

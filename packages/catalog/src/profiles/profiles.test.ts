@@ -256,13 +256,13 @@ describe('porch', () => {
   it('has an object for each repository of images, with the tags of its API versions', () => {
     const { text, report } = rendered('porch');
     const objects = loadAll(text) as { metadata: { name: string }; spec: JsonObject }[];
-    expect(objects.filter(({ metadata }) => metadata.name.startsWith('moved.'))).toMatchObject([
+    expect(objects.filter(({ metadata }) => metadata.name.startsWith('moved'))).toMatchObject([
       {
         metadata: { name: 'moved.example.com' },
         spec: { image: 'moved', prefixes: ['registry.example.com'], podExecutor: { tags: ['v2.0.0'] } },
       },
       {
-        metadata: { name: 'moved.2.example.com' },
+        metadata: { name: 'moved-2.example.com' },
         spec: { image: 'moved', prefixes: ['old.example.com'], podExecutor: { tags: ['v1.1.0', 'v0.9.0'] } },
       },
     ]);
@@ -277,6 +277,21 @@ describe('porch', () => {
       version: 'v1',
       message: expect.stringContaining('has none'),
     });
+  });
+
+  it('names no two objects alike, whatever the case of their kinds', () => {
+    const kinds = ['SETLABELS', 'SetLabels', 'SetLabels-2', 'setLabels'];
+    const text = rendered(
+      'porch',
+      kinds.map((kind) => one(kind, [functionVersion('v1')])),
+    ).text;
+    const names = (loadAll(text) as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
+    expect(names).toEqual([
+      'setlabels.example.com',
+      'setlabels-2.example.com',
+      'setlabels-2-2.example.com',
+      'setlabels-3.example.com',
+    ]);
   });
 
   it('says so where Kubernetes could not take the name of the object', () => {
