@@ -1,5 +1,6 @@
 import path from 'node:path';
 import {
+  type CatalogHeader,
   compareFunctionNames,
   renderCatalog,
   renderDefinition,
@@ -57,8 +58,8 @@ interface Conversion {
   converted: Converted[];
   diagnostics: Diagnostic[];
   sources: Map<string, Uint8Array>;
-  /** Names that catalogs among the files have. */
-  catalogNames: string[];
+  /** Names and labels that catalogs among the files have. */
+  catalogs: CatalogHeader[];
   passedOver: number;
 }
 
@@ -145,7 +146,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
     converted: [],
     diagnostics: [],
     sources: new Map(),
-    catalogNames: [],
+    catalogs: [],
     passedOver: 0,
   };
   const progress = new Progress(io);
@@ -214,7 +215,10 @@ function addLinted(file: string, bytes: Uint8Array, release: string | undefined,
   );
   for (const document of documents) {
     const isCatalog = document.kind !== 'KRMFunctionDefinition';
-    if (isCatalog) into.catalogNames.push(document.catalog.name);
+    if (isCatalog) {
+      const { name, labels } = document.catalog;
+      into.catalogs.push({ name, ...(labels === undefined ? {} : { labels }) });
+    }
     const definitions = isCatalog ? document.catalog.functions : [document.definition];
     into.converted.push(...definitions.map((definition) => named(file, definition, release)));
   }
@@ -255,7 +259,7 @@ function isProfile(to: ConvertFilesOptions['to']): to is Profile {
 }
 
 function catalogFile(
-  { converted, catalogNames }: Conversion,
+  { converted, catalogs }: Conversion,
   to: Exclude<ConvertFilesOptions['to'], 'definition'>,
   given: string | undefined,
 ): { files: OutputFile[]; report?: ProfileReport } {
@@ -280,7 +284,8 @@ function catalogFile(
     .map(({ definition }) => ({ group: definition.group, kind: definition.names.kind, definition }))
     .sort(compareFunctionNames)
     .map(({ definition }) => definition);
-  const header = { name: given ?? (catalogNames.length === 1 ? catalogNames[0]! : 'converted') };
+  const only = catalogs.length === 1 ? catalogs[0] : undefined;
+  const header = { name: 'converted', ...only, ...(given === undefined ? {} : { name: given }) };
   const name = 'catalog.yaml';
   if (isProfile(to)) {
     const { text, report } = renderProfile(to, header, definitions);

@@ -118,10 +118,16 @@ export class ProfileForms {
       await report.flush();
       const form = { snapshot: head.snapshot, profile, revision, digest, report: files[1].digest() };
       for (const file of files) await file.commit();
-      await this.#forms.keepBeside(form.digest, text.size);
-      await this.#forms.keepBeside(form.report, report.size);
+      const newest = await this.#isNewest(snapshot);
+      for (const [digest, { size }] of [
+        [form.digest, text],
+        [form.report, report],
+      ] as const) {
+        const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
+        await this.#forms.keepBeside(digest, { compressed });
+      }
       for (const blob of await this.#store.rememberProfileForm(form)) await this.#blobs.delete(blob);
-      await this.#keepOfOld(snapshot, text.size + report.size);
+      if (!newest) await this.#keepOfOld(form.snapshot, text.size + report.size);
       return form;
     } catch (error) {
       await Promise.all(files.map((file) => file.discard()));
@@ -137,11 +143,13 @@ export class ProfileForms {
     }
   }
 
-  /** Anybody may ask for every profile of every snapshot that there ever was: not all are kept. */
-  async #keepOfOld({ catalog, digests }: SnapshotRecord, size: number): Promise<void> {
-    const snapshot = digests['catalog.yaml'];
-    const newest = async (name: string) => (await this.#store.catalog(name))?.newest?.digests['catalog.yaml'];
-    if ((await newest(catalog)) === snapshot) return;
+  async #isNewest({ catalog, digests }: SnapshotRecord): Promise<boolean> {
+    const newest = (await this.#store.catalog(catalog))?.newest;
+    return newest?.digests['catalog.yaml'] === digests['catalog.yaml'];
+  }
+
+  /** Anybody may ask for every profile of every snapshot that there ever was: not all are kept, and none compressed. */
+  async #keepOfOld(snapshot: Digest, size: number): Promise<void> {
     const earlier = this.#ofOld.get(snapshot) ?? 0;
     this.#ofOld.delete(snapshot);
     this.#ofOld.set(snapshot, earlier + size);

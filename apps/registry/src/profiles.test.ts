@@ -173,8 +173,10 @@ describe('a profile is kept', () => {
     expect(await store.profileForm(key, 'porch')).toBeUndefined();
     expect(await blobsOf()).not.toContain(sha256(first));
     // And is written again for who still asks.
-    const again = await get('/catalogs/default/snapshots/3/catalog.yaml?profile=porch');
+    const old = '/catalogs/default/snapshots/3/catalog.yaml?profile=porch';
+    const again = await get(old, { 'Accept-Encoding': 'gzip' });
     expect([again.status, await again.text()]).toEqual([200, first]);
+    expect(again.headers.get('content-encoding')).toBeNull();
   });
 
   it('in so many bytes for snapshots that are not the newest', async () => {

@@ -83,10 +83,10 @@ export class SnapshotForms {
     );
   }
 
-  /** Keeps bytes beside the forms of snapshots; they are durable already. */
-  async keepBeside(digest: Digest, size: number): Promise<void> {
+  /** Keeps bytes beside the forms of snapshots, in every coding or as they are; they are durable already. */
+  async keepBeside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
     await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
-    if (size <= this.#maxBytesCompressedFirst) await this.#compress(digest);
+    if (compressed) await this.#compress(digest);
   }
 
   /** Bytes of a form, where they are in memory; by its `nameInMemory`. */

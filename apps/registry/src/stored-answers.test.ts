@@ -123,6 +123,8 @@ it('leaves profiles to the routes', async () => {
     });
     expect(profile.status).toBe(200);
     expect(profile.headers.link).toContain('rel="describedby"');
+    // They may have to be written.
+    expect(profile.headers).toHaveProperty('ratelimit');
     expect(Buffer.from(profile.body, 'base64').toString()).toContain('kind: FunctionConfig');
   }
 });

@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
-import { type ProfileReport, sha256 } from '@krmhub/schema';
+import { PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runTest, type TestRegistry, testRegistry } from '../testing.js';
 
@@ -64,6 +64,25 @@ it('writes all of that where it is told to', async () => {
   expect(report).toMatchObject({ profile: 'kpt-list', functions: 1, omitted: 1, digest: sha256(list) });
   const { newest } = await client.catalog('default');
   expect(report.snapshot).toBe(newest!.digest);
+});
+
+it('writes the same from a catalog that was pulled, labels and all', async () => {
+  const recipe = `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: labelled, labels: {team: platform}}
+spec: {sources: [{name: ours, functions: {}}]}
+`;
+  await writeFile(path.join(folder, 'recipe.yaml'), recipe);
+  const run = (...args: string[]) => runTest(args, { cwd: folder, env: registry.env });
+  expect((await run('catalog', 'apply', 'recipe.yaml')).exitCode).toBe(0);
+  expect((await pull('labelled', '--out', 'catalog.yaml')).exitCode).toBe(0);
+  for (const profile of PROFILES) {
+    const pulled = await pull('labelled', '--profile', profile);
+    const converted = await run('convert', 'catalog.yaml', '--to', profile);
+    expect(converted.exitCode, converted.err()).toBe(0);
+    expect(converted.out()).toBe(pulled.out());
+    if (profile.startsWith('k') && profile !== 'kpt-list') expect(pulled.out()).toContain('team: platform');
+  }
 });
 
 it('pulls the profile of a snapshot by serial and by digest', async () => {
