@@ -1,4 +1,10 @@
-import type { EntryVersion, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type {
+  EntryVersion,
+  FunctionDefinition,
+  ProfileReport,
+  Snapshot,
+  SnapshotReport,
+} from '@krmhub/schema';
 import type { ShapeOf } from './answer-shape.js';
 import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
 import type * as model from './model.js';
@@ -363,4 +369,17 @@ export const SNAPSHOT_REPORT: ShapeOf<SnapshotReport> = {
     },
   ],
   yanked: [{ ...PLACE, release: 'string' }],
+};
+
+export const PROFILE_REPORT: ShapeOf<ProfileReport> = {
+  apiVersion: 'string',
+  kind: 'string',
+  catalog: 'string',
+  'snapshot?': 'string',
+  profile: 'string',
+  unsaid: [{ field: 'string', message: 'string' }],
+  losses: [{ group: 'string', kind: 'string', 'version?': 'string', 'field?': 'string', message: 'string' }],
+  digest: 'string',
+  functions: 'number',
+  omitted: 'number',
 };

@@ -1,4 +1,4 @@
-import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
+import type { Digest, FunctionName, Profile, Takedown } from '@krmhub/schema';
 import type {
   CatalogCut,
   CatalogFunction,
@@ -9,6 +9,7 @@ import type {
   FunctionTakedown,
   NewEvent,
   PolicyRecord,
+  ProfileForm,
   ReleaseFiles,
   ReleaseRecord,
   RenderedEntry,
@@ -207,7 +208,18 @@ export interface CatalogStore extends SourceStore {
   ): Promise<void>;
   /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
   forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
-  /** Forgets the forms that no snapshot has which is not withdrawn, and gives the blobs that the others name. */
+  /** Where a profile of a snapshot is kept, by the digest of the snapshot's catalog.yaml. */
+  profileForm(snapshot: Digest, profile: Profile): Promise<ProfileForm | undefined>;
+  /**
+   * Its bytes and its report are remembered as forms before. Forgets those of the one that it replaces, and gives the
+   * blobs that no other form names.
+   */
+  rememberProfileForm(form: ProfileForm): Promise<Digest[]>;
+  /** Forgets the profiles of these snapshots with their forms, and gives the blobs that no other form names. */
+  forgetProfileForms(snapshots: readonly Digest[]): Promise<Digest[]>;
+  /**
+   * Forgets the forms and profiles that no snapshot has which is not withdrawn, and gives the blobs that the others name.
+   */
   keepStandingForms(): Promise<Set<Digest>>;
 
   /** `hash` is the SHA-256 of the secret, in hexadecimal. */

@@ -9,7 +9,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, ReportedSource, Takedown } from '@krmhub/schema';
+import type { Digest, Profile, ReportedSource, Takedown } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
@@ -304,6 +304,21 @@ export const forms = sqliteTable(
     blob: text('blob').$type<Digest>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.digest, table.coding] }), index('form_blob').on(table.blob)],
+);
+
+/** Where a profile of a snapshot is kept: its bytes and its report are forms. */
+export const profileForms = sqliteTable(
+  'profile_form',
+  {
+    /** Digest of the snapshot's catalog.yaml. */
+    snapshot: text('snapshot').$type<Digest>().notNull(),
+    profile: text('profile').$type<Profile>().notNull(),
+    /** Of the profile, when it was written. */
+    revision: integer('revision').notNull(),
+    digest: text('digest').$type<Digest>().notNull(),
+    report: text('report').$type<Digest>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.snapshot, table.profile] })],
 );
 
 export const tokens = sqliteTable(
