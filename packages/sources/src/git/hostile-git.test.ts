@@ -233,13 +233,13 @@ describe('a server of git', () => {
   it('that stands still is killed with everything that git started, and sees no secret among the programs', async () => {
     const silent = await silentServer();
     const impatient = fetcher({
-      limits: { totalMilliseconds: 1_500, idleMilliseconds: 30_000 },
+      limits: { totalMilliseconds: 4_000, idleMilliseconds: 30_000 },
       credentials: async () => ({ username: 'reader', password: 'secret' }),
     });
     const fetching = failureOf(impatient.fetch(asking(`${silent.origin}/x.git//catalog.yaml`)));
     const started = performance.now();
     // git itself and the program that it speaks http with.
-    await expect.poll(() => repositories.running().length, { timeout: 1_400 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => repositories.running().length, { timeout: 3_800 }).toBeGreaterThanOrEqual(2);
     for (const pid of repositories.running()) {
       const shown = read(`/proc/${pid}/cmdline`);
       expect(shown).not.toMatch(/Basic|secret|extraHeader/i);
@@ -248,9 +248,9 @@ describe('a server of git', () => {
     }
     expect(await fetching).toMatchObject({
       problem: 'too-slow',
-      message: `127.0.0.1:${silent.port} took longer than 1.5 s altogether`,
+      message: `127.0.0.1:${silent.port} took longer than 4 s altogether`,
     });
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(performance.now() - started).toBeLessThan(9_000);
   });
 
   it('that stands still for long enough is given up before the end', async () => {
@@ -260,7 +260,7 @@ describe('a server of git', () => {
       problem: 'too-slow',
       message: `127.0.0.1:${silent.port} stood still while git was reading`,
     });
-    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(performance.now() - started).toBeLessThan(18_000);
   });
 
   it('is not waited for where whoever asked calls it off', async () => {
