@@ -31,6 +31,10 @@ export const DOORS = {
   catalog: 'read',
   applyCatalog: 'write',
   cut: 'write',
+  catalogReport: 'read',
+  sources: 'read',
+  refreshSource: 'write',
+  sourceCopy: 'read',
   catalogYaml: 'free',
   catalogJson: 'free',
   // Entries that are asked for as they are spelt are answered before it is counted.

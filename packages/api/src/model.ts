@@ -5,6 +5,7 @@ import { ReleaseSummary } from './function-model.js';
 
 export { Diagnostic, Takedown } from './base-model.js';
 export * from './function-model.js';
+export * from './source-model.js';
 export * from './trust-model.js';
 
 /** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */

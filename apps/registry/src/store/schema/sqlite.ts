@@ -191,10 +191,10 @@ export const catalogs = sqliteTable('catalog', {
   appliedEvent: integer('applied_event').notNull(),
   /** Every event up to this sequence is taken into the newest snapshot. */
   throughEvent: integer('through_event').notNull(),
-  /** What snapshots up to this serial hold of other catalogs is in `upstream_function`. */
-  searchedSerial: integer('searched_serial').notNull().default(0),
   /** UTC: by which the minimum ages of entries are judged. */
   clock: text('clock').notNull().default(''),
+  /** What snapshots up to this serial hold of other catalogs is in `upstream_function`. */
+  searchedSerial: integer('searched_serial').notNull().default(0),
 });
 
 export const snapshots = sqliteTable(
