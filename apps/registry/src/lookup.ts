@@ -8,7 +8,6 @@ import {
   shownRelease,
   tombstoneText,
 } from '@krmhub/catalog';
-
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 
 /**
