@@ -13,6 +13,7 @@ import { checkReleases } from './releases.js';
 import { checkFullText, checkSearchRows } from './search.js';
 import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
+import { checkSources, checkUpstreamEntries } from './sources.js';
 import { checkTakedowns } from './takedowns.js';
 
 /** What holds for a registry that is whole, one check for each kind of thing. */
@@ -27,6 +28,8 @@ const CHECKS: Record<string, Check> = {
   forms: checkForms,
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
+  sources: checkSources,
+  upstream: checkUpstreamEntries,
   search: checkSearchRows,
   text: checkFullText,
   leftovers: checkLeftovers,
@@ -55,6 +58,7 @@ export async function checkRegistry(
       blobs: readBlobFolder(paths.blobs),
       forms: readBlobFolder(paths.forms),
       artifacts: readBlobFolder(paths.artifacts),
+      copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,
       began: options.began,
       now: (read) => readNow(paths.database, read),
