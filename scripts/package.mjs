@@ -119,7 +119,7 @@ function isNeeded(name) {
 function isProgram(name, from) {
   if (lstatSync(path.join(from, name)).isDirectory()) return true;
   if (!name.endsWith('.js') || name.endsWith('.test.js')) return false;
-  if (['testing.js', 'test-registry.js'].includes(name)) return false;
+  if (['testing.js', 'test-registry.js'].includes(path.basename(name))) return false;
   return existsSync(path.join(path.dirname(from), 'src', name.replace(/\.js$/, '.ts')));
 }
 

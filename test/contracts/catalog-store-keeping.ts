@@ -91,6 +91,52 @@ export function keepingContract(harness: () => CatalogStoreHarness): void {
     });
   });
 
+  describe('profiles of snapshots', () => {
+    const [snapshot, text, report, other] = ['snapshot', 'text', 'report', 'other'].map((one) =>
+      sha256(one),
+    ) as [
+      ReturnType<typeof sha256>,
+      ReturnType<typeof sha256>,
+      ReturnType<typeof sha256>,
+      ReturnType<typeof sha256>,
+    ];
+    const form = { snapshot, profile: 'porch', revision: 1, digest: text, report } as const;
+    const keep = async (...digests: ReturnType<typeof sha256>[]) =>
+      store().rememberForms(digests.map((digest) => ({ digest, coding: 'identity', blob: digest })));
+
+    it('are found by snapshot and profile', async () => {
+      expect(await store().profileForm(snapshot, 'porch')).toBeUndefined();
+      await keep(text, report);
+      expect(await store().rememberProfileForm(form)).toEqual([]);
+      expect(await store().profileForm(snapshot, 'porch')).toEqual(form);
+      expect(await store().profileForm(snapshot, 'kep')).toBeUndefined();
+      expect(await store().profileForm(text, 'porch')).toBeUndefined();
+    });
+
+    it('give up what they replace, but not what another one has', async () => {
+      await keep(text, report, other);
+      await store().rememberProfileForm(form);
+      await store().rememberProfileForm({ ...form, profile: 'kep', digest: other });
+      const newer = { ...form, revision: 2, digest: other };
+      expect(await store().rememberProfileForm(newer)).toEqual([text]);
+      expect(await store().profileForm(snapshot, 'porch')).toEqual(newer);
+      expect(await store().storedForm(text, 'identity')).toBeUndefined();
+      expect(await store().storedForm(report, 'identity')).toBe(report);
+      expect(await store().rememberProfileForm(newer)).toEqual([]);
+    });
+
+    it('are forgotten with their snapshot, all of them', async () => {
+      await keep(text, report, other);
+      await store().rememberProfileForm(form);
+      await store().rememberProfileForm({ ...form, profile: 'kep' });
+      await store().rememberProfileForm({ ...form, snapshot: other, digest: other });
+      expect(await store().forgetProfileForms([snapshot])).toEqual([text]);
+      expect(await store().profileForm(snapshot, 'kep')).toBeUndefined();
+      expect(await store().profileForm(other, 'porch')).toMatchObject({ report });
+      expect((await store().forgetProfileForms([other, snapshot])).sort()).toEqual([other, report].sort());
+    });
+  });
+
   describe('keeping', () => {
     it('says that it can be written', async () => {
       await store().check();

@@ -352,8 +352,23 @@ export function takedownContract(harness: () => CatalogStoreHarness): void {
       await store().rememberForms(
         [held, other, orphan].map((digest) => ({ digest, coding: 'br', blob: sha256(`br ${digest}`) })),
       );
+      const [heldProfile, otherProfile, report] = ['held', 'other', 'report'].map((text) => sha256(text)) as [
+        Digest,
+        Digest,
+        Digest,
+      ];
+      await store().rememberForms(
+        [heldProfile, otherProfile, report].map((digest) => ({ digest, coding: 'identity', blob: digest })),
+      );
+      const profile = { profile: 'porch', revision: 1, report } as const;
+      await store().rememberProfileForm({ ...profile, snapshot: held, digest: heldProfile });
+      await store().rememberProfileForm({ ...profile, snapshot: other, digest: otherProfile });
       await store().commitTakedown(planned(one, 1));
-      expect(await store().keepStandingForms()).toEqual(new Set([sha256(`br ${other}`)]));
+      expect(await store().keepStandingForms()).toEqual(
+        new Set([sha256(`br ${other}`), otherProfile, report]),
+      );
+      expect(await store().profileForm(held, 'porch')).toBeUndefined();
+      expect(await store().profileForm(other, 'porch')).toBeDefined();
       expect(await store().storedForm(held, 'br')).toBeUndefined();
       expect(await store().storedForm(orphan, 'br')).toBeUndefined();
       expect(await store().storedForm(other, 'br')).toBe(sha256(`br ${other}`));

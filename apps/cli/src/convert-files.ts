@@ -1,5 +1,12 @@
 import path from 'node:path';
-import { compareFunctionNames, renderCatalog, renderDefinition, renderEntry } from '@krmhub/catalog';
+import {
+  type CatalogHeader,
+  compareFunctionNames,
+  renderCatalog,
+  renderDefinition,
+  renderEntry,
+  renderProfile,
+} from '@krmhub/catalog';
 import {
   type ConvertResult,
   type ConvertSource,
@@ -12,12 +19,16 @@ import {
   KrmhubError,
   lint,
   lintDefinition,
+  PROFILES,
+  type Profile,
+  type ProfileReport,
   readYaml,
 } from '@krmhub/schema';
 import { FINDINGS } from './exit-code.js';
 import { kebabCase } from './function-reference.js';
 import { type Io, write } from './io.js';
 import { printDiagnostics } from './output/diagnostics.js';
+import { printLosses, reportText } from './output/losses.js';
 import { say } from './output/print.js';
 import { Progress } from './output/progress.js';
 import { plural, visible } from './output/text.js';
@@ -27,7 +38,8 @@ import { writeFileAtomically } from './write-file.js';
 
 export interface ConvertFilesOptions {
   from: 'auto' | ConvertSource;
-  to: 'definition' | 'catalog' | 'krmfunctioncatalog';
+  to: 'definition' | 'catalog' | 'krmfunctioncatalog' | Profile;
+  losses?: string;
   out?: string;
   release?: string;
   group?: string;
@@ -46,8 +58,8 @@ interface Conversion {
   converted: Converted[];
   diagnostics: Diagnostic[];
   sources: Map<string, Uint8Array>;
-  /** Names that catalogs among the files have. */
-  catalogNames: string[];
+  /** Names and labels that catalogs among the files have. */
+  catalogs: CatalogHeader[];
   passedOver: number;
 }
 
@@ -73,19 +85,31 @@ export async function convertFiles(
       hint: 'Convert reads definitions, catalogs, function metadata of kpt and Krew plugins.',
     });
   }
-  const files = options.to === 'definition' ? definitionFiles(converted) : [catalogFile(conversion, options)];
+  const { files, report } =
+    options.to === 'definition'
+      ? { files: definitionFiles(converted) }
+      : catalogFile(conversion, options.to, options.name);
   const failed = failures(errors, converted);
   const what = plural(converted.length, 'definition');
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
     for (const { text } of files) await write(io.stdout, separator + text);
     if (failed !== '') await say(io, `${what} converted${failed}`);
+    if (report !== undefined) await tellLosses(io, report, options.losses);
     return;
   }
   const written = await writeAll(io, options.out, files, options.force === true);
   const unchanged = files.length - written;
   const same = unchanged === 0 ? '' : `, ${plural(unchanged, 'file')} unchanged`;
   await say(io, visible(`${what} written to ${options.out}${same}${failed}`));
+  if (report !== undefined) await tellLosses(io, report, options.losses);
+}
+
+async function tellLosses(io: Io, report: ProfileReport, file: string | undefined): Promise<void> {
+  if (file !== undefined) {
+    await writeFileAtomically(path.resolve(io.cwd, file), reportText(report), { overwrite: true });
+  }
+  await printLosses(io, report, file === undefined ? '--losses FILE has all of them' : `${file} has all`);
 }
 
 /** What came of the files with errors: some give no definition, some give one with faults. */
@@ -98,7 +122,12 @@ function failures(errors: readonly Diagnostic[], converted: readonly Converted[]
   return within === 0 ? nothing : `${nothing}; errors in ${plural(within, 'file')} that must be mended`;
 }
 
-function checkOptions({ release, group, name, to }: ConvertFilesOptions): void {
+function checkOptions({ release, group, name, to, losses }: ConvertFilesOptions): void {
+  if (losses !== undefined && !isProfile(to)) {
+    throw new KrmhubError('usage', '--losses is of a profile, and goes with --to and its name', {
+      hint: `The profiles are ${PROFILES.join(', ')}.`,
+    });
+  }
   if (release !== undefined && canonicalRelease(release) === undefined) {
     throw new KrmhubError('usage', `--release ${release} is not a SemVer version without build metadata`, {
       hint: 'Name the release like 1.2.3 or v0.3.',
@@ -117,7 +146,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
     converted: [],
     diagnostics: [],
     sources: new Map(),
-    catalogNames: [],
+    catalogs: [],
     passedOver: 0,
   };
   const progress = new Progress(io);
@@ -186,7 +215,10 @@ function addLinted(file: string, bytes: Uint8Array, release: string | undefined,
   );
   for (const document of documents) {
     const isCatalog = document.kind !== 'KRMFunctionDefinition';
-    if (isCatalog) into.catalogNames.push(document.catalog.name);
+    if (isCatalog) {
+      const { name, labels } = document.catalog;
+      into.catalogs.push({ name, ...(labels === undefined ? {} : { labels }) });
+    }
     const definitions = isCatalog ? document.catalog.functions : [document.definition];
     into.converted.push(...definitions.map((definition) => named(file, definition, release)));
   }
@@ -222,7 +254,15 @@ function definitionFiles(converted: readonly Converted[]): OutputFile[] {
   return [...byName].map(([name, { text }]) => ({ name, text }));
 }
 
-function catalogFile({ converted, catalogNames }: Conversion, { to, name }: ConvertFilesOptions): OutputFile {
+function isProfile(to: ConvertFilesOptions['to']): to is Profile {
+  return (PROFILES as readonly string[]).includes(to);
+}
+
+function catalogFile(
+  { converted, catalogs }: Conversion,
+  to: Exclude<ConvertFilesOptions['to'], 'definition'>,
+  given: string | undefined,
+): { files: OutputFile[]; report?: ProfileReport } {
   const byFunction = new Map<string, Converted>();
   const clashes: string[] = [];
   for (const one of converted) {
@@ -240,13 +280,19 @@ function catalogFile({ converted, catalogNames }: Conversion, { to, name }: Conv
       },
     );
   }
-  const entries = [...byFunction.values()]
+  const definitions = [...byFunction.values()]
     .map(({ definition }) => ({ group: definition.group, kind: definition.names.kind, definition }))
     .sort(compareFunctionNames)
-    .map(({ definition }) => renderEntry(definition));
+    .map(({ definition }) => definition);
+  const only = catalogs.length === 1 ? catalogs[0] : undefined;
+  const header = { name: 'converted', ...only, ...(given === undefined ? {} : { name: given }) };
+  const name = 'catalog.yaml';
+  if (isProfile(to)) {
+    const { text, report } = renderProfile(to, header, definitions);
+    return { files: [{ name, text }], report };
+  }
   const form = to === 'catalog' ? 'catalog.yaml' : 'krmfunctioncatalog.yaml';
-  const title = name ?? (catalogNames.length === 1 ? catalogNames[0]! : 'converted');
-  return { name: 'catalog.yaml', text: [...renderCatalog(form, { name: title }, entries)].join('') };
+  return { files: [{ name, text: [...renderCatalog(form, header, definitions.map(renderEntry))].join('') }] };
 }
 
 async function writeAll(

@@ -109,7 +109,7 @@ export async function* storedEntries(
 }
 
 /** Puts small pieces of text together before they are written. */
-class PieceWriter {
+export class PieceWriter {
   readonly #writer: BlobWriter;
   #pending = '';
   size = 0;

@@ -9,6 +9,7 @@ import type { Metrics } from './metrics.js';
 import type { NewestSnapshots } from './newest-snapshots.js';
 import type { Collector } from './oci/collector.js';
 import type { Uploads } from './oci/uploads.js';
+import type { ProfileForms } from './profile-forms.js';
 import type { Allowance } from './rate-limit.js';
 import type { Door, RequestLimits } from './request-limits.js';
 import type { RegistryKeys } from './signatures/registry-keys.js';
@@ -30,6 +31,7 @@ export interface RegistryParts {
   uploads: Uploads;
   collector: Collector;
   forms: SnapshotForms;
+  profiles: ProfileForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
   refresher: CatalogRefresher;

@@ -81,6 +81,10 @@ export const SERVER_LIMITS = {
   compressWithinMilliseconds: 30_000,
   /** Characters of a form that are put together before they are written. */
   formPieceCharacters: 262_144,
+  /** Entries that are written into a profile of a catalog before other work gets its turn: some 10 ms. */
+  profileBatch: 20,
+  /** Bytes of a profile up to which it is compressed before it is answered: once for each, in some 3 s. */
+  maxProfileCompressedBytes: 67_108_864,
   /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */
   keptSnapshots: 3,
   /** Snapshots before these whose forms a cut forgets, should somebody have asked for them meanwhile. */

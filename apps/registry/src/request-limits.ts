@@ -45,6 +45,7 @@ export const DOORS = {
   snapshotCatalogJson: 'read',
   snapshotJson: 'read',
   snapshotReport: 'read',
+  snapshotProfile: 'read',
   snapshotBundle: 'read',
   catalogBundle: 'read',
   registryKeys: 'free',

@@ -28,6 +28,7 @@ import { Collector } from './oci/collector.js';
 import { keepArtifacts } from './oci/keep-artifacts.js';
 import { sentBlobs } from './oci/sent-blobs.js';
 import { Uploads } from './oci/uploads.js';
+import { ProfileForms } from './profile-forms.js';
 import { targetOfRoutes } from './public-address.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
@@ -115,7 +116,8 @@ export async function startRegistry(options: {
       clock,
       process: true,
     });
-    const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
+    const formBlobs = await openBlobFolder(paths.forms);
+    const forms = new SnapshotForms({ store, blobs: formBlobs });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
     const gate = new Gate();
@@ -160,6 +162,7 @@ export async function startRegistry(options: {
     refresher = refreshing;
     const parts: RegistryParts = {
       ...kept,
+      profiles: new ProfileForms({ store, blobs: formBlobs, forms, gate }),
       uploads,
       collector: collecting,
       cutter: started,

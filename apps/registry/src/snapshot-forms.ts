@@ -72,11 +72,21 @@ export class SnapshotForms {
    * made again as it was.
    */
   async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm> {
+    return (await this.findStored(snapshot.digests[form], coding)) ?? (await this.#makeAgain(snapshot, form));
+  }
+
+  /** Bytes that are kept as forms, in a coding or as they are; undefined where they are not stored. */
+  async findStored(digest: Digest, coding: Coding): Promise<FoundForm | undefined> {
     return (
-      (await this.#read(snapshot, form, coding)) ??
-      (coding === 'identity' ? undefined : await this.#read(snapshot, form, 'identity')) ??
-      (await this.#makeAgain(snapshot, form))
+      (await this.#read(digest, coding)) ??
+      (coding === 'identity' ? undefined : await this.#read(digest, 'identity'))
     );
+  }
+
+  /** Keeps bytes beside the forms of snapshots, in every coding or as they are; they are durable already. */
+  async keepBeside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
+    await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+    if (compressed) await this.#compress(digest);
   }
 
   /** Bytes of a form, where they are in memory; by its `nameInMemory`. */
@@ -91,7 +101,11 @@ export class SnapshotForms {
       .flatMap((snapshot) => Object.values(snapshot.digests))
       .filter((one) => !needed.has(one));
     if (digests.length === 0) return;
-    for (const blob of await this.#store.forgetForms([...new Set(digests)])) await this.#blobs.delete(blob);
+    const blobs = [
+      ...(await this.#store.forgetProfileForms([...new Set(digests)])),
+      ...(await this.#store.forgetForms([...new Set(digests)])),
+    ];
+    for (const blob of blobs) await this.#blobs.delete(blob);
   }
 
   /** Deletes every form that no standing snapshot has; to be called while nobody cuts or compresses. */
@@ -112,8 +126,7 @@ export class SnapshotForms {
     }
   }
 
-  async #read(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm | undefined> {
-    const digest = snapshot.digests[form];
+  async #read(digest: Digest, coding: Coding): Promise<FoundForm | undefined> {
     const name = nameInMemory(digest, coding);
     const cached = this.#cache.get(name);
     if (cached !== undefined) return { coding, body: cached };
@@ -139,7 +152,7 @@ export class SnapshotForms {
       } finally {
         this.#making.delete(digest);
       }
-      const made = await this.#read(snapshot, form, 'identity');
+      const made = await this.#read(digest, 'identity');
       if (made !== undefined) return made;
     }
     throw new KrmhubError(

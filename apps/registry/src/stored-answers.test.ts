@@ -115,6 +115,20 @@ it('answers an entry as its route does', async () => {
   }
 });
 
+it('leaves profiles to the routes', async () => {
+  for (const file of ['catalog.yaml', 'functions/example.com/SetLabels.yaml']) {
+    const plain = await read(`/catalogs/default/${file}`, 'GET', {});
+    const profile = await read(`/catalogs/default/${file}?profile=porch`, 'GET', {
+      'If-None-Match': String(plain.headers.etag),
+    });
+    expect(profile.status).toBe(200);
+    expect(profile.headers.link).toContain('rel="describedby"');
+    // They may have to be written.
+    expect(profile.headers).toHaveProperty('ratelimit');
+    expect(Buffer.from(profile.body, 'base64').toString()).toContain('kind: FunctionConfig');
+  }
+});
+
 it('gives back a decent request id, and makes one in place of another', async () => {
   const ids = async (given: string) =>
     (

@@ -15,6 +15,7 @@ import { NewestSnapshots } from './newest-snapshots.js';
 import { Collector } from './oci/collector.js';
 import { keepArtifacts } from './oci/keep-artifacts.js';
 import { Uploads } from './oci/uploads.js';
+import { ProfileForms } from './profile-forms.js';
 import { ensureDefaultCatalog } from './routes/catalogs.js';
 import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
 import { SignatureRenewal } from './signatures/renewal.js';
@@ -68,6 +69,7 @@ export async function openTestRegistry(
     maxCompressedFirstBytes?: number;
     /** From where catalogs elsewhere may be fetched. */
     sources?: FetchSettings;
+    maxBytesOfOld?: number;
   } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
@@ -85,7 +87,8 @@ export async function openTestRegistry(
     clock,
     process: false,
   });
-  const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
+  const formBlobs = await openBlobFolder(paths.forms);
+  const forms = new SnapshotForms({ ...options, store, blobs: formBlobs });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
   const gate = new Gate();
@@ -127,6 +130,7 @@ export async function openTestRegistry(
     uploads,
     collector,
     forms,
+    profiles: new ProfileForms({ ...options, store, blobs: formBlobs, forms, gate }),
     newest,
     cutter,
     refresher,

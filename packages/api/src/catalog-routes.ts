@@ -8,8 +8,9 @@ const catalogParameters = z.object({ name: parameters.CatalogName });
 const snapshotParameters = catalogParameters.extend({ snapshot: parameters.SnapshotReference });
 
 /** One form of a catalog: the newest snapshot's, or that of the snapshot which the path names. */
-const catalogForm = <Params extends z.ZodObject>(
+const catalogForm = <Params extends z.ZodObject, Query extends z.ZodObject>(
   params: Params,
+  query: Query,
   name: 'catalogYaml' | 'catalogJson' | 'snapshotCatalogYaml' | 'snapshotCatalogJson',
   summary: string,
 ) =>
@@ -19,19 +20,18 @@ const catalogForm = <Params extends z.ZodObject>(
     operationId: name,
     tags: ['catalogs'],
     summary,
-    request: {
-      params,
-      query: parameters.CatalogFormParameters,
-    },
+    request: { params, query },
     responses: {
       200: text(
         'The catalog; the ETag is its digest, with a suffix for gzip and br',
         name.endsWith('Yaml') ? 'application/yaml' : 'application/json',
       ),
       ...notModified,
-      ...(name.startsWith('snapshot')
+      ...(name === 'snapshotCatalogJson'
         ? failures('invalid-request', 'not-found', 'gone')
-        : failures('invalid-request', 'not-found', 'unavailable')),
+        : name === 'snapshotCatalogYaml'
+          ? failures('invalid-request', 'not-found', 'gone', 'unavailable')
+          : failures('invalid-request', 'not-found', 'unavailable')),
     },
   });
 
@@ -100,8 +100,18 @@ export const CATALOG_ROUTES = {
       ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
-  catalogYaml: catalogForm(catalogParameters, 'catalogYaml', 'The newest snapshot of a catalog, YAML'),
-  catalogJson: catalogForm(catalogParameters, 'catalogJson', 'The newest snapshot of a catalog, JSON'),
+  catalogYaml: catalogForm(
+    catalogParameters,
+    parameters.CatalogProfileParameters,
+    'catalogYaml',
+    'The newest snapshot of a catalog, YAML or in the dialect of another tool',
+  ),
+  catalogJson: catalogForm(
+    catalogParameters,
+    parameters.CatalogFormParameters,
+    'catalogJson',
+    'The newest snapshot of a catalog, JSON',
+  ),
   catalogEntry: createRoute({
     method: 'get',
     path: PATHS.catalogEntry,
@@ -110,7 +120,7 @@ export const CATALOG_ROUTES = {
     summary: 'One entry of the newest snapshot as a catalog of its own',
     request: {
       params: catalogParameters.extend({ group: parameters.Group, kind: parameters.Kind }),
-      query: parameters.CatalogFormParameters,
+      query: parameters.CatalogProfileParameters,
     },
     responses: {
       200: text('A catalog of one function', 'application/yaml'),
@@ -132,11 +142,13 @@ export const CATALOG_ROUTES = {
   }),
   snapshotCatalogYaml: catalogForm(
     snapshotParameters,
+    parameters.CatalogProfileParameters,
     'snapshotCatalogYaml',
-    'A snapshot, YAML; its bytes never change',
+    'A snapshot, YAML, whose bytes never change; or in the dialect of another tool, as this version writes it',
   ),
   snapshotCatalogJson: catalogForm(
     snapshotParameters,
+    parameters.CatalogFormParameters,
     'snapshotCatalogJson',
     'A snapshot, JSON; its bytes never change',
   ),
@@ -190,6 +202,19 @@ export const CATALOG_ROUTES = {
       200: text('A SnapshotReport document', 'application/json'),
       ...notModified,
       ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  snapshotProfile: createRoute({
+    method: 'get',
+    path: PATHS.snapshotProfile,
+    operationId: 'snapshotProfile',
+    tags: ['catalogs'],
+    summary: 'What a profile of a snapshot does not say, and the digest of its bytes',
+    request: { params: snapshotParameters.extend({ profile: parameters.ProfileName }) },
+    responses: {
+      200: text('A ProfileReport document', 'application/json'),
+      ...notModified,
+      ...failures('invalid-request', 'not-found', 'gone', 'unavailable'),
     },
   }),
 } as const;

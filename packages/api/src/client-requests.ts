@@ -1,4 +1,7 @@
+import type { CatalogKind, Digest, Profile } from '@krmhub/schema';
 import type { FacetName } from './model.js';
+
+/** What methods of the client take and give, beside the models of the API. */
 
 export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
   q?: string;
@@ -24,4 +27,20 @@ export interface PublishRequest {
   allowBreaking?: boolean;
   /** Answers once every catalog that is to hold the release does. */
   wait?: boolean;
+}
+
+export interface Document {
+  bytes: Uint8Array;
+  /** What the registry says that the bytes have; absent where it says nothing. */
+  digest?: Digest;
+  mediaType: string;
+}
+
+export interface CatalogRequest {
+  /** A serial or a digest; absent for the newest. */
+  snapshot?: string;
+  kind?: CatalogKind;
+  format?: 'yaml' | 'json';
+  /** The dialect of another tool: YAML, without `kind`. */
+  profile?: Profile;
 }

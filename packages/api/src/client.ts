@@ -1,8 +1,9 @@
-import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
-import type { PublishRequest, SearchRequest } from './client-requests.js';
+import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
+import type { CatalogRequest, Document, PublishRequest, SearchRequest } from './client-requests.js';
 import type {
   ApplyResult,
   BundleList,
@@ -11,12 +12,10 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
-  FunctionDetail,
   PolicyResult,
   PolicySet,
   PublishResult,
   RegistryKeyList,
-  Release,
   RevocationPage,
   SearchResult,
   SnapshotList,
@@ -29,27 +28,10 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
-export type { PublishRequest, SearchRequest } from './client-requests.js';
+export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
+export type * from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
-
-/** A release whose definition is in normal form. */
-export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
-export type FunctionAnswer = Omit<FunctionDetail, 'newest'> & { newest: ReleaseAnswer };
-
-export interface Document {
-  bytes: Uint8Array;
-  /** What the registry says that the bytes have; absent where it says nothing. */
-  digest?: Digest;
-  mediaType: string;
-}
-
-export interface CatalogRequest {
-  /** A serial or a digest; absent for the newest. */
-  snapshot?: string;
-  kind?: CatalogKind;
-  format?: 'yaml' | 'json';
-}
 
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
 /** A registry's own signatures have some 2,000. */
@@ -250,13 +232,14 @@ export class RegistryClient {
   }
 
   /** The exact bytes of a catalog. */
-  catalogDocument(name: string, { snapshot, kind, format = 'yaml' }: CatalogRequest = {}): Promise<Document> {
+  catalogDocument(name: string, request: CatalogRequest = {}): Promise<Document> {
+    const { snapshot, kind, format = 'yaml', profile } = request;
     const yaml = format === 'yaml';
     const path =
       snapshot === undefined
         ? fillPath(yaml ? 'catalogYaml' : 'catalogJson', { name })
         : fillPath(yaml ? 'snapshotCatalogYaml' : 'snapshotCatalogJson', { name, snapshot });
-    return this.#document(path, CATALOG_BYTES, { kind });
+    return this.#document(path, CATALOG_BYTES, { kind, profile });
   }
 
   /** One entry of a catalog, as a catalog of its own. */
@@ -294,6 +277,14 @@ export class RegistryClient {
 
   snapshotReport(name: string, snapshot: string): Promise<SnapshotReport> {
     return this.#json(fillPath('snapshotReport', { name, snapshot }), shapes.SNAPSHOT_REPORT);
+  }
+
+  /** What a profile of a snapshot does not say. */
+  profileReport(name: string, snapshot: string, profile: Profile): Promise<ProfileReport> {
+    return this.#transport.json<ProfileReport>(
+      fillPath('snapshotProfile', { name, snapshot, profile }),
+      shapes.PROFILE_REPORT,
+    );
   }
 
   /** The JSON Schema of a functionConfig, for editors. */
@@ -375,7 +366,7 @@ export class RegistryClient {
   async #document(
     path: string,
     maxBytes: number,
-    query: { kind?: CatalogKind | undefined } = {},
+    query: { kind?: CatalogKind | undefined; profile?: Profile | undefined } = {},
   ): Promise<Document> {
     const answer = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
     const digest = etagDigest(answer);

@@ -8,6 +8,7 @@ import {
   isKind,
   KIND_PATTERN,
   MAX_GROUP_LENGTH,
+  PROFILES,
   RUNTIME_KINDS,
   VERSION_PATTERN,
 } from '@krmhub/schema';
@@ -188,9 +189,21 @@ export const TakedownParameters = z.object({
   dryRun: Flag.openapi({ description: 'Tell what would go, change nothing' }),
 });
 
+const CatalogKind = z.enum(['Catalog', 'KRMFunctionCatalog'], 'is neither Catalog nor KRMFunctionCatalog');
+const KIND_DESCRIPTION = 'The kind that the document says it is';
+
+export const ProfileName = z.enum(PROFILES, `is none of ${PROFILES.join(', ')}`);
+
+/** Of JSON, which has no profiles. */
 export const CatalogFormParameters = z.object({
-  kind: z
-    .enum(['Catalog', 'KRMFunctionCatalog'], 'is neither Catalog nor KRMFunctionCatalog')
-    .default('Catalog')
-    .openapi({ description: 'The kind that the document says it is' }),
+  kind: CatalogKind.default('Catalog').openapi({ description: KIND_DESCRIPTION }),
+});
+
+export const CatalogProfileParameters = z.object({
+  kind: CatalogKind.optional().openapi({
+    description: `${KIND_DESCRIPTION}; Catalog where it is absent. Not together with profile`,
+  }),
+  profile: ProfileName.optional().openapi({
+    description: 'The dialect of another tool; the Link header names what it does not say',
+  }),
 });

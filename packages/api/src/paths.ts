@@ -33,6 +33,7 @@ export const PATHS = {
   snapshotCatalogJson: '/catalogs/{name}/snapshots/{snapshot}/catalog.json',
   snapshotJson: '/catalogs/{name}/snapshots/{snapshot}/snapshot.json',
   snapshotReport: '/catalogs/{name}/snapshots/{snapshot}/report.json',
+  snapshotProfile: '/catalogs/{name}/snapshots/{snapshot}/profiles/{profile}.json',
   snapshotBundle: '/catalogs/{name}/snapshots/{snapshot}/snapshot.sigstore.json',
   catalogBundle: '/catalogs/{name}/snapshot.sigstore.json',
   registryKeys: '/.well-known/krmhub-keys.json',

@@ -1,4 +1,4 @@
-import type { Digest, FunctionName, Takedown } from '@krmhub/schema';
+import type { Digest, FunctionName, Profile, Takedown } from '@krmhub/schema';
 import type {
   CatalogCut,
   CatalogFunction,
@@ -9,11 +9,13 @@ import type {
   FunctionTakedown,
   NewEvent,
   PolicyRecord,
+  ProfileForm,
   ReleaseFiles,
   ReleaseRecord,
   RenderedEntry,
   SearchPage,
   SearchQuery,
+  ServedEntry,
   SnapshotRecord,
   SnapshotSignature,
   TakedownReach,
@@ -99,6 +101,11 @@ export interface CatalogStore extends SourceStore {
    */
   commitFunction(change: FunctionChange): Promise<Event>;
   search(query: SearchQuery): Promise<SearchPage>;
+  /**
+   * Brings what search finds of functions that only catalogs elsewhere have up to what newest snapshots hold, in
+   * short transactions. False where the signal broke it off: what is done is done, and the next call does the rest.
+   */
+  synchroniseSearch(signal?: AbortSignal): Promise<boolean>;
 
   /** Takedowns of the function whose kind is equal but for case, in the order in which they happened. */
   takedowns(group: string, kind: string): Promise<Takedown[]>;
@@ -140,8 +147,13 @@ export interface CatalogStore extends SourceStore {
 
   catalogs(): Promise<CatalogRecord[]>;
   catalog(name: string): Promise<CatalogRecord | undefined>;
-  /** Names of the catalogs whose newest snapshot holds the function. */
+  /** Names of the catalogs whose newest snapshot holds the function, its kind equal but for case. */
   catalogsHolding(group: string, kind: string): Promise<string[]>;
+  /**
+   * What newest snapshots have from catalogs elsewhere of the function whose kind is equal but for case; by catalog,
+   * `default` last.
+   */
+  servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
   /**
    * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says, by the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
@@ -196,7 +208,18 @@ export interface CatalogStore extends SourceStore {
   ): Promise<void>;
   /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
   forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
-  /** Forgets the forms that no snapshot has which is not withdrawn, and gives the blobs that the others name. */
+  /** Where a profile of a snapshot is kept, by the digest of the snapshot's catalog.yaml. */
+  profileForm(snapshot: Digest, profile: Profile): Promise<ProfileForm | undefined>;
+  /**
+   * Its bytes and its report are remembered as forms before. Forgets those of the one that it replaces, and gives the
+   * blobs that no other form names.
+   */
+  rememberProfileForm(form: ProfileForm): Promise<Digest[]>;
+  /** Forgets the profiles of these snapshots with their forms, and gives the blobs that no other form names. */
+  forgetProfileForms(snapshots: readonly Digest[]): Promise<Digest[]>;
+  /**
+   * Forgets the forms and profiles that no snapshot has which is not withdrawn, and gives the blobs that the others name.
+   */
   keepStandingForms(): Promise<Set<Digest>>;
 
   /** `hash` is the SHA-256 of the secret, in hexadecimal. */

@@ -13,7 +13,7 @@ import type { RenderedEntry } from './records.js';
 import { toYaml, toYamlItem } from './to-yaml.js';
 
 /** Spaces before the dash of an entry of `spec.krmFunctions`. */
-const ENTRY_INDENT = 2;
+export const ENTRY_INDENT = 2;
 
 const FORMS = {
   'catalog.yaml': { kind: 'Catalog', syntax: 'yaml' },
@@ -29,14 +29,18 @@ export interface CatalogHeader {
 
 /** Throws a TypeError where a string cannot be written (`isWritable`). */
 export function renderEntry(definition: FunctionDefinition): RenderedEntry {
-  const entry = inOrder(definition);
+  const entry = definitionInOrder(definition);
   const yaml = toYamlItem(entry, ENTRY_INDENT);
   return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
 }
 
 /** A KRMFunctionDefinition document. */
 export function renderDefinition(definition: FunctionDefinition): string {
-  return toYaml({ apiVersion: KRM_API_VERSION, kind: 'KRMFunctionDefinition', spec: inOrder(definition) });
+  return toYaml({
+    apiVersion: KRM_API_VERSION,
+    kind: 'KRMFunctionDefinition',
+    spec: definitionInOrder(definition),
+  });
 }
 
 /**
@@ -58,7 +62,7 @@ export function* renderCatalog(
 export function catalogPieces(
   form: SnapshotForm,
   { name, labels }: CatalogHeader,
-): { entry(entry: RenderedEntry): string; end(): string } {
+): { entry(entry: Pick<RenderedEntry, 'yaml' | 'json'>): string; end(): string } {
   const { kind, syntax } = FORMS[form];
   const metadata = { name, ...(labels === undefined ? {} : { labels }) };
   const head = { apiVersion: KRM_API_VERSION, kind, metadata };
@@ -85,7 +89,7 @@ export function catalogPieces(
 }
 
 /** The definition with its fields in one order, whatever order they were read in; schemas keep their author's. */
-function inOrder(definition: FunctionDefinition): JsonObject {
+export function definitionInOrder(definition: FunctionDefinition): JsonObject {
   const { group, names, description, publisher, versions, home, maintainers, tags } = definition;
   return present({
     group,

@@ -210,6 +210,12 @@ describe('corrections', () => {
       'spec.versions[0].runtime.exec.platform[0].bin 9:17',
     ],
     [
+      'exec:\n  platforms:\n  - {bin: a}\n  platform:\n  - {bin: a}\n',
+      [{ bin: 'a' }],
+      ['dialect/platforms 10:9 spec.versions[0].runtime.exec.platform'],
+      'spec.versions[0].runtime.exec.platforms[0].bin 9:17',
+    ],
+    [
       'exec:\n- {bin: a}\n',
       [{ bin: 'a' }],
       ['dialect/platforms 7:7 spec.versions[0].runtime.exec'],

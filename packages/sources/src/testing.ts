@@ -15,9 +15,9 @@ export const TEST_OPTIONS: Omit<FetcherOptions, 'temporaryFolder'> = {
   allowedAddresses: ['127.0.0.1'],
   protocols: ['https', 'http', 'ssh'],
   limits: {
-    connectMilliseconds: 1_000,
-    idleMilliseconds: 1_000,
-    totalMilliseconds: 10_000,
+    connectMilliseconds: 3_000,
+    idleMilliseconds: 3_000,
+    totalMilliseconds: 20_000,
     firstRetryMilliseconds: 10,
   },
 };

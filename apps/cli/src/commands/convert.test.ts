@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readYaml } from '@krmhub/schema';
+import { renderProfile } from '@krmhub/catalog';
+import { type FunctionDefinition, lint, PROFILES, readYaml } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runTest, type TestIoOptions } from '../testing.js';
 
@@ -262,3 +263,29 @@ describe.skipIf(!existsSync(path.join(shared, 'krew')))(
     });
   },
 );
+
+describe('--to a profile', () => {
+  const some = ['set-namespace', 'render-chart', 'require-limits'].map((name) => path.join(fixtures, name));
+
+  it.each(PROFILES)('%s writes what the registry writes, and says what it does not say', async (profile) => {
+    const ran = await convert(...some, '--to', profile, '--name', 'mine', '--losses', 'losses.json');
+    expect(ran.exitCode, ran.err()).toBe(0);
+    const definitions = await Promise.all(
+      ['render-chart/3.1.0', 'set-namespace/1.4.2', 'require-limits/0.9.0'].map(async (name) => {
+        const { documents } = lint(await readFile(path.join(fixtures, `${name}.yaml`)), { file: name });
+        return (documents[0] as { definition: FunctionDefinition }).definition;
+      }),
+    );
+    const expected = renderProfile(profile, { name: 'mine' }, definitions);
+    expect(ran.out()).toBe(expected.text);
+    expect(JSON.parse(await read('losses.json'))).toEqual(expected.report);
+    expect(ran.err().includes('cannot say everything')).toBe(expected.report.losses.length > 0);
+  });
+
+  it('goes into one file, and needs a profile for --losses', async () => {
+    expect((await convert(...some, '--to', 'porch', '--out', 'out')).exitCode).toBe(0);
+    expect(await yamlFiles('out')).toEqual(['catalog.yaml']);
+    const refused = await convert(...some, '--losses', 'losses.json');
+    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('kustomize-prototype')]);
+  });
+});

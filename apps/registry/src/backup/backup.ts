@@ -114,7 +114,7 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles>
     try {
       // One file, that can be read where nothing can be written.
       copy.pragma('journal_mode = DELETE');
-      copy.exec('DELETE FROM form');
+      copy.exec('DELETE FROM form; DELETE FROM profile_form');
       const digests = (sql: string) => copy.prepare<[], Digest>(sql).pluck().all();
       return {
         blobs: digests(

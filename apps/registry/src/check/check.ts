@@ -15,6 +15,7 @@ import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
 import { checkSources, checkUpstreamEntries } from './sources.js';
 import { checkTakedowns } from './takedowns.js';
+import { checkUpstreamRows } from './upstream.js';
 
 /** What holds for a registry that is whole, one check for each kind of thing. */
 const CHECKS: Record<string, Check> = {
@@ -31,6 +32,7 @@ const CHECKS: Record<string, Check> = {
   sources: checkSources,
   upstream: checkUpstreamEntries,
   search: checkSearchRows,
+  upstream: checkUpstreamRows,
   text: checkFullText,
   leftovers: checkLeftovers,
 };

@@ -48,7 +48,8 @@ async function* formsOfNoSnapshot(input: CheckInput) {
     client
       .prepare<[], { digest: string; blob: string }>(
         `SELECT digest, blob FROM form WHERE digest NOT IN (
-           SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one)`,
+           SELECT one.value FROM snapshot, json_each(snapshot.digests) AS one
+           UNION ALL SELECT digest FROM profile_form UNION ALL SELECT report FROM profile_form)`,
       )
       .all();
   const before = ofNoSnapshot(input.client);

@@ -2,7 +2,7 @@ import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema';
+import { type CatalogKind, KrmhubError, type Profile } from '@krmhub/schema';
 import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER, textAnswer } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { AccessSettings, RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
@@ -11,39 +11,57 @@ import { foundCatalog } from '../lookup.js';
 import { snapshotSummary } from '../presentation.js';
 import { publicAddress } from '../public-address.js';
 import { catalogHeader, formOf } from '../snapshot-forms.js';
+import { profileAnswers } from './profiles.js';
 
 export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, forms, config } = parts;
   const { newestSnapshot, standingSnapshot, namedSnapshot } = snapshotFinder(parts);
+  const profiles = profileAnswers(parts);
 
-  for (const [route, syntax] of [
-    [ROUTES.catalogYaml, 'yaml'],
-    [ROUTES.catalogJson, 'json'],
-  ] as const) {
-    serveRoute(app, route, async (c, { params, query: { kind } }) => {
-      const snapshot = await newestSnapshot(params.name);
-      const headers = { Link: ownLink(config, snapshot, syntax, kind) };
-      return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_ASKING, headers });
-    });
-  }
+  serveRoute(app, ROUTES.catalogYaml, async (c, { params, query }) => {
+    const { kind, profile } = askedForm(query);
+    // Unlike a form, a profile may have to be written.
+    if (profile !== undefined) c.get('limits').countBy(c, 'read');
+    const snapshot = await newestSnapshot(params.name);
+    if (profile !== undefined) return profiles.answer(c, snapshot, profile);
+    const headers = { Link: ownLink(config, snapshot, 'yaml', kind) };
+    return formAnswer(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_ASKING, headers });
+  });
 
-  for (const [route, syntax] of [
-    [ROUTES.snapshotCatalogYaml, 'yaml'],
-    [ROUTES.snapshotCatalogJson, 'json'],
-  ] as const) {
-    serveRoute(app, route, async (c, { params, query: { kind } }) => {
-      const snapshot = await standingSnapshot(params);
-      const headers = { Link: newestLink(config, snapshot) };
-      return formAnswer(c, snapshot, { syntax, kind, cacheControl: CACHE_FOREVER, headers });
-    });
-  }
+  serveRoute(app, ROUTES.catalogJson, async (c, { params, query: { kind } }) => {
+    const snapshot = await newestSnapshot(params.name);
+    const headers = { Link: ownLink(config, snapshot, 'json', kind) };
+    return formAnswer(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_ASKING, headers });
+  });
+
+  serveRoute(app, ROUTES.snapshotCatalogYaml, async (c, { params, query }) => {
+    const { kind, profile } = askedForm(query);
+    const snapshot = await standingSnapshot(params);
+    if (profile !== undefined) return profiles.answer(c, snapshot, profile);
+    const headers = { Link: newestLink(config, snapshot) };
+    return formAnswer(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_FOREVER, headers });
+  });
+
+  serveRoute(app, ROUTES.snapshotCatalogJson, async (c, { params, query: { kind } }) => {
+    const snapshot = await standingSnapshot(params);
+    const headers = { Link: newestLink(config, snapshot) };
+    return formAnswer(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_FOREVER, headers });
+  });
+
+  serveRoute(app, ROUTES.snapshotProfile, async (c, { params }) =>
+    profiles.report(c, await standingSnapshot(params), params.profile),
+  );
 
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
+    const { kind, profile } = askedForm(query);
     const snapshot = await newestSnapshot(params.name);
-    // The record says how the kind is written.
-    const fn = await store.function(params.group, params.kind);
+    // The record says how the kind is written; of what the catalog takes from elsewhere, the entry itself does.
+    const served = await store.servedEntries(params.group, params.kind);
+    const fn =
+      served.find(({ catalog }) => catalog === params.name) ??
+      (await store.function(params.group, params.kind));
     const [place] = fn === undefined ? [] : await store.catalogFunctions(params.name, [fn]);
     if (place?.entry === undefined) {
       throw new KrmhubError(
@@ -55,12 +73,13 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       );
     }
     const entries = await store.entries([place.entry]);
-    const form = formOf(query.kind, 'yaml');
+    if (profile !== undefined) return profiles.entryAnswer(c, snapshot, profile, [...entries.values()]);
+    const form = formOf(kind, 'yaml');
     const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
     return textAnswer(c, text, {
       mediaType: 'application/yaml',
       cacheControl: CACHE_ASKING,
-      headers: { Link: ownLink(config, snapshot, 'yaml', query.kind) },
+      headers: { Link: ownLink(config, snapshot, 'yaml', kind) },
     });
   });
 
@@ -113,6 +132,18 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       find: (coding) => forms.find(snapshot, form, coding),
     });
   }
+}
+
+function askedForm({ kind, profile }: { kind?: CatalogKind | undefined; profile?: Profile | undefined }): {
+  kind: CatalogKind;
+  profile: Profile | undefined;
+} {
+  if (kind !== undefined && profile !== undefined) {
+    throw new KrmhubError('invalid-request', 'kind and profile cannot be asked for together', {
+      hint: `Leave out kind: the profile ${profile} has one of its own.`,
+    });
+  }
+  return { kind: kind ?? 'Catalog', profile };
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */

@@ -49,7 +49,12 @@ export class RuntimeReader {
   }
 
   private readExec(exec: JsonObject, at: Path): JsonObject {
-    if (exec.platform !== undefined) {
+    const { platform, platforms } = exec;
+    if (platform !== undefined && JSON.stringify(platform) === JSON.stringify(platforms)) {
+      const message = 'platform repeats platforms, as the schema of the KEP requires';
+      this.report('dialect/platforms', message, [...at, 'platform']);
+      delete exec.platform;
+    } else if (platform !== undefined) {
       this.rename(exec, 'platform', 'platforms', at, 'dialect/platforms');
     }
     if (isObject(exec.platforms)) {

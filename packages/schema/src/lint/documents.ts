@@ -1,4 +1,4 @@
-import parseLicense from 'spdx-expression-parse';
+import parseLicense, { type Expression } from 'spdx-expression-parse';
 import type { JsonValue } from '../definition.js';
 import type { Path } from '../diagnostic.js';
 import { licenseIdentifiers } from '../dialects/license.js';
@@ -68,6 +68,17 @@ export function isLicenseExpression(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether an SPDX expression lets its reader take this one licence alone. */
+export function offersLicense(text: string, license: string): boolean {
+  if (!isLicenseExpression(text)) return false;
+  const offers = (expression: Expression): boolean => {
+    if ('license' in expression) return expression.license === license && expression.exception === undefined;
+    const { left, conjunction, right } = expression;
+    return conjunction === 'or' ? offers(left) || offers(right) : offers(left) && offers(right);
+  };
+  return offers(parseLicense(text));
 }
 
 function suggestLicense(license: string): string | undefined {

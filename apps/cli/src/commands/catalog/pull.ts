@@ -1,6 +1,8 @@
 import path from 'node:path';
-import type { Document } from '@krmhub/api/client';
+import type { Document, RegistryClient } from '@krmhub/api/client';
+import type { ProfileReport } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
+import { PROFILES, type Profile } from '@krmhub/schema/profile';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { connect } from '../../connect.js';
 import { type Io, write } from '../../io.js';
@@ -17,6 +19,8 @@ interface PullOptions {
   snapshot?: string;
   kind: (typeof KINDS)[number];
   format: (typeof FORMATS)[number];
+  profile?: Profile;
+  losses?: string;
   out: string;
   registry?: string;
 }
@@ -27,21 +31,39 @@ export function registerCatalogPull(parent: Command, io: Io): void {
     .option('--snapshot <snapshot>', 'Serial or sha256:… digest; the newest by default.', snapshotReference)
     .addOption(new Option('--kind <kind>', 'Kind of the document.').choices(KINDS).default('Catalog'))
     .addOption(new Option('--format <format>', 'Form of the document.').choices(FORMATS).default('yaml'))
+    .addOption(
+      new Option('--profile <profile>', 'Dialect of another tool, instead of --kind and --format.')
+        .choices(PROFILES)
+        .conflicts(['kind', 'format']),
+    )
+    .option('--losses <file>', 'File for everything that the profile does not say, as JSON.')
     .option('--out <file>', 'File to write, whole or not at all; - is stdout.', '-')
     .addHelpText(
       'after',
       `
+What a profile cannot say is counted on stderr:
+  kep                  kind Catalog, runtime beside versions, as in the KEP's examples
+  kep-schema           kind KRMFunctionCatalog, valid by the KEP's schema
+  kustomize-prototype  the fields that the prototype of catalogs in kustomize knows
+  porch                FunctionConfig objects
+  kpt-list             images with digests and types, as kpt's function catalogs list them
+
 Examples:
   krmhub catalog pull default > catalog.yaml
   krmhub catalog pull default --out catalog.yaml
-  krmhub catalog pull default --snapshot 7 --format json --out catalog.json`,
+  krmhub catalog pull default --snapshot 7 --format json --out catalog.json
+  krmhub catalog pull default --profile porch --losses losses.json > functions.yaml`,
     )
     .action((name: string, options: PullOptions) => pull(io, name, options));
 }
 
 async function pull(io: Io, name: string, options: PullOptions): Promise<void> {
-  const { snapshot, kind, format, out } = options;
+  const { snapshot, kind, format, out, profile, losses } = options;
+  if (losses !== undefined && profile === undefined) {
+    throw new KrmhubError('usage', '--losses is of a profile, and goes with --profile');
+  }
   const client = await connect(io, options.registry);
+  if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile });
   const document = await ofCatalog(
     client.catalogDocument(name, { kind, format, ...(snapshot === undefined ? {} : { snapshot }) }),
   );
@@ -51,6 +73,50 @@ async function pull(io: Io, name: string, options: PullOptions): Promise<void> {
   if (problem !== undefined) {
     throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: MEND });
   }
+  await deliver(io, document, out);
+}
+
+/** Document and report are asked for by one serial, so that a cut in between parts them not. */
+async function pullProfile(
+  io: Io,
+  client: RegistryClient,
+  name: string,
+  { snapshot, profile, losses, out }: PullOptions & { profile: Profile },
+): Promise<void> {
+  const serial = snapshot ?? (await newestSerial(client, name));
+  const document = await ofCatalog(client.catalogDocument(name, { snapshot: serial, profile }));
+  const report = await client.profileReport(name, serial, profile);
+  const problem =
+    (await mismatch(document, document.digest)) ??
+    (await mismatch(document, report.digest)) ??
+    otherSnapshot(report, serial);
+  if (problem !== undefined) {
+    throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: MEND });
+  }
+  const { printLosses, reportText } = await import('../../output/losses.js');
+  if (losses !== undefined) {
+    const { writeFileAtomically } = await import('../../write-file.js');
+    await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
+  }
+  await deliver(io, document, out);
+  await printLosses(io, report, losses === undefined ? '--losses FILE has all of them' : `${losses} has all`);
+}
+
+async function newestSerial(client: RegistryClient, name: string): Promise<string> {
+  const { newest } = await ofCatalog(client.catalog(name));
+  if (newest !== undefined) return String(newest.serial);
+  throw new KrmhubError('unavailable', `the catalog ${name} has not been cut yet`, {
+    hint: 'Try again in a moment.',
+  });
+}
+
+function otherSnapshot({ snapshot }: ProfileReport, asked: string): string | undefined {
+  return !asked.startsWith('sha256:') || snapshot === asked
+    ? undefined
+    : `the profile is of the snapshot ${snapshot ?? 'that it does not name'}, and ${asked} was asked for`;
+}
+
+async function deliver(io: Io, document: Document, out: string): Promise<void> {
   if (out === '-') {
     await printDocument(io, document.bytes);
     return;

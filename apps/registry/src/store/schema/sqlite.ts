@@ -9,7 +9,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, ReportedSource, Takedown } from '@krmhub/schema';
+import type { Digest, Profile, ReportedSource, Takedown } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
@@ -193,6 +193,8 @@ export const catalogs = sqliteTable('catalog', {
   throughEvent: integer('through_event').notNull(),
   /** UTC: by which the minimum ages of entries are judged. */
   clock: text('clock').notNull().default(''),
+  /** What snapshots up to this serial hold of other catalogs is in `upstream_function`. */
+  searchedSerial: integer('searched_serial').notNull().default(0),
 });
 
 export const snapshots = sqliteTable(
@@ -286,6 +288,7 @@ export const catalogFunctions = sqliteTable(
     primaryKey({ columns: [table.catalog, table.group, table.kind, table.fromSerial] }),
     index('catalog_function_serial').on(table.catalog, table.fromSerial),
     index('catalog_function_name').on(table.group, table.kind),
+    index('catalog_function_folded').on(table.group, sql`lower(${table.kind})`),
     index('catalog_function_entry').on(table.entry),
   ],
 );
@@ -301,6 +304,21 @@ export const forms = sqliteTable(
     blob: text('blob').$type<Digest>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.digest, table.coding] }), index('form_blob').on(table.blob)],
+);
+
+/** Where a profile of a snapshot is kept: its bytes and its report are forms. */
+export const profileForms = sqliteTable(
+  'profile_form',
+  {
+    /** Digest of the snapshot's catalog.yaml. */
+    snapshot: text('snapshot').$type<Digest>().notNull(),
+    profile: text('profile').$type<Profile>().notNull(),
+    /** Of the profile, when it was written. */
+    revision: integer('revision').notNull(),
+    digest: text('digest').$type<Digest>().notNull(),
+    report: text('report').$type<Digest>().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.snapshot, table.profile] })],
 );
 
 export const tokens = sqliteTable(

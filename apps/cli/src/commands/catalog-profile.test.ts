@@ -1,0 +1,166 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+
+const FIXTURES = new URL('../../../../test/fixtures/functions/', import.meta.url);
+
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-profile-'));
+  registry = await testRegistry();
+  client = new RegistryClient(registry);
+  for (const [file, group, kind, release] of [
+    ['set-labels/2.0.0.yaml', 'functions.example.com', 'SetLabels', '2.0.0'],
+    ['require-limits/0.9.0.yaml', 'policy.example.org', 'RequireLimits', '0.9.0'],
+  ] as const) {
+    const definition = await readFile(new URL(file, FIXTURES));
+    await client.publish({ group, kind, release, definition, mediaType: 'application/yaml', wait: true });
+  }
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const pull = (...args: string[]) => runTest(['catalog', 'pull', ...args], { cwd: folder, env: registry.env });
+
+it('pulls a catalog in a profile, and counts on stderr what it does not say', async () => {
+  const pulled = await pull('default', '--profile', 'porch');
+  expect(pulled.exitCode, pulled.err()).toBe(0);
+  const { bytes } = await client.catalogDocument('default', { profile: 'porch' });
+  expect(Buffer.from(pulled.outBytes())).toEqual(Buffer.from(bytes));
+  expect(pulled.out()).toContain('name: setlabels.functions.example.com');
+  expect(pulled.err()).toContain('porch says of no function: metadata.labels, names.kind');
+  expect(pulled.err()).toContain('3 losses, 1 of 2 functions left out; --losses FILE has all of them');
+  expect(pulled.err()).toContain(
+    '  1 × API versions left out in policy.example.org/RequireLimits v1beta1: is left out: Porch runs programs',
+  );
+});
+
+it('writes all of that where it is told to', async () => {
+  const pulled = await pull(
+    'default',
+    '--profile',
+    'kpt-list',
+    '--losses',
+    'losses.json',
+    '--out',
+    'list.json',
+  );
+  expect(pulled.exitCode, pulled.err()).toBe(0);
+  expect(pulled.out()).toBe('');
+  expect(pulled.err()).toContain('losses.json has all');
+  const list = await readFile(path.join(folder, 'list.json'));
+  const report = JSON.parse(await readFile(path.join(folder, 'losses.json'), 'utf8')) as ProfileReport;
+  expect(JSON.parse(list.toString()).functions).toHaveLength(1);
+  expect(report).toMatchObject({ profile: 'kpt-list', functions: 1, omitted: 1, digest: sha256(list) });
+  const { newest } = await client.catalog('default');
+  expect(report.snapshot).toBe(newest!.digest);
+});
+
+it('writes the same from a catalog that was pulled, labels and all', async () => {
+  const recipe = `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: labelled, labels: {team: platform}}
+spec: {sources: [{name: ours, functions: {}}]}
+`;
+  await writeFile(path.join(folder, 'recipe.yaml'), recipe);
+  const run = (...args: string[]) => runTest(args, { cwd: folder, env: registry.env });
+  expect((await run('catalog', 'apply', 'recipe.yaml')).exitCode).toBe(0);
+  expect((await pull('labelled', '--out', 'catalog.yaml')).exitCode).toBe(0);
+  for (const profile of PROFILES) {
+    const pulled = await pull('labelled', '--profile', profile);
+    const converted = await run('convert', 'catalog.yaml', '--to', profile);
+    expect(converted.exitCode, converted.err()).toBe(0);
+    expect(converted.out()).toBe(pulled.out());
+    if (profile.startsWith('k') && profile !== 'kpt-list') expect(pulled.out()).toContain('team: platform');
+  }
+});
+
+it('pulls the profile of a snapshot by serial and by digest', async () => {
+  const { snapshots } = await client.snapshots('default');
+  const second = snapshots.find(({ serial }) => serial === 2)!;
+  const bySerial = await pull('default', '--profile', 'kep', '--snapshot', '2');
+  const byDigest = await pull('default', '--profile', 'kep', '--snapshot', second.digest);
+  expect(bySerial.exitCode, bySerial.err()).toBe(0);
+  expect(byDigest.out()).toBe(bySerial.out());
+  expect(bySerial.out()).not.toContain('RequireLimits');
+  // The KEP's prose says all of it.
+  expect(bySerial.err()).toBe('');
+});
+
+it.each([
+  [['default', '--profile', 'helm'], 2],
+  [['default', '--profile', 'kep', '--kind', 'Catalog'], 2],
+  [['default', '--profile', 'kep', '--format', 'json'], 2],
+  [['default', '--losses', 'losses.json'], 2],
+  [['nothing', '--profile', 'kep'], 3],
+  [['default', '--profile', 'kep', '--snapshot', '99'], 3],
+])('refuses %j', async (args, exitCode) => {
+  const refused = await pull(...args);
+  expect(refused.exitCode).toBe(exitCode);
+  expect(refused.out()).toBe('');
+});
+
+it('writes nothing where document and report are not of each other, or of another snapshot', async () => {
+  const text = 'a: 1\n';
+  const asked = sha256('asked for');
+  const report = {
+    apiVersion: 'krmhub.dev/v1alpha1',
+    kind: 'ProfileReport',
+    catalog: 'x',
+    snapshot: asked,
+    profile: 'kep',
+    unsaid: [],
+    losses: [],
+    digest: sha256(text),
+    functions: 0,
+    omitted: 0,
+  };
+  const against = async (given: object, etag = sha256(text)) => {
+    const server = createServer((request, response) => {
+      if (request.url?.includes('/profiles/')) {
+        response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ ...report, ...given }));
+      } else {
+        response.setHeader('Content-Type', 'application/yaml').setHeader('ETag', `"${etag}"`).end(text);
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const ran = await pull(
+      'x',
+      '--profile',
+      'kep',
+      '--snapshot',
+      asked,
+      '--registry',
+      url,
+      '--out',
+      'x.yaml',
+    );
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    return ran;
+  };
+  for (const [given, etag, reason] of [
+    [{ digest: sha256('other') }, undefined, 'has to have the digest'],
+    [{}, sha256('other'), 'has to have the digest'],
+    [{ snapshot: sha256('other') }, undefined, 'was asked for'],
+    [{ snapshot: undefined }, undefined, 'was asked for'],
+  ] as const) {
+    const ran = await against(given, etag);
+    expect([ran.exitCode, ran.err()]).toEqual([expect.any(Number), expect.stringContaining(reason)]);
+    expect(ran.exitCode).not.toBe(0);
+    await expect(readFile(path.join(folder, 'x.yaml'))).rejects.toThrow();
+  }
+  expect((await against({})).exitCode).toBe(0);
+  expect(await readFile(path.join(folder, 'x.yaml'), 'utf8')).toBe(text);
+});

@@ -1,0 +1,121 @@
+import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
+import { isWritable } from '../to-yaml.js';
+import { namedImage } from './image.js';
+import { type Lose, loseFunction, type ProfileDialect, translated } from './profile.js';
+
+/**
+ * The list of images that function catalogs of kpt publish as `catalog.json` (krm-functions/catalog): name, digest,
+ * description and documentation; `type` as the older list of kpt-functions-catalog had it. JSON, which is YAML too.
+ */
+export const kptList: ProfileDialect = {
+  revision: 1,
+  unsaid: [
+    { field: 'metadata', message: 'the list has no name and no labels' },
+    { field: 'group', message: 'the list names images, and no group' },
+    { field: 'names.kind', message: 'the list names images, and no kind' },
+    { field: 'publisher', message: 'the list has no publisher' },
+    { field: 'home', message: 'the list has no home page' },
+    { field: 'maintainers', message: 'the list has no maintainers' },
+    { field: 'tags', message: 'of the tags, the list has `type` alone' },
+    { field: 'versions[].name', message: 'the list names images, and no API versions' },
+    { field: 'versions[].schema', message: 'the list has no schemas' },
+    { field: 'versions[].idempotent', message: 'the list does not say it' },
+    { field: 'versions[].examples', message: 'of the documents, the list has `documentation` alone' },
+    { field: 'versions[].license', message: 'the list has no licences' },
+    { field: 'versions[].configMap', message: 'the list does not say it' },
+  ],
+  writer() {
+    const start = '{"version":"1","functions":[';
+    let empty = true;
+    return {
+      entry(definition) {
+        const { items, losses } = translated(definition, images);
+        const texts = items.map((item) => {
+          const before = empty ? `${start}\n` : ',\n';
+          empty = false;
+          return before + jsonAsYaml(item);
+        });
+        return { text: texts.join(''), written: items.length > 0, losses };
+      },
+      end: () => (empty ? `${start}]}\n` : '\n]}\n'),
+    };
+  },
+};
+
+const TYPES = ['mutator', 'validator', 'generator'];
+
+function images(definition: FunctionDefinition, lose: Lose): JsonObject[] {
+  const { description } = definition;
+  const types = TYPES.filter((type) => definition.tags?.some((tag) => tag.toLowerCase() === type));
+  const [type] = types;
+  const listed = new Map<string, JsonObject>();
+  for (const version of definition.versions) {
+    const item = imageOf(version, lose);
+    if (item === undefined) continue;
+    const { image, documentation, digest } = item;
+    const key = `${image} ${digest ?? ''}`;
+    if (listed.has(key)) continue;
+    listed.set(key, {
+      description,
+      documentation,
+      image,
+      ...(digest === undefined ? {} : { digest }),
+      ...(types.length === 1 ? { type: type! } : {}),
+    });
+  }
+  if (listed.size === 0) return loseFunction(lose);
+  if (types.length !== 1) {
+    const reason = types.length === 0 ? `no tag of ${TYPES.join(', ')}` : `the tags ${types.join(' and ')}`;
+    lose({ field: 'tags', message: `the list has one type for a function, and this has ${reason}` });
+  }
+  return [...listed.values()];
+}
+
+function imageOf(
+  { name, runtime, usage }: FunctionVersion,
+  lose: Lose,
+): { image: string; documentation: string; digest?: string } | undefined {
+  const { container, exec, starlark } = runtime;
+  const reference = container === undefined ? undefined : namedImage(container);
+  if (container === undefined || reference === undefined) {
+    const reason =
+      container === undefined
+        ? `its only runtime is ${exec === undefined ? 'Starlark' : 'exec'}`
+        : `${container.image} is no name of an image`;
+    lose({ version: name, message: `is left out: the list has images alone, and ${reason}` });
+    return undefined;
+  }
+  const loseField = (field: string, message: string) =>
+    lose({ version: name, field: `runtime.${field}`, message });
+  const { host, repository, tag, digest } = reference;
+  const path = host === undefined ? repository : `${host}/${repository}`;
+  if (digest === undefined) loseField('container.sha256', 'the image has no digest, and stands with its tag');
+  if (digest !== undefined && tag !== undefined) {
+    loseField('container.image', `the list has a digest in place of the tag ${tag}`);
+  }
+  if (container.requireNetwork === true) {
+    loseField('container.requireNetwork', 'the list has no word for needing the network');
+  }
+  if (container.requireStorageMount === true) {
+    loseField('container.requireStorageMount', 'the list has no word for needing storage');
+  }
+  if (exec !== undefined) loseField('exec', 'the list has images alone');
+  if (starlark !== undefined) loseField('starlark', 'the list has images alone');
+  return digest === undefined
+    ? { image: container.image, documentation: usage }
+    : { image: path, documentation: usage, digest };
+}
+
+/** JSON that readers of YAML take too: not every character that JSON has as it is, is printable there. */
+function jsonAsYaml(item: JsonObject): string {
+  for (const value of Object.values(item)) {
+    if (typeof value === 'string' && !isWritable(value)) {
+      throw new TypeError('a string with an unpaired surrogate cannot be written');
+    }
+  }
+  return JSON.stringify(item).replace(/[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

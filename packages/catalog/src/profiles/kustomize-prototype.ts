@@ -1,0 +1,58 @@
+import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
+import { definitionInOrder } from '../render.js';
+import { pinnedImage } from './image.js';
+import { catalogWriter, type Lose, loseConfigMap, loseFunction, type ProfileDialect } from './profile.js';
+
+/**
+ * What the one implementation of catalogs in kustomize reads (kustomize#5507, with the runtimes of kyaml 0.16). It refuses
+ * fields that it does not know, so that one too many would lose the whole catalog.
+ */
+export const kustomizePrototype: ProfileDialect = {
+  revision: 1,
+  unsaid: [],
+  writer: catalogWriter('catalog.yaml', entries),
+};
+
+function entries(definition: FunctionDefinition, lose: Lose): JsonObject[] {
+  const versions = definition.versions.filter((version) => canBeSaid(version, lose));
+  if (versions.length === 0) return loseFunction(lose);
+  const entry = definitionInOrder({ ...definition, versions });
+  const written = entry.versions as JsonObject[];
+  return [{ ...entry, versions: written.map((version, index) => known(version, versions[index]!)) }];
+}
+
+function canBeSaid(version: FunctionVersion, lose: Lose): boolean {
+  const { container, exec, starlark } = version.runtime;
+  const noExec = 'it takes the path of a program that is there, and fetches none for the platform';
+  const noStarlark = 'kustomize does not run Starlark any more';
+  if (container === undefined) {
+    lose({ version: version.name, message: `is left out: ${exec === undefined ? noStarlark : noExec}` });
+    return false;
+  }
+  const loseRuntime = (field: string, message: string) =>
+    lose({ version: version.name, field: `runtime.${field}`, message });
+  if (exec !== undefined) loseRuntime('exec', noExec);
+  if (starlark !== undefined) loseRuntime('starlark', noStarlark);
+  if (container.requireStorageMount === true) {
+    loseRuntime(
+      'container.requireStorageMount',
+      'it has mounts with their paths, and no word for needing one',
+    );
+  }
+  loseConfigMap(version, lose);
+  return true;
+}
+
+/** Its `network` is asked for here and granted by a flag, as `requireNetwork` is. */
+function known({ configMap: _, ...version }: JsonObject, { runtime }: FunctionVersion): JsonObject {
+  const container = runtime.container!;
+  return {
+    ...version,
+    runtime: {
+      container: {
+        image: pinnedImage(container),
+        ...(container.requireNetwork === true ? { network: true } : {}),
+      },
+    },
+  };
+}

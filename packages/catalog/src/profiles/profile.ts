@@ -1,0 +1,84 @@
+import type { FunctionDefinition, JsonObject, ProfileLoss, UnsaidField } from '@krmhub/schema';
+import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render.js';
+import { toYamlItem } from '../to-yaml.js';
+
+/** A dialect that another tool reads. */
+export interface ProfileDialect {
+  /** Counts the changes of what it writes for the same definitions: what is stored of an earlier one is not used. */
+  revision: number;
+  /** What it has no place for, whatever a definition says. */
+  unsaid: readonly UnsaidField[];
+  writer(header: CatalogHeader): ProfileWriter;
+}
+
+/** Writes a document piece by piece; the concatenation of all pieces is the document. */
+export interface ProfileWriter {
+  entry(definition: FunctionDefinition): ProfileEntry;
+  /** To be called after the last entry. */
+  end(): string;
+}
+
+export interface ProfileEntry {
+  text: string;
+  /** Whether anything of the function stands there. */
+  written: boolean;
+  losses: ProfileLoss[];
+}
+
+/** Says what is not said of the definition that is being written. */
+export type Lose = (loss: Omit<ProfileLoss, 'group' | 'kind'>) => void;
+
+/** What a definition becomes: no item where it is left out, which is to be said by a loss without a field. */
+export type Translate = (definition: FunctionDefinition, lose: Lose) => JsonObject[];
+
+/** A catalog document of the KEP whose entries are other than ours. */
+export function catalogWriter(
+  form: 'catalog.yaml' | 'krmfunctioncatalog.yaml',
+  translate: Translate,
+): (header: CatalogHeader) => ProfileWriter {
+  return (header) => {
+    const pieces = catalogPieces(form, header);
+    return {
+      entry(definition) {
+        const { items, losses } = translated(definition, translate);
+        const texts = items.map((item) => pieces.entry({ yaml: toYamlItem(item, ENTRY_INDENT), json: '' }));
+        return { text: texts.join(''), written: items.length > 0, losses };
+      },
+      end: () => pieces.end(),
+    };
+  };
+}
+
+export function translated(
+  definition: FunctionDefinition,
+  translate: Translate,
+): { items: JsonObject[]; losses: ProfileLoss[] } {
+  const { group, names } = definition;
+  const losses: ProfileLoss[] = [];
+  const items = translate(definition, ({ version, field, message }) => {
+    losses.push({
+      group,
+      kind: names.kind,
+      ...(version === undefined ? {} : { version }),
+      ...(field === undefined ? {} : { field }),
+      message,
+    });
+  });
+  return { items, losses };
+}
+
+/** Says that nothing of a function is there; each of its API versions has said why. */
+export function loseFunction(lose: Lose): [] {
+  lose({ message: 'is left out: no API version of it can be said' });
+  return [];
+}
+
+/** KEP-2985 has it, and the KEP of catalogs has not. */
+export function loseConfigMap({ name, configMap }: { name: string; configMap?: boolean }, lose: Lose): void {
+  if (configMap !== true) return;
+  lose({
+    version: name,
+    field: 'configMap',
+    message: 'that it takes a ConfigMap too has no place in the KEP of catalogs',
+  });
+}

@@ -1,0 +1,42 @@
+import { type FunctionDefinition, type Profile, type ProfileReport, sha256 } from '@krmhub/schema';
+import type { CatalogHeader } from '../render.js';
+import { kep } from './kep.js';
+import { kepSchema } from './kep-schema.js';
+import { kptList } from './kpt-list.js';
+import { kustomizePrototype } from './kustomize-prototype.js';
+import { porch } from './porch.js';
+import type { ProfileDialect } from './profile.js';
+import { profileReportPieces } from './report.js';
+
+export const PROFILE_DIALECTS: Record<Profile, ProfileDialect> = {
+  kep,
+  'kep-schema': kepSchema,
+  'kustomize-prototype': kustomizePrototype,
+  porch,
+  'kpt-list': kptList,
+};
+
+/**
+ * A catalog in a dialect that another tool reads, and what it does not say. The definitions come in the order of
+ * `compareFunctionNames`. Throws a TypeError where a string cannot be written (`isWritable`).
+ */
+export function renderProfile(
+  profile: Profile,
+  header: CatalogHeader,
+  definitions: Iterable<FunctionDefinition>,
+): { text: string; report: ProfileReport } {
+  const { unsaid, writer } = PROFILE_DIALECTS[profile];
+  const document = writer(header);
+  const reports = profileReportPieces({ catalog: header.name, profile }, unsaid);
+  let [text, report, functions, omitted] = ['', '', 0, 0];
+  for (const definition of definitions) {
+    const { text: piece, written, losses } = document.entry(definition);
+    text += piece;
+    report += reports.losses(losses);
+    if (written) functions += 1;
+    else omitted += 1;
+  }
+  text += document.end();
+  report += reports.end({ digest: sha256(text), functions, omitted });
+  return { text, report: JSON.parse(report) as ProfileReport };
+}

@@ -1,0 +1,41 @@
+import type { Digest, Profile, ProfileLoss, ProfileReport, UnsaidField } from '@krmhub/schema';
+import { RECIPE_API_VERSION } from '../recipe.js';
+
+/**
+ * The report of a profile in pieces, one loss to a line: the losses of each function as it is written, and the rest at
+ * the end.
+ */
+export function profileReportPieces(
+  head: { catalog: string; snapshot?: Digest; profile: Profile },
+  unsaid: readonly UnsaidField[],
+): {
+  losses(losses: readonly ProfileLoss[]): string;
+  end(result: { digest: Digest; functions: number; omitted: number }): string;
+} {
+  const { catalog, snapshot, profile } = head;
+  const first: Omit<ProfileReport, 'losses' | 'digest' | 'functions' | 'omitted'> = {
+    apiVersion: RECIPE_API_VERSION,
+    kind: 'ProfileReport',
+    catalog,
+    ...(snapshot === undefined ? {} : { snapshot }),
+    profile,
+    unsaid: [...unsaid],
+  };
+  const start = `${JSON.stringify(first).slice(0, -1)},\n"losses":[`;
+  let empty = true;
+  return {
+    losses(losses) {
+      return losses
+        .map((loss) => {
+          const before = empty ? `${start}\n` : ',\n';
+          empty = false;
+          return before + JSON.stringify(loss);
+        })
+        .join('');
+    },
+    end({ digest, functions, omitted }) {
+      const rest = JSON.stringify({ digest, functions, omitted }).slice(1);
+      return `${empty ? start : '\n'}],\n${rest}\n`;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { Digest } from './digest.js';
+
+/** The dialects that other tools read, beside the two kinds of the KEP: what each is, is said in the documents. */
+export const PROFILES = ['kep', 'kep-schema', 'kustomize-prototype', 'porch', 'kpt-list'] as const;
+export type Profile = (typeof PROFILES)[number];
+
+/** What a profile does not say of one function. */
+export interface ProfileLoss {
+  group: string;
+  kind: string;
+  /** API version of the functionConfig; absent where it is said of the whole function. */
+  version?: string;
+  /** Path of a field, below the API version where one is named. Absent: all of it is left out. */
+  field?: string;
+  /** Why, and what stands there instead. */
+  message: string;
+}
+
+/** What a profile says of no function at all. */
+export interface UnsaidField {
+  /** Path of a field of a definition. */
+  field: string;
+  message: string;
+}
+
+/** `profiles/<profile>.json`: what a snapshot has and a profile of it has not. Holds no time. */
+export interface ProfileReport {
+  apiVersion: 'krmhub.dev/v1alpha1';
+  kind: 'ProfileReport';
+  catalog: string;
+  /** Digest of the snapshot's catalog.yaml; absent where no registry has cut one. */
+  snapshot?: Digest;
+  profile: Profile;
+  unsaid: UnsaidField[];
+  /** By function, in the order of the catalog. */
+  losses: ProfileLoss[];
+  /** Digest of the profile's bytes. */
+  digest: Digest;
+  /** Functions of which there is at least one API version. */
+  functions: number;
+  /** Functions of which there is none. */
+  omitted: number;
+}
