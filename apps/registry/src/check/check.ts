@@ -30,7 +30,7 @@ const CHECKS: Record<string, Check> = {
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
   sources: checkSources,
-  upstream: checkUpstreamEntries,
+  'source-entries': checkUpstreamEntries,
   search: checkSearchRows,
   upstream: checkUpstreamRows,
   text: checkFullText,

@@ -114,12 +114,12 @@ describe('finds damage of', () => {
     [
       'an entry without its text',
       () => sql(`DELETE FROM entry WHERE json LIKE '%second%'`),
-      /^upstream: entry in theirs of ours: up\.example\.com\/Two: its rendered entry \S+ is missing$/,
+      /^source-entries: entry in theirs of ours: up\.example\.com\/Two: its rendered entry \S+ is missing$/,
     ],
     [
       'an entry of another function',
       () => sql(`UPDATE upstream_entry SET kind = 'Other', kind_folded = 'other' WHERE gone_at IS NULL`),
-      /^upstream: entry in .*up\.example\.com\/Other: its rendered entry is of another function$/,
+      /^source-entries: entry in .*up\.example\.com\/Other: its rendered entry is of another function$/,
     ],
     [
       'an entry that is not found by its kind',
