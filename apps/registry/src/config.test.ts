@@ -48,6 +48,22 @@ describe('readConfig', () => {
     );
   });
 
+  it('reads from where catalogs elsewhere may be taken', () => {
+    const env = {
+      KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8, fd00::/8,192.168.1.7',
+      KRMHUB_SOURCE_FOLDER: '/srv/catalogs',
+      KRMHUB_SOURCE_CREDENTIALS: '/run/secrets/sources.json',
+    };
+    expect(readConfig(env)).toMatchObject({
+      sourceAddresses: ['10.0.0.0/8', 'fd00::/8', '192.168.1.7'],
+      sourceFolder: '/srv/catalogs',
+      sourceCredentials: '/run/secrets/sources.json',
+    });
+    expect(problemsOf({ KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8,intranet' })).toContain(
+      'KRMHUB_SOURCE_ADDRESSES: "intranet": no address',
+    );
+  });
+
   it('takes an empty variable for one that is not set, but no empty flag', () => {
     expect(readConfig({ KRMHUB_PORT: '', KRMHUB_PUBLIC_URL: '' }).port).toBe(8080);
     expect(problemsOf({}, { data: '' })).toContain('--data');

@@ -16,7 +16,7 @@ export interface DataPaths {
   /** Blobs that were pushed to repositories; what nothing names any more is deleted. */
   artifacts: string;
   /** Copies of the catalogs elsewhere that recipes take from, as they were fetched. */
-  sources: string;
+  copies: string;
   /** What is being fetched; emptied at every start. */
   fetching: string;
   /** Keys by which snapshots are signed. */
@@ -32,7 +32,7 @@ export function dataPaths(folder: string): DataPaths {
     blobs: path.join(folder, 'blobs'),
     forms: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),
-    sources: path.join(folder, 'sources'),
+    copies: path.join(folder, 'copies'),
     fetching: path.join(folder, 'fetching'),
     keys: path.join(folder, 'keys'),
     adminToken: path.join(folder, 'admin.token'),

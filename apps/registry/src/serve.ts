@@ -141,13 +141,13 @@ export async function startRegistry(options: {
       onSnapshot,
     });
     cutter = started;
-    const copies = await openBlobFolder(paths.sources);
+    const copies = await openBlobFolder(paths.copies);
     // What an earlier process was fetching is of no use.
     await rm(paths.fetching, { recursive: true, force: true });
     const { sourceAddresses, sourceFolder, sourceCredentials } = config;
     const refreshing = refresherThread({
       database: file,
-      copiesFolder: paths.sources,
+      copiesFolder: paths.copies,
       fetchingFolder: paths.fetching,
       ...(config.trustedRoot === undefined ? {} : { trustedRoot: config.trustedRoot }),
       settings: {

@@ -109,7 +109,7 @@ export async function openTestRegistry(
   const renewal = new SignatureRenewal({ store, signing, metrics, log });
   await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
   const cutter = new Cutter({ store, forms, signing, clock, log, metrics, onSnapshot });
-  const copies = await openBlobFolder(paths.sources);
+  const copies = await openBlobFolder(paths.copies);
   const refresher = new Refresher({
     store,
     copies,

@@ -10,6 +10,7 @@ import { openBlobFolder, syncFolder } from '../store/blob-fs.js';
 import { readBlobFolder } from '../store/blob-reader.js';
 import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
+import { COPIES } from '../store/sqlite/source-rows.js';
 import { openDatabaseState } from '../store/sqlite-state.js';
 import { copyBlob, digestOf, fileErrors, readWhole, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
@@ -56,7 +57,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   const to = dataPaths(folder);
   await progress('Copying the database');
   const named = await copyDatabase(from, to);
-  for (const part of ['blobs', 'artifacts'] as const) {
+  for (const part of ['blobs', 'artifacts', 'copies'] as const) {
     await copyBlobs(from[part], to[part], named[part], progress);
   }
   await copyRecords(from, to);
@@ -95,7 +96,7 @@ export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void>
 }
 
 /** What the rows of a copy name. */
-type NamedFiles = Record<'blobs' | 'artifacts', Digest[]>;
+type NamedFiles = Record<'blobs' | 'artifacts' | 'copies', Digest[]>;
 
 /** Gives the digests that the copy's rows name. Forms are made again where they are asked for: they stay behind. */
 async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles> {
@@ -120,6 +121,7 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles>
           'SELECT digest FROM release UNION SELECT readme FROM release WHERE readme IS NOT NULL',
         ),
         artifacts: digests("SELECT DISTINCT file FROM oci_blob WHERE place = 'artifacts'"),
+        copies: digests(COPIES),
       };
     } finally {
       copy.close();

@@ -45,7 +45,15 @@ export async function restoreRegistry(input: RestoreInput): Promise<Manifest & {
       backupTime: manifest.madeAt,
     });
     await fileErrors(dataFolder, async () => {
-      for (const part of ['blobs', 'artifacts', 'takedowns', 'adminToken', 'keys', 'database'] as const) {
+      for (const part of [
+        'blobs',
+        'artifacts',
+        'copies',
+        'takedowns',
+        'adminToken',
+        'keys',
+        'database',
+      ] as const) {
         await rename(staged[part], target[part]).catch((error: NodeJS.ErrnoException) => {
           const needed = part !== 'takedowns' && part !== 'adminToken' && part !== 'keys';
           if (needed || error.code !== 'ENOENT') throw error;
@@ -72,7 +80,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
   connection.client.pragma('journal_mode = DELETE');
   connection.close();
   let copied = 0;
-  for (const part of ['blobs', 'artifacts'] as const) {
+  for (const part of ['blobs', 'artifacts', 'copies'] as const) {
     const target = await openBlobFolder(to[part]);
     const source = readBlobFolder(from[part]);
     for await (const { digest } of source.blobs()) {

@@ -13,6 +13,7 @@ import { checkReleases } from './releases.js';
 import { checkFullText, checkSearchRows } from './search.js';
 import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
+import { checkSources, checkUpstreamEntries } from './sources.js';
 import { checkTakedowns } from './takedowns.js';
 import { checkUpstreamRows } from './upstream.js';
 
@@ -28,6 +29,8 @@ const CHECKS: Record<string, Check> = {
   forms: checkForms,
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
+  sources: checkSources,
+  'source-entries': checkUpstreamEntries,
   search: checkSearchRows,
   upstream: checkUpstreamRows,
   text: checkFullText,
@@ -57,6 +60,7 @@ export async function checkRegistry(
       blobs: readBlobFolder(paths.blobs),
       forms: readBlobFolder(paths.forms),
       artifacts: readBlobFolder(paths.artifacts),
+      copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,
       began: options.began,
       now: (read) => readNow(paths.database, read),

@@ -22,6 +22,8 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   forms: BlobReader;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobReader;
+  /** Copies of catalogs elsewhere. */
+  copies: BlobReader;
   /** Of the keys by which snapshots are signed. */
   keyFolder: string;
   /** When the check of the data folder began. */

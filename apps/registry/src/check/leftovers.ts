@@ -1,4 +1,5 @@
 import type { BlobReader, StoredFile } from '../store/blob-reader.js';
+import { COPIES } from '../store/sqlite/source-rows.js';
 import { type Check, type CheckInput, information } from './finding.js';
 
 /** Milliseconds for which a file that nothing names may belong to a publish or cut in flight. */
@@ -6,7 +7,7 @@ const IN_FLIGHT_MILLISECONDS = 60_000;
 
 /** What a process that was killed left behind: it takes room, and is never served. */
 export const checkLeftovers: Check = async function* (input) {
-  const { client, blobs, forms, artifacts } = input;
+  const { client, blobs, forms, artifacts, copies } = input;
   const named = (sql: string) => {
     const isNamed = client.prepare<{ digest: string }, 0 | 1>(`SELECT EXISTS (${sql})`).pluck();
     return ({ digest }: { digest: string }) => isNamed.get({ digest }) === 1;
@@ -24,6 +25,13 @@ export const checkLeftovers: Check = async function* (input) {
     'files that no repository has, which the registry removes',
     unnamed(artifacts, ofRepository),
   );
+  yield* reclaimable(
+    input,
+    'copies',
+    'copies that no source has, which the registry removes',
+    unnamed(copies, named(`SELECT 1 FROM (${COPIES}) WHERE digest = :digest`)),
+  );
+  yield* reclaimable(input, 'copies', 'unfinished files, which the next start removes', copies.unfinished());
   yield* reclaimable(input, 'blobs', 'unfinished files, which the next start removes', blobs.unfinished());
   yield* reclaimable(input, 'forms', 'unfinished files, which the next start removes', forms.unfinished());
   yield* reclaimable(

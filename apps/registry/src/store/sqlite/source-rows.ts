@@ -39,6 +39,9 @@ export const MAX_FORMER = 20;
 /** Entries of one source that are gone and known. */
 const MAX_GONE = 50_000;
 
+/** SQL that gives the digests of the copies that any source has. */
+export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
+
 /** Entries that a cut may be reading are left for so long: milliseconds. */
 const LOOSE_MILLISECONDS = 3_600_000;
 /** Entries collected at once. */

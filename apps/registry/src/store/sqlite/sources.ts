@@ -6,7 +6,14 @@ import { catalogSources } from '../schema/sources.js';
 import { commitRefresh } from './commit-refresh.js';
 import type { Connection } from './connection.js';
 import { matureEntries, nextMaturity } from './mature-entries.js';
-import { ENTRY_COLUMNS, type EntryRow, MAX_FORMER, sourceRecord, upstreamEntry } from './source-rows.js';
+import {
+  COPIES,
+  ENTRY_COLUMNS,
+  type EntryRow,
+  MAX_FORMER,
+  sourceRecord,
+  upstreamEntry,
+} from './source-rows.js';
 
 /** Functions read at once: between two pages others have their turn. */
 const PAGE = 200;
@@ -34,9 +41,7 @@ export function sourceRows(connection: Connection): SourceStore {
       ),
     )
     .prepare();
-  const copies = client
-    .prepare<[], Digest>(`SELECT DISTINCT copy ->> '$.digest' FROM catalog_source WHERE copy IS NOT NULL`)
-    .pluck();
+  const copies = client.prepare<[], Digest>(COPIES).pluck();
   const entriesOf = client.prepare<[string, string], UpstreamEntryName>(
     `SELECT group_name AS "group", kind, definition FROM upstream_entry
      WHERE catalog = ? AND source = ? AND gone_at IS NULL ORDER BY group_name, kind`,

@@ -1,0 +1,95 @@
+import type { Recipe, SourceRecord } from '@krmhub/catalog';
+import { type Digest, KrmhubError } from '@krmhub/schema';
+import { storedRecipe } from '../stored-recipe.js';
+import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
+
+const AGAIN = 'The registry fetches it again with the next look at the source.';
+
+/** Every catalog elsewhere that a recipe takes from has its row, and every row its recipe and its copy. */
+export const checkSources: Check = async function* (input) {
+  const { store, client, progress } = input;
+  const records = await store.sources();
+  const present = client
+    .prepare<[string, string], number>(
+      'SELECT count(*) FROM upstream_entry WHERE catalog = ? AND source = ? AND gone_at IS NULL',
+    )
+    .pluck();
+  for (const catalog of await store.catalogs()) {
+    let recipe: Recipe;
+    try {
+      recipe = storedRecipe(catalog);
+    } catch (error) {
+      yield damage(`catalog ${catalog.name}`, (error as Error).message, FROM_BACKUP);
+      continue;
+    }
+    const own = records.filter((record) => record.catalog === catalog.name);
+    const wanted = recipe.sources.flatMap(({ name, catalog: elsewhere }) =>
+      elsewhere === undefined ? [] : [`${name} ${elsewhere.url}`],
+    );
+    const rows = own.map(({ source, url }) => `${source} ${url}`);
+    for (const one of [...wanted, ...rows]) {
+      if (wanted.includes(one) && rows.includes(one)) continue;
+      const where = wanted.includes(one) ? 'has no row' : 'is not in the recipe';
+      yield damage(`catalog ${catalog.name}`, `its source ${one} ${where}`, FROM_BACKUP);
+    }
+  }
+  for (const record of records) {
+    const { catalog, source, copy } = record;
+    const subject = `source ${source} of ${catalog}`;
+    const entries = present.get(catalog, source)!;
+    if (entries !== (copy?.entries ?? 0)) {
+      const message = `it has ${entries} entries where its copy has ${copy?.entries ?? 0}`;
+      yield damage(subject, message, FROM_BACKUP);
+    }
+    const problem = copy === undefined ? undefined : await problemOf(input, copy);
+    if (problem !== undefined && isNamedNow(input, copy!.digest)) {
+      yield damage(subject, `its copy ${problem}`, AGAIN);
+    }
+  }
+  await progress(`${records.length} sources checked`);
+};
+
+type Copy = NonNullable<SourceRecord['copy']>;
+
+async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promise<string | undefined> {
+  try {
+    const bytes = await copies.get(digest);
+    if (bytes === undefined) return `${digest} is missing`;
+    if (bytes.byteLength === size) return undefined;
+    return `has ${bytes.byteLength} bytes where its row says ${size}`;
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    return error.code === 'internal'
+      ? `no longer has the digest ${digest}`
+      : `cannot be read: ${error.message}`;
+  }
+}
+
+/** A source may have another copy by now. */
+function isNamedNow({ now }: CheckInput, digest: Digest): boolean {
+  const named = `SELECT 1 FROM catalog_source WHERE copy ->> '$.digest' = ?`;
+  return now((client) => client.prepare(named).get(digest) !== undefined);
+}
+
+/** Every entry of a source is of a function that its rendered entry names, and came by an event. */
+export const checkUpstreamEntries: Check = async function* ({ client }) {
+  const broken = client.prepare<[], { subject: string; message: string }>(
+    `SELECT one.source || ' of ' || one.catalog || ': ' || one.group_name || '/' || one.kind AS subject,
+       CASE
+         WHEN source.source IS NULL THEN 'its source is not there'
+         WHEN entry.digest IS NULL THEN 'its rendered entry ' || one.definition || ' is missing'
+         WHEN entry.json ->> '$.group' IS NOT one.group_name OR entry.json ->> '$.names.kind' IS NOT one.kind
+           THEN 'its rendered entry is of another function'
+         WHEN lower(one.kind) <> one.kind_folded THEN 'its kind is not what it is found by'
+         ELSE 'it changed by an event that is not there'
+       END AS message
+     FROM upstream_entry AS one
+     LEFT JOIN catalog_source AS source ON source.catalog = one.catalog AND source.source = one.source
+     LEFT JOIN entry ON entry.digest = one.definition
+     WHERE source.source IS NULL OR entry.digest IS NULL OR entry.json ->> '$.group' IS NOT one.group_name
+       OR entry.json ->> '$.names.kind' IS NOT one.kind OR lower(one.kind) <> one.kind_folded
+       OR NOT EXISTS (SELECT 1 FROM event WHERE sequence = one.changed_event)
+     ORDER BY 1`,
+  );
+  for (const { subject, message } of broken.all()) yield damage(`entry in ${subject}`, message, FROM_BACKUP);
+};
