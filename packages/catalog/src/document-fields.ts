@@ -10,16 +10,17 @@ import {
 } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
 
+/** Names of catalogs, sources and policies (RFC 1123). */
+export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
 /** What a mapping of a document may hold. */
 export interface Fields {
   required?: readonly string[];
   optional?: readonly string[];
-  /** Fields of the design that this version does not act on: refused, never ignored. */
-  unsupported?: readonly string[];
 }
 
 /** What every kind of document of ours is refused for, after the prefix of its kind. */
-type FieldProblem = 'missing-field' | 'unknown-field' | 'wrong-type' | 'not-supported' | 'limit';
+type FieldProblem = 'missing-field' | 'unknown-field' | 'wrong-type' | 'limit';
 type FieldCodes<Prefix extends string> = Record<
   `${Prefix}/${FieldProblem}`,
   { severity: Severity; summary: string; mend: string }
@@ -71,12 +72,9 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
       this.#wrongType(value, at, 'a mapping');
       return undefined;
     }
-    const { required = [], optional = [], unsupported = [] } = fields;
+    const { required = [], optional = [] } = fields;
     for (const name of Object.keys(value)) {
-      if (unsupported.includes(name)) {
-        const message = `this version does not support \`${name}\` here`;
-        this.#report('not-supported', [...at, name], message, { target: 'key' });
-      } else if (!required.includes(name) && !optional.includes(name)) {
+      if (!required.includes(name) && !optional.includes(name)) {
         this.#unknownField(name, at, [...required, ...optional]);
       }
     }
@@ -86,21 +84,25 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     return value;
   }
 
-  /** Text that is neither empty nor too long; undefined where it is not. */
-  text(value: JsonValue | undefined, at: Path): string | undefined {
+  /** Text that is neither empty nor longer than `maxLength`; undefined where it is not. */
+  text(value: JsonValue | undefined, at: Path, maxLength: number = this.#maxTextLength): string | undefined {
     if (typeof value !== 'string' || value === '') {
       this.#wrongType(value, at, 'text');
       return undefined;
     }
-    if (value.length > this.#maxTextLength) {
-      this.#report(
-        'limit',
-        at,
-        `the text has ${value.length} characters, and at most ${this.#maxTextLength} are taken`,
-      );
+    if (value.length > maxLength) {
+      const message = `the text has ${value.length} characters, and at most ${maxLength} are taken`;
+      this.#report('limit', at, message);
       return undefined;
     }
     return value;
+  }
+
+  /** `true` or `false`; undefined where it is neither. */
+  boolean(value: JsonValue | undefined, at: Path): boolean | undefined {
+    if (typeof value === 'boolean') return value;
+    this.#wrongType(value, at, '`true` or `false`');
+    return undefined;
   }
 
   /** A list of at most `limit` items; undefined where it is none. */

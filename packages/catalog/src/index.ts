@@ -19,6 +19,7 @@ export { readTrust } from './read-trust.js';
 export * from './read-upstream.js';
 export * from './recipe.js';
 export * from './recipe-codes.js';
+export * from './recipe-key-files.js';
 export * from './recipe-policy.js';
 export * from './records.js';
 export * from './render.js';

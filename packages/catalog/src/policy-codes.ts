@@ -22,11 +22,6 @@ export const POLICY_CODES = {
     summary: 'A value has another type than its field.',
     mend: 'Write a value of the type that the message names.',
   },
-  'policy/not-supported': {
-    severity: 'error',
-    summary: 'The policy asks for something that this version does not do.',
-    mend: 'Remove the field: what it asks for would not be done.',
-  },
   'policy/limit': {
     severity: 'error',
     summary: 'Something in the policies is larger or longer than it may be.',

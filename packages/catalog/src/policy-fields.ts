@@ -10,9 +10,8 @@ import {
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
-import { FieldReader } from './document-fields.js';
+import { DNS_LABEL, FieldReader } from './document-fields.js';
 import { POLICY_CODES, type PolicyCode } from './policy-codes.js';
-import { DNS_LABEL } from './read-recipe.js';
 import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
 /** What documents that say whom to trust have in common. */
@@ -23,7 +22,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 /** Nothing but blank lines, comments and markers: no policy. */
 const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
 export const TIMES = ['validFrom', 'validUntil'] as const;
-/** For the path of a file, and for a key that YAML has folded into one line. */
+/** For a key that YAML has folded into one line, and for the path of a file. */
 const ONE_LINE = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
 /** Nobody reads these documents as YAML 1.1, and a time is a date there. */
 const WRITTEN_TIME = /\.(validFrom|validUntil)$/;
@@ -60,11 +59,11 @@ export function readPolicyFile(
 }
 
 /** What the YAML reader says, but for times without quotes. */
-function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+export function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !WRITTEN_TIME.test(path));
 }
 
-function policyFields(document: YamlDocument, file: string): PolicyFields {
+export function policyFields(document: YamlDocument, file: string): PolicyFields {
   return new FieldReader(document, file, {
     prefix: 'policy',
     codes: POLICY_CODES,
@@ -88,13 +87,20 @@ export function readName(value: JsonValue | undefined, fields: PolicyFields): st
   return name;
 }
 
-export function readKey(pem: string | undefined, at: Path, fields: PolicyFields): PublicKey | undefined {
+/** `ofPath` is the way out where there is the path of a file in place of a key. */
+export function readKey(
+  pem: string | undefined,
+  at: Path,
+  fields: PolicyFields,
+  ofPath: string = ONE_LINE,
+): PublicKey | undefined {
   if (pem === undefined) return undefined;
   try {
     return readPublicKey(pem, 'the key');
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : ONE_LINE;
+    const oneLine = pem.includes('-----BEGIN') ? ONE_LINE : ofPath;
+    const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : oneLine;
     fields.report('policy/key', at, error.message, hint === undefined ? {} : { hint });
     return undefined;
   }

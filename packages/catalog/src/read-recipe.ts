@@ -1,40 +1,29 @@
 import {
-  compareDiagnostics,
   type Diagnostic,
+  DOCUMENT_LIMITS,
   hasErrors,
-  isGroup,
-  isKind,
   type JsonObject,
   type JsonValue,
   type Path,
-  RUNTIME_KINDS,
-  type RuntimeKind,
   readYaml,
 } from '@krmhub/schema';
-import { suggest } from '@krmhub/schema/lint/suggest';
+import { capped } from '@krmhub/schema/lint/cap';
 import { FieldReader, isMapping } from './document-fields.js';
-import {
-  RECIPE_API_VERSION,
-  RECIPE_KIND,
-  RECIPE_LIMITS,
-  type Recipe,
-  type RecipeSource,
-  type Selector,
-} from './recipe.js';
+import { type PolicyFields, policyFields, withoutDates } from './policy-fields.js';
+import { readRecipePolicy } from './read-recipe-policy.js';
+import { readName, readSource } from './read-recipe-source.js';
+import { RECIPE_API_VERSION, RECIPE_KIND, RECIPE_LIMITS, type Recipe, type RecipeSource } from './recipe.js';
 import { RECIPE_CODES, type RecipeCode } from './recipe-codes.js';
-import { readReleaseRange } from './release-range.js';
+import type { RecipeFields } from './recipe-fields.js';
+import type { SigningPolicy } from './signing-policy.js';
 
-type RecipeFields = FieldReader<'recipe', typeof RECIPE_CODES>;
-
-export const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** Kubernetes, "Labels and Selectors: Syntax and character set". */
 const LABEL_NAME = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-const SELECTOR_FIELDS = ['group', 'kind', 'tags', 'publisher', 'runtime', 'license'] as const;
 
 /**
  * Reads a CatalogRecipe, YAML or JSON, and finds everything that is wrong with it. The recipe is there
- * where nothing is. Nothing of a recipe is ignored: what this version does not do is an error.
+ * where nothing is. Nothing of a recipe is ignored: what nobody knows is an error. Files that it names are not read.
  */
 export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; diagnostics: Diagnostic[] } {
   const { maxBytes } = RECIPE_LIMITS;
@@ -54,9 +43,11 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
     codes: RECIPE_CODES,
     maxTextLength: RECIPE_LIMITS.maxValueLength,
   });
-  const recipe = readDocument(document.value, fields);
-  const all = [...diagnostics, ...fields.diagnostics].sort(compareDiagnostics);
-  return recipe === undefined || hasErrors(all) ? { diagnostics: all } : { recipe, diagnostics: all };
+  const signing = policyFields(document, file);
+  const recipe = readDocument(document.value, fields, signing);
+  const all = [...withoutDates(diagnostics), ...fields.diagnostics, ...signing.diagnostics];
+  const told = capped(all, DOCUMENT_LIMITS.maxDiagnostics, file);
+  return recipe === undefined || hasErrors(all) ? { diagnostics: told } : { recipe, diagnostics: told };
 }
 
 function ofFile(code: RecipeCode, file: string, message: string): Diagnostic {
@@ -65,7 +56,7 @@ function ofFile(code: RecipeCode, file: string, message: string): Diagnostic {
 }
 
 /** Undefined only where an error is reported; with errors, what is given is not to be used. */
-function readDocument(value: JsonValue, fields: RecipeFields): Recipe | undefined {
+function readDocument(value: JsonValue, fields: RecipeFields, signing: PolicyFields): Recipe | undefined {
   // What is something else altogether is not held to the fields of a recipe.
   if (isMapping(value) && typeof value.kind === 'string' && value.kind !== RECIPE_KIND) {
     expectText(value, 'kind', RECIPE_KIND, fields);
@@ -76,9 +67,8 @@ function readDocument(value: JsonValue, fields: RecipeFields): Recipe | undefine
   expectText(root, 'apiVersion', RECIPE_API_VERSION, fields);
   expectText(root, 'kind', RECIPE_KIND, fields);
   const metadata = readMetadata(root.metadata, fields);
-  const sources = readSources(root.spec, fields);
-  if (metadata === undefined || sources === undefined) return undefined;
-  return { ...metadata, sources };
+  const spec = readSpec(root.spec, fields, signing);
+  return metadata === undefined || spec === undefined ? undefined : { ...metadata, ...spec };
 }
 
 function expectText(root: JsonObject, name: string, wanted: string, fields: RecipeFields): void {
@@ -90,7 +80,7 @@ function expectText(root: JsonObject, name: string, wanted: string, fields: Reci
 function readMetadata(
   value: JsonValue | undefined,
   fields: RecipeFields,
-): Omit<Recipe, 'sources'> | undefined {
+): Pick<Recipe, 'name' | 'labels'> | undefined {
   if (value === undefined) return undefined;
   const at: Path = ['metadata'];
   const metadata = fields.mapping(value, at, { required: ['name'], optional: ['labels'] });
@@ -99,13 +89,6 @@ function readMetadata(
   const labels =
     metadata.labels === undefined ? undefined : readLabels(metadata.labels, [...at, 'labels'], fields);
   return name === undefined ? undefined : { name, ...(labels === undefined ? {} : { labels }) };
-}
-
-function readName(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
-  const name = fields.text(value, at);
-  if (name !== undefined && !DNS_LABEL.test(name))
-    fields.report('recipe/name', at, `"${name}" is no DNS label`);
-  return name;
 }
 
 function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<string, string> | undefined {
@@ -134,18 +117,34 @@ function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<st
   );
 }
 
-function readSources(value: JsonValue | undefined, fields: RecipeFields): RecipeSource[] | undefined {
+function readSpec(
+  value: JsonValue | undefined,
+  fields: RecipeFields,
+  signing: PolicyFields,
+): Pick<Recipe, 'sources' | 'policy'> | undefined {
   if (value === undefined) return undefined;
-  const spec = fields.mapping(value, ['spec'], { required: ['sources'], unsupported: ['policy'] });
-  if (spec === undefined || spec.sources === undefined) return undefined;
+  const spec = fields.mapping(value, ['spec'], { required: ['sources'], optional: ['policy'] });
+  if (spec === undefined) return undefined;
+  const policy = readRecipePolicy(spec.policy, fields, signing);
+  const sources = readSources(spec.sources, fields, policy?.requireSignature ?? []);
+  if (sources === undefined) return undefined;
+  return { sources, ...(policy === undefined ? {} : { policy }) };
+}
+
+function readSources(
+  value: JsonValue | undefined,
+  fields: RecipeFields,
+  policies: readonly SigningPolicy[],
+): RecipeSource[] | undefined {
+  if (value === undefined) return undefined;
   const at: Path = ['spec', 'sources'];
-  const list = fields.list(spec.sources, at, RECIPE_LIMITS.maxSources);
+  const list = fields.list(value, at, RECIPE_LIMITS.maxSources);
   if (list === undefined) return undefined;
   if (list.length === 0) fields.report('recipe/missing-field', at, 'a recipe has at least one source');
   const sources: RecipeSource[] = [];
   const names = new Set<string>();
   for (const [index, item] of list.entries()) {
-    const source = readSource(item, [...at, index], fields);
+    const source = readSource(item, [...at, index], fields, policies);
     if (source === undefined) continue;
     if (names.has(source.name)) {
       fields.report(
@@ -158,92 +157,4 @@ function readSources(value: JsonValue | undefined, fields: RecipeFields): Recipe
     sources.push(source);
   }
   return sources;
-}
-
-function readSource(value: JsonValue, at: Path, fields: RecipeFields): RecipeSource | undefined {
-  // A source with a catalog needs no functions: that it is not supported says all.
-  const elsewhere = value !== null && typeof value === 'object' && Object.hasOwn(value, 'catalog');
-  const source = fields.mapping(value, at, {
-    required: elsewhere ? ['name'] : ['name', 'functions'],
-    optional: elsewhere ? ['functions', 'match', 'exclude'] : ['match', 'exclude'],
-    unsupported: ['catalog', 'rewrite'],
-  });
-  if (source === undefined) return undefined;
-  const name = source.name === undefined ? undefined : readName(source.name, [...at, 'name'], fields);
-  const release = readFunctions(source.functions, [...at, 'functions'], fields);
-  const match = readSelectors(source.match, [...at, 'match'], fields);
-  const exclude = readSelectors(source.exclude, [...at, 'exclude'], fields);
-  if (name === undefined) return undefined;
-  return {
-    name,
-    ...(release === undefined ? {} : { release }),
-    ...(match === undefined ? {} : { match }),
-    exclude: exclude ?? [],
-  };
-}
-
-function readFunctions(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
-  if (value === undefined) return undefined;
-  const functions = fields.mapping(value, at, { optional: ['release'] });
-  if (functions?.release === undefined) return undefined;
-  const written = fields.text(functions.release, [...at, 'release']);
-  if (written === undefined) return undefined;
-  const range = readReleaseRange(written);
-  if (range.ok) return range.range;
-  fields.report(
-    'recipe/release-range',
-    [...at, 'release'],
-    range.reason,
-    range.hint === undefined ? {} : { hint: range.hint },
-  );
-  return undefined;
-}
-
-function readSelectors(value: JsonValue | undefined, at: Path, fields: RecipeFields): Selector[] | undefined {
-  if (value === undefined) return undefined;
-  const list = fields.list(value, at, RECIPE_LIMITS.maxSelectors);
-  if (list?.length === 0) fields.report('recipe/empty-selector', at, 'the list of selectors is empty');
-  return list?.map((item, index) => readSelector(item, [...at, index], fields));
-}
-
-function readSelector(value: JsonValue, at: Path, fields: RecipeFields): Selector {
-  const selector = fields.mapping(value, at, { optional: SELECTOR_FIELDS });
-  if (selector === undefined) return {};
-  if (Object.keys(selector).length === 0)
-    fields.report('recipe/empty-selector', at, 'the selector is empty and matches nothing');
-  const read: Selector = {};
-  for (const name of SELECTOR_FIELDS) {
-    const field = selector[name];
-    if (field === undefined) continue;
-    const path = [...at, name];
-    if (name === 'tags') {
-      read.tags = readTags(field, path, fields);
-      continue;
-    }
-    const text = fields.text(field, path);
-    if (text === undefined) continue;
-    if (name === 'runtime') read.runtime = readRuntime(text, path, fields);
-    else read[name] = text;
-    if (name === 'group' && !isGroup(text))
-      fields.report('recipe/selector-value', path, `"${text}" is no group`);
-    if (name === 'kind' && !isKind(text))
-      fields.report('recipe/selector-value', path, `"${text}" is no kind`);
-  }
-  return read;
-}
-
-function readTags(value: JsonValue, at: Path, fields: RecipeFields): string[] {
-  const list = fields.list(value, at, RECIPE_LIMITS.maxTags);
-  if (list?.length === 0) fields.report('recipe/empty-selector', at, 'the list of tags is empty');
-  return (list ?? []).flatMap((item, index) => fields.text(item, [...at, index]) ?? []);
-}
-
-function readRuntime(text: string, at: Path, fields: RecipeFields): RuntimeKind {
-  const runtime = RUNTIME_KINDS.find((kind) => kind === text);
-  if (runtime !== undefined) return runtime;
-  const meant = suggest(text, RUNTIME_KINDS);
-  const hint =
-    meant === undefined ? `Runtimes are ${RUNTIME_KINDS.join(', ')}.` : `Did you mean \`${meant}\`?`;
-  fields.report('recipe/selector-value', at, `"${text}" is no runtime`, { hint });
-  return RUNTIME_KINDS[0];
 }

@@ -44,7 +44,7 @@ export const RECIPE_CODES = {
   },
   'recipe/empty-selector': {
     severity: 'error',
-    summary: 'A selector, or a list of selectors, is empty: it matches nothing.',
+    summary: 'A selector, or a list of them, is empty: it matches nothing.',
     mend: 'Name a group, kind, tags, publisher, runtime or license; leave `match` out to take everything.',
   },
   'recipe/selector-value': {
@@ -52,10 +52,48 @@ export const RECIPE_CODES = {
     summary: 'A selector asks for what no function can have.',
     mend: 'Correct the value.',
   },
-  'recipe/not-supported': {
+  'recipe/ambiguous-source': {
     severity: 'error',
-    summary: 'The recipe asks for something that this version does not do.',
-    mend: 'Remove the field: what it asks for would not be done.',
+    summary: 'A source has both `functions` and `catalog`.',
+    mend: 'Make two sources of it: one with `functions`, for this registry, and one with `catalog`.',
+  },
+  'recipe/catalog-url': {
+    severity: 'error',
+    summary: 'The address of a catalog is not one that a catalog is fetched from, or holds credentials.',
+    mend: 'Write an address such as `https://example.com/catalog.yaml`, without a password.',
+  },
+  'recipe/insecure-catalog': {
+    severity: 'warning',
+    summary:
+      'A catalog is fetched without encryption, so everybody on the way can change it, and no policy wants it signed.',
+    mend: 'Write `https://`, or add a `requireSignature` that covers every group that the source gives.',
+  },
+  'recipe/duration': {
+    severity: 'error',
+    summary: 'A duration is not a whole number with a unit, or is too short.',
+    mend: 'Write a whole number with `s`, `m`, `h` or `d`, such as `30m`, `72h` or `7d`.',
+  },
+  'recipe/rewrite': {
+    severity: 'error',
+    summary:
+      'A rule of `rewrite` is not made of two prefixes of one shape, each with a slash at its end, or has the `from` of another.',
+    mend: 'Write both as `host/path/` for images, or both as `https://host/path/` for files.',
+  },
+  'recipe/shadowed-rewrite': {
+    severity: 'warning',
+    summary:
+      'A rule of `rewrite` is never reached: what it is for begins as an earlier one says, which comes first.',
+    mend: 'Put the rule with the longer `from` before the other.',
+  },
+  'recipe/license': {
+    severity: 'error',
+    summary: 'A licence in a policy is no SPDX expression, so no function can have it.',
+    mend: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
+  },
+  'recipe/selector-license': {
+    severity: 'warning',
+    summary: 'A selector asks for a licence that is no SPDX expression, so it matches nothing.',
+    mend: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
   },
   'recipe/limit': {
     severity: 'error',

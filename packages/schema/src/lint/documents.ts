@@ -44,13 +44,17 @@ function checkLicense(license: string, path: Path, report: Report): void {
     report('license/not-in-kep-enum', path, "the KEP's schema allows only `Apache 2.0`, written so");
     return;
   }
-  const suggestion = suggestLicense(license);
   report('license/unknown', path, `${quote(license)} is no SPDX licence expression`, {
-    hint:
-      suggestion === undefined
-        ? 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a licence of your own.'
-        : `Did you mean \`${suggestion}\`?`,
+    hint: licenseHint(license),
   });
+}
+
+/** The way out for a licence that is no expression. */
+export function licenseHint(license: string): string {
+  const suggestion = suggestLicense(license);
+  return suggestion === undefined
+    ? 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for a licence of your own.'
+    : `Did you mean \`${suggestion}\`?`;
 }
 
 export function isLicenseExpression(text: string): boolean {

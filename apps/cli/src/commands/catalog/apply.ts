@@ -6,7 +6,7 @@ import { connect } from '../../connect.js';
 import type { Io } from '../../io.js';
 import { type OutputFormat, printData, printTable, say, warn } from '../../output/print.js';
 import { plural } from '../../output/text.js';
-import { readSource, readStdin } from '../../source-files.js';
+import { STDIN_NAME } from '../../source-files.js';
 import { withOutput, withRegistry } from '../options.js';
 import { catalogAddresses } from './addresses.js';
 
@@ -17,6 +17,10 @@ export function registerCatalogApply(parent: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+A key in requireSignature may be the path of a file beside the recipe, such as
+banana.pub: the public key in it is sent in its place. Files outside of the
+recipe's folder are not read.
+
 Examples:
   krmhub catalog apply recipe.yaml
   krmhub catalog apply - < recipe.yaml`,
@@ -29,20 +33,16 @@ async function apply(
   file: string,
   options: { registry?: string; output: OutputFormat },
 ): Promise<void> {
-  const { RECIPE_LIMITS, readRecipe } = await import('@krmhub/catalog');
-  const name = file === '-' ? '<stdin>' : file;
-  const bytes =
-    file === '-'
-      ? await readStdin(io, RECIPE_LIMITS.maxBytes)
-      : await readSource(io, file, RECIPE_LIMITS.maxBytes);
-  const { recipe, diagnostics } = readRecipe(bytes, name);
+  const { readRecipeFile } = await import('../../catalog-recipes/read-recipe-file.js');
+  const name = file === '-' ? STDIN_NAME : file;
+  const { recipe, bytes, text, diagnostics } = await readRecipeFile(io, file);
   await printDiagnostics(io, diagnostics, name, bytes);
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
   }
   const client = await connect(io, options.registry);
-  const applied = await client.applyCatalog(recipe.name, bytes);
+  const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
   await printDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await say(
