@@ -98,6 +98,7 @@ export function catalogContract(store: () => CatalogStore): void {
         appliedAt: AT,
         appliedBy: 'admin',
         throughEvent: 0,
+        clock: AT,
       };
       expect(await store().catalog('platform')).toEqual(record);
       await expect(apply('platform', 'second')).rejects.toThrow(RevisionConflict);

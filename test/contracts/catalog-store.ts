@@ -6,6 +6,7 @@ import { keepingContract } from './catalog-store-keeping.js';
 import { policyContract } from './catalog-store-policies.js';
 import { searchContract } from './catalog-store-search.js';
 import { signatureContract } from './catalog-store-signatures.js';
+import { sourceContract } from './catalog-store-sources.js';
 import { takedownContract } from './catalog-store-takedowns.js';
 
 export interface CatalogStoreHarness {
@@ -30,5 +31,6 @@ export function catalogStoreContract(name: string, open: () => Promise<CatalogSt
     takedownContract(() => harness);
     signatureContract(() => harness);
     policyContract(() => harness);
+    sourceContract(() => harness);
   });
 }

@@ -20,6 +20,7 @@ import type {
   Time,
   TokenRecord,
 } from './records.js';
+import type { SourceStore } from './source-store.js';
 
 /** Immutable bytes by their digest. Every implementation passes test/contracts/blob-store.ts. */
 export interface BlobStore {
@@ -79,7 +80,7 @@ export interface BlobWriter {
  * They reject with a KrmhubError: `unavailable` where the database is locked or gone, `storage-full`
  * where the disk is. Every implementation passes test/contracts/catalog-store.ts.
  */
-export interface CatalogStore {
+export interface CatalogStore extends SourceStore {
   /** The function whose kind is equal but for case; undefined where there is none. */
   function(group: string, kind: string): Promise<FunctionRecord | undefined>;
   functions(names: readonly { group: string; kind: string }[]): Promise<FunctionRecord[]>;
@@ -126,20 +127,31 @@ export interface CatalogStore {
   events(after: number, limit: number): Promise<Event[]>;
   /** Sequence of the newest event; 0 where there is none. */
   lastEvent(): Promise<number>;
-  /** The functions that any `release.*` event after a sequence and up to another touched. */
-  functionsChanged(after: number, through: number): Promise<{ group: string; kind: string }[]>;
+  /**
+   * The functions that any `release.*` event after a sequence and up to another touched. Of a catalog also those whose
+   * entries in its sources changed, and every one that its sources have in a group of which this registry got the first
+   * release or lost the last one. Kinds are as they are spelt, so that two may differ by case only.
+   */
+  functionsChanged(
+    after: number,
+    through: number,
+    catalog?: string,
+  ): Promise<{ group: string; kind: string }[]>;
 
   catalogs(): Promise<CatalogRecord[]>;
   catalog(name: string): Promise<CatalogRecord | undefined>;
   /** Names of the catalogs whose newest snapshot holds the function. */
   catalogsHolding(group: string, kind: string): Promise<string[]>;
   /**
-   * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says.
+   * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says, by the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
+   * Its sources are all to be asked at once. What is known of a source stays while its name and its address do.
    */
   applyRecipe(input: {
     name: string;
     recipe: string;
+    /** Those that are catalogs elsewhere; absent for none. */
+    sources?: readonly { source: string; url: string }[];
     expectedRecipe: string | undefined;
     at: Time;
     by: string;

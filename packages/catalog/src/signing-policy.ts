@@ -148,6 +148,28 @@ function judge(
   return { reason, isStranger: matching.length === 0 };
 }
 
+/** Whether a policy names who signed, and none revokes it; when it was signed is not asked. */
+export function namesSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
+  return (
+    revocation(policies, signer) === undefined &&
+    policies.some(({ signers }) => signers.some((trusted) => isSigner(trusted, signer)))
+  );
+}
+
+/** What each policy says of each signature: where it is the same for two lists, they are judged alike. */
+export function judgements(
+  policies: readonly SigningPolicy[],
+  signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
+): string[] {
+  return policies.flatMap((policy) =>
+    signatures.map((signature) => {
+      const { signer } = signature;
+      const against = revocation(policies, signer) ?? judge(policy, signature)?.reason;
+      return against ?? `it is signed by ${describeSigner(signer)}`;
+    }),
+  );
+}
+
 function isSigner(trusted: TrustedSigner, signer: Signer): boolean {
   if ('fingerprint' in trusted) return signer.type === 'key' && signer.fingerprint === trusted.fingerprint;
   if (signer.type !== 'identity' || signer.issuer !== trusted.issuer) return false;

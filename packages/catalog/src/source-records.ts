@@ -1,5 +1,5 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
-import type { Time } from './records.js';
+import type { NewEvent, Time } from './records.js';
 import type { ReleaseSignature } from './signing-policy.js';
 
 /** What is known of an API version before its definition is read: what policies judge by. */
@@ -114,4 +114,32 @@ export interface SourceRecord {
   copy?: SourceCopy;
   /** The highest serial that was seen under a good signature, and the digest of its catalog. */
   highest?: { serial: number; digest: Digest };
+}
+
+/** What a look at a source asks a store to do in one transaction. */
+export interface SourceRefresh {
+  /** The record on which it was planned. */
+  expected: SourceRecord;
+  /** The record afterwards. */
+  record: SourceRecord;
+  /** Entries that are new or back; one that was seen before keeps when that was. Their rendered entries are stored. */
+  put: UpstreamEntry[];
+  /** Entries that the source does not have any more. */
+  removed: UpstreamEntryName[];
+  /** All entries are to be judged anew: who signed them has changed. */
+  judgeAnew: boolean;
+  /** Entries that have been gone since before then are forgotten. */
+  forgetGoneBefore: Time;
+  /** Absent where nothing changed that anybody has to know. */
+  event?: NewEvent;
+}
+
+/** Which entry of a source is meant: a source has one of a function, and had others before. */
+export interface UpstreamEntryName extends FunctionName {
+  definition: Digest;
+}
+
+/** What the sources of a catalog have of a function, by the source's name. */
+export interface UpstreamOffers extends FunctionName {
+  offers: Map<string, UpstreamEntry>;
 }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { CatalogStore } from '@krmhub/catalog';
+import type { CatalogStore, SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
@@ -15,10 +15,11 @@ import { Database } from './sqlite/driver.js';
 import { attempt, translateSqliteError } from './sqlite/errors.js';
 import { type EventRows, eventRows } from './sqlite/events.js';
 import { type FunctionRows, functionRows } from './sqlite/functions.js';
+import { sourceRows } from './sqlite/sources.js';
 
 /** A database as it was when this was opened, whatever a registry writes to it meanwhile. */
 export interface DatabaseState {
-  store: Pick<CatalogStore, keyof FunctionRows | keyof EventRows | keyof CatalogRows>;
+  store: Pick<CatalogStore, keyof FunctionRows | keyof EventRows | keyof CatalogRows | keyof SourceStore>;
   /** Inside one read transaction; tables can be made in `temp` alone. */
   client: BetterSqlite3.Database;
   close(): void;
@@ -62,7 +63,12 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     close: () => client.close(),
   };
   return {
-    store: { ...functionRows(connection), ...eventRows(connection), ...catalogRows(connection) },
+    store: {
+      ...functionRows(connection),
+      ...eventRows(connection),
+      ...catalogRows(connection),
+      ...sourceRows(connection),
+    },
     client,
     close: () => client.close(),
   };

@@ -8,6 +8,7 @@ import { functionRows } from './sqlite/functions.js';
 import { artifactKeeper } from './sqlite/keep-artifacts.js';
 import { policyRows } from './sqlite/policies.js';
 import { searchRows } from './sqlite/search.js';
+import { sourceRows } from './sqlite/sources.js';
 import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
 
@@ -32,6 +33,7 @@ export function storeOf(connection: Connection): RegistryStore {
     ...searchRows(connection),
     ...eventRows(connection),
     ...catalogRows(connection),
+    ...sourceRows(connection),
     ...formRows(connection),
     ...takedownRows(connection),
     ...tokenRows(connection),

@@ -9,7 +9,7 @@ import type {
   SnapshotRecord,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
-import type { Digest, Takedown } from '@krmhub/schema';
+import type { Digest, ReportedSource, Takedown } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
@@ -171,6 +171,8 @@ export const events = sqliteTable(
     catalog: text('catalog'),
     serial: integer('serial'),
     reason: text('reason'),
+    /** Name of a source of the catalog's recipe. */
+    source: text('source'),
   },
   (table) => [index('event_revocation').on(table.sequence).where(sql.raw(IS_REVOCATION))],
 );
@@ -189,6 +191,8 @@ export const catalogs = sqliteTable('catalog', {
   appliedEvent: integer('applied_event').notNull(),
   /** Every event up to this sequence is taken into the newest snapshot. */
   throughEvent: integer('through_event').notNull(),
+  /** UTC: by which the minimum ages of entries are judged. */
+  clock: text('clock').notNull().default(''),
 });
 
 export const snapshots = sqliteTable(
@@ -213,6 +217,8 @@ export const snapshots = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** JSON of the takedown for which its bytes are gone. */
     withdrawn: text('withdrawn', { mode: 'json' }).$type<Takedown>(),
+    /** JSON list of the sources that are catalogs elsewhere; null where there are none. */
+    sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
   },
   (table) => [
     primaryKey({ columns: [table.catalog, table.serial] }),
@@ -273,13 +279,14 @@ export const catalogFunctions = sqliteTable(
     entry: text('entry')
       .$type<Digest>()
       .references(() => entries.digest),
-    /** JSON of versions, shadowed and yanked. */
+    /** JSON of versions, shadowed, refused and yanked. */
     selection: text('selection', { mode: 'json' }).$type<Omit<Selection, 'group' | 'kind'>>().notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.catalog, table.group, table.kind, table.fromSerial] }),
     index('catalog_function_serial').on(table.catalog, table.fromSerial),
     index('catalog_function_name').on(table.group, table.kind),
+    index('catalog_function_entry').on(table.entry),
   ],
 );
 

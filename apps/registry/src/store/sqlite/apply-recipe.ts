@@ -1,13 +1,16 @@
 import { type CatalogStore, RevisionConflict } from '@krmhub/catalog';
-import { eq } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
+import { catalogSources } from '../schema/sources.js';
 import { catalogs } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
+import { entryForgetter } from './source-rows.js';
 
 export function applyRecipe(connection: Connection): CatalogStore['applyRecipe'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
-  return ({ name, recipe, expectedRecipe, at, by, event }) =>
+  const reconcile = sourceReconciler(connection);
+  return ({ name, recipe, expectedRecipe, sources = [], at, by, event }) =>
     write(() => {
       const current = db
         .select({ recipe: catalogs.recipe })
@@ -24,11 +27,44 @@ export function applyRecipe(connection: Connection): CatalogStore['applyRecipe']
         appliedBy: by,
         appliedEvent: appended.sequence,
         throughEvent: 0,
+        clock: at,
       };
       db.insert(catalogs)
         .values({ name, ...columns })
         .onConflictDoUpdate({ target: catalogs.name, set: columns })
         .run();
+      reconcile(name, sources, at);
       return appended;
     });
+}
+
+/** Makes the rows of a catalog's sources those of its recipe, each to be asked at once. */
+function sourceReconciler(connection: Connection) {
+  const { db } = connection;
+  const forget = entryForgetter(connection);
+  return (catalog: string, wanted: readonly { source: string; url: string }[], at: string): void => {
+    const rowOf = (source: string) =>
+      and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source));
+    const rows = db
+      .select({ source: catalogSources.source, url: catalogSources.url })
+      .from(catalogSources)
+      .where(eq(catalogSources.catalog, catalog))
+      .all();
+    const kept = new Set<string>();
+    for (const { source, url } of rows) {
+      if (wanted.some((one) => one.source === source && one.url === url)) {
+        kept.add(source);
+        continue;
+      }
+      forget.all({ catalog, source }, at);
+      db.delete(catalogSources).where(rowOf(source)).run();
+    }
+    for (const { source, url } of wanted) {
+      if (kept.has(source)) {
+        db.update(catalogSources).set({ nextAt: at, checkedAt: null }).where(rowOf(source)).run();
+      } else {
+        db.insert(catalogSources).values({ catalog, source, url, nextAt: at }).run();
+      }
+    }
+  };
 }

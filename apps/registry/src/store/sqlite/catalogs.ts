@@ -123,7 +123,7 @@ export function catalogRows(connection: Connection): CatalogRows {
 
   const record = ({ appliedEvent: _, ...row }: typeof catalogs.$inferSelect): CatalogRecord => {
     const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
-    return { ...row, clock: row.appliedAt, ...(newest && { newest: snapshot(newest) }) };
+    return { ...row, ...(newest && { newest: snapshot(newest) }) };
   };
 
   return {
@@ -184,8 +184,14 @@ export function catalogRows(connection: Connection): CatalogRows {
   };
 }
 
-function snapshot({ digest: _, labels, withdrawn, ...row }: typeof snapshots.$inferSelect): SnapshotRecord {
-  return { ...row, ...(labels !== null && { labels }), ...(withdrawn !== null && { withdrawn }) };
+function snapshot(columns: typeof snapshots.$inferSelect): SnapshotRecord {
+  const { digest: _, labels, withdrawn, sources, ...row } = columns;
+  return {
+    ...row,
+    ...(labels !== null && { labels }),
+    ...(sources !== null && { sources }),
+    ...(withdrawn !== null && { withdrawn }),
+  };
 }
 
 function place(row: typeof catalogFunctions.$inferSelect): CatalogFunction {

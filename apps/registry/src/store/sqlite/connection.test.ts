@@ -7,6 +7,7 @@ import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as artifacts from '../schema/artifacts.js';
+import * as sources from '../schema/sources.js';
 import * as catalogs from '../schema/sqlite.js';
 import { openSqliteStore, storeOf } from '../sqlite.js';
 import { openConnection } from './connection.js';
@@ -33,7 +34,9 @@ interface ColumnInfo {
 describe('migrations', () => {
   it('make the tables that the schema describes', () => {
     const connection = openConnection(':memory:');
-    const tables = Object.values({ ...catalogs, ...artifacts }).filter((value) => is(value, SQLiteTable));
+    const tables = Object.values({ ...catalogs, ...artifacts, ...sources }).filter((value) =>
+      is(value, SQLiteTable),
+    );
     for (const table of tables) {
       const name = getTableName(table);
       const { primaryKeys, indexes, uniqueConstraints, foreignKeys } = getTableConfig(table);

@@ -9,7 +9,8 @@ const READER_TIMEOUT_MS = 2_000;
 
 const STATEMENTS = [
   // A cut that was refused or broke off has stored entries that nothing names.
-  'DELETE FROM entry WHERE digest NOT IN (SELECT entry FROM catalog_function WHERE entry IS NOT NULL)',
+  `DELETE FROM entry WHERE digest NOT IN (SELECT entry FROM catalog_function WHERE entry IS NOT NULL)
+     AND digest NOT IN (SELECT definition FROM upstream_entry)`,
   // Words of deleted documents stay in the full-text index until its segments are merged.
   `INSERT INTO function_text (function_text) VALUES ('optimize')`,
   'VACUUM',

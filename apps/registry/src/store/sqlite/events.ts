@@ -2,10 +2,12 @@ import type { CatalogStore, Event, NewEvent } from '@krmhub/catalog';
 import { and, asc, gt, max, sql } from 'drizzle-orm';
 import { events, IS_REVOCATION } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
+import { functionsChanged } from './functions-changed.js';
 
 export type EventRows = Pick<CatalogStore, 'events' | 'lastEvent' | 'functionsChanged' | 'revocations'>;
 
-export function eventRows({ client, db, read }: Connection): EventRows {
+export function eventRows(connection: Connection): EventRows {
+  const { db, read } = connection;
   const page = db
     .select()
     .from(events)
@@ -24,16 +26,12 @@ export function eventRows({ client, db, read }: Connection): EventRows {
     .select({ sequence: max(events.sequence) })
     .from(events)
     .prepare();
-  const changed = client.prepare<[number, number], { group: string; kind: string }>(
-    `SELECT DISTINCT group_name AS "group", kind FROM event
-     WHERE sequence > ? AND sequence <= ? AND type LIKE 'release.%' ORDER BY group_name, kind`,
-  );
   return {
     events: (after, limit) => read(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
     revocations: (after, limit) =>
       read(() => revoking.all({ after, limit: Math.max(0, limit) }).map(present)),
     lastEvent: () => read(() => last.get()?.sequence ?? 0),
-    functionsChanged: (after, through) => read(() => changed.all(after, through)),
+    functionsChanged: functionsChanged(connection),
   };
 }
 

@@ -42,10 +42,11 @@ export function placeWithdrawer(
   const newestSerial = client
     .prepare<[string], number>('SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = ?')
     .pluck();
-  // An entry names its function, so no place of another one can have it.
+  // An entry names its function, so no place of another one can have it. A catalog elsewhere may have the same.
   const deleteEntry = client.prepare<{ entry: string; group: string; kind: string }>(
     `DELETE FROM entry WHERE digest = :entry AND NOT EXISTS (
-       SELECT 1 FROM catalog_function WHERE group_name = :group AND kind = :kind AND entry = :entry)`,
+       SELECT 1 FROM catalog_function WHERE group_name = :group AND kind = :kind AND entry = :entry)
+     AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE definition = :entry)`,
   );
 
   return ({ group, kind, takedowns }) => {

@@ -1,0 +1,98 @@
+import { RevisionConflict, type SourceRecord, type SourceRefresh, type SourceStore } from '@krmhub/catalog';
+import { and, eq, sql } from 'drizzle-orm';
+import { catalogSources, upstreamEntries } from '../schema/sources.js';
+import { entries } from '../schema/sqlite.js';
+import type { Connection } from './connection.js';
+import { eventAppender } from './events.js';
+import { entryForgetter, sourceRecord } from './source-rows.js';
+
+export function commitRefresh(connection: Connection): SourceStore['commitRefresh'] {
+  const { client, db, write } = connection;
+  const appendEvent = eventAppender(connection);
+  const forget = entryForgetter(connection);
+  const putEntry = entryPutter(connection);
+  const removeEntry = client.prepare<Record<string, string | number>>(
+    `UPDATE upstream_entry SET gone_at = :at, changed_event = :event
+     WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
+       AND definition = :definition AND gone_at IS NULL`,
+  );
+  const judgeAnew = client.prepare<[number, string, string]>(
+    `UPDATE upstream_entry SET changed_event = ? WHERE catalog = ? AND source = ? AND gone_at IS NULL`,
+  );
+
+  return (refresh) =>
+    write(() => {
+      const { record, put, removed, event } = refresh;
+      const { catalog, source } = record;
+      const at = record.checkedAt!;
+      expectUnchanged(connection, refresh);
+      const { nextAt, checkedAt, failure = null, copy = null, highest = null } = record;
+      db.update(catalogSources)
+        .set({ nextAt, checkedAt: checkedAt!, failure, copy, highest })
+        .where(and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source)))
+        .run();
+      const appended = event && appendEvent(event);
+      const changes = put.length + removed.length > 0 || refresh.judgeAnew;
+      if (changes && appended === undefined) throw new TypeError('entries change with an event alone');
+      if (changes) {
+        const { sequence } = appended!;
+        for (const { group, kind, definition } of removed) {
+          const kindFolded = kind.toLowerCase();
+          removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
+        }
+        for (const entry of put) putEntry(record, entry, sequence);
+        if (refresh.judgeAnew) judgeAnew.run(sequence, catalog, source);
+      }
+      forget.goneBefore(record, refresh.forgetGoneBefore, at);
+      forget.collect(at);
+      return appended;
+    });
+}
+
+function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh): void {
+  const { catalog, source } = record;
+  const row = db
+    .select()
+    .from(catalogSources)
+    .where(and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source)))
+    .get();
+  const current = row && sourceRecord(row);
+  // A recipe that is applied sets `nextAt` and takes `checkedAt` away.
+  const same = (field: 'url' | 'nextAt' | 'checkedAt') => current?.[field] === expected[field];
+  if (current !== undefined && same('url') && same('nextAt') && same('checkedAt')) return;
+  throw new RevisionConflict(`The source ${source} of catalog ${catalog} was changed meanwhile`);
+}
+
+function entryPutter({ db }: Connection) {
+  const isStored = db
+    .select({ digest: entries.digest })
+    .from(entries)
+    .where(eq(entries.digest, sql.placeholder('digest')))
+    .prepare();
+  return (
+    { catalog, source }: SourceRecord,
+    entry: SourceRefresh['put'][number],
+    changedEvent: number,
+  ): void => {
+    const { group, kind, definition, firstSeen, ...facts } = entry;
+    // Another source may have lost the last name of it since it was stored.
+    if (isStored.get({ digest: definition }) === undefined) {
+      throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
+    }
+    const kindFolded = kind.toLowerCase();
+    const columns = { kind, facts, goneAt: null, changedEvent };
+    db.insert(upstreamEntries)
+      .values({ catalog, source, group, kindFolded, definition, firstSeen, ...columns })
+      .onConflictDoUpdate({
+        target: [
+          upstreamEntries.catalog,
+          upstreamEntries.source,
+          upstreamEntries.group,
+          upstreamEntries.kindFolded,
+          upstreamEntries.definition,
+        ],
+        set: columns,
+      })
+      .run();
+  };
+}
