@@ -1,6 +1,12 @@
 import type { Digest } from '@krmhub/schema';
 import type { Time } from './records.js';
-import { describeSigner, namesSigner, type Signer, type SigningPolicy, sameSigner } from './signing-policy.js';
+import {
+  describeSigner,
+  namesSigner,
+  type Signer,
+  type SigningPolicy,
+  sameSigner,
+} from './signing-policy.js';
 import type { OfferSignature, SourceCopy, SourceProblem, SourceRecord } from './source-records.js';
 
 /** A signature over exactly the bytes of a copy that holds, whoever made it. */

@@ -1,7 +1,7 @@
 import { canonicalJson, type Digest } from '@krmhub/schema';
 import type { AcceptedCopy, Refusal } from './judge-copy.js';
-import type { EventType, Time } from './records.js';
 import type { UpstreamCatalog } from './recipe.js';
+import type { EventType, Time } from './records.js';
 import { judgements, type SigningPolicy } from './signing-policy.js';
 import type {
   InvalidEntry,
@@ -26,7 +26,10 @@ export const REFRESH_LIMITS = {
 
 /** What a look at a source has found. */
 export type LookOutcome =
-  | ({ outcome: 'failed'; /** For how long it wants to be left alone. */ retryAfterSeconds?: number } & Refusal)
+  | ({
+      outcome: 'failed' /** For how long it wants to be left alone. */;
+      retryAfterSeconds?: number;
+    } & Refusal)
   /** The bytes are those of the last good copy. */
   | { outcome: 'unchanged'; validators: Record<string, string>; accepted: AcceptedCopy }
   | {
