@@ -1,25 +1,16 @@
-import { setImmediate } from 'node:timers/promises';
 import {
   type CatalogCut,
-  type CatalogFunction,
   type CatalogRecord,
-  type CatalogStore,
-  entryDefinition,
-  type FunctionRecord,
   type NewEvent,
   type Recipe,
-  type ReleaseRecord,
-  type RenderedEntry,
   RevisionConflict,
   readRecipe,
-  renderEntry,
-  type Selection,
+  reportedSources,
   type SnapshotRecord,
-  sameSelection,
-  selectFunction,
 } from '@krmhub/catalog';
-import { type Digest, type FunctionName, KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
+import { KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
 import { changedEntries } from './assemble-forms.js';
+import { changedPlaces } from './changed-places.js';
 import { SERVER_LIMITS } from './limits.js';
 import { snapshotArtifact } from './oci/release-artifact.js';
 import {
@@ -61,7 +52,11 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   if (catalog === undefined) return undefined;
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
   const recipe = storedRecipe(catalog);
-  const { changed, entries, bytesChanged } = await changedPlaces(store, catalog, recipe, throughEvent);
+  const sources = await store.sources(name);
+  const { changed, entries, bytesChanged } = await changedPlaces(store, catalog, recipe, {
+    throughEvent,
+    sources,
+  });
   const cut: CatalogCut = {
     catalog: name,
     expectedThroughEvent: catalog.throughEvent,
@@ -96,6 +91,7 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     digests,
     functions: assembled.functions,
     createdAt: now,
+    ...(sources.length === 0 ? {} : { sources: reportedSources(recipe, sources) }),
   };
   // The bytes are durable before the rows that name them.
   await forms.store(assembled);
@@ -126,90 +122,4 @@ function storedRecipe(catalog: CatalogRecord): Recipe {
   throw new KrmhubError('invalid-document', `The stored recipe of ${catalog.name} is not understood`, {
     diagnostics,
   });
-}
-
-interface ChangedPlaces {
-  changed: CatalogFunction[];
-  /** Whether an entry is new, another or gone. */
-  bytesChanged: boolean;
-  /** Entries that `changed` names and that are not stored yet. */
-  entries: Map<Digest, RenderedEntry>;
-}
-
-async function changedPlaces(
-  store: CatalogStore,
-  catalog: CatalogRecord,
-  recipe: Recipe,
-  throughEvent: number,
-): Promise<ChangedPlaces> {
-  const result: ChangedPlaces = { changed: [], bytesChanged: false, entries: new Map() };
-  if (catalog.throughEvent === 0) {
-    const places = placesByName(await store.catalogFunctions(catalog.name));
-    let count = 0;
-    for await (const fn of store.allFunctions()) {
-      await compareWithPlace(store, recipe, fn, places.get(nameKey(fn)), result);
-      if (++count % SERVER_LIMITS.cutBatch === 0) await setImmediate();
-    }
-    return result;
-  }
-  const names = await store.functionsChanged(catalog.throughEvent, throughEvent);
-  for (let start = 0; start < names.length; start += SERVER_LIMITS.cutBatch) {
-    const batch = names.slice(start, start + SERVER_LIMITS.cutBatch);
-    const places = placesByName(await store.catalogFunctions(catalog.name, batch));
-    for (const fn of await store.functions(batch)) {
-      await compareWithPlace(store, recipe, fn, places.get(nameKey(fn)), result);
-    }
-    await setImmediate();
-  }
-  return result;
-}
-
-async function compareWithPlace(
-  store: CatalogStore,
-  recipe: Recipe,
-  fn: FunctionRecord,
-  place: CatalogFunction | undefined,
-  result: ChangedPlaces,
-): Promise<void> {
-  const selection = selectFunction(recipe, fn);
-  if (place === undefined ? isEmpty(selection) : sameSelection(selection, place)) return;
-  if (selection.versions.length === 0) {
-    if (place?.entry !== undefined) result.bytesChanged = true;
-    result.changed.push(selection);
-    return;
-  }
-  const releases = await selectedReleases(store, selection);
-  const definitions = new Map(releases.map(({ digest, definition }) => [digest, definition]));
-  const entry = renderEntry(entryDefinition(selection, definitions, recipe));
-  result.changed.push({ ...selection, entry: entry.digest });
-  if (entry.digest === place?.entry) return;
-  result.bytesChanged = true;
-  result.entries.set(entry.digest, entry);
-  if (result.entries.size < SERVER_LIMITS.cutBatch) return;
-  await store.storeEntries([...result.entries.values()]);
-  result.entries.clear();
-}
-
-async function selectedReleases(store: CatalogStore, selection: Selection): Promise<ReleaseRecord[]> {
-  const { group, kind, versions } = selection;
-  const releases: ReleaseRecord[] = [];
-  for (const name of new Set(versions.map(({ release }) => release))) {
-    if (name === undefined) continue;
-    const release = await store.release(group, kind, name);
-    if (release === undefined) throw new Error(`the store has no release ${group}/${kind}@${name}`);
-    releases.push(release);
-  }
-  return releases;
-}
-
-function isEmpty({ versions, shadowed, yanked }: Selection): boolean {
-  return versions.length === 0 && shadowed.length === 0 && yanked.length === 0;
-}
-
-function placesByName(places: readonly CatalogFunction[]): Map<string, CatalogFunction> {
-  return new Map(places.map((place) => [nameKey(place), place]));
-}
-
-function nameKey({ group, kind }: FunctionName): string {
-  return `${group}/${kind}`;
 }

@@ -191,6 +191,8 @@ export class Cutter implements CatalogCutter {
       }
       const failure = this.#failures.get(catalog.name);
       if (failure !== undefined && failure.retryAt > this.#now()) continue;
+      // Nobody is to be served a catalog from which a source is missing that was not asked yet.
+      if ((await store.sources(catalog.name)).some(({ checkedAt }) => checkedAt === undefined)) continue;
       await this.#cut(catalog.name, failure);
     }
     if (!this.#again) this.#reached.event = Math.max(this.#reached.event, through);

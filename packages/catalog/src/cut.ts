@@ -54,6 +54,16 @@ export function needsFacts({ sources, policy }: Recipe): boolean {
   );
 }
 
+/** Whether a source of functions of this registry takes a release; says nothing of yanks and policy. */
+export function isOffered({ sources }: Recipe, name: FunctionName, release: ReleaseSummary): boolean {
+  return sources.some((source) => source.catalog === undefined && takesRelease(source, name, release));
+}
+
+function takesRelease(source: RecipeSource, name: FunctionName, release: ReleaseSummary): boolean {
+  if (!sourceMatches(source, name, release)) return false;
+  return source.release === undefined || semver.satisfies(release.release, source.release);
+}
+
 /**
  * Who provides each API version of a function in the recipe's catalog: source by source, an API version that no earlier
  * source has provided takes the newest release that the source takes, that serves it, that is not yanked and that the
@@ -164,10 +174,8 @@ class SelectionMaker {
 
   #releases(source: RecipeSource): Offer[] {
     const { group, kind, releases, facts } = this.#offers;
-    const inRange = ({ release }: ReleaseSummary) =>
-      source.release === undefined || semver.satisfies(release, source.release);
     return releases
-      .filter((release) => sourceMatches(source, { group, kind }, release) && inRange(release))
+      .filter((release) => takesRelease(source, { group, kind }, release))
       .map((release) => ({
         kind,
         release: release.release,

@@ -26,6 +26,7 @@ export * from './recipe-policy.js';
 export * from './records.js';
 export * from './render.js';
 export * from './render-snapshot.js';
+export * from './report-sources.js';
 export * from './rewrite.js';
 export * from './signing-policy.js';
 export * from './source-address.js';

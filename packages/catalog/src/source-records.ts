@@ -139,7 +139,10 @@ export interface UpstreamEntryName extends FunctionName {
   definition: Digest;
 }
 
-/** What the sources of a catalog have of a function, by the source's name. */
+/**
+ * What the sources of a catalog have of a function, by the source's name: the entry that stands there, and those that
+ * it took the place of, the latest first. What stands there no more is not among them.
+ */
 export interface UpstreamOffers extends FunctionName {
-  offers: Map<string, UpstreamEntry>;
+  offers: Map<string, UpstreamEntry[]>;
 }

@@ -24,6 +24,8 @@ export interface SourceStore {
    * spell its kind differently, the first of the spellings in that order stands for all.
    */
   allUpstreamOffers(catalog: string): AsyncIterable<UpstreamOffers>;
+  /** Those of the groups of which this registry holds a release. */
+  groupsHeld(groups: readonly string[]): Promise<Set<string>>;
   /** Functions of a group that a source of the catalog has, as they are spelt, in code unit order. */
   upstreamNames(catalog: string, group: string): Promise<FunctionName[]>;
 

@@ -10,6 +10,8 @@ import { ENTRY_COLUMNS, type EntryRow, sourceRecord, upstreamEntry } from './sou
 
 /** Functions read at once: between two pages others have their turn. */
 const PAGE = 200;
+/** Entries of one function in one source that are looked at: a source may change all the time. */
+const MAX_FORMER = 20;
 
 export function sourceRows(connection: Connection): SourceStore {
   const { client, db, read } = connection;
@@ -51,6 +53,9 @@ export function sourceRows(connection: Connection): SourceStore {
          AND other.kind_folded = one.kind_folded AND other.gone_at IS NULL AND other.kind < one.kind)
      ORDER BY group_name, kind LIMIT ${PAGE}`,
   );
+  const holding = client.prepare<[string], unknown>(
+    'SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = ? LIMIT 1',
+  );
   const namesIn = client.prepare<[string, string], FunctionName>(
     `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry
      WHERE catalog = ? AND group_name = ? AND gone_at IS NULL ORDER BY kind`,
@@ -81,6 +86,8 @@ export function sourceRows(connection: Connection): SourceStore {
         await setImmediate();
       }
     },
+    groupsHeld: (groups) =>
+      read(() => new Set([...new Set(groups)].filter((group) => holding.get(group) !== undefined))),
     upstreamNames: (catalog, group) => read(() => namesIn.all(catalog, group)),
     matureEntries: matureEntries(connection),
     nextMaturity: nextMaturity(connection),
@@ -88,15 +95,20 @@ export function sourceRows(connection: Connection): SourceStore {
 }
 
 function offerFinder({ client }: Connection): (catalog: string, name: FunctionName) => UpstreamOffers {
-  const find = client.prepare<[string, string, string], EntryRow>(
+  const find = client.prepare<{ catalog: string; group: string; folded: string }, EntryRow>(
     `SELECT ${ENTRY_COLUMNS} FROM upstream_entry AS one
-     WHERE one.catalog = ? AND one.group_name = ? AND one.kind_folded = ? AND one.gone_at IS NULL
-     ORDER BY one.source`,
+     WHERE one.catalog = :catalog AND one.group_name = :group AND one.kind_folded = :folded AND one.source IN (
+       SELECT source FROM upstream_entry
+       WHERE catalog = :catalog AND group_name = :group AND kind_folded = :folded AND gone_at IS NULL)
+     ORDER BY one.source, one.gone_at IS NOT NULL, one.gone_at DESC, one.definition`,
   );
   return (catalog, { group, kind }) => {
-    const offers = new Map<string, UpstreamEntry>();
-    for (const row of find.all(catalog, group, kind.toLowerCase()))
-      offers.set(row.source, upstreamEntry(row));
+    const offers = new Map<string, UpstreamEntry[]>();
+    for (const row of find.all({ catalog, group, folded: kind.toLowerCase() })) {
+      const others = offers.get(row.source);
+      if (others === undefined) offers.set(row.source, [upstreamEntry(row)]);
+      else if (others.length < MAX_FORMER) others.push(upstreamEntry(row));
+    }
     return { group, kind, offers };
   };
 }
