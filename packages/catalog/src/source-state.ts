@@ -6,18 +6,3 @@ export function sourceState({ copy, failure }: SourceRecord): ReportedSource['st
   if (copy === undefined) return 'missing';
   return failure === undefined ? 'current' : 'stale';
 }
-
-/** A source as reports show it. */
-export function reportedSource(record: SourceRecord): ReportedSource {
-  const { source, url, copy, failure } = record;
-  return {
-    source,
-    url,
-    state: sourceState(record),
-    ...(copy === undefined ? {} : { digest: copy.digest }),
-    ...(copy?.snapshot === undefined ? {} : { serial: copy.snapshot.serial }),
-    ...(failure === undefined ? {} : { reason: failure.message }),
-    invalid: copy?.invalid ?? [],
-    invalidEntries: copy?.invalidEntries ?? 0,
-  };
-}
