@@ -36,6 +36,7 @@ const workspaces = [
   'packages/api',
   'packages/oci',
   'packages/signing',
+  'packages/sources',
   'apps/registry',
   'apps/cli',
 ];

@@ -301,7 +301,7 @@ export class OciClient {
         const wait = error.retryAfterMilliseconds ?? FIRST_RETRY_MILLISECONDS * 2 ** (attempt - 1);
         if (wait > MAX_RETRY_MILLISECONDS) throw error;
         this.#options.onRetry?.(error, wait);
-        await sleep(wait);
+        await sleep(wait, undefined, { signal: this.#options.signal });
       }
     }
   }

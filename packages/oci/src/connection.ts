@@ -28,6 +28,10 @@ export interface ConnectionOptions {
   userAgent: string;
   /** Milliseconds for which nothing may come or go; 60,000 by default. */
   idleMilliseconds?: number;
+  /** Redirects that are followed one after another; 5 by default. */
+  maxRedirects?: number;
+  /** Ends everything that is under way. */
+  signal?: AbortSignal;
 }
 
 /** Bytes that can be sent again from their beginning. */
@@ -61,9 +65,12 @@ export class TemporaryFailure extends KrmhubError {
   retryAfterMilliseconds: number | undefined;
 }
 
+/** A registry, or what it redirects to, that sends its readers around. */
+export class TooManyRedirects extends KrmhubError {}
+
 const IDLE_MILLISECONDS = 60_000;
-/** Of the error that ends a connection on which nothing comes. */
-const IDLE = 'KRMHUB_IDLE';
+/** Code of the error that ends a connection on which nothing comes: the cause of a TemporaryFailure. */
+export const IDLE = 'KRMHUB_IDLE';
 const MAX_REDIRECTS = 5;
 const MAX_ERROR_BYTES = 65_536;
 const MAX_TOKEN_BYTES = 1_048_576;
@@ -193,7 +200,13 @@ export class Connection {
           `it redirects a ${exchange.method} to ${printable(answer.headers.location ?? '')}`,
         );
       }
-      if (redirects >= MAX_REDIRECTS) throw this.#foreign(`it redirects more than ${MAX_REDIRECTS} times`);
+      const { maxRedirects = MAX_REDIRECTS } = this.#options;
+      if (redirects >= maxRedirects) {
+        throw new TooManyRedirects(
+          'unreachable',
+          `${this.registry} does not answer as a registry does: it redirects more than ${maxRedirects} times`,
+        );
+      }
       url = this.located(answer);
     }
   }
@@ -215,6 +228,7 @@ export class Connection {
       method,
       agent,
       timeout: idle,
+      signal: this.#options.signal,
       headers: {
         'User-Agent': this.#options.userAgent,
         ...(body !== undefined

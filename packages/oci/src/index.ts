@@ -2,7 +2,13 @@ export * from './artifact.js';
 export type { Credentials } from './auth.js';
 export * from './bundle-manifest.js';
 export { type ClientOptions, fallbackTag, OciClient, type StoredManifest } from './client.js';
-export { type Content, contentOf } from './connection.js';
+export {
+  type Content,
+  contentOf,
+  IDLE,
+  limitedBytes,
+  TooManyRedirects,
+} from './connection.js';
 export { type Copied, type CopyProgress, copyArtifact } from './copy.js';
 export { digestOf, isOciDigest, type OciDigest } from './digest.js';
 export { inParallel } from './in-parallel.js';

@@ -1,0 +1,141 @@
+import type { LookupAddress } from 'node:dns';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { AddressGuard, invalidRanges } from './address-guard.js';
+import { SourceFailure } from './failure.js';
+
+const guard = new AddressGuard([]);
+
+const INTERNAL = [
+  ['0.0.0.0', 'unspecified'],
+  ['0.1.2.3', 'this network'],
+  ['10.0.0.1', 'private'],
+  ['100.64.0.1', 'carrier-grade NAT'],
+  ['100.127.255.255', 'carrier-grade NAT'],
+  ['127.0.0.1', 'loopback'],
+  ['127.255.255.254', 'loopback'],
+  ['169.254.169.254', 'metadata'],
+  ['172.16.0.1', 'private'],
+  ['172.31.255.255', 'private'],
+  ['192.0.0.192', 'metadata of a cloud'],
+  ['192.0.2.1', 'documentation'],
+  ['192.168.1.1', 'private'],
+  ['198.18.0.1', 'benchmarks'],
+  ['198.19.255.255', 'benchmarks'],
+  ['224.0.0.1', 'multicast'],
+  ['239.255.255.250', 'multicast'],
+  ['240.0.0.1', 'reserved'],
+  ['255.255.255.255', 'broadcast'],
+  ['::', 'unspecified'],
+  ['::1', 'loopback'],
+  ['::7f00:1', 'IPv4-compatible'],
+  ['::ffff:127.0.0.1', 'mapped loopback'],
+  ['::ffff:a9fe:a9fe', 'mapped metadata'],
+  ['0:0:0:0:0:ffff:10.0.0.1', 'mapped private, written out'],
+  ['64:ff9b::a9fe:a9fe', 'metadata behind NAT64'],
+  ['64:ff9b::10.1.2.3', 'private behind NAT64'],
+  ['64:ff9b:1::1', 'local NAT64'],
+  ['2002:7f00:1::', 'loopback by 6to4'],
+  ['2002:a9fe:a9fe::1', 'metadata by 6to4'],
+  ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'Teredo'],
+  ['2001:2::1', 'benchmarks'],
+  ['2001:db8::1', 'documentation'],
+  ['3fff::1', 'documentation'],
+  ['fc00::1', 'unique local'],
+  ['fd00:ec2::254', 'metadata by IPv6'],
+  ['fe80::1', 'link-local'],
+  ['fe80::1%eth0', 'link-local with a zone'],
+  ['fec0::1', 'site-local'],
+  ['ff02::1', 'multicast'],
+  ['100::1', 'discard'],
+  ['', 'nothing'],
+  ['localhost', 'a name'],
+] as const;
+
+describe('the guard of addresses', () => {
+  it.each(INTERNAL)('refuses %s (%s)', (address) => {
+    expect(guard.allows(address)).toBe(false);
+  });
+
+  it.each([
+    '1.1.1.1',
+    '100.63.255.255',
+    '172.32.0.1',
+    '198.20.0.1',
+    '2606:4700:4700::1111',
+    '::ffff:1.1.1.1',
+    '64:ff9b::101:101',
+  ])('lets %s be asked', (address) => {
+    expect(guard.allows(address)).toBe(true);
+  });
+
+  it('lets be asked what the operator names, however it is written, and nothing beside it', () => {
+    const own = new AddressGuard(['10.1.0.0/16', '127.0.0.1', 'fd12::/16', '2002::/16']);
+    for (const address of [
+      '10.1.255.1',
+      '::ffff:10.1.2.3',
+      '127.0.0.1',
+      '::ffff:7f00:1',
+      'fd12::1',
+      '2002::1',
+    ]) {
+      expect([address, own.allows(address)]).toEqual([address, true]);
+    }
+    for (const address of ['10.2.0.1', '127.0.0.2', '::1', 'fd13::1', '169.254.169.254']) {
+      expect([address, own.allows(address)]).toEqual([address, false]);
+    }
+    expect(new AddressGuard('all').allows('169.254.169.254')).toBe(true);
+  });
+
+  it('says which ranges are none', () => {
+    expect(
+      invalidRanges([
+        '10.0.0.0/8',
+        '::1',
+        '10.0.0.0/33',
+        'fe80::/129',
+        'host',
+        '',
+        '10.0.0.0/',
+        '10.0.0.0/8/8',
+        'fe80::1%eth0',
+      ]),
+    ).toEqual(['10.0.0.0/33', 'fe80::/129', 'host', '', '10.0.0.0/', '10.0.0.0/8/8', 'fe80::1%eth0']);
+    expect(() => new AddressGuard(['host'])).toThrow(RangeError);
+  });
+
+  it('checks hosts that are addresses, for which nothing is looked up', () => {
+    expect(() => guard.checkHost('169.254.169.254')).toThrow(SourceFailure);
+    expect(() => guard.checkHost('[::1]')).toThrow('[::1] is not an address of the public Internet');
+    expect(() => guard.checkHost('1.1.1.1')).not.toThrow();
+    expect(() => guard.checkHost('vendor.example')).not.toThrow();
+  });
+
+  it('connects to none but the addresses of a name that it allows', async () => {
+    const answers: Record<string, LookupAddress[]> = {
+      'mixed.example': [
+        { address: '10.0.0.1', family: 4 },
+        { address: '1.1.1.1', family: 4 },
+        { address: '::1', family: 6 },
+      ],
+      'inside.example': [{ address: '10.0.0.1', family: 4 }],
+      'nowhere.example': [],
+    };
+    const own = new AddressGuard([], async (name) => answers[name]!);
+    await expect(own.resolve('mixed.example')).resolves.toEqual([{ address: '1.1.1.1', family: 4 }]);
+    await expect(own.resolve('inside.example')).rejects.toMatchObject({
+      problem: 'forbidden-address',
+      message: 'inside.example (10.0.0.1) is not an address of the public Internet',
+    });
+    await expect(own.resolve('nowhere.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    const lookup = promisify(own.lookup) as (name: string, options: object) => Promise<unknown>;
+    await expect(lookup('mixed.example', { all: true })).resolves.toEqual([
+      { address: '1.1.1.1', family: 4 },
+    ]);
+    await expect(lookup('mixed.example', {})).resolves.toBe('1.1.1.1');
+    await expect(lookup('mixed.example', { family: 6 })).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    await expect(lookup('inside.example', { all: true })).rejects.toMatchObject({
+      problem: 'forbidden-address',
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import type { SourceAddress } from '@krmhub/catalog';
+import { AddressGuard } from './address-guard.js';
+import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
+import { Deadline } from './deadline.js';
+import { failureIn, unforeseen } from './failure.js';
+import { SOURCE_LIMITS, type SourceLimits } from './limits.js';
+
+/** Of whom validators are: those of another address say nothing of this one. */
+const ADDRESS = 'address';
+
+/** Fetches catalogs from where others keep them. What it gives is nobody's word yet: it is not read here, nor verified. */
+export class SourceFetcher {
+  readonly #options: FetcherOptions;
+  readonly #limits: SourceLimits;
+  readonly #guard: AddressGuard;
+
+  /** Throws a RangeError for an allowed address that is none (`invalidRanges`). */
+  constructor(options: FetcherOptions) {
+    this.#options = options;
+    this.#limits = { ...SOURCE_LIMITS, ...options.limits };
+    this.#guard = new AddressGuard(options.allowedAddresses, options.resolve);
+  }
+
+  /** Rejects with SourceFailures only. */
+  async fetch(request: FetchRequest): Promise<FetchedCatalog> {
+    const { address, signal } = request;
+    const deadline = new Deadline(placeOf(address), this.#limits.totalMilliseconds, signal);
+    const context = { options: this.#options, limits: this.#limits, guard: this.#guard, deadline };
+    const text = textOf(address);
+    const { [ADDRESS]: known, ...validators } = request.validators ?? {};
+    try {
+      deadline.signal.throwIfAborted();
+      const fetched = await read({ ...request, validators: known === text ? validators : {} }, context);
+      deadline.signal.throwIfAborted();
+      return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text } };
+    } catch (error) {
+      throw deadline.failure ?? failureIn(error) ?? unforeseen(error);
+    } finally {
+      deadline.close();
+    }
+  }
+}
+
+/** Only what a kind of source takes is loaded. */
+async function read(request: FetchRequest, context: SourceContext): Promise<FetchedCatalog> {
+  const { address } = request;
+  switch (address.type) {
+    case 'http':
+      return (await import('./http/http-source.js')).fetchHttp(address, request, context);
+    case 'git':
+      return (await import('./git/git-source.js')).fetchGit(address, request, context);
+    case 'oci':
+      return (await import('./oci-source.js')).fetchOci(address, request, context);
+    case 'file':
+      return (await import('./file-source.js')).fetchFile(address, request, context);
+  }
+}
+
+function placeOf(address: SourceAddress): string {
+  switch (address.type) {
+    case 'http':
+      return new URL(address.url).host;
+    case 'git':
+      return new URL(address.repository).host;
+    case 'oci':
+      return address.reference.split('/')[0]!;
+    case 'file':
+      return address.path;
+  }
+}
+
+function textOf(address: SourceAddress): string {
+  switch (address.type) {
+    case 'http':
+      return address.url;
+    case 'git':
+      return `git::${address.repository}//${address.path}?ref=${address.ref ?? ''}`;
+    case 'oci':
+      return `oci://${address.reference}`;
+    case 'file':
+      return `file:${address.path}`;
+  }
+}

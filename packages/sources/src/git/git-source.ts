@@ -1,0 +1,106 @@
+import type { SourceAddress } from '@krmhub/catalog';
+import type { FetchedCatalog, FetchRequest, SourceContext } from '../context.js';
+import { SourceFailure } from '../failure.js';
+import { reachableAddress } from '../reachable-address.js';
+import { retrying } from '../retry.js';
+import { siblingBundleNames } from '../sibling-bundles.js';
+import { gitEnvironment, type Remote } from './environment.js';
+import { RemoteRepository } from './remote-repository.js';
+import { TemporaryRepository } from './temporary-repository.js';
+
+type GitAddress = Extract<SourceAddress, { type: 'git' }>;
+
+const PORTS = { https: 443, http: 80, ssh: 22 };
+/** Hosts as they may stand in the options of ssh, which a shell reads. */
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\])$/;
+
+/** A file at a commit of a git repository, and the bundles beside it. Rejects with SourceFailures only. */
+export async function fetchGit(
+  address: GitAddress,
+  request: FetchRequest,
+  context: SourceContext,
+): Promise<FetchedCatalog> {
+  const { options, limits, deadline } = context;
+  const remote = remoteOf(address, options.protocols);
+  const credentials = await options.credentials?.(remote.url.origin);
+  const { host, hostname } = remote.url;
+  return retrying(async () => {
+    const connected = await reachableAddress(hostname, remote.port, context);
+    const folder = await TemporaryRepository.create(options.temporaryFolder, {
+      what: `what git fetches from ${host}`,
+      maxBytes: limits.maxRepositoryBytes,
+      everyMilliseconds: limits.repositoryCheckMilliseconds,
+    });
+    try {
+      const environment = gitEnvironment({
+        folder: folder.folder,
+        userAgent: options.userAgent,
+        limits,
+        remote: { ...remote, address: connected, credentials },
+        programFolders: options.programFolders,
+        sshAgentSocket: options.sshAgentSocket,
+      });
+      const signal = AbortSignal.any([deadline.signal, folder.signal]);
+      const run = { environment, folder: folder.folder, limits, signal };
+      return await readCatalog(new RemoteRepository(remote.url, run), address, request, limits);
+    } finally {
+      await folder.remove();
+    }
+  }, context);
+}
+
+async function readCatalog(
+  repository: RemoteRepository,
+  { path, ref }: GitAddress,
+  { validators = {}, bundles, onProgress }: FetchRequest,
+  limits: SourceContext['limits'],
+): Promise<FetchedCatalog> {
+  await repository.checkVersion();
+  const found = await repository.find(ref);
+  // Where no bundle stood beside it at this commit, none does now.
+  if (found.commit === validators.commit && (!bundles || validators.bundles === '0')) {
+    return { validators, bundles: [] };
+  }
+  const commit = await repository.fetch(found.ref, found.commit);
+  const changed = commit !== validators.commit;
+  const bytes = changed ? await repository.file(commit, path, limits.maxCatalogBytes) : undefined;
+  if (bytes !== undefined) onProgress?.(bytes.byteLength);
+  const beside: Uint8Array[] = [];
+  if (bundles) {
+    for (const name of siblingBundleNames(path.split('/').at(-1)!)) {
+      const sibling = path.replace(/[^/]*$/, name);
+      const bundle = await repository.fileIfAny(commit, sibling, limits.maxBundleBytes);
+      if (bundle !== undefined) beside.push(bundle);
+    }
+  }
+  return {
+    ...(bytes === undefined ? {} : { bytes }),
+    validators: { commit, ...(bundles ? { bundles: String(beside.length) } : {}) },
+    bundles: beside,
+  };
+}
+
+function remoteOf({ repository }: GitAddress, allowed: SourceContext['options']['protocols']): Remote {
+  const url = URL.canParse(repository) ? new URL(repository) : undefined;
+  const protocol = (['https', 'http', 'ssh'] as const).find((name) => url?.protocol === `${name}:`);
+  if (url === undefined || protocol === undefined) {
+    throw new SourceFailure(
+      'forbidden-address',
+      'a repository is fetched by https or ssh, and by nothing else',
+    );
+  }
+  if (!allowed.includes(protocol)) {
+    throw new SourceFailure('forbidden-address', `git may not fetch by ${protocol} here`, {
+      hint: `Allowed is ${allowed.join(', ') || 'nothing'}; whoever runs this can allow it.`,
+    });
+  }
+  // curl would not find what is pinned for the same name without the dot.
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
+  if (
+    !HOST.test(url.hostname) ||
+    (url.username !== '' && !/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(url.username))
+  ) {
+    throw new SourceFailure('forbidden-address', 'the host or user of the repository is no name');
+  }
+  return { url, protocol, port: url.port === '' ? PORTS[protocol] : Number(url.port) };
+}

@@ -1,0 +1,154 @@
+import { printable } from '@krmhub/schema/network-reason';
+import { SourceFailure, tooLarge } from '../failure.js';
+import { explainGit } from './explain-git.js';
+import { type GitRun, runGit } from './run-git.js';
+
+/** `http.curloptResolve`, on which it depends that git connects to the address that was judged, came with it. */
+const OLDEST_GIT = [2, 37] as const;
+/** What is fetched stands under this name. */
+const FETCHED = 'refs/krmhub/source';
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const LINK = '120000';
+const SUBMODULE = '160000';
+const FILES = ['100644', '100755', '100664'];
+
+interface Entry {
+  mode: string;
+  object: string;
+}
+
+/**
+ * One commit of a repository elsewhere, in a bare repository here. Objects are asked for and never checked out, so that
+ * no hook, filter, link or submodule of the repository means anything. Rejects with SourceFailures only.
+ */
+export class RemoteRepository {
+  readonly #url: URL;
+  readonly #run: GitRun;
+
+  constructor(url: URL, run: GitRun) {
+    this.#url = url;
+    this.#run = run;
+  }
+
+  async checkVersion(): Promise<void> {
+    const said = (await this.#git(['version'])).toString('utf8');
+    const [, major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(said) ?? []).map(Number);
+    const [wantedMajor, wantedMinor] = OLDEST_GIT;
+    if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
+    throw new SourceFailure('internal', `${printable(said.trim(), 50)} is too old to fetch with`, {
+      hint: `git ${OLDEST_GIT.join('.')} or newer is needed where this runs.`,
+    });
+  }
+
+  /** What a branch, a tag, a commit or, without any of them, the default branch is now. */
+  async find(name: string | undefined): Promise<{ ref: string; commit: string }> {
+    if (name !== undefined && COMMIT.test(name)) return { ref: name, commit: name };
+    // As git itself would read a short name (gitrevisions): a tag wins over a branch.
+    const wanted =
+      name === undefined
+        ? ['HEAD']
+        : [...(name.startsWith('refs/') ? [name] : []), `refs/tags/${name}`, `refs/heads/${name}`];
+    const patterns = wanted.flatMap((ref) => [ref, `${ref}^{}`]);
+    const listed = await this.#git(['ls-remote', '--', this.#url.href, ...patterns]);
+    const refs = new Map<string, string>();
+    for (const line of listed.toString('latin1').split('\n')) {
+      const [object = '', ref = ''] = line.split('\t');
+      if (COMMIT.test(object)) refs.set(ref, object);
+    }
+    const ref = wanted.find((one) => refs.has(one));
+    if (ref !== undefined) return { ref, commit: refs.get(`${ref}^{}`) ?? refs.get(ref)! };
+    throw new SourceFailure(
+      'not-found',
+      name === undefined
+        ? `${this.#url.host} has no commit in that repository`
+        : `${this.#url.host} has no branch or tag "${printable(name)}" in that repository`,
+      { hint: 'Name a branch, a tag or a commit by all of its digits, as ?ref=.' },
+    );
+  }
+
+  /** Fetches one commit, where the server can without its files, and says which it is. */
+  async fetch(ref: string, commit: string): Promise<string> {
+    const format = commit.length === 64 ? 'sha256' : 'sha1';
+    await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
+    await this.#git([
+      'fetch',
+      '--quiet',
+      '--depth=1',
+      '--filter=blob:none',
+      '--no-tags',
+      '--no-recurse-submodules',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      '--',
+      this.#url.href,
+      `+${ref}:${FETCHED}`,
+    ]);
+    const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED}^{commit}`], this.#run);
+    const fetched = output.toString('latin1').trim();
+    if (ok && COMMIT.test(fetched)) return fetched;
+    throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is no commit`, {
+      hint: 'Name a branch, a tag or a commit as ?ref=.',
+    });
+  }
+
+  /** The bytes of a regular file. */
+  async file(commit: string, path: string, maxBytes: number): Promise<Uint8Array> {
+    const entry = await this.#entry(commit, path);
+    if (entry === undefined) throw await this.#missing(commit, path);
+    this.#checkKind(entry, path);
+    const { object } = entry;
+    const what = `"${printable(path)}" of ${this.#url.host}`;
+    // Asked for now, where the server left it out before.
+    const size = Number((await this.#git(['cat-file', '-s', object])).toString('latin1'));
+    if (!(size <= maxBytes)) throw tooLarge(what, maxBytes);
+    return this.#git(['cat-file', 'blob', object], maxBytes);
+  }
+
+  /** Undefined where there is nothing, or no regular file. */
+  async fileIfAny(commit: string, path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+    const entry = await this.#entry(commit, path);
+    if (entry === undefined || !FILES.includes(entry.mode)) return undefined;
+    return this.file(commit, path, maxBytes);
+  }
+
+  async #entry(commit: string, path: string): Promise<Entry | undefined> {
+    const listed = (await this.#git(['ls-tree', '-z', '--full-tree', commit, '--', path])).toString('utf8');
+    for (const line of listed.split('\0')) {
+      const [, mode = '', object = '', name] = /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
+      if (name === path && COMMIT.test(object)) return { mode, object };
+    }
+    return undefined;
+  }
+
+  #checkKind({ mode }: Entry, path: string): void {
+    if (FILES.includes(mode)) return;
+    const what =
+      mode === LINK ? 'a symbolic link' : mode === SUBMODULE ? 'a submodule' : 'a folder, and no file';
+    const why = mode === LINK || mode === SUBMODULE ? ', which is not followed' : '';
+    throw new SourceFailure('bad-answer', `"${printable(path)}" of ${this.#url.host} is ${what}${why}`, {
+      hint: 'Name the path of the file of the catalog itself.',
+    });
+  }
+
+  /** Which part of a path is not there. */
+  async #missing(commit: string, path: string): Promise<SourceFailure> {
+    const parts = path.split('/');
+    for (let length = 1; length < parts.length; length++) {
+      const above = parts.slice(0, length).join('/');
+      const entry = await this.#entry(commit, above);
+      if (entry === undefined) break;
+      if (entry.mode === LINK || entry.mode === SUBMODULE) this.#checkKind(entry, above);
+    }
+    return new SourceFailure(
+      'not-found',
+      `there is no "${printable(path)}" in that repository of ${this.#url.host}, at ${commit.slice(0, 12)}`,
+      { hint: 'Is the path right, from the top of the repository, and the ref the one that has it?' },
+    );
+  }
+
+  async #git(args: readonly string[], maxOutputBytes?: number): Promise<Buffer> {
+    const { ok, output, said } = await runGit(args, this.#run, maxOutputBytes);
+    if (!ok) throw explainGit(this.#url.host, said);
+    return output;
+  }
+}

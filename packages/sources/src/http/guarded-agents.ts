@@ -1,0 +1,51 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { AddressGuard } from '../address-guard.js';
+import { seconds } from '../deadline.js';
+import { SourceFailure } from '../failure.js';
+
+/** Agents that connect only where the guard lets them, within the time for it. No connection is used twice. */
+export interface GuardedAgents {
+  for(url: URL): HttpAgent;
+}
+
+export function guardedAgents(guard: AddressGuard, connectMilliseconds: number): GuardedAgents {
+  const options = { keepAlive: false, lookup: guard.lookup };
+
+  class GuardedHttp extends HttpAgent {
+    override createConnection(...[to, done]: Parameters<HttpAgent['createConnection']>) {
+      guard.checkHost(to.host ?? 'localhost');
+      return inTime(super.createConnection(to, done), 'connect', to.host, connectMilliseconds);
+    }
+  }
+
+  class GuardedHttps extends HttpsAgent {
+    override createConnection(...[to, done]: Parameters<HttpsAgent['createConnection']>) {
+      guard.checkHost(to.host ?? 'localhost');
+      return inTime(super.createConnection(to, done), 'secureConnect', to.host, connectMilliseconds);
+    }
+  }
+
+  const plain = new GuardedHttp(options);
+  const encrypted = new GuardedHttps(options);
+  return { for: ({ protocol }) => (protocol === 'https:' ? encrypted : plain) };
+}
+
+function inTime<Connection extends Duplex | null | undefined>(
+  connection: Connection,
+  event: 'connect' | 'secureConnect',
+  host: string | null | undefined,
+  milliseconds: number,
+): Connection {
+  const timer = setTimeout(() => {
+    connection?.destroy(
+      new SourceFailure('too-slow', `${host} took longer than ${seconds(milliseconds)} to connect`, {
+        hint: 'Does it answer on that port, and does a firewall let it through?',
+      }),
+    );
+  }, milliseconds);
+  connection?.once(event, () => clearTimeout(timer));
+  connection?.once('close', () => clearTimeout(timer));
+  return connection;
+}

@@ -1,0 +1,211 @@
+import type { SourceAddress } from '@krmhub/catalog';
+import {
+  ARTIFACT_MEDIA_TYPES,
+  artifactTypeOf,
+  bundleLayer,
+  type Credentials,
+  type Descriptor,
+  IDLE,
+  isManifestType,
+  limitedBytes,
+  mainLayer,
+  OciClient,
+  type OciDigest,
+  parseReference,
+  type Reference,
+  TooManyRedirects,
+} from '@krmhub/oci';
+import { KrmhubError } from '@krmhub/schema/error';
+import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema/media-types';
+import { printable } from '@krmhub/schema/network-reason';
+import type { FetchedCatalog, FetchRequest, SourceContext } from './context.js';
+import { seconds } from './deadline.js';
+import { type FailureOptions, failureIn, SourceFailure, tooLarge } from './failure.js';
+import { guardedAgents } from './http/guarded-agents.js';
+
+type Place = Pick<Reference, 'registry' | 'repository'>;
+
+/** A catalog artifact in a registry, and the bundles that refer to it. Rejects with SourceFailures only. */
+export async function fetchOci(
+  { reference: text }: Extract<SourceAddress, { type: 'oci' }>,
+  { validators = {}, bundles, onProgress }: FetchRequest,
+  context: SourceContext,
+): Promise<FetchedCatalog> {
+  const { limits } = context;
+  let registry = text.split('/')[0]!;
+  try {
+    const reference = parseReference(text);
+    registry = reference.registry;
+    const client = clientFor(context);
+    const { digest, manifest } = await client.manifest(reference);
+    const unchanged = digest === validators.manifest;
+    let bytes: Uint8Array | undefined;
+    if (!unchanged) {
+      const type = artifactTypeOf(manifest);
+      if (type !== 'catalog' || manifest.kind !== 'image') {
+        throw new SourceFailure(
+          'bad-answer',
+          `${printable(text)} is no catalog${sayWhat(type, manifest.kind)}`,
+          {
+            hint: `A catalog is an artifact of the type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
+          },
+        );
+      }
+      const layer = mainLayer(manifest.image, 'catalog');
+      bytes = await blobOf(client, reference, layer, limits.maxCatalogBytes, onProgress);
+      if (bytes === undefined) throw tooLarge(printable(text), limits.maxCatalogBytes);
+    }
+    const found = bundles ? await bundlesOf(client, reference, digest, context) : [];
+    return {
+      ...(bytes === undefined ? {} : { bytes }),
+      validators: { manifest: digest },
+      bundles: found,
+      manifest: digest,
+    };
+  } catch (error) {
+    throw context.deadline.failure ?? failureOf(registry, error, context);
+  }
+}
+
+function clientFor({ options, limits, guard, deadline }: SourceContext): OciClient {
+  const agents = guardedAgents(guard, limits.connectMilliseconds);
+  const plainHttp = (registry: string) => isPlain(registry, options.plainHttpRegistries ?? []);
+  return new OciClient({
+    userAgent: options.userAgent,
+    plainHttp,
+    credentials: async (registry) => {
+      const { origin } = new URL(`${plainHttp(registry) ? 'http' : 'https'}://${registry}`);
+      return ociCredentials(await options.credentials?.(origin));
+    },
+    // Asked for every connection: to the registry, its token service and whatever it redirects to.
+    agent: async (url) => agents.for(url),
+    idleMilliseconds: limits.idleMilliseconds,
+    maxRedirects: limits.maxRedirects,
+    signal: deadline.signal,
+  });
+}
+
+function ociCredentials(
+  credentials: { username: string; password: string } | { token: string } | undefined,
+): Credentials | undefined {
+  return credentials !== undefined && 'token' in credentials
+    ? { identityToken: credentials.token }
+    : credentials;
+}
+
+function isPlain(registry: string, named: readonly string[]): boolean {
+  const host = registry.replace(/:\d+$/, '');
+  const loopback = host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+  return loopback || named.includes(registry) || named.includes(host);
+}
+
+/** Undefined where it is larger than that. */
+function blobOf(
+  client: OciClient,
+  place: Place,
+  layer: Descriptor,
+  maxBytes: number,
+  onProgress?: (bytes: number) => void,
+): Promise<Uint8Array | undefined> {
+  if (layer.size > maxBytes) return Promise.resolve(undefined);
+  return client.retrying(async () => {
+    const pieces = await client.blob(place, layer);
+    return limitedBytes(onProgress === undefined ? pieces : counted(pieces, onProgress), maxBytes);
+  });
+}
+
+async function* counted(
+  pieces: AsyncIterable<Uint8Array>,
+  onProgress: (bytes: number) => void,
+): AsyncIterable<Uint8Array> {
+  let bytes = 0;
+  for await (const piece of pieces) {
+    bytes += piece.byteLength;
+    onProgress(bytes);
+    yield piece;
+  }
+}
+
+/** Those that say they are bundles come first; whoever may push can add others. */
+async function bundlesOf(
+  client: OciClient,
+  { registry, repository }: Place,
+  digest: OciDigest,
+  { limits }: SourceContext,
+): Promise<Uint8Array[]> {
+  const place = { registry, repository };
+  const rank = ({ artifactType = '' }: Descriptor) => (artifactType === BUNDLE_MEDIA_TYPE ? 0 : 1);
+  const referrers = (await client.referrers(place, digest))
+    .filter(({ mediaType }) => isManifestType(mediaType))
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, limits.maxReferrers);
+  const found: Uint8Array[] = [];
+  for (const referrer of referrers) {
+    if (found.length >= limits.maxBundles) break;
+    const bundle = await bundleOf(client, place, referrer.digest, digest, limits.maxBundleBytes);
+    if (bundle !== undefined) found.push(bundle);
+  }
+  return found;
+}
+
+/** A referrer that is broken is no signature; a registry that fails says nothing about it. */
+async function bundleOf(
+  client: OciClient,
+  place: Place,
+  referrer: OciDigest,
+  subject: OciDigest,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const broken = ['not-found', 'gone', 'digest-mismatch', 'invalid-document', 'too-large'];
+  try {
+    const { manifest } = await client.manifest({ ...place, digest: referrer });
+    if (manifest.kind !== 'image' || manifest.image.subject?.digest !== subject) return undefined;
+    const layer = bundleLayer(manifest.image);
+    return layer && (await blobOf(client, place, layer, maxBytes));
+  } catch (error) {
+    if (error instanceof KrmhubError && broken.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** The client's errors speak to who logs in at a terminal. */
+function failureOf(registry: string, error: unknown, { limits }: SourceContext): unknown {
+  const known = failureIn(error);
+  if (known !== undefined || !(error instanceof KrmhubError)) return known ?? error;
+  const failure = (problem: SourceFailure['problem'], hint?: string, message = error.message) => {
+    const options: FailureOptions = { cause: error };
+    return new SourceFailure(problem, message, hint === undefined ? options : { ...options, hint });
+  };
+  if (error instanceof TooManyRedirects) return failure('too-many-redirects');
+  const cause = error.cause as { code?: unknown } | undefined;
+  if (cause?.code === IDLE) {
+    const message = `nothing came from ${printable(registry)} for ${seconds(limits.idleMilliseconds)}`;
+    return failure('too-slow', 'It is asked again later.', message);
+  }
+  switch (error.code) {
+    case 'unauthorized':
+    case 'forbidden':
+      return failure('unauthorized', `It may want credentials for ${printable(registry)}, or others.`);
+    case 'not-found':
+    case 'gone':
+      return failure('not-found', 'Is the reference right, and the catalog still there?');
+    case 'too-large':
+      return failure('too-large');
+    case 'unavailable':
+      return failure('unreachable', 'It cannot answer now, and is asked again later.');
+    case 'unreachable':
+      // What a registry says wrongly has no cause below it.
+      return error.cause === undefined
+        ? failure('bad-answer')
+        : failure('unreachable', 'Does it answer from here, and does it speak TLS?');
+    default:
+      return failure('bad-answer', 'Is that the reference of a catalog?');
+  }
+}
+
+function sayWhat(type: string | undefined, kind: 'image' | 'index'): string {
+  if (type === 'catalog') return ', but an index of several';
+  return type === undefined
+    ? `, but ${kind === 'index' ? 'an index' : 'an artifact'} of something else`
+    : `, but of the type ${type}`;
+}
