@@ -31,7 +31,7 @@ function entryOf(kind: string, text = kind, more: Partial<UpstreamEntry> = {}): 
         references: ['a:v1'],
         unpinned: ['a:v1'],
       },
-      { name: 'v1alpha1', license: 'MIT', network: true, storage: false, references: [], unpinned: [] },
+      { name: 'v1alpha1', license: 'MIT', network: true, storage: false, references: ['b'], unpinned: [] },
     ],
     tags: ['漢'],
     publisher: "Somebody's",
@@ -181,7 +181,7 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       expect(await store().sourceCopies()).toEqual(new Set());
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(2) })]);
       const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-      expect(offer?.offers.get('a')?.firstSeen).toBe(hours(2));
+      expect(offer?.offers.get('a')?.[0]?.firstSeen).toBe(hours(2));
       await apply('c', { a: `${URL}?2`, b: URL }, hours(3));
       expect(await kindsOf('c', 'b')).toEqual([]);
     });
@@ -232,12 +232,12 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
         {
           ...names[0],
           offers: new Map([
-            ['a', entryOf('Apply')],
-            ['b', entryOf('apply', 'apply', { tags: [], firstSeen: hours(1) })],
+            ['a', [entryOf('Apply')]],
+            ['b', [entryOf('apply', 'apply', { tags: [], firstSeen: hours(1) })]],
           ]),
         },
         { ...names[1], offers: new Map() },
-        { ...names[2], offers: new Map([['a', entryOf('Zed')]]) },
+        { ...names[2], offers: new Map([['a', [entryOf('Zed')]]]) },
       ]);
       expect(await store().upstreamOffers('c', [])).toEqual([]);
       expect(await all('c')).toEqual(['up.example.com/Apply a b', 'up.example.com/Zed a']);
@@ -257,6 +257,35 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       expect(await all('c')).toEqual(names.sort());
     });
 
+    it('offer what an entry took the place of, the latest first, and nothing that is gone', async () => {
+      await apply('c', { a: URL });
+      const [one, two, three] = ['one', 'two', 'three'].map((text, at) =>
+        entryOf('A', text, { firstSeen: hours(at) }),
+      ) as [UpstreamEntry, UpstreamEntry, UpstreamEntry];
+      const stored = async (entry: UpstreamEntry, text: string, at: number, removed: UpstreamEntry[]) => {
+        texts.set('A', text);
+        await refresh('c', 'a', [entry], { at: hours(at), removed });
+      };
+      await stored(one, 'one', 0, []);
+      await stored(two, 'two', 1, [one]);
+      await stored(three, 'three', 2, [two]);
+      const offered = async () => {
+        const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
+        return offer?.offers.get('a');
+      };
+      expect(await offered()).toEqual([three, two, one]);
+      await refresh('c', 'a', [], { at: hours(3), removed: [three] });
+      expect(await offered()).toBeUndefined();
+      texts.delete('A');
+    });
+
+    it('know of which groups this registry holds a release', async () => {
+      await store().commitFunction(changeOf({ group: 'up.example.com', kind: 'A', release: '1.0.0' }));
+      const groups = ['up.example.com', 'other.example.com', 'up.example.com'];
+      expect(await store().groupsHeld(groups)).toEqual(new Set(['up.example.com']));
+      expect(await store().groupsHeld([])).toEqual(new Set());
+    });
+
     it('know an entry that goes and comes back with the same bytes', async () => {
       await apply('c', { a: URL });
       await refresh('c', 'a', [entryOf('A'), entryOf('B')]);
@@ -274,7 +303,7 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       });
       const ask = async () => {
         const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-        return offer?.offers.get('a');
+        return offer?.offers.get('a')?.[0];
       };
       expect(await ask()).toEqual(entryOf('A'));
       await refresh('c', 'a', [], { at: hours(4), removed });
