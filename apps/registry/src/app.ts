@@ -13,6 +13,7 @@ import { bundleRoutes } from './routes/bundles.js';
 import { catalogRoutes } from './routes/catalogs.js';
 import { eventRoutes } from './routes/events.js';
 import { functionRoutes } from './routes/functions.js';
+import { functionsExportRoute } from './routes/functions-export.js';
 import { markRoutes } from './routes/marks.js';
 import { operationRoutes } from './routes/operations.js';
 import { policyRoutes } from './routes/policies.js';
@@ -48,6 +49,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   });
   ociRoutes(app, parts);
   functionRoutes(app, parts);
+  functionsExportRoute(app, parts);
   releaseRoutes(app, parts);
   bundleRoutes(app, parts);
   policyRoutes(app, parts);

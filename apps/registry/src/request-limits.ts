@@ -12,6 +12,7 @@ import { type Allowance, RateLimit } from './rate-limit.js';
  */
 export const DOORS = {
   search: 'read',
+  functionsExport: 'read',
   function: 'read',
   functionConfigSchema: 'read',
   release: 'read',

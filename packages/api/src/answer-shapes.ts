@@ -4,7 +4,7 @@ import type * as model from './model.js';
 
 /** The shapes of the answers in model.ts; the compiler holds them to its types. */
 
-const MARK: ShapeOf<NonNullable<model.ReleaseSummary['yanked']>> = {
+export const MARK: ShapeOf<NonNullable<model.ReleaseSummary['yanked']>> = {
   at: 'string',
   by: 'string',
   reason: 'string',
@@ -53,7 +53,7 @@ const RELEASE_SUMMARY: ShapeOf<model.ReleaseSummary> = {
   signature: VERDICT,
 };
 
-const DEFINITION: ShapeOf<FunctionDefinition> = {
+export const DEFINITION: ShapeOf<FunctionDefinition> = {
   group: 'string',
   names: { kind: 'string' },
   description: 'string',

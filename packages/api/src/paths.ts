@@ -1,6 +1,7 @@
 /** Every path of the HTTP API, as OpenAPI writes them. The server's routes and the client are both made from these. */
 export const PATHS = {
   functions: '/api/v1/functions',
+  functionsExport: '/api/v1/functions.jsonl',
   function: '/api/v1/functions/{group}/{kind}',
   release: '/api/v1/functions/{group}/{kind}/releases/{release}',
   definition: '/api/v1/functions/{group}/{kind}/releases/{release}/definition.yaml',

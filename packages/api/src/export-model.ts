@@ -1,0 +1,65 @@
+import { z } from '@hono/zod-openapi';
+import type { FunctionDefinition } from '@krmhub/schema';
+import { DigestText, Time } from './base-model.js';
+
+/** What a registry gives to mirrors, and to who builds catalogs elsewhere: everything that its own cuts look at. */
+
+const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
+
+export const ExportedSigner = z
+  .object({
+    type: z.enum(['key', 'identity']),
+    fingerprint: DigestText.optional().openapi({ description: 'Of a key' }),
+    issuer: z.string().optional().openapi({ description: 'Of an identity' }),
+    subject: z.string().optional().openapi({ description: 'Of an identity' }),
+  })
+  .openapi('ExportedSigner');
+
+export const ExportedBundle = z
+  .object({
+    digest: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
+    size: z.number().int().openapi({ description: 'Bytes' }),
+    manifest: z.string().openapi({ description: 'Digest of the manifest that holds it in the repository' }),
+    claim: z.enum(['signature', 'attestation']),
+    predicateType: z.string(),
+    signer: ExportedSigner.optional().openapi({ description: 'Absent where the key is not known' }),
+    signedAt: Time.optional(),
+    receivedAt: Time,
+    receivedBy: z.string(),
+  })
+  .openapi('ExportedBundle');
+
+export const ExportedRelease = z
+  .object({
+    release: z.string().openapi({ example: '1.2.0' }),
+    digest: DigestText.openapi({ description: 'Digest of the exact bytes of the definition' }),
+    size: z.number().int().openapi({ description: 'Bytes of the definition' }),
+    versions: z.array(z.string()).openapi({ description: 'API versions, most preferred first' }),
+    tags: z.array(z.string()),
+    publisher: z.string(),
+    runtimes: z.array(z.string()),
+    licenses: z.array(z.string()),
+    publishedAt: Time,
+    publishedBy: z.string(),
+    yanked: Mark.optional(),
+    deprecated: Mark.optional(),
+    bundles: z.array(ExportedBundle).optional(),
+    definition: z.looseObject({}).openapi({ description: 'The definition in normal form' }),
+  })
+  .openapi('ExportedRelease');
+
+export const ExportedFunction = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    releases: z.array(ExportedRelease).openapi({ description: 'Newest first, by SemVer precedence' }),
+  })
+  .openapi('ExportedFunction', { description: 'One line' });
+
+export type ExportedBundle = z.infer<typeof ExportedBundle>;
+export type ExportedRelease = Omit<z.infer<typeof ExportedRelease>, 'definition'> & {
+  definition: FunctionDefinition;
+};
+export type ExportedFunction = Omit<z.infer<typeof ExportedFunction>, 'releases'> & {
+  releases: ExportedRelease[];
+};
