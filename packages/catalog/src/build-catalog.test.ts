@@ -24,7 +24,7 @@ function known(definitions: readonly FunctionDefinition[], firstSeen = DAYS[0]!)
   const bytes = [...renderCatalog('catalog.yaml', { name: 'theirs' }, definitions.map(renderEntry))].join('');
   const read = readUpstreamCatalog(new TextEncoder().encode(bytes), 'theirs.yaml');
   if ('problem' in read) throw new Error(read.problem);
-  return read.entries.map((entry) => ({ ...entry, firstSeen }));
+  return read.entries.map(({ facts, rendered: { json } }) => ({ facts, json, firstSeen }));
 }
 
 function source(entries: readonly KnownEntry[], former: readonly KnownEntry[] = []): BuildSource {

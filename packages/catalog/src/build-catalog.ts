@@ -12,7 +12,14 @@ import { entryDefinition } from './entry.js';
 import { functionKey, functionOffers, saysNothing } from './offers.js';
 import { type ReadEntry, versionFacts } from './read-upstream.js';
 import type { Recipe } from './recipe.js';
-import type { CatalogFunction, ReleaseSummary, RenderedEntry, SnapshotRecord, Time } from './records.js';
+import type {
+  CatalogFunction,
+  ReleaseSummary,
+  RenderedEntry,
+  Selection,
+  SnapshotRecord,
+  Time,
+} from './records.js';
 import { catalogPieces, renderEntry } from './render.js';
 import type { OfferSignature, UpstreamEntry } from './source-records.js';
 
@@ -22,7 +29,11 @@ export interface BuildFunction extends FunctionName {
 }
 
 /** An entry of a catalog elsewhere, and when it was first seen with these bytes. */
-export type KnownEntry = Pick<ReadEntry, 'definition' | 'facts'> & { firstSeen: Time };
+export interface KnownEntry extends Pick<ReadEntry, 'facts'> {
+  /** Of the rendered entry. */
+  json: string;
+  firstSeen: Time;
+}
 
 /** What is known of a source that is a catalog elsewhere. */
 export interface BuildSource {
@@ -62,7 +73,7 @@ export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' 
 export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   const material = gather(recipe, inputs);
   const places: { place: CatalogFunction; entry?: RenderedEntry }[] = [];
-  for (const { own, upstream, definitions } of material.functions.values()) {
+  for (const { own, upstream, rendered } of material.functions.values()) {
     const offers = functionOffers(recipe, own, upstream);
     if (offers === undefined) continue;
     const selection = selectFunction(recipe, offers, material.context);
@@ -71,7 +82,7 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
       places.push({ place: selection });
       continue;
     }
-    const entry = renderEntry(entryDefinition(selection, definitions, recipe));
+    const entry = renderEntry(entryDefinition(selection, definitionsOf(own, rendered, selection), recipe));
     places.push({ place: { ...selection, entry: entry.digest }, entry });
   }
   places.sort((a, b) => compareFunctionNames(a.place, b.place));
@@ -104,7 +115,22 @@ export function* builtPieces(
 interface Material {
   own?: BuildFunction & { facts?: ReadonlyMap<string, UpstreamEntry['versions']> };
   upstream: Map<string, UpstreamEntry[]>;
-  definitions: Map<Digest, FunctionDefinition>;
+  /** JSON of entries of catalogs elsewhere. */
+  rendered: Map<Digest, string>;
+}
+
+function definitionsOf(
+  own: Material['own'],
+  rendered: Material['rendered'],
+  { versions }: Selection,
+): Map<Digest, FunctionDefinition> {
+  const definitions = new Map<Digest, FunctionDefinition>();
+  for (const { digest, definition } of own?.releases ?? []) definitions.set(digest, definition);
+  for (const { release, definition } of versions) {
+    // It was rendered from a definition in normal form.
+    if (release === undefined) definitions.set(definition, JSON.parse(rendered.get(definition)!));
+  }
+  return definitions;
 }
 
 interface Gathered {
@@ -118,7 +144,7 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
   const found = new Map<string, Material>();
   const of = (name: FunctionName): Material => {
     const key = functionKey(name);
-    const known = found.get(key) ?? { upstream: new Map(), definitions: new Map() };
+    const known = found.get(key) ?? { upstream: new Map(), rendered: new Map() };
     found.set(key, known);
     return known;
   };
@@ -129,9 +155,9 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
     if (releases.length === 0) continue;
     groups.add(fn.group);
     const material = of(fn);
-    for (const { digest, definition } of releases) material.definitions.set(digest, definition);
-    const facts = new Map(releases.map(({ release, definition }) => [release, versionFacts(definition)]));
-    material.own = { ...fn, ...(withFacts ? { facts } : {}) };
+    const facts = () =>
+      new Map(releases.map(({ release, definition }) => [release, versionFacts(definition)]));
+    material.own = { ...fn, ...(withFacts ? { facts: facts() } : {}) };
   }
   const signatures = new Map<string, readonly OfferSignature[]>();
   const reported: ReportedSource[] = [];
@@ -141,11 +167,11 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
     if (source === undefined) throw new RangeError(`what is known of the source ${name} is needed`);
     signatures.set(name, source.signatures);
     reported.push(source.reported);
-    const take = ({ definition, facts, firstSeen }: KnownEntry, material: Material): void => {
+    const take = ({ json, facts, firstSeen }: KnownEntry, material: Material): void => {
       const entries = material.upstream.get(name) ?? [];
       entries.push({ ...facts, firstSeen });
       material.upstream.set(name, entries);
-      material.definitions.set(facts.definition, definition);
+      material.rendered.set(facts.definition, json);
     };
     for (const entry of source.entries) take(entry, of(entry.facts));
     for (const entry of source.former) {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { registerCatalogApply } from './catalog/apply.js';
+import { registerCatalogBuild } from './catalog/build.js';
 import { registerCatalogHistory } from './catalog/history.js';
 import { registerCatalogList } from './catalog/list.js';
 import { registerCatalogPull } from './catalog/pull.js';
@@ -21,6 +22,7 @@ Examples:
   krmhub catalog verify default --key registry.pub`,
     );
   registerCatalogApply(catalog, io);
+  registerCatalogBuild(catalog, io);
   registerCatalogList(catalog, io);
   registerCatalogShow(catalog, io);
   registerCatalogHistory(catalog, io);

@@ -2,6 +2,7 @@ import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
+import { printRecipeDiagnostics } from '../../catalog-recipes/print-recipe-diagnostics.js';
 import { connect } from '../../connect.js';
 import type { Io } from '../../io.js';
 import { type OutputFormat, printData, printTable, say, warn } from '../../output/print.js';
@@ -36,14 +37,14 @@ async function apply(
   const { readRecipeFile } = await import('../../catalog-recipes/read-recipe-file.js');
   const name = file === '-' ? STDIN_NAME : file;
   const { recipe, bytes, text, diagnostics } = await readRecipeFile(io, file);
-  await printDiagnostics(io, diagnostics, name, bytes);
+  await printRecipeDiagnostics(io, diagnostics, name, bytes);
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
   }
   const client = await connect(io, options.registry);
   const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
-  await printDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
+  await printRecipeDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await say(
       io,
@@ -74,19 +75,6 @@ function cells({ outcome }: ApplyResult): (catalog: CatalogDetail) => string[] {
     String(newest?.functions ?? ''),
     newest?.digest ?? '',
   ];
-}
-
-/** As `lint` shows them; the registry does not know the file's name. */
-async function printDiagnostics(
-  io: Io,
-  diagnostics: readonly Diagnostic[],
-  file: string,
-  bytes: Uint8Array,
-): Promise<void> {
-  if (diagnostics.length === 0) return;
-  const output = await import('../../output/diagnostics.js');
-  const named = diagnostics.map((diagnostic) => ({ ...diagnostic, file }));
-  await output.printDiagnostics(io, io.stderr, named, new Map([[file, bytes]]));
 }
 
 /** What a registry of another version finds besides. */
