@@ -59,7 +59,9 @@ async function renderLintRules() {
 }
 
 async function renderCompatibility() {
-  const { COMPATIBILITY_RULES, EFFECTS } = await import('@krmhub/catalog');
+  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_WEIGHTS, COMPATIBILITY_RULES, EFFECTS } = await import(
+    '@krmhub/catalog'
+  );
   const meanings = {
     breaking:
       'A file that was valid is refused, or means something else. Refused unless `--allow-breaking` says so.',
@@ -85,6 +87,21 @@ async function renderCompatibility() {
     lines.push('', '| rule | what changed |', '|---|---|');
     for (const [rule, { effect: its, summary }] of Object.entries(COMPATIBILITY_RULES)) {
       if (its === effect) lines.push(`| \`${rule}\` | ${cell(summary)} |`);
+    }
+  }
+  lines.push(
+    '',
+    '## Between two catalogs',
+    '',
+    '`krmhub catalog diff` puts every change into one of these classes. What is `breaking` ends it with 1; after a `review`',
+    'somebody should have looked; what is `quiet` is told and no more.',
+    '',
+    '| class | weight | what changed |',
+    '|---|---|---|',
+  );
+  for (const weight of CATALOG_CHANGE_WEIGHTS) {
+    for (const [name, { weight: its, summary }] of Object.entries(CATALOG_CHANGE_CLASSES)) {
+      if (its === weight) lines.push(`| \`${name}\` | ${weight} | ${cell(summary)} |`);
     }
   }
   return `${lines.join('\n')}\n`;

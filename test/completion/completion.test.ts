@@ -83,7 +83,15 @@ describe.each(shells)('in %s', (shell) => {
     }
     const names = documented.filter(({ words }) => words.length === 1).map(({ words }) => words[0]!);
     expect(offers(shell, [''])).toEqual([...names, 'help'].sort());
-    expect(offers(shell, ['catalog', ''])).toEqual(['apply', 'history', 'list', 'pull', 'show', 'verify']);
+    expect(offers(shell, ['catalog', ''])).toEqual([
+      'apply',
+      'diff',
+      'history',
+      'list',
+      'pull',
+      'show',
+      'verify',
+    ]);
     expect(offers(shell, ['--no-color', 'token', 're'])).toEqual(['report-leak', 'revoke']);
   }, 120_000);
 

@@ -129,18 +129,22 @@ function recipe(
   source: object = { name: 'registry', functions: {} },
   metadata: object = {},
   more: object[] = [],
+  policy?: object,
 ): string {
   return JSON.stringify({
     apiVersion: 'krmhub.dev/v1alpha1',
     kind: 'CatalogRecipe',
     metadata: { name: 'limits', ...metadata },
-    spec: { sources: [source, ...more] },
+    spec: { sources: [source, ...more], policy },
   });
 }
 const read = (document: string): Outcome => {
   const { diagnostics } = readRecipe(bytesOf(document), 'f');
   return diagnostics.map(({ code, message }) => `${code} ${message}`)[0];
 };
+const upstream = (catalog: object) =>
+  recipe({ name: 'banana', catalog: { url: 'https://example.com/', ...catalog } });
+const withPolicy = (policy: object) => recipe(undefined, {}, [], policy);
 const matching = (selectors: object[]) => recipe({ name: 'registry', functions: {}, match: selectors });
 
 export const recipes: Limit[] = (
@@ -162,6 +166,17 @@ export const recipes: Limit[] = (
       (size) => recipe(undefined, { labels: Object.fromEntries(list(size, (n) => [`l${n}`, 'x'])) }),
     ],
     ['maxValueLength', (size) => matching([{ publisher: 'x'.repeat(size) }])],
+    ['maxAddressLength', (size) => upstream({ url: 'https://example.com/'.padEnd(size, 'x') })],
+    [
+      'maxRewrites',
+      (size) => {
+        const rewrite = list(size, (n) => ({ from: `a.example/${n}/`, to: 'b.example/' }));
+        return recipe({ name: 'registry', functions: {}, rewrite });
+      },
+    ],
+    ['maxRules', (size) => withPolicy({ deny: list(size, (n) => ({ kind: `K${n}` })) })],
+    ['maxRefreshSeconds', (size) => upstream({ refresh: `${size}s` })],
+    ['maxMinimumAgeSeconds', (size) => upstream({ minimumAge: `${size}s` })],
   ] as [keyof typeof RECIPE_LIMITS, (size: number) => string][]
 ).map(([name, make]) => ({
   name,

@@ -348,6 +348,8 @@ describe('the tables', () => {
     maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
     maxCountedClients: 'apps/registry/src/rate-limit.test.ts',
     planAttempts: 'apps/registry/src/publish.test.ts',
+    minRefreshSeconds: 'packages/catalog/src/read-recipe-policy.test.ts',
+    defaultRefreshSeconds: 'a default',
     defaultSearchLimit: 'a default',
     defaultEventLimit: 'a default',
     defaultSnapshotLimit: 'a default',

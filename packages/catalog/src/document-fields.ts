@@ -101,7 +101,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
   /** `true` or `false`; undefined where it is neither. */
   boolean(value: JsonValue | undefined, at: Path): boolean | undefined {
     if (typeof value === 'boolean') return value;
-    this.#wrongType(value, at, '`true` or `false`');
+    this.#wrongType(value, at, '`true` or `false`', 'Write `true` or `false`, without quotes.');
     return undefined;
   }
 
@@ -137,8 +137,9 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     });
   }
 
-  #wrongType(value: JsonValue | undefined, at: Path, wanted: string): void {
-    this.#report('wrong-type', at, `${wanted} is expected, and this is ${describe(value)}`);
+  #wrongType(value: JsonValue | undefined, at: Path, wanted: string, hint?: string): void {
+    const message = `${wanted} is expected, and this is ${describe(value)}`;
+    this.#report('wrong-type', at, message, hint === undefined ? {} : { hint });
   }
 }
 

@@ -1,6 +1,7 @@
 export * from './build-catalog.js';
 export * from './check-compatibility.js';
 export * from './compare.js';
+export * from './compare-catalogs.js';
 export * from './cut.js';
 export * from './entry.js';
 export * from './judge-copy.js';

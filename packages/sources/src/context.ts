@@ -58,3 +58,10 @@ export interface SourceContext {
   guard: AddressGuard;
   deadline: Deadline;
 }
+
+export async function credentialsFor(
+  origin: string,
+  { credentials }: FetcherOptions,
+): Promise<SourceCredentials | undefined> {
+  return credentials?.(origin);
+}

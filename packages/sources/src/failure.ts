@@ -51,14 +51,15 @@ export function failureIn(error: unknown): SourceFailure | undefined {
   return undefined;
 }
 
-/** What nobody foresaw, as a failure. */
+/** What nobody foresaw, as a failure. Its message is for whoever runs this, and not for everybody who reads a report. */
 export function unforeseen(error: unknown): SourceFailure {
-  const message = error instanceof Error ? error.message : String(error);
-  return new SourceFailure('internal', `it cannot be fetched: ${printable(message)}`, { cause: error });
+  const { code } = (error ?? {}) as { code?: unknown };
+  const reason = typeof code === 'string' ? printable(code, 50) : 'of an internal error';
+  return new SourceFailure('internal', `it could not be fetched, because ${reason}`, { cause: error });
 }
 
 export function tooLarge(what: string, maxBytes: number): SourceFailure {
   return new SourceFailure('too-large', `${what} is larger than ${maxBytes} bytes`, {
-    hint: 'A catalog of that size is not read; ask whoever serves it for a smaller one.',
+    hint: 'More than that is not read; ask whoever serves it for less.',
   });
 }

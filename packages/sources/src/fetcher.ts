@@ -1,4 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
+import { printable } from '@krmhub/schema/network-reason';
 import { AddressGuard } from './address-guard.js';
 import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
 import { Deadline } from './deadline.js';
@@ -59,14 +60,18 @@ async function read(request: FetchRequest, context: SourceContext): Promise<Fetc
 function placeOf(address: SourceAddress): string {
   switch (address.type) {
     case 'http':
-      return new URL(address.url).host;
+      return hostOf(address.url);
     case 'git':
-      return new URL(address.repository).host;
+      return hostOf(address.repository);
     case 'oci':
       return address.reference.split('/')[0]!;
     case 'file':
       return address.path;
   }
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : printable(url);
 }
 
 function textOf(address: SourceAddress): string {

@@ -26,8 +26,8 @@ export const SOURCE_LIMITS = {
   maxRepositoryBytes: 536_870_912,
   /** Milliseconds between two looks at what git has written. */
   repositoryCheckMilliseconds: 250,
-  /** Bytes of memory that one process of git may ask for; what it maps counts too. */
-  maxGitMemoryBytes: 2_147_483_648,
+  /** Bytes of memory that one process of git may ask for, with what it maps. A list of a million refs has 80 MB. */
+  maxGitMemoryBytes: 536_870_912,
   /** Bytes of what git lists: refs and the entries of a folder. */
   maxGitListBytes: 1_048_576,
 } as const;

@@ -18,7 +18,13 @@ import {
 import { KrmhubError } from '@krmhub/schema/error';
 import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema/media-types';
 import { printable } from '@krmhub/schema/network-reason';
-import type { FetchedCatalog, FetchRequest, SourceContext } from './context.js';
+import {
+  credentialsFor,
+  type FetchedCatalog,
+  type FetchRequest,
+  type SourceContext,
+  type SourceCredentials,
+} from './context.js';
 import { seconds } from './deadline.js';
 import { type FailureOptions, failureIn, SourceFailure, tooLarge } from './failure.js';
 import { guardedAgents } from './http/guarded-agents.js';
@@ -75,19 +81,21 @@ function clientFor({ options, limits, guard, deadline }: SourceContext): OciClie
     plainHttp,
     credentials: async (registry) => {
       const { origin } = new URL(`${plainHttp(registry) ? 'http' : 'https'}://${registry}`);
-      return ociCredentials(await options.credentials?.(origin));
+      return ociCredentials(await deadline.race(credentialsFor(origin, options)));
     },
     // Asked for every connection: to the registry, its token service and whatever it redirects to.
     agent: async (url) => agents.for(url),
     idleMilliseconds: limits.idleMilliseconds,
     maxRedirects: limits.maxRedirects,
     signal: deadline.signal,
+    // To wait for the end says less than what the registry said.
+    onRetry: (error, milliseconds) => {
+      if (milliseconds >= deadline.remaining) throw error;
+    },
   });
 }
 
-function ociCredentials(
-  credentials: { username: string; password: string } | { token: string } | undefined,
-): Credentials | undefined {
+function ociCredentials(credentials: SourceCredentials | undefined): Credentials | undefined {
   return credentials !== undefined && 'token' in credentials
     ? { identityToken: credentials.token }
     : credentials;

@@ -43,13 +43,17 @@ export async function readRecipeFile(io: Pick<Io, 'stdin' | 'cwd'>, file: string
   return readRecipeBytes(await readStdin(io, RECIPE_LIMITS.maxBytes), STDIN_NAME, io.cwd);
 }
 
-/** Reads a recipe and the files of keys that it names, from below `folder` and from nowhere else. */
-export async function readRecipeBytes(bytes: Uint8Array, file: string, folder: string): Promise<RecipeFile> {
+/** Reads a recipe and the files of keys that it names, from below `folder` and from nowhere else; without it, none. */
+export async function readRecipeBytes(
+  bytes: Uint8Array,
+  file: string,
+  folder: string | undefined,
+): Promise<RecipeFile> {
   const keys: ReadKey[] = [];
   const failures: Diagnostic[] = [];
-  for (const named of findKeyFiles(bytes)) {
+  for (const named of folder === undefined ? [] : findKeyFiles(bytes)) {
     try {
-      keys.push({ ...named, pem: await readKeyFile(named, folder) });
+      keys.push({ ...named, pem: await readKeyFile(named, folder!) });
     } catch (error) {
       if (!(error instanceof KrmhubError)) throw error;
       failures.push(failureOf(named, file, error));
@@ -87,11 +91,12 @@ async function readKeyFile({ name }: KeyFile, folder: string): Promise<string> {
     if (!isBelow(realFolder, real)) throw refusal();
     return readPublicKey(await readWhole(real, name), name).pem;
   } catch (error) {
+    if (error instanceof KrmhubError) throw error;
     const problem = diskError(error, `cannot read ${name}`);
-    if (!(problem instanceof KrmhubError) || problem.hint !== undefined) throw problem;
+    if (!(problem instanceof KrmhubError)) throw problem;
     throw new KrmhubError(problem.code, problem.message, {
-      cause: problem,
-      hint: 'The path is one from the folder of the recipe; the lines of the file can stand below `key: |` as well.',
+      cause: error,
+      hint: 'Write the path from the folder of the recipe, or paste the lines of the file below `key: |`.',
     });
   }
 }

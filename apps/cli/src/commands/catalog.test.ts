@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -73,6 +74,29 @@ it('names every problem of a recipe, and applies none of it', async () => {
   expect(io.err()).toContain('function:');
   expect(io.err()).toMatch(/error: \d+ errors in bad.yaml; nothing is applied/);
   await expect(client.catalog('broken')).rejects.toMatchObject({ code: 'not-found' });
+});
+
+it('sends the key that stands in a file beside the recipe, and none that is private', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = String(publicKey.export({ type: 'spki', format: 'pem' }));
+  await writeFile(path.join(folder, 'banana.pub'), pem);
+  await writeFile(path.join(folder, 'banana.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const text = (key: string) =>
+    `${recipe('keyed')}  policy:\n    requireSignature: [{groups: [banana.co], key: ${key}}] # theirs\n`;
+  await writeFile(path.join(folder, 'keyed.yaml'), text('banana.pub'));
+  const applied = await run(['apply', 'keyed.yaml']);
+  expect(applied.exitCode, applied.err()).toBe(0);
+  expect((await client.catalog('keyed')).recipe).toBe(text(JSON.stringify(pem)));
+
+  await writeFile(path.join(folder, 'keyed.yaml'), text('banana.key'));
+  const refused = await run(['apply', 'keyed.yaml']);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.err()).toContain('keyed.yaml:9:51');
+  expect(refused.err()).toContain('banana.key is a private key');
+  const direct = client.applyCatalog('keyed', new TextEncoder().encode(text('banana.pub')));
+  await expect(direct).rejects.toMatchObject({
+    diagnostics: [{ code: 'policy/key', hint: expect.stringContaining('krmhub catalog apply') }],
+  });
 });
 
 it('names a command where a catalog or snapshot is not there', async () => {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.js';
 import { registerCatalogApply } from './catalog/apply.js';
 import { registerCatalogBuild } from './catalog/build.js';
+import { registerCatalogDiff } from './catalog/diff.js';
 import { registerCatalogHistory } from './catalog/history.js';
 import { registerCatalogList } from './catalog/list.js';
 import { registerCatalogPull } from './catalog/pull.js';
@@ -11,13 +12,14 @@ import { registerCatalogVerify } from './catalog/verify.js';
 export function registerCatalog(program: Command, io: Io): void {
   const catalog = program
     .command('catalog')
-    .description('Make catalogs from recipes, look at them and pull them.')
+    .description('Make catalogs from recipes, look at them, compare and pull them.')
     .addHelpText(
       'after',
       `
 Examples:
   krmhub catalog apply recipe.yaml
   krmhub catalog list
+  krmhub catalog diff default
   krmhub catalog pull default --out catalog.yaml
   krmhub catalog verify default --key registry.pub`,
     );
@@ -26,6 +28,7 @@ Examples:
   registerCatalogList(catalog, io);
   registerCatalogShow(catalog, io);
   registerCatalogHistory(catalog, io);
+  registerCatalogDiff(catalog, io);
   registerCatalogPull(catalog, io);
   registerCatalogVerify(catalog, io);
 }

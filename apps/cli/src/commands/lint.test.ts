@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -171,5 +172,50 @@ describe('lint', () => {
     const io = await lint([fixtures, '--format', 'json']);
     expect(io.exitCode).toBe(0);
     expect(JSON.parse(io.out())).toMatchObject({ errors: 0 });
+  });
+});
+
+describe('documents of the registry', () => {
+  const recipe = (rest = '') =>
+    `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: platform}\nspec:\n  sources: [{name: ours, functions: {}}]\n${rest}`;
+  const policy = (name: string, groups: string) =>
+    `apiVersion: krmhub.dev/v1alpha1\nkind: SigningPolicy\nmetadata: {name: ${name}}\nspec: {groups: [${groups}], signers: [{issuer: a, subject: b}]}\n`;
+
+  it('are linted like definitions, in folders too', async () => {
+    await put('all/definition.yaml', definition());
+    await put('all/recipe.yaml', recipe('  polciy: {}\n'));
+    await put('all/policies.yaml', `${policy('a', 'a.co')}---\n${policy('b', 'A.co')}`);
+    await put('all/kustomization.yaml', kustomization);
+    const io = await lint(['all']);
+    expect(io.exitCode).toBe(1);
+    expect(io.out()).toContain('error[recipe/unknown-field]');
+    expect(io.out()).toContain('all/recipe.yaml:6:3');
+    expect(io.out()).toContain('Did you mean `policy`?');
+    expect(io.out()).toContain('all/policies.yaml:9:17');
+    expect(io.out()).toContain('3 files: 2 errors; 1 file of other kinds passed over');
+    const sarif = JSON.parse((await lint(['all', '--format', 'sarif'])).out());
+    const rules = sarif.runs[0].tool.driver.rules.map(({ id }: { id: string }) => id);
+    expect(rules).toEqual(['policy/group', 'recipe/unknown-field']);
+  });
+
+  it('may name keys beside them', async () => {
+    const signed = recipe('  policy: {requireSignature: [{groups: [a.co], key: a.pub}]}\n');
+    await put('ours/recipe.yaml', signed);
+    const missing = await lint(['ours/recipe.yaml']);
+    expect([missing.exitCode, missing.out().includes('cannot read a.pub')]).toEqual([1, true]);
+    const { publicKey } = generateKeyPairSync('ed25519');
+    await put('ours/a.pub', String(publicKey.export({ type: 'spki', format: 'pem' })));
+    for (const io of [
+      await lint(['ours/recipe.yaml']),
+      await lint(['-'], { stdin: signed, cwd: path.join(folder, 'ours') }),
+    ]) {
+      expect([io.exitCode, io.out()]).toEqual([0, '1 file: nothing to mend\n']);
+    }
+  });
+
+  it('are no definitions where they stand among them', async () => {
+    await put('mixed.yaml', `${definition()}---\n${recipe()}`);
+    const io = await lint(['mixed.yaml']);
+    expect([io.exitCode, io.out().includes('this is the recipe of a catalog')]).toEqual([1, true]);
   });
 });

@@ -6,7 +6,7 @@ import type { LintFilesOptions } from '../lint/lint-files.js';
 export function registerLint(program: Command, io: Io): void {
   program
     .command('lint')
-    .description('Show every problem of definitions and catalogs, with its place and the way out.')
+    .description('Show every problem of definitions, catalogs and recipes, with its place and the way out.')
     .argument('<file...>', 'Files, folders of YAML and JSON, oci://… artifacts, or - for stdin.')
     .addOption(
       new Option('--format <format>', 'How problems are printed.').choices(LINT_FORMATS).default('text'),
@@ -23,6 +23,7 @@ export function registerLint(program: Command, io: Io): void {
       `
 In a folder, YAML of other kinds is passed over, and so are Helm templates;
 what is named has to be a definition or catalog, unless --skip-others is given.
+Recipes of catalogs and signing policies, a file each, are linted as well.
 Warnings do not fail: lint ends with 1 where there are errors.
 docs/lint-rules.md explains each code, docs/ci.md the formats for pipelines,
 docs/artifacts.md oci://.

@@ -65,16 +65,16 @@ async function* reportsOf(
   { profile, skipOthers = false }: LintFilesOptions,
   { needsBytes }: ReportWriter,
 ): AsyncGenerator<FileReport> {
-  const options: LintSourceOptions = { profile, skipOthers };
+  const options: LintSourceOptions = { profile, skipOthers, cwd: io.cwd };
   const { lintInThreads, threadsFor } = await import('./threads.js');
   // Threads have neither stdin nor credentials.
   const here = files.some(({ name }) => name === STDIN_NAME || name.startsWith(OCI_SCHEME));
   const threads = here ? 0 : threadsFor(files.length);
   if (threads > 0) {
-    yield* lintInThreads(files, { ...options, cwd: io.cwd, keepBytes: needsBytes }, threads);
+    yield* lintInThreads(files, { ...options, keepBytes: needsBytes }, threads);
     return;
   }
-  for (const file of files) yield lintSource(await readFound(io, file), options);
+  for (const file of files) yield await lintSource(await readFound(io, file), options);
 }
 
 /** `; 2 files and 1 document of other kinds passed over`, or nothing. */

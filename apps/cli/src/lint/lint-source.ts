@@ -1,5 +1,7 @@
+import path from 'node:path';
 import { type Diagnostic, type LintProfile, type LintResult, lint } from '@krmhub/schema';
-import type { SourceFile } from '../source-files.js';
+import { OCI_SCHEME, type SourceFile, STDIN_NAME } from '../source-files.js';
+import { lintOwnDocument } from './lint-own-document.js';
 
 /** What lint says of one file; plain data, so that it can come from another thread. */
 export interface FileReport {
@@ -17,6 +19,8 @@ export interface LintSourceOptions {
   profile: LintProfile;
   /** Documents of other kinds are passed over in files that were named, too. */
   skipOthers: boolean;
+  /** What the names of files are relative to. */
+  cwd: string;
 }
 
 /** What a file of a folder may hold besides definitions and catalogs without being a problem. */
@@ -30,18 +34,33 @@ export function holdsSomethingElse({ documents, diagnostics, passedOver }: LintR
 }
 
 /** Lints one file as the user meant it: what was found in a folder may hold other things as well. */
-export function lintSource(source: SourceFile, options: LintSourceOptions): FileReport {
+export async function lintSource(source: SourceFile, options: LintSourceOptions): Promise<FileReport> {
   const { name, bytes } = source;
+  const own = await lintOwnDocument(bytes, name, folderOf(name, options));
+  if (own !== undefined) return reportOf(source, own, 0);
   const lenient = !source.explicit || options.skipOthers;
   const result = lint(bytes, { file: name, profile: options.profile, passOverForeign: lenient });
   if (lenient && holdsSomethingElse(result))
     return { name, passedOver: true, passedOverDocuments: 0, diagnostics: [], bytes: undefined };
-  const { diagnostics, passedOver } = result;
+  return reportOf(source, result.diagnostics, result.passedOver);
+}
+
+function reportOf(
+  { name, bytes }: SourceFile,
+  diagnostics: Diagnostic[],
+  passedOverDocuments: number,
+): FileReport {
   return {
     name,
     passedOver: false,
-    passedOverDocuments: passedOver,
+    passedOverDocuments,
     diagnostics,
     bytes: diagnostics.length === 0 ? undefined : bytes,
   };
+}
+
+/** Where files beside this one are; what comes from a registry has none. */
+function folderOf(name: string, { cwd }: LintSourceOptions): string | undefined {
+  if (name.startsWith(OCI_SCHEME)) return undefined;
+  return name === STDIN_NAME ? cwd : path.dirname(path.resolve(cwd, name));
 }

@@ -17,7 +17,7 @@ async function answer({ number, files }: Batch): Promise<BatchAnswer> {
   const reports = [];
   try {
     for (const file of files) {
-      const report = lintSource(await readFound(io, file), setup);
+      const report = await lintSource(await readFound(io, file), setup);
       reports.push(setup.keepBytes ? report : { ...report, bytes: undefined });
     }
   } catch (error) {

@@ -8,7 +8,6 @@ import type { FileReport, LintSourceOptions } from './lint-source.js';
 
 /** What a thread is told when it starts. */
 export interface ThreadSetup extends LintSourceOptions {
-  cwd: string;
   /** Whether the bytes of files with diagnostics are wanted back. */
   keepBytes: boolean;
 }

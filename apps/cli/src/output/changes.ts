@@ -14,25 +14,45 @@ const HEADINGS = [
 export async function printChanges(io: Io, title: string, changes: readonly Change[]): Promise<void> {
   if (io.stdout.isTTY === true) await printGroups(io, title, changes);
   else {
-    const rows = changes.map((change) => [
-      change.effect,
-      change.rule,
-      change.version ?? '',
-      change.path,
-      change.message,
-    ]);
-    await write(
-      io.stdout,
-      pipeTable(rows)
-        .map((line) => `${line}\n`)
-        .join(''),
+    await printRows(
+      io,
+      changes.map(({ effect, rule, version = '', path, message }) => [effect, rule, version, path, message]),
     );
   }
-  const counts = HEADINGS.map(([effect, heading]) => {
-    const count = changes.filter((change) => change.effect === effect).length;
-    return `${count} ${heading.toLowerCase()}`;
-  });
-  await say(io, changes.length === 0 ? 'nothing differs' : counts.join(', '));
+  const count = (effect: Change['effect']) => changes.filter((change) => change.effect === effect).length;
+  await sayCounts(
+    io,
+    HEADINGS.map(([effect, heading]) => [count(effect), heading.toLowerCase()]),
+  );
+}
+
+/** For a program: a line for each change. */
+export async function printRows(io: Io, rows: readonly (readonly string[])[]): Promise<void> {
+  const lines = pipeTable(rows).map((line) => `${line}\n`);
+  await write(io.stdout, lines.join(''));
+}
+
+/** How many changes there are of each weight, on stderr; `where` is what they are in. */
+export async function sayCounts(
+  io: Io,
+  counts: readonly (readonly [count: number, label: string])[],
+  where = '',
+): Promise<void> {
+  const nothing = counts.every(([count]) => count === 0);
+  await say(
+    io,
+    nothing ? 'nothing differs' : counts.map(([count, label]) => `${count} ${label}`).join(', ') + where,
+  );
+}
+
+/** A change in as many lines as it takes; `label` stands before the first and may be painted. */
+export function changeLines(
+  { label, labelWidth, message }: { label: string; labelWidth: number; message: string },
+  width: number,
+): string[] {
+  const indent = ' '.repeat(labelWidth);
+  const [first = '', ...more] = wrap(visible(message), width - labelWidth - 2);
+  return [`${label}${first}`, ...more.map((line) => `${indent}  ${line}`)];
 }
 
 async function printGroups(io: Io, title: string, changes: readonly Change[]): Promise<void> {
@@ -44,8 +64,7 @@ async function printGroups(io: Io, title: string, changes: readonly Change[]): P
     lines.push('', paint(io, io.stdout, ['bold', color], heading));
     for (const { version, message, rule } of group) {
       const text = `${version === undefined ? '' : `${version}: `}${message} (${rule})`;
-      const [first = '', ...more] = wrap(visible(text), width - 4);
-      lines.push(`  ${first}`, ...more.map((line) => `    ${line}`));
+      lines.push(...changeLines({ label: '  ', labelWidth: 2, message: text }, width));
     }
   }
   await write(io.stdout, `${lines.join('\n')}\n`);

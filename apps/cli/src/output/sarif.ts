@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { POLICY_CODES, RECIPE_CODES } from '@krmhub/catalog';
 import {
   DIALECT_CODES,
   type Diagnostic,
@@ -31,7 +32,13 @@ interface Rule {
   mend: string;
 }
 
-const RULES: Readonly<Record<string, Rule>> = { ...YAML_CODES, ...DIALECT_CODES, ...LINT_RULES };
+const RULES: Readonly<Record<string, Rule>> = {
+  ...YAML_CODES,
+  ...DIALECT_CODES,
+  ...LINT_RULES,
+  ...RECIPE_CODES,
+  ...POLICY_CODES,
+};
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 const SOURCE_ROOT = '%SRCROOT%';
 const LEVEL = { error: 'error', warning: 'warning', info: 'note', off: 'none' } as const;

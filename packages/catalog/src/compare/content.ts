@@ -24,3 +24,31 @@ export function without(a: readonly JsonValue[], b: readonly JsonValue[]): JsonV
   const known = new Set(b.map(contentOf));
   return a.filter((value) => !known.has(contentOf(value)));
 }
+
+/** Whether two values have one content, whatever the order of fields; fields that are undefined are absent. */
+export function sameContent(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    return (
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => sameContent(item, b[index]))
+    );
+  }
+  return (
+    isWithin(a, b) &&
+    Object.keys(b).every((name) => fieldOf(b, name) === undefined || fieldOf(a, name) !== undefined)
+  );
+}
+
+function isWithin(a: object, b: object): boolean {
+  return Object.entries(a).every(
+    ([name, value]) => value === undefined || sameContent(value, fieldOf(b, name)),
+  );
+}
+
+function fieldOf(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+}

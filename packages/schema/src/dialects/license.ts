@@ -28,12 +28,16 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 let identifiers: Map<string, string> | undefined;
 
 /** SPDX identifiers by their lower-case form. */
-function identifierOf(text: string): string | undefined {
+function identifiersByForm(): ReadonlyMap<string, string> {
   if (identifiers === undefined) {
     const list: readonly string[] = createRequire(import.meta.url)('spdx-license-ids');
     identifiers = new Map(list.map((identifier) => [identifier.toLowerCase(), identifier]));
   }
-  return identifiers.get(text);
+  return identifiers;
+}
+
+export function licenseIdentifiers(): string[] {
+  return [...identifiersByForm().values()];
 }
 
 /**
@@ -43,6 +47,6 @@ function identifierOf(text: string): string | undefined {
 export function respellLicense(license: string): string | undefined {
   if (license.length > 100) return undefined;
   const lower = license.trim().toLowerCase().replace(/\s+/g, ' ');
-  const known = Object.hasOwn(SPELLINGS, lower) ? SPELLINGS[lower] : identifierOf(lower);
+  const known = Object.hasOwn(SPELLINGS, lower) ? SPELLINGS[lower] : identifiersByForm().get(lower);
   return known === license ? undefined : known;
 }

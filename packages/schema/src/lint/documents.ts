@@ -1,14 +1,17 @@
 import parseLicense from 'spdx-expression-parse';
 import type { JsonValue } from '../definition.js';
 import type { Path } from '../diagnostic.js';
+import { licenseIdentifiers } from '../dialects/license.js';
 import { listField, textField, versionsOf } from './json-access.js';
 import { loadLicenseCorrection } from './libraries.js';
 import { checkLink, checkPossibleLink } from './link.js';
 import type { Report, Rule } from './rule.js';
 import { quote } from './rule.js';
+import { suggest } from './suggest.js';
 
 /** The parser is recursive and the correction compares with every licence; no real expression is longer. */
 const MAX_LICENSE_LENGTH = 200;
+const MIN_MISSPELT_LENGTH = 5;
 /** Said of software without a licence, which the correction takes for the Unlicense. */
 const NO_LICENSE = /^\s*(?:unlicen[sc]ed|proprietary|commercial|none|closed|all rights reserved|see )/i;
 
@@ -70,8 +73,13 @@ export function isLicenseExpression(text: string): boolean {
 function suggestLicense(license: string): string | undefined {
   if (license.length > MAX_LICENSE_LENGTH || NO_LICENSE.test(license)) return undefined;
   try {
-    return loadLicenseCorrection()(license) ?? undefined;
+    return loadLicenseCorrection()(license) ?? nearestIdentifier(license);
   } catch {
     return undefined;
   }
+}
+
+/** Every short word is near to some identifier. */
+function nearestIdentifier(license: string): string | undefined {
+  return license.length < MIN_MISSPELT_LENGTH ? undefined : suggest(license, licenseIdentifiers());
 }

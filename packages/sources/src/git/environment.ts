@@ -64,6 +64,8 @@ export function gitEnvironment(options: {
       ['fetch.unpackLimit', '1'],
       ['pack.threads', '1'],
       ['core.bigFileThreshold', '4m'],
+      ['core.packedGitWindowSize', '16m'],
+      ['core.packedGitLimit', '64m'],
       ['http.userAgent', options.userAgent],
       ['http.lowSpeedLimit', '1'],
       ['http.lowSpeedTime', String(Math.max(Math.ceil(limits.idleMilliseconds / 1_000), 1))],

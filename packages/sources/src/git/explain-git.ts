@@ -26,7 +26,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     hint: 'Serve the catalog from a repository of its own, or by http.',
   },
   {
-    said: /[Oo]ut of memory|malloc failed|mmap failed|Cannot allocate memory|died of signal (?:9|24|SIGXCPU|SIGKILL)/,
+    said: /[Oo]ut of memory|malloc failed|mmap failed|Cannot allocate memory|died of signal (?:9|24|SIGXCPU|SIGKILL)|invalid index-pack output/,
     problem: 'too-large',
     message: 'gives a repository that takes too much memory or time to read',
     hint: 'Serve the catalog from a repository of its own, or by http.',

@@ -1,5 +1,5 @@
 import type { SourceAddress } from '@krmhub/catalog';
-import type { FetchedCatalog, FetchRequest, SourceContext } from '../context.js';
+import { credentialsFor, type FetchedCatalog, type FetchRequest, type SourceContext } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { reachableAddress } from '../reachable-address.js';
 import { retrying } from '../retry.js';
@@ -22,7 +22,9 @@ export async function fetchGit(
 ): Promise<FetchedCatalog> {
   const { options, limits, deadline } = context;
   const remote = remoteOf(address, options.protocols);
-  const credentials = await options.credentials?.(remote.url.origin);
+  // ssh has keys of its own, and its addresses have no origin.
+  const credentials =
+    remote.protocol === 'ssh' ? undefined : await deadline.race(credentialsFor(remote.url.origin, options));
   const { host, hostname } = remote.url;
   return retrying(async () => {
     const connected = await reachableAddress(hostname, remote.port, context);

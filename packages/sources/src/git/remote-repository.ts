@@ -62,7 +62,12 @@ export class RemoteRepository {
       name === undefined
         ? `${this.#url.host} has no commit in that repository`
         : `${this.#url.host} has no branch or tag "${printable(name)}" in that repository`,
-      { hint: 'Name a branch, a tag or a commit by all of its digits, as ?ref=.' },
+      {
+        hint:
+          name === undefined
+            ? 'Is that the address of the repository, as `git clone` takes it?'
+            : 'Name a branch, a tag or a commit by all of its digits, as ?ref=.',
+      },
     );
   }
 

@@ -71,9 +71,9 @@ function bounds(limits: SourceLimits): string {
     v: Math.ceil(limits.maxGitMemoryBytes / 1_024),
     t: Math.max(Math.ceil(limits.totalMilliseconds / 1_000), 1),
   };
-  return Object.entries(each)
-    .map(([what, most]) => `ulimit -${what} ${most} 2>/dev/null || :;`)
-    .join(' ');
+  const set = Object.entries(each).map(([what, most]) => `ulimit -${what} ${most} 2>/dev/null || :;`);
+  // A program that is not killed for writing too much says that it could not.
+  return [...set, "trap '' XFSZ 2>/dev/null || :;"].join(' ');
 }
 
 /** Resolves when it and everything that holds its output is gone. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { printable } from '@krmhub/schema/network-reason';
-import type { SourceContext, SourceCredentials } from '../context.js';
+import { credentialsFor, type SourceContext, type SourceCredentials } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { retryAfter, retrying } from '../retry.js';
 import { exchange } from './exchange.js';
@@ -31,7 +31,7 @@ export function getFile(first: URL, options: GetOptions): Promise<Got> {
 
 async function follow(first: URL, options: GetOptions): Promise<Got> {
   const { context } = options;
-  const credentials = await context.options.credentials?.(first.origin);
+  const credentials = await context.deadline.race(credentialsFor(first.origin, context.options));
   let own = true;
   let url = first;
   for (let redirects = 0; ; redirects++) {

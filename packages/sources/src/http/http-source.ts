@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { SourceAddress } from '@krmhub/catalog';
+import { printable } from '@krmhub/schema/network-reason';
 import type { FetchedCatalog, FetchRequest, SourceContext } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
@@ -15,7 +16,7 @@ export async function fetchHttp(
   { validators = {}, bundles, onProgress }: FetchRequest,
   context: SourceContext,
 ): Promise<FetchedCatalog> {
-  const url = new URL(text);
+  const url = webAddress(text);
   const agents = guardedAgents(context.guard, context.limits.connectMilliseconds);
   const got = await getFile(url, {
     agents,
@@ -32,6 +33,12 @@ export async function fetchHttp(
   const found = bundles ? await bundlesBeside(url, agents, context) : [];
   if (!got.changed) return { validators, bundles: found };
   return { bytes: got.bytes, validators: validatorsOf(got.headers), bundles: found };
+}
+
+function webAddress(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === '') return url;
+  throw new SourceFailure('forbidden-address', `${printable(text)} is no web address without credentials`);
 }
 
 function conditionsOf({ etag, lastModified }: Record<string, string>): Record<string, string> {

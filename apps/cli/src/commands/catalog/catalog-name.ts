@@ -11,8 +11,17 @@ export function withCatalogName(command: Command): Command {
 
 /** For commander, as the parser of an argument or option. */
 export function parseCatalogName(name: string): string {
-  if (CATALOG_NAME.test(name)) return name;
+  if (isCatalogName(name)) return name;
   throw new InvalidArgumentError('A catalog name has lower-case letters, digits and inner hyphens.');
+}
+
+export function isCatalogName(text: string): boolean {
+  return CATALOG_NAME.test(text);
+}
+
+/** A serial, or the digest of a snapshot's catalog.yaml. */
+export function isSnapshotReference(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text) || /^sha256:[a-f0-9]{64}$/.test(text);
 }
 
 /** What a registry answers about a catalog; where it is not there, the way out is a command and no address. */

@@ -7,7 +7,7 @@ import { type Io, write } from '../../io.js';
 import { say } from '../../output/print.js';
 import { plural, visible } from '../../output/text.js';
 import { withRegistry } from '../options.js';
-import { ofCatalog, withCatalogName } from './catalog-name.js';
+import { isSnapshotReference, ofCatalog, withCatalogName } from './catalog-name.js';
 
 // As the schema package has them, which loads too much for a help text.
 const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
@@ -78,6 +78,6 @@ async function printDocument(io: Io, bytes: Uint8Array): Promise<void> {
 }
 
 function snapshotReference(value: string): string {
-  if (/^[1-9]\d{0,14}$/.test(value) || /^sha256:[a-f0-9]{64}$/.test(value)) return value;
+  if (isSnapshotReference(value)) return value;
   throw new InvalidArgumentError('It is neither a serial (1, 2, …) nor a sha256:… digest.');
 }

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { isOpenToChanges, readSourceAddress } from './source-address.js';
+
+const SHA = `sha256:${'0f'.repeat(32)}`;
+
+describe('the address of a catalog', () => {
+  it.each([
+    ['https://banana.co/catalog.yaml', 'https://banana.co/catalog.yaml'],
+    ['http://localhost:8080/c.yaml?kind=Catalog', 'http://localhost:8080/c.yaml?kind=Catalog'],
+    ['HTTPS://Banana.CO/Catalog.yaml', 'https://banana.co/Catalog.yaml'],
+    ['https://banana.co', 'https://banana.co/'],
+    ['https://banana.co/a/../b', 'https://banana.co/b'],
+    ['https://[2001:db8::1]/c', 'https://[2001:db8::1]/c'],
+    ['https://bücher.example/c', 'https://xn--bcher-kva.example/c'],
+  ])('%s is one of the web', (text, url) => {
+    expect(readSourceAddress(text)).toEqual({ ok: true, address: { type: 'http', url } });
+  });
+
+  it.each([
+    [
+      'git::https://github.com/banana/fns.git//catalog.yaml',
+      { repository: 'https://github.com/banana/fns.git', path: 'catalog.yaml' },
+    ],
+    [
+      'git::ssh://git@host.example:22/team/fns//a/b.yaml?ref=v1.0.0+build.1',
+      { repository: 'ssh://git@host.example:22/team/fns', path: 'a/b.yaml', ref: 'v1.0.0+build.1' },
+    ],
+    [
+      'git::http://host.example/fns//a%20b.yaml?ref=release%2Fv1',
+      { repository: 'http://host.example/fns', path: 'a b.yaml', ref: 'release/v1' },
+    ],
+  ])('%s is a file in a repository', (text, address) => {
+    expect(readSourceAddress(text)).toEqual({ ok: true, address: { type: 'git', ...address } });
+  });
+
+  it.each([
+    'oci://ghcr.io/banana/catalog:v1',
+    'oci://localhost/catalog:v1',
+    'oci://localhost:5000/a/b:latest',
+    `oci://ghcr.io/banana/catalog@${SHA}`,
+    `oci://ghcr.io/banana/catalog:v1@${SHA}`,
+    'oci://[::1]:5000/catalog:v1',
+  ])('%s is an artifact', (text) => {
+    const reference = text.slice('oci://'.length);
+    expect(readSourceAddress(text)).toEqual({ ok: true, address: { type: 'oci', reference } });
+  });
+
+  it.each(['catalogs/banana.yaml', '/srv/banana.yaml', '../banana.yaml'])('file:%s is a file', (path) => {
+    expect(readSourceAddress(`file:${path}`)).toEqual({ ok: true, address: { type: 'file', path } });
+  });
+
+  it('may be of unencrypted ways, which is told apart', () => {
+    const open = (text: string) => {
+      const read = readSourceAddress(text);
+      return read.ok && isOpenToChanges(read.address);
+    };
+    expect(
+      [
+        'http://a.example/c',
+        'git::http://a.example/r//c',
+        'HTTP://A.example',
+        'http://127.0.0.1.example/',
+      ].map(open),
+    ).toEqual([true, true, true, true]);
+    expect(
+      [
+        'https://a.example/c',
+        'http://localhost:8080/c',
+        'http://127.0.0.1/c',
+        'http://[::1]/c',
+        'git::ssh://git@a.example/r//c',
+        'oci://a.example/c:1',
+        'file:c',
+      ].map(open),
+    ).toEqual(new Array(7).fill(false));
+  });
+});
+
+describe('what is no address', () => {
+  it.each([
+    ['nothing', '', 'no way'],
+    ['a relative path', 'catalog.yaml', 'no way'],
+    ['another scheme', 'ftp://host/c', '"ftp:" is no way'],
+    ['a script', 'javascript:alert(1)', 'no way'],
+    ['data', 'data:text/yaml,a', 'no way'],
+    ['one slash', 'https:/host/c', 'no way'],
+    ['no host', 'https://', 'no URL'],
+    ['a port that is none', 'https://host:99999/c', 'no URL'],
+    ['a space', 'https://host/a b', 'control character'],
+    ['a line end', 'https://host/a\nHost: b', 'control character'],
+    ['NUL', 'file:a\0b', 'control character'],
+    ['text that runs backwards', 'https://host/\u202elmay.golatac', 'control character'],
+    ['a space of no width', 'https://ho\u200bst/', 'control character'],
+    ['half of a character', 'https://host/\ud800', 'control character'],
+    ['backslashes', 'https://good.example\\@evil.example/', 'no URL'],
+    ['a user', 'https://user@host/c', 'credentials'],
+    ['a password', 'https://user:secret@host/c', 'credentials'],
+    ['a token', 'https://host/c?a=1&access_token=secret', 'credentials'],
+    ['a signed address', 'https://host/c?X-Amz-Signature=secret', 'credentials'],
+    ['a fragment', 'https://host/c#top', 'fragment'],
+    ['an empty fragment', 'https://host/c#', 'fragment'],
+    ['2,049 characters', `https://host/${'a'.repeat(2_036)}`, 'longer'],
+    ['git by another way', 'git::ext::sh -c touch%20x//p', 'control character'],
+    ['git that starts a program', 'git::ext::sh//p', 'named by'],
+    ['git in a folder', 'git::file:///srv/repository//p', 'named by'],
+    ['git without encryption or a word', 'git::git://host/r//p', 'named by'],
+    ['git as scp writes it', 'git::git@host:r.git//p', 'named by'],
+    ['an option as host', 'git::ssh://-oProxyCommand=x/r//p', 'host'],
+    ['an escaped option as host', 'git::ssh://%2doProxyCommand=x/r//p', 'host'],
+    ['no host', 'git::ssh:///r//p', 'host'],
+    ['an option as user', 'git::ssh://-x@host/r//p', 'user'],
+    ['an escaped option as user', 'git::ssh://%2dx@host/r//p', 'user'],
+    ['an escaped line end as user', 'git::ssh://a%0ab@host/r//p', 'user'],
+    ['a password for git', 'git::ssh://git:secret@host/r//p', 'credentials'],
+    ['a user for git', 'git::https://token@host/r//p', 'credentials'],
+    ['no path', 'git::https://host/r', 'which file'],
+    ['an empty path', 'git::https://host/r//', 'which file'],
+    ['no repository', 'git::https://host//p', 'which file'],
+    ['an escaped line end in the repository', 'git::https://host/r%0ahost=evil//p', 'no repository'],
+    ['a broken escape in the repository', 'git::https://host/r%zz//p', 'no repository'],
+    ['a path out of the repository', 'git::https://host/r//a/..%2f..%2fb', 'no path'],
+    ['an escaped path of dots', 'git::https://host/a/r//%2e%2e/x', 'which file'],
+    ['the repository itself', 'git::https://host/r//.git/config', 'no path'],
+    ['the repository in capitals', 'git::https://host/r//a/.GIT/config', 'no path'],
+    ['an option as path', 'git::https://host/r//--output=x', 'no path'],
+    ['a pattern as path', 'git::https://host/r//:(glob)x', 'no path'],
+    ['a line end in the path', 'git::https://host/r//a%0Ab', 'no path'],
+    ['NUL in the path', 'git::https://host/r//a%00b', 'no path'],
+    ['a backslash in the path', 'git::https://host/r//a%5Cb', 'no path'],
+    ['a slash too many', 'git::https://host/r///p', 'no path'],
+    ['a fragment of git', 'git::https://host/r//p#v1', 'fragment'],
+    ['an empty fragment of git', 'git::https://host/r//p#', 'fragment'],
+    ['an empty ref', 'git::https://host/r//p?ref=', 'no branch'],
+    ['a ref without value', 'git::https://host/r//p?ref', 'no branch'],
+    ['two refs', 'git::https://host/r//p?ref=a&ref=b', 'more than one'],
+    ['another parameter', 'git::https://host/r//p?ref=a&depth=1', '"depth"'],
+    ['an option as ref', 'git::https://host/r//p?ref=--upload-pack=x', 'no branch'],
+    ['a forced ref', 'git::https://host/r//p?ref=%2Bmain', 'no branch'],
+    ['a refspec', 'git::https://host/r//p?ref=main:refs/heads/x', 'no branch'],
+    ['an ancestor', 'git::https://host/r//p?ref=main~1', 'no branch'],
+    ['a reflog', 'git::https://host/r//p?ref=main@%7B1%7D', 'no branch'],
+    ['an at sign as ref', 'git::https://host/r//p?ref=@', 'no branch'],
+    ['dots in a ref', 'git::https://host/r//p?ref=a/../b', 'no branch'],
+    ['a hidden part of a ref', 'git::https://host/r//p?ref=a/.b', 'no branch'],
+    ['a lock as ref', 'git::https://host/r//p?ref=a.lock', 'no branch'],
+    ['a line end in a ref', 'git::https://host/r//p?ref=a%0A', 'no branch'],
+    ['a broken escape in a ref', 'git::https://host/r//p?ref=%ff', 'no branch'],
+    ['an artifact without host', 'oci://banana/catalog:v1', 'no registry'],
+    ['an artifact without repository', 'oci://ghcr.io', 'no registry'],
+    ['an artifact with a host alone', 'oci://ghcr.io/', 'empty part'],
+    ['an artifact without tag', 'oci://ghcr.io/banana/catalog', 'neither a tag'],
+    ['an artifact in capitals', 'oci://ghcr.io/Banana/catalog:v1', 'upper-case'],
+    ['an artifact with a short digest', 'oci://ghcr.io/banana/catalog@sha256:0f', 'digest'],
+    ['an artifact with another digest', `oci://ghcr.io/banana/catalog@md5:${'0'.repeat(32)}`, 'digest'],
+    ['an artifact with credentials', 'oci://user:secret@ghcr.io/banana/catalog:v1', 'credentials'],
+    ['an artifact with credentials and digest', `oci://user:secret@ghcr.io/b/c@${SHA}`, 'credentials'],
+    ['an artifact with a query', 'oci://ghcr.io/b/c:v1?x=1', 'neither ?'],
+    ['an artifact that climbs', 'oci://ghcr.io/../c:v1', 'no part of an image'],
+    ['no file', 'file:', 'no file'],
+    ['a file of another machine', 'file://host/share', 'no file'],
+  ])('%s is refused', (_, text, reason) => {
+    const read = readSourceAddress(text);
+    expect(read.ok ? `taken as ${JSON.stringify(read.address)}` : read.reason).toContain(reason);
+    expect(JSON.stringify(read)).not.toContain('secret');
+  });
+
+  it('is refused soon, however long it is', () => {
+    for (const part of ['/', 'a/', '%', '@', '..', '-', '?ref=a', '&', ':']) {
+      for (const start of [
+        'https://h/',
+        'git::https://h/r//',
+        'git::https://h/r//p?ref=',
+        'oci://h.x/',
+        'file:',
+      ]) {
+        const begun = performance.now();
+        readSourceAddress(start + part.repeat(2_000 / part.length));
+        readSourceAddress(start + part.repeat(1_000_000));
+        expect(performance.now() - begun).toBeLessThan(250);
+      }
+    }
+  });
+});

@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { FetchRequest } from './context.js';
+import { failureOf, temporaryFolder, testFetcher } from './testing.js';
+
+const { folder, remove } = temporaryFolder();
+afterAll(remove);
+
+const sources = path.join(folder, 'sources');
+mkdirSync(path.join(sources, 'team'), { recursive: true });
+writeFileSync(path.join(sources, 'team/catalog.yaml'), 'kind: x\n');
+writeFileSync(path.join(folder, 'secret'), 'secret');
+const fetcher = testFetcher(folder, { fileFolder: sources });
+
+function asking(file: string, more: Partial<FetchRequest> = {}): FetchRequest {
+  return { address: { type: 'file', path: file }, bundles: false, ...more };
+}
+
+describe('a catalog in a file', () => {
+  it('is read below its folder, with the bundles beside it, and again when it changes', async () => {
+    const { bytes, bundles, validators } = await fetcher.fetch(
+      asking('team/catalog.yaml', { bundles: true }),
+    );
+    expect(Buffer.from(bytes!).toString()).toBe('kind: x\n');
+    expect(bundles).toEqual([]);
+    writeFileSync(path.join(sources, 'team/catalog.yaml.sigstore.json'), 'bundle');
+    const again = asking('team/catalog.yaml', { bundles: true, validators });
+    const second = await fetcher.fetch(again);
+    expect(second.bytes).toBeUndefined();
+    expect(second.bundles.map((bundle) => Buffer.from(bundle).toString())).toEqual(['bundle']);
+    writeFileSync(path.join(sources, 'team/catalog.yaml'), 'kind: y\n');
+    const third = await fetcher.fetch(again);
+    expect(Buffer.from(third.bytes!).toString()).toBe('kind: y\n');
+    expect(third.validators.digest).not.toBe(validators.digest);
+    const absolute = await fetcher.fetch(asking(path.join(sources, 'team/catalog.yaml')));
+    expect(absolute.bytes).toBeDefined();
+  });
+
+  it('is refused where no folder is named, outside of it, and by links that lead out', async () => {
+    const nowhere = testFetcher(folder);
+    expect(await failureOf(nowhere.fetch(asking('team/catalog.yaml')))).toMatchObject({
+      problem: 'forbidden-address',
+      message: '"team/catalog.yaml" is a file, and no files are read here',
+    });
+    symlinkSync('../secret', path.join(sources, 'link'));
+    symlinkSync('..', path.join(sources, 'up'));
+    symlinkSync('/proc/self/environ', path.join(sources, 'environment'));
+    symlinkSync('team/catalog.yaml', path.join(sources, 'inside'));
+    for (const file of [
+      '../secret',
+      '/etc/passwd',
+      'link',
+      'up/secret',
+      'team/../../secret',
+      'environment',
+      '..',
+    ]) {
+      expect([file, await failureOf(fetcher.fetch(asking(file)))]).toMatchObject([
+        file,
+        { problem: 'forbidden-address', message: `"${file}" is not below the folder of sources` },
+      ]);
+    }
+    expect((await fetcher.fetch(asking('inside'))).bytes).toBeDefined();
+  });
+
+  it('is no folder, no pipe, and not missing', async () => {
+    execFileSync('mkfifo', [path.join(sources, 'pipe')]);
+    expect(await failureOf(fetcher.fetch(asking('pipe')))).toMatchObject({
+      problem: 'bad-answer',
+      message: '"pipe" is no regular file',
+    });
+    expect(await failureOf(fetcher.fetch(asking('team')))).toMatchObject({
+      problem: 'bad-answer',
+      message: '"team" is a folder',
+    });
+    for (const file of ['team/none.yaml', 'team/catalog.yaml/none']) {
+      expect(await failureOf(fetcher.fetch(asking(file)))).toMatchObject({ problem: 'not-found' });
+    }
+  });
+
+  it('is not larger than what is read', async () => {
+    const large = path.join(sources, 'large.yaml');
+    writeFileSync(large, '');
+    truncateSync(large, 1e12);
+    const small = testFetcher(folder, { fileFolder: sources });
+    expect(await failureOf(small.fetch(asking('large.yaml')))).toMatchObject({
+      problem: 'too-large',
+      message: '"large.yaml" is larger than 67108864 bytes',
+    });
+    rmSync(large);
+  });
+});

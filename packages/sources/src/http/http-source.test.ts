@@ -1,0 +1,423 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { FetchRequest } from '../context.js';
+import {
+  failureOf,
+  httpServer,
+  rawServer,
+  type TestServer,
+  temporaryFolder,
+  testFetcher,
+} from '../testing.js';
+
+const { folder, remove } = temporaryFolder();
+const servers: TestServer[] = [];
+const CATALOG = 'kind: KRMFunctionCatalog\n';
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+afterAll(remove);
+
+async function serving<Started extends TestServer>(starting: Promise<Started>): Promise<Started> {
+  const server = await starting;
+  servers.push(server);
+  return server;
+}
+
+function asking(url: string, more: Partial<FetchRequest> = {}): FetchRequest {
+  return { address: { type: 'http', url }, bundles: false, ...more };
+}
+
+/** Says these bytes, and ends. */
+function saying(...parts: (string | Buffer)[]) {
+  return rawServer((socket) => {
+    for (const part of parts) socket.write(part);
+    socket.end();
+  });
+}
+
+const fetcher = testFetcher(folder);
+const text = (bytes: Uint8Array | undefined) =>
+  bytes === undefined ? undefined : Buffer.from(bytes).toString();
+
+/** Milliseconds until it was settled. */
+async function timed<Result>(work: Promise<Result>): Promise<[Result, number]> {
+  const started = performance.now();
+  const result = await work;
+  return [result, performance.now() - started];
+}
+
+describe('a catalog by http', () => {
+  it('comes with what a later request is made conditional by', async () => {
+    const server = await serving(
+      httpServer((request, response) => {
+        if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end();
+        else
+          response
+            .writeHead(200, { ETag: '"one"', 'Last-Modified': 'Sat, 01 Aug 2026 00:00:00 GMT' })
+            .end(CATALOG);
+      }),
+    );
+    const progress: number[] = [];
+    const url = `${server.origin}/catalog.yaml`;
+    const first = await fetcher.fetch(asking(url, { onProgress: (bytes) => progress.push(bytes) }));
+    expect(text(first.bytes)).toBe(CATALOG);
+    expect(first.bundles).toEqual([]);
+    expect(progress.at(-1)).toBe(CATALOG.length);
+    expect(server.asked[0]!.headers).toMatchObject({ 'user-agent': 'krmhub/test', connection: 'close' });
+    const second = await fetcher.fetch(asking(url, { validators: first.validators }));
+    expect(second).toEqual({ validators: first.validators, bundles: [] });
+    expect(server.asked[1]!.headers).toMatchObject({
+      'if-none-match': '"one"',
+      'if-modified-since': 'Sat, 01 Aug 2026 00:00:00 GMT',
+    });
+    // What was said of one address says nothing of another.
+    const other = await fetcher.fetch(
+      asking(`${server.origin}/other.yaml`, { validators: first.validators }),
+    );
+    expect(text(other.bytes)).toBe(CATALOG);
+  });
+
+  it('is unpacked', async () => {
+    const server = await serving(
+      httpServer((request, response) => {
+        expect(request.headers['accept-encoding']).toBe('gzip, identity');
+        response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(CATALOG));
+      }),
+    );
+    expect(text((await fetcher.fetch(asking(server.origin))).bytes)).toBe(CATALOG);
+  });
+
+  it('comes with the bundles beside it, whether or not it changed', async () => {
+    const files: Record<string, string> = {
+      '/team/catalog.yaml': CATALOG,
+      '/team/snapshot.sigstore.json': 'snapshot',
+      '/team/catalog.yaml.sigstore.json': 'file',
+    };
+    const server = await serving(
+      httpServer((request, response) => {
+        const file = files[request.url!.split('?')[0]!];
+        if (file === undefined) response.writeHead(404).end();
+        else if (request.headers['if-none-match'] !== undefined) response.writeHead(304).end();
+        else response.writeHead(200, { ETag: '"one"' }).end(file);
+      }),
+    );
+    const url = `${server.origin}/team/catalog.yaml?ref=v1`;
+    const first = await fetcher.fetch(asking(url, { bundles: true }));
+    expect(first.bundles.map(text)).toEqual(['snapshot', 'file']);
+    expect(server.asked.map(({ url }) => url)).toEqual([
+      '/team/catalog.yaml?ref=v1',
+      '/team/snapshot.sigstore.json?ref=v1',
+      '/team/catalog.yaml.sigstore.json?ref=v1',
+    ]);
+    delete files['/team/catalog.yaml.sigstore.json'];
+    const second = await fetcher.fetch(asking(url, { bundles: true, validators: first.validators }));
+    expect(second.bytes).toBeUndefined();
+    expect(second.bundles.map(text)).toEqual(['snapshot']);
+  });
+
+  it('has no bundle where a server has a page for everything, or tells nobody what is not there', async () => {
+    const server = await serving(
+      httpServer((request, response) => {
+        if (request.url === '/catalog.yaml') response.end(CATALOG);
+        else if (request.url!.includes('snapshot')) response.writeHead(403).end();
+        else response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>');
+      }),
+    );
+    const { bundles } = await fetcher.fetch(asking(`${server.origin}/catalog.yaml`, { bundles: true }));
+    expect(bundles).toEqual([]);
+  });
+
+  it('is no catalog without its bundles where the server fails to say whether there are any, or they are too large', async () => {
+    let status = 500;
+    const server = await serving(
+      httpServer((request, response) => {
+        if (request.url === '/catalog.yaml') response.end(CATALOG);
+        else response.writeHead(status).end('x'.repeat(2_000));
+      }),
+    );
+    const asked = asking(`${server.origin}/catalog.yaml`, { bundles: true });
+    expect(await failureOf(fetcher.fetch(asked))).toMatchObject({ problem: 'unreachable' });
+    status = 200;
+    const small = testFetcher(folder, { limits: { maxBundleBytes: 1_000 } });
+    expect(await failureOf(small.fetch(asked))).toMatchObject({ problem: 'too-large' });
+  });
+});
+
+describe('a server that answers something else', () => {
+  it.each([
+    [401, 'unauthorized', 'unauthorized'],
+    [403, 'unauthorized', 'unauthorized'],
+    [404, 'not-found', 'not-found'],
+    [410, 'not-found', 'not-found'],
+    [204, 'bad-answer', 'unreachable'],
+    [206, 'bad-answer', 'unreachable'],
+    [304, 'bad-answer', 'unreachable'],
+    [400, 'bad-answer', 'unreachable'],
+    [505, 'bad-answer', 'unreachable'],
+  ])('is told by %d', async (status, problem, code) => {
+    const server = await serving(httpServer((_, response) => response.writeHead(status).end()));
+    const failure = await failureOf(fetcher.fetch(asking(`${server.origin}/catalog.yaml`)));
+    expect(failure).toMatchObject({ problem, code });
+    expect(failure.message).toContain(`127.0.0.1:${server.port} answered ${status} for /catalog.yaml`);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('is told that a web page is no catalog', async () => {
+    const server = await serving(
+      httpServer((_, response) =>
+        response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end('<html>'),
+      ),
+    );
+    const failure = await failureOf(fetcher.fetch(asking(server.origin)));
+    expect(failure).toMatchObject({
+      problem: 'bad-answer',
+      message: `127.0.0.1:${server.port} answered with a web page, and no catalog`,
+    });
+    expect(failure.hint).toContain('"raw"');
+  });
+
+  it('is asked again while the failure may pass', async () => {
+    let times = 0;
+    const server = await serving(
+      httpServer((_, response) => {
+        times++;
+        if (times < 3) response.writeHead(503, { 'Retry-After': '0' }).end();
+        else response.end(CATALOG);
+      }),
+    );
+    expect(text((await fetcher.fetch(asking(server.origin))).bytes)).toBe(CATALOG);
+    times = -10;
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'unreachable' });
+    expect(server.asked).toHaveLength(6);
+  });
+
+  it('is left alone for as long as it asks, and not waited for beyond the end', async () => {
+    const server = await serving(
+      httpServer((_, response) => response.writeHead(429, { 'Retry-After': '3600' }).end()),
+    );
+    const [failure, took] = await timed(failureOf(fetcher.fetch(asking(server.origin))));
+    expect(failure).toMatchObject({ problem: 'unreachable', retryAfterMilliseconds: 3_600_000 });
+    expect(failure.message).toContain('asks to be left alone for 3600 s');
+    expect(server.asked).toHaveLength(1);
+    expect(took).toBeLessThan(1_000);
+  });
+
+  it('cannot write into our messages what a terminal would act on', async () => {
+    const server = await serving(saying('HTTP/1.1 302 Found\r\nLocation: ftp://\u001b[31m/x\r\n\r\n'));
+    const failure = await failureOf(fetcher.fetch(asking(server.origin)));
+    expect(failure.message).toMatch(/^[\x20-\x7e]*$/);
+  });
+
+  it.each([
+    ['something else than HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n'],
+    ['headers without an end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}`],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+    [
+      'a length and pieces',
+      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+    ],
+    [
+      'a packing that was not asked for',
+      'HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\na',
+    ],
+    [
+      'bytes that are not packed',
+      'HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain',
+    ],
+    ['a redirect to nowhere', 'HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n'],
+  ])('is told by %s', async (_, answer) => {
+    const server = await serving(saying(answer));
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
+  });
+
+  it('is told by the end of a packed body that is missing', async () => {
+    const packed = gzipSync('x'.repeat(10_000)).subarray(0, 20);
+    const server = await serving(
+      saying(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`, packed),
+    );
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
+  });
+});
+
+describe('a server that lies about its length', () => {
+  it('and sends less is told by the end', async () => {
+    const server = await serving(saying('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nkind: x'));
+    const failure = await failureOf(fetcher.fetch(asking(`${server.origin}/c.yaml`)));
+    expect(failure).toMatchObject({
+      problem: 'bad-answer',
+      message: `127.0.0.1:${server.port}/c.yaml was announced with 1000 bytes, and ended after 7`,
+    });
+  });
+
+  it('and sends more is told by what follows', async () => {
+    const server = await serving(
+      saying('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkind: something longer\n'),
+    );
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
+  });
+
+  it('and says more than is read is not read at all', async () => {
+    const server = await serving(
+      rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\nkind')),
+    );
+    const [failure, took] = await timed(failureOf(fetcher.fetch(asking(server.origin))));
+    expect(failure).toMatchObject({ problem: 'too-large', code: 'too-large' });
+    expect(took).toBeLessThan(500);
+  });
+
+  it('is told by pieces that end in the middle', async () => {
+    let asked = 0;
+    const server = await serving(
+      rawServer((socket) => {
+        asked++;
+        socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nkind: x');
+      }),
+    );
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'unreachable' });
+    expect(asked).toBe(3);
+  });
+});
+
+describe('a server that gives too much', () => {
+  it('ends an endless body at the limit', async () => {
+    let sent = 0;
+    const endless = (socket: Socket) => {
+      const piece = Buffer.alloc(65_536, 'x');
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      const more = () => {
+        while (!socket.destroyed && sent < 1e9) {
+          sent += piece.length;
+          if (!socket.write(piece)) return;
+        }
+      };
+      socket.on('drain', more);
+      more();
+    };
+    const server = await serving(rawServer(endless));
+    const small = testFetcher(folder, { limits: { maxCatalogBytes: 1_000_000 } });
+    expect(await failureOf(small.fetch(asking(`${server.origin}/c`)))).toMatchObject({
+      problem: 'too-large',
+      message: `127.0.0.1:${server.port}/c is larger than 1000000 bytes`,
+    });
+    // What the kernel keeps on its way counts for some.
+    expect(sent).toBeLessThan(50_000_000);
+  });
+
+  it('ends a small body that unpacks to a big one at the limit', async () => {
+    const bomb = gzipSync(Buffer.alloc(50_000_000));
+    expect(bomb.length).toBeLessThan(100_000);
+    const server = await serving(
+      httpServer((_, response) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)),
+    );
+    const small = testFetcher(folder, { limits: { maxCatalogBytes: 1_000_000 } });
+    const before = process.memoryUsage().arrayBuffers;
+    expect(await failureOf(small.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-large' });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000);
+  });
+});
+
+describe('a server that is slow', () => {
+  const impatient = testFetcher(folder, {
+    limits: { connectMilliseconds: 400, idleMilliseconds: 300, totalMilliseconds: 900 },
+  });
+
+  it('and never answers is given up when nothing comes', async () => {
+    let closed: Promise<unknown> | undefined;
+    const server = await serving(
+      rawServer((socket) => {
+        closed = once(socket, 'close');
+      }),
+    );
+    const [failure, took] = await timed(failureOf(impatient.fetch(asking(server.origin))));
+    expect(failure).toMatchObject({
+      problem: 'too-slow',
+      message: `nothing came from 127.0.0.1:${server.port} for 0.3 s`,
+    });
+    expect(took).toBeLessThan(800);
+    // The connection is not left to the other side.
+    await closed;
+  });
+
+  it('and sends a byte now and then is given up in the end', async () => {
+    const server = await serving(
+      rawServer((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n');
+        const timer = setInterval(() => socket.write('x'), 100);
+        socket.on('close', () => clearInterval(timer));
+      }),
+    );
+    const [failure, took] = await timed(failureOf(impatient.fetch(asking(server.origin))));
+    expect(failure).toMatchObject({
+      problem: 'too-slow',
+      message: `127.0.0.1:${server.port} took longer than 0.9 s altogether`,
+    });
+    expect(took).toBeLessThan(1_500);
+  });
+
+  it('and sends its headers byte by byte is given up when no answer comes', async () => {
+    const server = await serving(
+      rawServer((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nX: ');
+        const timer = setInterval(() => socket.write('x'), 50);
+        socket.on('close', () => clearInterval(timer));
+      }),
+    );
+    expect(await failureOf(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
+  });
+
+  it('and says that it will go on again and again is given up', async () => {
+    const server = await serving(
+      rawServer((socket) => {
+        const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 50);
+        socket.on('close', () => clearInterval(timer));
+      }),
+    );
+    expect(await failureOf(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
+  });
+
+  it('and does not begin with TLS is given up when no connection stands', async () => {
+    const server = await serving(rawServer(() => undefined));
+    const url = `https://127.0.0.1:${server.port}/`;
+    const [failure, took] = await timed(failureOf(impatient.fetch(asking(url))));
+    expect(failure).toMatchObject({
+      problem: 'too-slow',
+      message: '127.0.0.1 took longer than 0.4 s to connect',
+    });
+    expect(took).toBeLessThan(800);
+  });
+
+  it('is not waited for where whoever asked calls it off', async () => {
+    const server = await serving(rawServer(() => undefined));
+    const asked = asking(server.origin, { signal: AbortSignal.timeout(50) });
+    const [failure, took] = await timed(failureOf(impatient.fetch(asked)));
+    expect(failure).toMatchObject({ problem: 'internal', message: 'the fetch was called off' });
+    expect(took).toBeLessThan(250);
+    const over = asking(server.origin, { signal: AbortSignal.abort() });
+    expect(await failureOf(impatient.fetch(over))).toMatchObject({ problem: 'internal' });
+  });
+});
+
+describe('a server that is not there', () => {
+  it('is told by its port and its name', async () => {
+    const server = await httpServer(() => undefined);
+    await server.close();
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({
+      problem: 'unreachable',
+      message: `cannot reach 127.0.0.1:${server.port}: connection refused`,
+    });
+    const nameless = testFetcher(folder, {
+      resolve: async () => {
+        throw Object.assign(new Error('none'), { code: 'ENOTFOUND' });
+      },
+    });
+    expect(await failureOf(nameless.fetch(asking('http://vendor.invalid/c.yaml')))).toMatchObject({
+      problem: 'unreachable',
+      message: 'cannot reach vendor.invalid: no such host',
+    });
+  });
+});

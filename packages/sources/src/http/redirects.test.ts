@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process';
+import type { LookupAddress } from 'node:dns';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import path from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import type { FetchRequest } from '../context.js';
+import { failureOf, httpServer, type TestServer, temporaryFolder, testFetcher } from '../testing.js';
+
+const { folder, remove } = temporaryFolder();
+const servers: TestServer[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+afterAll(remove);
+
+async function serving(answers: (path: string) => string | undefined) {
+  const server = await httpServer((request, response) => {
+    const location = answers(request.url!);
+    if (location === undefined) response.end(`from ${request.url}`);
+    else response.writeHead(302, { Location: location }).end();
+  });
+  servers.push(server);
+  return server;
+}
+
+function asking(url: string): FetchRequest {
+  return { address: { type: 'http', url }, bundles: false };
+}
+
+const loopback: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
+
+describe('redirects', () => {
+  it('are followed three times and no more', async () => {
+    const server = await serving((path) => (path === '/0' ? undefined : `/${Number(path.slice(1)) - 1}`));
+    const fetcher = testFetcher(folder);
+    const { bytes } = await fetcher.fetch(asking(`${server.origin}/3`));
+    expect(Buffer.from(bytes!).toString()).toBe('from /0');
+    expect(await failureOf(fetcher.fetch(asking(`${server.origin}/4`)))).toMatchObject({
+      problem: 'too-many-redirects',
+      message: `127.0.0.1:${server.port} redirects more than 3 times`,
+    });
+  });
+
+  it('that go around are told, and not asked again', async () => {
+    const server = await serving(() => '/');
+    expect(await failureOf(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
+      problem: 'too-many-redirects',
+    });
+    expect(server.asked).toHaveLength(4);
+  });
+
+  it.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://10.0.0.1/',
+    'http://[::1]/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://2852039166/',
+    'http://0x7f.2/',
+    'http://0/',
+  ])('to %s are not followed', async (location) => {
+    const server = await serving(() => location);
+    expect(await failureOf(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
+      problem: 'forbidden-address',
+      code: 'forbidden',
+    });
+  });
+
+  it.each(['file:///etc/passwd', 'ftp://127.0.0.1/', 'gopher://127.0.0.1/', 'data:text/yaml,a'])(
+    'to %s are not followed',
+    async (location) => {
+      const server = await serving(() => location);
+      expect(await failureOf(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
+        problem: 'forbidden-address',
+      });
+    },
+  );
+
+  it('to a name that turns out to be inside are not followed', async () => {
+    const server = await serving(() => 'http://looks-public.example/');
+    const names: string[] = [];
+    const fetcher = testFetcher(folder, {
+      resolve: async (name) => {
+        names.push(name);
+        return [{ address: '10.0.0.1', family: 4 }];
+      },
+    });
+    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({
+      problem: 'forbidden-address',
+      message: 'looks-public.example (10.0.0.1) is not an address of the public Internet',
+    });
+    expect(names).toEqual(['looks-public.example']);
+  });
+
+  it('gain nothing by a name whose address changes between two looks', async () => {
+    const server = await serving((path) => (path === '/' ? '/again' : undefined));
+    let looks = 0;
+    const fetcher = testFetcher(folder, {
+      resolve: async () => (looks++ === 0 ? loopback : [{ address: '169.254.169.254', family: 4 }]),
+    });
+    const url = `http://rebinding.example:${server.port}/`;
+    expect(await failureOf(fetcher.fetch(asking(url)))).toMatchObject({ problem: 'forbidden-address' });
+    expect(looks).toBe(2);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('do not lead out of encryption', async () => {
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => path.join(folder, name)) as [string, string];
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+        '-days',
+        '2',
+        '-subj',
+        '/CN=h',
+      ].concat(['-addext', 'subjectAltName=IP:127.0.0.1']),
+      { stdio: 'ignore' },
+    );
+    const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) }, (_, response) =>
+      response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end(),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    try {
+      const url = `https://127.0.0.1:${port}/`;
+      expect(await failureOf(testFetcher(folder).fetch(asking(url)))).toMatchObject({
+        problem: 'unreachable',
+        message: `cannot reach 127.0.0.1:${port}: its certificate is self-signed`,
+      });
+      process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+      expect(await failureOf(testFetcher(folder).fetch(asking(url)))).toMatchObject({
+        problem: 'forbidden-address',
+        message: `127.0.0.1:${port} redirects to http://127.0.0.1:1, which is not encrypted`,
+      });
+    } finally {
+      delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+      server.close();
+    }
+  });
+});
+
+describe('credentials', () => {
+  const credentials = async () => ({ username: 'reader', password: 'secret' });
+
+  it('are sent to their origin, and nobody else is told, not even on the way back', async () => {
+    const names = { resolve: async () => loopback };
+    const second = await serving((path) =>
+      path === '/back' ? `http://first.example:${first.port}/end` : undefined,
+    );
+    const first = await serving((path) => {
+      if (path === '/own') return '/kept';
+      if (path === '/away') return `http://second.example:${second.port}/there`;
+      return path === '/around' ? `http://second.example:${second.port}/back` : undefined;
+    });
+    const asked: string[] = [];
+    const fetcher = testFetcher(folder, {
+      ...names,
+      credentials: async (origin) => {
+        asked.push(origin);
+        return credentials();
+      },
+    });
+    const origin = `http://first.example:${first.port}`;
+    for (const path of ['/own', '/away', '/around']) await fetcher.fetch(asking(`${origin}${path}`));
+    const basic = `Basic ${Buffer.from('reader:secret').toString('base64')}`;
+    expect(first.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/own', basic],
+      ['/kept', basic],
+      ['/away', basic],
+      ['/around', basic],
+      ['/end', undefined],
+    ]);
+    expect(second.asked.map(({ url, headers }) => [url, headers.authorization])).toEqual([
+      ['/there', undefined],
+      ['/back', undefined],
+    ]);
+    expect(asked).toEqual([origin, origin, origin]);
+  });
+
+  it('may be a token, and a refusal says whether there were any', async () => {
+    const server = await httpServer((_, response) => response.writeHead(401).end());
+    servers.push(server);
+    const known = testFetcher(folder, { credentials: async () => ({ token: 'abc' }) });
+    const failure = await failureOf(known.fetch(asking(server.origin)));
+    expect(server.asked[0]!.headers.authorization).toBe('Bearer abc');
+    expect(failure.hint).toBe(`The credentials for ${server.origin} are not enough.`);
+    const stranger = await failureOf(testFetcher(folder).fetch(asking(server.origin)));
+    expect(stranger.hint).toBe(`It may want credentials for ${server.origin}.`);
+  });
+});

@@ -1,0 +1,295 @@
+import type { ServerResponse } from 'node:http';
+import { artifactManifest, bundleManifest, digestOf, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { FetcherOptions, FetchRequest } from './context.js';
+import { failureOf, httpServer, rawServer, type TestServer, testFetcher } from './testing.js';
+
+const LAYER = 'application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml';
+const CATALOG = Buffer.from('kind: KRMFunctionCatalog\n');
+const servers: TestServer[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+type Answers = Record<string, { type?: string; body: Uint8Array } | ((response: ServerResponse) => void)>;
+
+/** A registry with one repository, `team/catalog`. */
+async function registry(answers: Answers) {
+  const server = await httpServer((request, response) => {
+    const answer = answers[request.url!.replace('/v2/team/catalog/', '')];
+    if (answer === undefined) response.writeHead(404).end();
+    else if (typeof answer === 'function') answer(response);
+    else
+      response.writeHead(200, { 'Content-Type': answer.type ?? 'application/octet-stream' }).end(answer.body);
+  });
+  servers.push(server);
+  return server;
+}
+
+function manifestOf(
+  layers: { digest: OciDigest; size: number }[],
+  type: 'catalog' | 'definition' = 'catalog',
+) {
+  const files = layers.map((layer) => ({ title: 'catalog.yaml', mediaType: LAYER, ...layer }));
+  const body = Buffer.from(artifactManifest({ type, files }));
+  return { type: MEDIA_TYPES.image, body, digest: digestOf(body) };
+}
+
+const layer = { digest: digestOf(CATALOG), size: CATALOG.byteLength };
+const manifest = manifestOf([layer]);
+
+function catalogAnswers(): Answers {
+  return { 'manifests/v1': manifest, [`blobs/${layer.digest}`]: { body: CATALOG } };
+}
+
+function asking(host: string, more: Partial<FetchRequest> = {}): FetchRequest {
+  return { address: { type: 'oci', reference: `${host}/team/catalog:v1` }, bundles: false, ...more };
+}
+
+function fetcher(options: Partial<FetcherOptions> = {}) {
+  return testFetcher('/nonexistent', options);
+}
+
+const hostOf = ({ port }: TestServer) => `127.0.0.1:${port}`;
+const text = (bytes: Uint8Array | undefined) =>
+  bytes === undefined ? undefined : Buffer.from(bytes).toString();
+
+describe('a catalog in a registry', () => {
+  it('is read by its manifest, and not again while that is the same', async () => {
+    const server = await registry(catalogAnswers());
+    const progress: number[] = [];
+    const first = await fetcher().fetch(
+      asking(hostOf(server), { onProgress: (bytes) => progress.push(bytes) }),
+    );
+    expect(text(first.bytes)).toBe(CATALOG.toString());
+    expect(first).toMatchObject({ manifest: manifest.digest, bundles: [] });
+    expect(progress.at(-1)).toBe(CATALOG.length);
+    const before = server.asked.length;
+    const second = await fetcher().fetch(asking(hostOf(server), { validators: first.validators }));
+    expect(second).toEqual({ validators: first.validators, bundles: [], manifest: manifest.digest });
+    expect(server.asked.slice(before).map(({ url }) => url)).toEqual(['/v2/team/catalog/manifests/v1']);
+  });
+
+  it('comes with the bundles that refer to it, and not with what refers to something else', async () => {
+    const subject = { mediaType: MEDIA_TYPES.image, digest: manifest.digest, size: manifest.body.length };
+    const bundled = (body: string, of = subject) => {
+      const bytes = Buffer.from(body);
+      const bundle = { digest: digestOf(bytes), size: bytes.length };
+      const record = bundleManifest({
+        subject: of,
+        bundle,
+        predicateType: 'x',
+        created: '2026-01-01T00:00:00Z',
+      });
+      return { bytes, record };
+    };
+    const good = bundled('good');
+    const foreign = bundled('foreign', { ...subject, digest: digestOf(Buffer.from('else')) });
+    const lying = bundled('lying');
+    const absent = bundled('absent');
+    const listed = [foreign, lying, absent, good].map(({ record }) => ({
+      mediaType: record.mediaType,
+      digest: record.digest,
+      size: record.size,
+      artifactType: record.artifactType,
+    }));
+    const server = await registry({
+      ...catalogAnswers(),
+      [`referrers/${manifest.digest}`]: {
+        type: MEDIA_TYPES.index,
+        body: Buffer.from(
+          JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: listed }),
+        ),
+      },
+      ...Object.fromEntries(
+        [good, foreign, lying].map(({ record }) => [
+          `manifests/${record.digest}`,
+          { type: record.mediaType, body: record.bytes },
+        ]),
+      ),
+      [`blobs/${digestOf(good.bytes)}`]: { body: good.bytes },
+      [`blobs/${digestOf(foreign.bytes)}`]: { body: foreign.bytes },
+      [`blobs/${digestOf(lying.bytes)}`]: { body: Buffer.from('changed') },
+    });
+    const first = await fetcher().fetch(asking(hostOf(server), { bundles: true }));
+    expect(first.bundles.map(text)).toEqual(['good']);
+    const second = await fetcher().fetch(
+      asking(hostOf(server), { bundles: true, validators: first.validators }),
+    );
+    expect([second.bytes, second.bundles.map(text)]).toEqual([undefined, ['good']]);
+    const none = await fetcher({ limits: { maxBundles: 0 } }).fetch(
+      asking(hostOf(server), { bundles: true }),
+    );
+    expect(none.bundles).toEqual([]);
+  });
+
+  it('is told by what it is not', async () => {
+    const other = manifestOf([layer], 'definition');
+    const two = manifestOf([layer, layer]);
+    const server = await registry({ 'manifests/v1': other });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+      problem: 'bad-answer',
+      message: `${hostOf(server)}/team/catalog:v1 is no catalog, but of the type definition`,
+    });
+    const several = await registry({ 'manifests/v1': two });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(several))))).toMatchObject({
+      problem: 'bad-answer',
+    });
+    const empty = await registry({});
+    expect(await failureOf(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({ problem: 'not-found' });
+    const page = await registry({ 'manifests/v1': { type: 'text/html', body: Buffer.from('<html>') } });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(page))))).toMatchObject({ problem: 'bad-answer' });
+  });
+});
+
+describe('a registry that means harm', () => {
+  it('is told by bytes that are not those of their digest, or more than they should be', async () => {
+    for (const body of ['kind: KRMFunctionCatalog!', 'short', 'x'.repeat(10_000)]) {
+      const server = await registry({
+        ...catalogAnswers(),
+        [`blobs/${layer.digest}`]: { body: Buffer.from(body) },
+      });
+      expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+        problem: 'bad-answer',
+      });
+    }
+    const pinned = await registry({ [`manifests/${manifest.digest}`]: manifestOf([]) });
+    const reference = `${hostOf(pinned)}/team/catalog@${manifest.digest}`;
+    expect(
+      await failureOf(fetcher().fetch({ address: { type: 'oci', reference }, bundles: false })),
+    ).toMatchObject({ problem: 'bad-answer' });
+  });
+
+  it('is not asked for a layer that says to be too large, nor read beyond what it said', async () => {
+    const large = manifestOf([{ digest: layer.digest, size: 1e12 }]);
+    const server = await registry({ 'manifests/v1': large });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+      problem: 'too-large',
+      message: `${hostOf(server)}/team/catalog:v1 is larger than 67108864 bytes`,
+    });
+    expect(server.asked).toHaveLength(1);
+    let written = 0;
+    const endless = await registry({
+      ...catalogAnswers(),
+      [`blobs/${layer.digest}`]: (response) => {
+        const piece = Buffer.alloc(65_536);
+        const more = () => {
+          while (!response.destroyed && written < 1e9) {
+            written += piece.length;
+            if (!response.write(piece)) return;
+          }
+        };
+        response.on('drain', more);
+        more();
+      },
+    });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(endless))))).toMatchObject({
+      problem: 'bad-answer',
+    });
+    expect(written).toBeLessThan(50_000_000);
+    const manifests = await registry({
+      'manifests/v1': { type: MEDIA_TYPES.image, body: Buffer.alloc(5_000_000, ' ') },
+    });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(manifests))))).toMatchObject({
+      problem: 'too-large',
+    });
+  });
+
+  it('does not send us inside, by redirects or for tokens', async () => {
+    for (const inside of ['http://169.254.169.254/token', 'http://10.0.0.1/token', 'http://[::1]:1/token']) {
+      const tokens = await registry({
+        'manifests/v1': (response) =>
+          response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${inside}",service="x"` }).end(),
+      });
+      expect(await failureOf(fetcher().fetch(asking(hostOf(tokens))))).toMatchObject({
+        problem: 'forbidden-address',
+      });
+      const redirects = await registry({
+        ...catalogAnswers(),
+        [`blobs/${layer.digest}`]: (response) => response.writeHead(307, { Location: inside }).end(),
+      });
+      expect(await failureOf(fetcher().fetch(asking(hostOf(redirects))))).toMatchObject({
+        problem: 'forbidden-address',
+      });
+    }
+    const names = await registry({
+      'manifests/v1': (response) =>
+        response.writeHead(401, { 'WWW-Authenticate': 'Bearer realm="http://tokens.example/"' }).end(),
+    });
+    const inside = fetcher({ resolve: async () => [{ address: '192.168.0.1', family: 4 }] });
+    expect(await failureOf(inside.fetch(asking(hostOf(names))))).toMatchObject({
+      problem: 'forbidden-address',
+      message: 'tokens.example (192.168.0.1) is not an address of the public Internet',
+    });
+  });
+
+  it('does not send us around', async () => {
+    const server = await registry({
+      'manifests/v1': (response) =>
+        response.writeHead(307, { Location: '/v2/team/catalog/manifests/v1' }).end(),
+    });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+      problem: 'too-many-redirects',
+    });
+    expect(server.asked).toHaveLength(4);
+  });
+
+  it('does not get the credentials of another', async () => {
+    const elsewhere = await registry({});
+    const server = await registry({
+      ...catalogAnswers(),
+      'manifests/v1': (response) =>
+        response.req.headers.authorization === undefined
+          ? response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="x"' }).end()
+          : response.writeHead(307, { Location: `http://${hostOf(elsewhere)}/v2/x` }).end(),
+    });
+    const origins: string[] = [];
+    const known = fetcher({
+      credentials: async (origin) => {
+        origins.push(origin);
+        return { username: 'reader', password: 'secret' };
+      },
+    });
+    expect(await failureOf(known.fetch(asking(hostOf(server))))).toMatchObject({ problem: 'not-found' });
+    expect(origins).toEqual([`http://${hostOf(server)}`]);
+    expect(elsewhere.asked.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    const stranger = await failureOf(fetcher().fetch(asking(hostOf(server))));
+    expect(stranger).toMatchObject({ problem: 'unauthorized' });
+    expect(stranger.hint).not.toContain('docker');
+  });
+
+  it('that is slow or stands still is given up', async () => {
+    const still = await rawServer(() => undefined);
+    servers.push(still);
+    const idle = fetcher({ limits: { idleMilliseconds: 100, totalMilliseconds: 700 } });
+    const first = await failureOf(idle.fetch(asking(hostOf(still))));
+    expect(first.problem).toBe('too-slow');
+    const total = fetcher({ limits: { totalMilliseconds: 300 } });
+    const started = performance.now();
+    expect(await failureOf(total.fetch(asking(hostOf(still))))).toMatchObject({
+      problem: 'too-slow',
+      message: `${hostOf(still)} took longer than 0.3 s altogether`,
+    });
+    const drips = await registry({
+      ...catalogAnswers(),
+      [`blobs/${layer.digest}`]: (response) => {
+        const timer = setInterval(() => response.write('k'), 50);
+        response.on('close', () => clearInterval(timer));
+      },
+    });
+    expect(await failureOf(total.fetch(asking(hostOf(drips))))).toMatchObject({ problem: 'too-slow' });
+    expect(performance.now() - started).toBeLessThan(1_500);
+  });
+
+  it('is not waited for beyond the end where it asks to be left alone', async () => {
+    const busy = await registry({
+      'manifests/v1': (response) => response.writeHead(503, { 'Retry-After': '20' }).end(),
+    });
+    const started = performance.now();
+    expect(
+      await failureOf(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostOf(busy)))),
+    ).toMatchObject({ problem: 'unreachable', message: expect.stringContaining('answered 503') });
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});

@@ -1,0 +1,408 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { SnapshotReport } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commitFiles, type GitServer, startGitServer } from '../git-server.js';
+import { type Finished, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+
+/**
+ * KEP-2906, Story 7: a platform team publishes one trusted catalog of its own functions and of those of three vendors.
+ * Banana Co serves a signed catalog over HTTP, Watermelon Co keeps one in git, Cherry Co one in an OCI registry.
+ */
+
+const { folder, remove } = temporaryFolder();
+const home = path.join(folder, 'home');
+let banana: RunningRegistry;
+let cherry: RunningRegistry;
+let org: RunningRegistry;
+let git: GitServer;
+
+const DIGEST = 'a'.repeat(64);
+interface Options {
+  image?: string;
+  sha256?: string | undefined;
+  license?: string;
+  network?: boolean;
+  description?: string;
+  versions?: string[];
+}
+
+/** An entry of a catalog, as JSON that is YAML. */
+function fn(group: string, kind: string, options: Options = {}): Record<string, unknown> {
+  const { image = `${group.split('.')[0]}.gcr.io/functions/${kind.toLowerCase()}:v1.0.0`, sha256 = DIGEST } =
+    options;
+  const { license = 'Apache-2.0', network, description = `What ${kind} does`, versions = ['v1'] } = options;
+  return {
+    group,
+    names: { kind },
+    description,
+    publisher: `The people of ${group}`,
+    tags: ['mutator', kind.toLowerCase()],
+    versions: versions.map((name) => ({
+      name,
+      idempotent: true,
+      license,
+      usage: `https://${group}/${kind}/README.md`,
+      examples: [`https://${group}/${kind}/example/README.md`],
+      runtime: {
+        container: {
+          image,
+          ...('sha256' in options && options.sha256 === undefined ? {} : { sha256 }),
+          ...(network === undefined ? {} : { requireNetwork: network }),
+        },
+      },
+      schema: {
+        openAPIV3Schema: {
+          type: 'object',
+          description: 'What to do.',
+          properties: { spec: { type: 'object', description: 'What to do.' } },
+        },
+      },
+    })),
+  };
+}
+const document = (kind: string, spec: unknown) =>
+  JSON.stringify({
+    apiVersion: 'config.kubernetes.io/v1alpha1',
+    kind,
+    ...(kind === 'Catalog' ? { metadata: { name: 'vendor' } } : {}),
+    spec,
+  });
+const catalogOf = (...krmFunctions: unknown[]) => document('Catalog', { krmFunctions });
+
+const run = (registry: RunningRegistry, ...args: string[]): Promise<Finished> =>
+  krmhub(args, { cwd: home, env: registry.env });
+async function done(finished: Promise<Finished>): Promise<string> {
+  const { code, stdout, stderr } = await finished;
+  if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+  return stdout;
+}
+async function publish(
+  registry: RunningRegistry,
+  release: string,
+  spec: Record<string, unknown>,
+): Promise<void> {
+  const { kind } = spec.names as { kind: string };
+  const file = path.join(home, `${kind}-${release}.json`);
+  writeFileSync(file, document('KRMFunctionDefinition', spec));
+  await done(run(registry, 'publish', file, '--release', release, '--allow-breaking'));
+}
+
+const recipe = (bananaKey: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata:
+  name: platform
+  labels: {team: platform}
+spec:
+  sources:
+  - name: ours
+    functions: {release: ">=1.0.0"}
+    match: [{group: example.com}]
+  - name: banana
+    catalog: {url: ${banana.url}/catalogs/default/catalog.yaml, refresh: 1h}
+    match: [{group: banana.co}]
+    rewrite: [{from: banana.gcr.io/, to: mirror.example.com/banana/}]
+  - name: watermelon
+    catalog: {url: "git::${git.url}/catalogs.git//fruit/catalog.yaml?ref=main", refresh: 1h}
+    exclude: [{kind: Experimental}]
+  - name: cherry
+    catalog: {url: "oci://${new URL(cherry.url).host}/vendors/cherry:v1", refresh: 30m}
+  policy:
+    requireSignature:
+    - groups: ["banana.co"]
+      key: ${bananaKey}
+    requireDigest: true
+    allowNetwork: false
+    licenses: [Apache-2.0, MIT]
+    deny:
+    - {group: cherry.co, kind: Pit, reason: breaks teeth}
+`;
+
+beforeAll(async () => {
+  mkdirSync(home);
+  banana = await startRegistry(path.join(folder, 'banana'));
+  cherry = await startRegistry(path.join(folder, 'cherry'));
+  org = await startRegistry(path.join(folder, 'org'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
+  const repositories = path.join(folder, 'git');
+  git = await startGitServer(repositories);
+
+  await publish(banana, '1.0.0', fn('banana.co', 'Split'));
+  await publish(banana, '1.0.0', fn('banana.co', 'Ripen', { network: true }));
+  await publish(banana, '1.0.0', fn('example.com', 'Typosquat'));
+
+  const { publisher: _, ...anonymous } = fn('watermelon.co', 'Anonymous');
+  mkdirSync(repositories, { recursive: true });
+  commitFiles(repositories, 'catalogs', {
+    'fruit/catalog.yaml': catalogOf(
+      fn('watermelon.co', 'Salt'),
+      fn('watermelon.co', 'Seeds', { sha256: undefined }),
+      fn('watermelon.co', 'Rind', { license: 'GPL-3.0-only' }),
+      fn('watermelon.co', 'Experimental'),
+      anonymous,
+      fn('banana.co', 'Split', { description: 'Not the one of Banana Co' }),
+      fn('fruit.example', 'Juice', { description: 'as Watermelon Co makes it' }),
+    ),
+  });
+
+  const cherries = path.join(home, 'cherries.yaml');
+  writeFileSync(
+    cherries,
+    catalogOf(
+      fn('cherry.co', 'Pit'),
+      fn('cherry.co', 'Stem'),
+      fn('fruit.example', 'Juice', { description: 'as Cherry Co makes it', versions: ['v1', 'v2'] }),
+    ),
+  );
+  await done(run(cherry, 'push', cherries, `${new URL(cherry.url).host}/vendors/cherry:v1`, '--plain-http'));
+
+  await publish(
+    org,
+    '1.0.0',
+    fn('example.com', 'JavaApplication', { image: 'docker.example.co/java:v1.0.0' }),
+  );
+  await publish(
+    org,
+    '1.1.0',
+    fn('example.com', 'JavaApplication', { image: 'docker.example.co/java:v1.1.0' }),
+  );
+  await publish(org, '0.9.0', fn('example.com', 'Draft', { image: 'docker.example.co/draft:v0.9.0' }));
+  await done(run(org, 'yank', 'example.com/JavaApplication@1.1.0', '--reason', 'loses labels'));
+
+  const { keys } = (await (await fetch(`${banana.url}/.well-known/krmhub-keys.json`)).json()) as {
+    keys: { publicKey: string }[];
+  };
+  writeFileSync(path.join(home, 'banana.pub'), keys[0]!.publicKey);
+  writeFileSync(path.join(home, 'recipe.yaml'), recipe('banana.pub'));
+  await done(run(org, 'catalog', 'apply', 'recipe.yaml'));
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([banana?.stop(), cherry?.stop(), org?.stop()]);
+  await git?.close();
+  remove();
+});
+
+const json = async <T>(url: string): Promise<T> => (await (await fetch(url)).json()) as T;
+const snapshot = (name: string, serial = 1) => `${org.url}/catalogs/platform/snapshots/${serial}/${name}`;
+
+describe('one catalog of four sources', () => {
+  it('holds what each of them provides, as the policy lets it pass', async () => {
+    const { spec } = await json<{ spec: { krmFunctions: Record<string, unknown>[] } }>(
+      snapshot('catalog.json'),
+    );
+    expect(
+      spec.krmFunctions.map(({ group, names }) => `${group}/${(names as { kind: string }).kind}`),
+    ).toEqual([
+      'banana.co/Split',
+      'cherry.co/Stem',
+      'example.com/JavaApplication',
+      'fruit.example/Juice',
+      'watermelon.co/Salt',
+    ]);
+    const [split, , java, juice] = spec.krmFunctions;
+    expect(split).toMatchObject({
+      versions: [
+        {
+          runtime: {
+            container: { image: 'mirror.example.com/banana/functions/split:v1.0.0', sha256: DIGEST },
+          },
+        },
+      ],
+    });
+    expect(java).toMatchObject({
+      versions: [{ runtime: { container: { image: 'docker.example.co/java:v1.0.0' } } }],
+    });
+    // v1 is the first source's, and v2 is there because the second one alone has it.
+    expect(juice).toMatchObject({
+      description: 'as Watermelon Co makes it',
+      versions: [{ name: 'v2' }, { name: 'v1' }],
+    });
+  });
+
+  it('names source, release, definition and signer of each entry', async () => {
+    const { entries } = await json<{ entries: { kind: string; versions: Record<string, unknown>[] }[] }>(
+      snapshot('snapshot.json'),
+    );
+    const versions = Object.fromEntries(entries.map(({ kind, versions }) => [kind, versions]));
+    const definition = expect.stringMatching(/^sha256:[a-f0-9]{64}$/);
+    expect(versions).toEqual({
+      Split: [
+        {
+          name: 'v1',
+          source: 'banana',
+          definition,
+          signedBy: expect.stringMatching(/^the key sha256:/),
+          rewritten: true,
+        },
+      ],
+      Stem: [{ name: 'v1', source: 'cherry', definition }],
+      JavaApplication: [{ name: 'v1', source: 'ours', release: '1.0.0', definition }],
+      Juice: [
+        { name: 'v2', source: 'cherry', definition },
+        { name: 'v1', source: 'watermelon', definition },
+      ],
+      Salt: [{ name: 'v1', source: 'watermelon', definition }],
+    });
+  });
+
+  it('reports everything that lost, line by line', async () => {
+    const report = await json<SnapshotReport>(snapshot('report.json'));
+    const digest = expect.stringMatching(/^sha256:[a-f0-9]{64}$/);
+    expect(report.sources).toEqual([
+      {
+        source: 'banana',
+        url: `${banana.url}/catalogs/default/catalog.yaml`,
+        state: 'current',
+        digest,
+        serial: expect.any(Number),
+        invalid: [],
+        invalidEntries: 0,
+      },
+      {
+        source: 'watermelon',
+        url: `git::${git.url}/catalogs.git//fruit/catalog.yaml?ref=main`,
+        state: 'current',
+        digest,
+        invalid: [
+          {
+            entry: 4,
+            group: 'watermelon.co',
+            kind: 'Anonymous',
+            message: expect.stringContaining('publisher'),
+          },
+        ],
+        invalidEntries: 1,
+      },
+      {
+        source: 'cherry',
+        url: `oci://${new URL(cherry.url).host}/vendors/cherry:v1`,
+        state: 'current',
+        digest,
+        invalid: [],
+        invalidEntries: 0,
+      },
+    ]);
+    expect(report.shadowed).toEqual([
+      {
+        group: 'fruit.example',
+        kind: 'Juice',
+        version: 'v1',
+        source: 'cherry',
+        by: { source: 'watermelon' },
+      },
+    ]);
+    const refused = (report.refused ?? []).map(({ group, kind, source, release, reasons }) => [
+      `${group}/${kind}`,
+      source,
+      release,
+      ...reasons.map(({ code, message }) => `${code}: ${message}`),
+    ]);
+    expect(refused).toEqual([
+      ['banana.co/Ripen', 'banana', undefined, 'network: it needs the network'],
+      [
+        'banana.co/Split',
+        'watermelon',
+        undefined,
+        'claim: the group banana.co belongs to the source banana, which names it',
+        expect.stringMatching(
+          /^signature: it is not signed, and the policy .* wants a signature by the key sha256:/,
+        ),
+      ],
+      ['cherry.co/Pit', 'cherry', undefined, 'denied: the recipe denies it: breaks teeth'],
+      [
+        'watermelon.co/Rind',
+        'watermelon',
+        undefined,
+        'license: its licence GPL-3.0-only is not among the allowed ones',
+      ],
+      [
+        'watermelon.co/Seeds',
+        'watermelon',
+        undefined,
+        'digest: no digest pins watermelon.gcr.io/functions/seeds:v1.0.0',
+      ],
+    ]);
+    expect(report.yanked).toEqual([
+      { group: 'example.com', kind: 'JavaApplication', release: '1.1.0', source: 'ours' },
+    ]);
+  });
+
+  it('is shown by the commands that a platform engineer has', async () => {
+    const report = await done(run(org, 'catalog', 'report', 'platform', '-o', 'json'));
+    expect(JSON.parse(report)).toMatchObject(await json<object>(snapshot('report.json')));
+    const sources = JSON.parse(await done(run(org, 'source', 'list', 'platform', '-o', 'json')));
+    expect(
+      sources.sources.map(
+        ({ source, state, copy }: { source: string; state: string; copy: { entries: number } }) => [
+          source,
+          state,
+          copy.entries,
+        ],
+      ),
+    ).toEqual([
+      ['banana', 'current', 3],
+      ['cherry', 'current', 3],
+      ['watermelon', 'current', 6],
+    ]);
+    const found = JSON.parse(await done(run(org, 'search', '--tag', 'salt', '-o', 'json')));
+    expect(found).toMatchObject({
+      total: 1,
+      items: [
+        { group: 'watermelon.co', kind: 'Salt', from: [{ catalog: 'platform', source: 'watermelon' }] },
+      ],
+    });
+    const shown = await done(run(org, 'show', 'watermelon.co/Salt'));
+    expect(shown).toContain('watermelon');
+    expect(shown).toMatch(/release[^\n]*unknown/i);
+  });
+
+  it('is built from its exported inputs to the same bytes, without any network', async () => {
+    await done(run(org, 'catalog', 'inputs', 'platform', '--out', 'inputs'));
+    const built = await krmhub(['catalog', 'build', '--inputs', 'inputs', '--out', 'built.yaml'], {
+      cwd: home,
+      env: { KRMHUB_REGISTRY: 'http://127.0.0.1:9' },
+    });
+    expect([built.code, built.stderr]).toEqual([0, expect.any(String)]);
+    const served = await (await fetch(snapshot('catalog.yaml'))).text();
+    expect(readFileSync(path.join(home, 'built.yaml'), 'utf8')).toBe(served);
+  });
+});
+
+describe('what changes upstream', () => {
+  it('comes with the next look, is told by meaning, and nothing is cut where nothing changed', async () => {
+    await done(run(org, 'source', 'refresh', 'platform'));
+    const before = await json<{ newest: { serial: number } }>(`${org.url}/api/v1/catalogs/platform`);
+    expect(before.newest.serial).toBe(1);
+    await done(run(banana, 'yank', 'banana.co/Split@1.0.0', '--reason', 'peels wrongly'));
+    await done(run(org, 'source', 'refresh', 'platform', 'banana'));
+    await done(run(org, 'catalog', 'show', 'platform'));
+    await expect
+      .poll(
+        async () =>
+          (await json<{ newest: { serial: number } }>(`${org.url}/api/v1/catalogs/platform`)).newest.serial,
+      )
+      .toBe(2);
+    const { entries } = await json<{ entries: { kind: string }[] }>(snapshot('snapshot.json', 2));
+    expect(entries.map(({ kind }) => kind)).not.toContain('Split');
+    const diff = await run(org, 'catalog', 'diff', 'platform', '1', '2', '-o', 'json');
+    expect([diff.code, diff.stdout]).toEqual([1, expect.stringContaining('function-removed')]);
+    // What was served stays as it was.
+    expect((await fetch(snapshot('catalog.yaml', 1))).status).toBe(200);
+  });
+
+  it('that is gone leaves the last good copy, marked stale', async () => {
+    await cherry.stop();
+    const refreshed = await run(org, 'source', 'refresh', 'platform', 'cherry');
+    expect([refreshed.code, refreshed.stderr + refreshed.stdout]).toEqual([
+      5,
+      expect.stringContaining('cherry'),
+    ]);
+    const { sources } = JSON.parse(await done(run(org, 'source', 'list', 'platform', '-o', 'json')));
+    expect(sources.find(({ source }: { source: string }) => source === 'cherry')).toMatchObject({
+      state: 'stale',
+      problem: 'unreachable',
+      copy: { entries: 3 },
+    });
+    const { entries } = await json<{ entries: { kind: string }[] }>(snapshot('snapshot.json', 2));
+    expect(entries.map(({ kind }) => kind)).toContain('Stem');
+  });
+});
