@@ -6,12 +6,36 @@ import { createMetrics } from '../apps/registry/src/metrics.js';
 import { root } from './running.js';
 
 const text = readFileSync(path.join(root, 'docs/operate.md'), 'utf8');
-const metrics = createMetrics({ countFunctions: async () => 0, process: true });
+const AT = '2030-01-02T03:04:05.678Z';
+const metrics = createMetrics({
+  countFunctions: async () => 0,
+  sources: async () => [
+    {
+      catalog: 'c',
+      source: 's',
+      url: 'https://example.com/catalog.yaml',
+      nextAt: AT,
+      copy: {
+        digest: `sha256:${'0'.repeat(64)}`,
+        size: 1,
+        fetchedAt: AT,
+        validators: {},
+        entries: 1,
+        invalid: [],
+        invalidEntries: 0,
+        signatures: [],
+      },
+    },
+  ],
+  clock: () => new Date(AT),
+  process: true,
+});
 metrics.request('GET', '/', 200, 0.1);
 metrics.publish('created');
 metrics.cut('default', 'snapshot', 0.1);
 metrics.catalogFunctions('default', 0);
 metrics.signatureExpires('default', 0);
+metrics.refresh('c', 's', 'changed');
 
 it('docs/operate.md lists every metric, with its labels and what it says of itself', async () => {
   const rendered = await metrics.render();

@@ -24,6 +24,7 @@ const DEFAULTS = {
   repositoryMebibytes: 0,
   untaggedDays: 0,
   snapshotValidDays: 30,
+  sourceAddresses: [],
   logLevel: 'info',
 };
 

@@ -1,5 +1,6 @@
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
+import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from './client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from './public-address.js';
 
@@ -30,6 +31,12 @@ export interface Config {
   trustedRoot?: string;
   /** For which the signature of a snapshot says that it is the newest. */
   snapshotValidDays: number;
+  /** Addresses and CIDR ranges, beside the public ones, from which recipes may take catalogs. */
+  sourceAddresses: readonly string[];
+  /** Folder below which `file:` sources are read; absent where there are none. */
+  sourceFolder?: string;
+  /** File with the credentials for sources; absent for none. */
+  sourceCredentials?: string;
   logLevel: LogLevel;
 }
 
@@ -119,6 +126,24 @@ export const SETTINGS = {
     default: '30',
     why: 'How long the signature of a snapshot says that the snapshot is the newest of its catalog. It is renewed when half of that is over. A copy that somebody holds back is refused after so many days by who verifies it; a registry that stands still for longer is refused too.',
   },
+  sourceAddresses: {
+    name: 'KRMHUB_SOURCE_ADDRESSES',
+    unit: 'addresses and CIDR ranges, with commas between',
+    default: 'none',
+    why: 'Beside public addresses, those from which recipes may take catalogs. Everything else is refused, such as this machine, private networks and the metadata of clouds, whatever a name resolves to: who may apply recipes does not get to see them.',
+  },
+  sourceFolder: {
+    name: 'KRMHUB_SOURCE_FOLDER',
+    unit: 'folder',
+    default: 'none, and `file:` sources are refused',
+    why: 'Where the catalogs are that recipes take from by `file:` addresses. Nothing outside of it is read.',
+  },
+  sourceCredentials: {
+    name: 'KRMHUB_SOURCE_CREDENTIALS',
+    unit: 'file',
+    default: 'none',
+    why: 'Credentials for the catalogs that recipes take from, as JSON by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. They are sent to that origin alone. The file is read whenever one is needed; only its owner may be able to read it.',
+  },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
     unit: LOG_LEVELS.join(', '),
@@ -205,16 +230,26 @@ export function readConfig(
     problems.push(`${publicUrl.from}: "${publicUrl.value}" ${wrongUrl}`);
   }
   const trustedRoot = given('trustedRoot');
-  const proxies = given('trustedProxies');
-  const trustedProxies = (proxies?.value ?? '')
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
-  const notProxies = readTrustedProxies(trustedProxies).problems;
-  if (proxies !== undefined && notProxies.length > 0) {
-    const named = notProxies.map((entry) => JSON.stringify(entry)).join(', ');
-    problems.push(`${proxies.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
-  }
+  const ranges = (
+    name: 'trustedProxies' | 'sourceAddresses',
+    wrongIn: (entries: readonly string[]) => readonly string[],
+  ): string[] => {
+    const setting = given(name);
+    const entries = (setting?.value ?? '')
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '');
+    const wrong = wrongIn(entries);
+    if (setting !== undefined && wrong.length > 0) {
+      const named = wrong.map((entry) => JSON.stringify(entry)).join(', ');
+      problems.push(`${setting.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
+    }
+    return entries;
+  };
+  const trustedProxies = ranges('trustedProxies', (entries) => readTrustedProxies(entries).problems);
+  const sourceAddresses = ranges('sourceAddresses', invalidRanges);
+  const sourceFolder = given('sourceFolder');
+  const sourceCredentials = given('sourceCredentials');
   const validDays = text('snapshotValidDays');
   if (!/^\d{1,4}$/.test(validDays.value) || !isBetween(Number(validDays.value), 1, 3_650)) {
     problems.push(`${validDays.from}: "${validDays.value}" is no number of days from 1 to 3650`);
@@ -239,9 +274,12 @@ export function readConfig(
     dataFolder: data.value,
     logLevel: logLevel.value,
     trustedProxies,
+    sourceAddresses,
     snapshotValidDays: Number(validDays.value),
     ...limits,
     ...(trustedRoot === undefined ? {} : { trustedRoot: trustedRoot.value }),
+    ...(sourceFolder === undefined ? {} : { sourceFolder: sourceFolder.value }),
+    ...(sourceCredentials === undefined ? {} : { sourceCredentials: sourceCredentials.value }),
     ...(publicUrl === undefined ? {} : { publicUrl: canonicalPublicUrl(publicUrl.value) }),
   };
 }

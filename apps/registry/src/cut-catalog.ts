@@ -4,7 +4,6 @@ import {
   type NewEvent,
   type Recipe,
   RevisionConflict,
-  readRecipe,
   reportedSources,
   type SnapshotRecord,
 } from '@krmhub/catalog';
@@ -21,6 +20,7 @@ import {
 } from './signatures/sign-snapshot.js';
 import { catalogHeader, type SnapshotForms } from './snapshot-forms.js';
 import type { RegistryStore } from './store/registry-store.js';
+import { storedRecipe } from './stored-recipe.js';
 
 export interface CutParts {
   store: RegistryStore;
@@ -110,16 +110,4 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   const { signature } = signed;
   await store.commitCut({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
   return snapshot;
-}
-
-/** A recipe was checked when it was applied; one that this program refuses now was applied by another version. */
-function storedRecipe(catalog: CatalogRecord): Recipe {
-  const { recipe, diagnostics } = readRecipe(
-    new TextEncoder().encode(catalog.recipe),
-    `${catalog.name}.yaml`,
-  );
-  if (recipe !== undefined) return recipe;
-  throw new KrmhubError('invalid-document', `The stored recipe of ${catalog.name} is not understood`, {
-    diagnostics,
-  });
 }

@@ -15,6 +15,10 @@ export interface DataPaths {
   forms: string;
   /** Blobs that were pushed to repositories; what nothing names any more is deleted. */
   artifacts: string;
+  /** Copies of the catalogs elsewhere that recipes take from, as they were fetched. */
+  sources: string;
+  /** What is being fetched; emptied at every start. */
+  fetching: string;
   /** Keys by which snapshots are signed. */
   keys: string;
   adminToken: string;
@@ -28,6 +32,8 @@ export function dataPaths(folder: string): DataPaths {
     blobs: path.join(folder, 'blobs'),
     forms: path.join(folder, 'forms'),
     artifacts: path.join(folder, 'artifacts'),
+    sources: path.join(folder, 'sources'),
+    fetching: path.join(folder, 'fetching'),
     keys: path.join(folder, 'keys'),
     adminToken: path.join(folder, 'admin.token'),
     takedowns: path.join(folder, 'takedowns.jsonl'),

@@ -14,6 +14,7 @@ import type { Door, RequestLimits } from './request-limits.js';
 import type { RegistryKeys } from './signatures/registry-keys.js';
 import type { SigningTrust } from './signing-trust.js';
 import type { SnapshotForms } from './snapshot-forms.js';
+import type { CatalogRefresher } from './sources/catalog-refresher.js';
 import type { RegistryStore } from './store/registry-store.js';
 import type { TakedownRecord } from './takedown-record.js';
 import type { Planner } from './threads/planner.js';
@@ -31,6 +32,9 @@ export interface RegistryParts {
   forms: SnapshotForms;
   newest: NewestSnapshots;
   cutter: CatalogCutter;
+  refresher: CatalogRefresher;
+  /** Copies of the catalogs elsewhere that recipes take from. */
+  copies: BlobStore;
   planner: Planner;
   /** One change of a function after the other. */
   turns: Turns;

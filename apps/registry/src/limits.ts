@@ -34,6 +34,20 @@ export const SERVER_LIMITS = {
   planMilliseconds: 20_000,
   /** Mebibytes of memory that checking one takes at most. */
   maxPlanMegabytes: 512,
+  /** Sources that are asked at once, and never two of one host. */
+  maxRefreshes: 4,
+  /** How often a source is asked anew when its recipe is changed meanwhile. */
+  refreshAttempts: 3,
+  /** Milliseconds in which a catalog elsewhere must be read: five times what 64 MiB of honest entries take. */
+  readMilliseconds: 60_000,
+  /** Mebibytes of memory that reading one takes at most. */
+  maxReadMegabytes: 1_024,
+  /** Milliseconds that a request waits for sources: less than the connection may stand still. */
+  refreshWaitMilliseconds: 110_000,
+  /** Milliseconds after which the schedule is looked at again, whatever it says: clocks are set. */
+  refreshLookMilliseconds: 600_000,
+  /** Milliseconds for which a copy that no source has is kept: a backup may be copying it. */
+  keepCopyMilliseconds: 7_200_000,
   /** How often a change is planned anew when others change the same function or catalog. */
   planAttempts: 10,
   /** Threads that search; fewer where the machine has fewer processors. Each holds the facets of all functions. */

@@ -1,3 +1,4 @@
+import type { SourceRecord } from '@krmhub/catalog';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 export interface Metrics {
@@ -11,13 +12,22 @@ export interface Metrics {
   catalogFunctions(catalog: string, functions: number): void;
   /** `at` is in milliseconds since the epoch. */
   signatureExpires(catalog: string, at: number): void;
+  /** `outcome` is what a look at a source found: that it changed or not, or its problem. */
+  refresh(catalog: string, source: string, outcome: string): void;
   /** In the text format of Prometheus. */
   render(): Promise<string>;
   contentType: string;
 }
 
-/** `process` adds what prom-client measures of the process: memory, event loop, garbage collection. */
-export function createMetrics(options: { countFunctions: () => Promise<number>; process: boolean }): Metrics {
+export interface MetricsOptions {
+  countFunctions: () => Promise<number>;
+  sources: () => Promise<SourceRecord[]>;
+  clock: () => Date;
+  /** Adds what prom-client measures of the process: memory, event loop, garbage collection. */
+  process: boolean;
+}
+
+export function createMetrics(options: MetricsOptions): Metrics {
   const register = new Registry();
   if (options.process) collectDefaultMetrics({ register });
   /** Counted since the metrics were last rendered, by route, method and status. */
@@ -75,6 +85,39 @@ export function createMetrics(options: { countFunctions: () => Promise<number>; 
     labelNames: ['catalog'],
     registers: [register],
   });
+  const refreshes = new Counter({
+    name: 'krmhub_source_refreshes_total',
+    help: 'Looks at sources that are catalogs elsewhere, by outcome.',
+    labelNames: ['catalog', 'source', 'outcome'],
+    registers: [register],
+  });
+  const sourceGauge = (name: string, help: string, measure: (record: SourceRecord, now: number) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['catalog', 'source'],
+      registers: [register],
+      async collect() {
+        // What is in no recipe any more has no value.
+        this.reset();
+        const now = options.clock().getTime();
+        for (const record of await options.sources()) {
+          const { catalog, source } = record;
+          const value = measure(record, now);
+          if (!Number.isNaN(value)) this.set({ catalog, source }, value);
+        }
+      },
+    });
+  sourceGauge(
+    'krmhub_source_copy_age_seconds',
+    'Time since the copy of a source that is used was fetched; one that is found to be unchanged grows older.',
+    ({ copy }, now) => (now - Date.parse(copy?.fetchedAt ?? '')) / 1_000,
+  );
+  sourceGauge(
+    'krmhub_source_failing_seconds',
+    'For how long looks at a source have failed; 0 where the last one succeeded.',
+    ({ failure }, now) => (failure === undefined ? 0 : (now - Date.parse(failure.since)) / 1_000),
+  );
   new Gauge({
     name: 'krmhub_functions',
     help: 'Functions of this registry.',
@@ -104,6 +147,7 @@ export function createMetrics(options: { countFunctions: () => Promise<number>; 
     },
     catalogFunctions: (catalog, count) => functions.set({ catalog }, count),
     signatureExpires: (catalog, at) => expiries.set({ catalog }, at / 1_000),
+    refresh: (catalog, source, outcome) => refreshes.inc({ catalog, source, outcome }),
     render: () => register.metrics(),
     contentType: register.contentType,
   };

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -33,6 +34,8 @@ import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
 import { SignatureRenewal } from './signatures/renewal.js';
 import { configuredRoot, SigningTrust } from './signing-trust.js';
 import { SnapshotForms } from './snapshot-forms.js';
+import type { CatalogRefresher } from './sources/catalog-refresher.js';
+import { readCredentialsFile } from './sources/credentials-file.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import type { RegistryStore } from './store/registry-store.js';
 import { openSqliteStore } from './store/sqlite.js';
@@ -41,6 +44,7 @@ import { keepTakedowns } from './takedown.js';
 import { openTakedownRecord } from './takedown-record.js';
 import { startCutterThread } from './threads/cutter-thread.js';
 import { Planner } from './threads/planner.js';
+import { refresherThread } from './threads/refresher-thread.js';
 import { startSearchThreads } from './threads/search-threads.js';
 import { ensureAdminToken } from './tokens.js';
 import { Turns } from './turns.js';
@@ -73,6 +77,7 @@ export async function startRegistry(options: {
 }): Promise<RunningRegistry> {
   const { config, log, clock = () => new Date() } = options;
   const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
+  if (config.sourceCredentials !== undefined) await readCredentialsFile(config.sourceCredentials);
   const paths = await prepareDataFolder(config.dataFolder);
   const database = await openSqliteStore(paths.database);
   const searchThreads = startSearchThreads(paths.database, log);
@@ -85,6 +90,7 @@ export async function startRegistry(options: {
     },
   };
   let cutter: CatalogCutter | undefined;
+  let refresher: CatalogRefresher | undefined;
   let collector: Collector | undefined;
   let renewal: SignatureRenewal | undefined;
   let server: Server | undefined;
@@ -103,7 +109,12 @@ export async function startRegistry(options: {
     await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
-    const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: true });
+    const metrics = createMetrics({
+      countFunctions: () => store.countFunctions(),
+      sources: () => store.sources(),
+      clock,
+      process: true,
+    });
     const forms = new SnapshotForms({ store, blobs: await openBlobFolder(paths.forms) });
     const newest = new NewestSnapshots(store);
     const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
@@ -128,11 +139,32 @@ export async function startRegistry(options: {
       onSnapshot,
     });
     cutter = started;
+    const copies = await openBlobFolder(paths.sources);
+    // What an earlier process was fetching is of no use.
+    await rm(paths.fetching, { recursive: true, force: true });
+    const { sourceAddresses, sourceFolder, sourceCredentials } = config;
+    const refreshing = refresherThread({
+      database: file,
+      copiesFolder: paths.sources,
+      fetchingFolder: paths.fetching,
+      ...(config.trustedRoot === undefined ? {} : { trustedRoot: config.trustedRoot }),
+      settings: {
+        sourceAddresses,
+        ...(sourceFolder === undefined ? {} : { sourceFolder }),
+        ...(sourceCredentials === undefined ? {} : { sourceCredentials }),
+      },
+      log,
+      metrics,
+      onChange: () => started.wake(),
+    });
+    refresher = refreshing;
     const parts: RegistryParts = {
       ...kept,
       uploads,
       collector: collecting,
       cutter: started,
+      refresher: refreshing,
+      copies,
       planner,
       trust,
       turns: new Turns(),
@@ -156,6 +188,7 @@ export async function startRegistry(options: {
     const url = urlOf(config.host, listening.address() as AddressInfo);
     collecting.start();
     renewing.start();
+    if ((await store.sources()).length > 0) refreshing.wake();
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
@@ -164,6 +197,7 @@ export async function startRegistry(options: {
       await renewing.stop();
       await collecting.stop();
       await uploads.close();
+      await refreshing.stop();
       await started.stop();
       await planner.close();
       await store.close();
@@ -184,6 +218,7 @@ export async function startRegistry(options: {
     server?.closeAllConnections();
     await renewal?.stop();
     await collector?.stop();
+    await refresher?.stop();
     await cutter?.stop();
     await planner.close();
     await store.close();

@@ -20,6 +20,9 @@ import { ensureRegistryKey, RegistryKeys } from './signatures/registry-keys.js';
 import { SignatureRenewal } from './signatures/renewal.js';
 import { SigningTrust } from './signing-trust.js';
 import { SnapshotForms } from './snapshot-forms.js';
+import { Refresher } from './sources/refresher.js';
+import { type FetchSettings, sourceFetcher } from './sources/source-fetcher.js';
+import { UpstreamReader } from './sources/upstream-reader.js';
 import { openBlobFolder } from './store/blob-fs.js';
 import type { RegistryStore } from './store/registry-store.js';
 import { openSqliteStore } from './store/sqlite.js';
@@ -63,6 +66,8 @@ export async function openTestRegistry(
     config?: RegistryParts['config'];
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
+    /** From where catalogs elsewhere may be fetched. */
+    sources?: FetchSettings;
   } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
@@ -74,7 +79,12 @@ export async function openTestRegistry(
   const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const metrics = createMetrics({ countFunctions: () => store.countFunctions(), process: false });
+  const metrics = createMetrics({
+    countFunctions: () => store.countFunctions(),
+    sources: () => store.sources(),
+    clock,
+    process: false,
+  });
   const forms = new SnapshotForms({ ...options, store, blobs: await openBlobFolder(paths.forms) });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
@@ -96,6 +106,20 @@ export async function openTestRegistry(
   const renewal = new SignatureRenewal({ store, signing, metrics, log });
   await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
   const cutter = new Cutter({ store, forms, signing, clock, log, metrics, onSnapshot });
+  const copies = await openBlobFolder(paths.sources);
+  const refresher = new Refresher({
+    store,
+    copies,
+    gate: new Gate(),
+    fetcher: sourceFetcher(options.sources ?? {}, { temporaryFolder: paths.fetching, log }),
+    reader: new UpstreamReader(),
+    root: trust.root,
+    clock,
+    random: () => 0.5,
+    log,
+    metrics,
+    onChange: () => cutter.wake(),
+  });
   const parts: RegistryParts = {
     store,
     blobs,
@@ -105,6 +129,8 @@ export async function openTestRegistry(
     forms,
     newest,
     cutter,
+    refresher,
+    copies,
     planner: new Planner(),
     turns: new Turns(),
     gate,
@@ -120,7 +146,10 @@ export async function openTestRegistry(
   await keepArtifacts(parts);
   await renewal.renew({ thorough: true });
   const app = createApp(parts);
-  if (options.start !== false) cutter.start();
+  if (options.start !== false) {
+    cutter.start();
+    refresher.start();
+  }
   const request = async (pathAndQuery: string, init?: RequestInit) =>
     app.request(`http://registry.test${pathAndQuery}`, init);
   const token: TestRegistry['token'] = async ({ scopes, groups, repositories, expiresInDays }) => {
@@ -163,12 +192,17 @@ export async function openTestRegistry(
       await cutter.waitFor(await store.lastEvent());
     },
     async reopen() {
+      await refresher.stop();
       await cutter.stop();
       await parts.planner.close();
       await store.close();
-      return openTestRegistry({ folder });
+      return openTestRegistry({
+        folder,
+        ...(options.sources === undefined ? {} : { sources: options.sources }),
+      });
     },
     async close() {
+      await refresher.stop();
       await cutter.stop();
       await parts.planner.close();
       await store.close();

@@ -32,7 +32,6 @@ export * from './rewrite.js';
 export * from './signing-policy.js';
 export * from './source-address.js';
 export * from './source-records.js';
-export * from './source-state.js';
 export * from './source-store.js';
 export * from './split-catalog.js';
 export * from './to-yaml.js';

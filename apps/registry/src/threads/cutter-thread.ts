@@ -5,6 +5,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../metrics.js';
 import { ReachedEvent } from '../reached-event.js';
+import { passOn } from './pass-on-log.js';
 import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
@@ -92,11 +93,4 @@ export function startCutterThread(options: {
       return stopping;
     },
   };
-}
-
-/** Logs a line of another thread as this one logs. */
-function passOn(log: Log, line: string): void {
-  const { level, time: _time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
-  const name = log.levels.labels[Number(level)] ?? 'info';
-  log[name as 'info'](fields, String(msg));
 }

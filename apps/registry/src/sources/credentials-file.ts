@@ -1,0 +1,72 @@
+import { open } from 'node:fs/promises';
+import { KrmhubError } from '@krmhub/schema';
+import type { SourceCredentials } from '@krmhub/sources';
+
+/** Bytes of the file. */
+const MAX_BYTES = 1_048_576;
+
+/**
+ * Reads credentials by origin. Rejects with `usage` where the file is not there, is not what it should be, or can be
+ * read by others; messages never hold what is in it.
+ */
+export async function readCredentialsFile(file: string): Promise<Map<string, SourceCredentials>> {
+  const text = await readPrivately(file);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // The parser's own message repeats what it read.
+    throw refused(file, 'it is not JSON');
+  }
+  if (!isMapping(json)) throw refused(file, 'it is no mapping of origins');
+  const credentials = new Map<string, SourceCredentials>();
+  for (const [origin, value] of Object.entries(json)) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw refused(file, `${JSON.stringify(origin.slice(0, 200))} is no origin such as https://host`);
+    }
+    const read = readCredentials(value);
+    if (read === undefined) {
+      throw refused(file, `${origin} has neither a token nor a username and a password, and nothing else`);
+    }
+    credentials.set(origin, read);
+  }
+  return credentials;
+}
+
+async function readPrivately(file: string): Promise<string> {
+  let handle: Awaited<ReturnType<typeof open>> | undefined;
+  try {
+    handle = await open(file, 'r');
+    const { mode, size } = await handle.stat();
+    if ((mode & 0o077) !== 0)
+      throw refused(file, 'others than its owner may read or write it', 'Run chmod 600 on it.');
+    if (size > MAX_BYTES) throw refused(file, `it has more than ${MAX_BYTES} bytes`);
+    return await handle.readFile('utf8');
+  } catch (cause) {
+    if (cause instanceof KrmhubError) throw cause;
+    throw refused(file, `it cannot be read (${(cause as NodeJS.ErrnoException).code})`);
+  } finally {
+    await handle?.close();
+  }
+}
+
+function readCredentials(value: unknown): SourceCredentials | undefined {
+  if (!isMapping(value)) return undefined;
+  const { token, username, password, ...others } = value;
+  if (Object.keys(others).length > 0) return undefined;
+  if (isText(token) && username === undefined && password === undefined) return { token };
+  if (isText(username) && isText(password) && token === undefined) return { username, password };
+  return undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function refused(file: string, why: string, hint = 'KRMHUB_SOURCE_CREDENTIALS names it.'): KrmhubError {
+  return new KrmhubError('usage', `The credentials for sources in ${file} cannot be used: ${why}`, { hint });
+}
