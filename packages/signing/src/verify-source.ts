@@ -2,7 +2,6 @@ import { type Digest, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
 import { SIGNING_LIMITS } from './limits.js';
 import {
   hasSubject,
-  MANIFEST_SUBJECT,
   SIGNATURE_PREDICATE,
   SNAPSHOT_PREDICATE,
   type SnapshotClaim,
@@ -87,15 +86,12 @@ function claimOf(
   }
   const claim = snapshotClaim(statement);
   if (claim === undefined) return 'the statement of a snapshot in a bundle has other fields than it should';
-  const named = (names: readonly string[], one: string | undefined) =>
-    one !== undefined &&
-    statement.subject.some(
-      (subject) =>
-        subject.name !== undefined &&
-        names.includes(subject.name) &&
-        hasSubject({ ...statement, subject: [subject] }, [one]),
-    );
-  if (named(SNAPSHOT_FORMS, digest) || named([MANIFEST_SUBJECT], manifest)) return claim;
+  const isForm = statement.subject.some(
+    (subject) =>
+      SNAPSHOT_FORMS.some((form) => form === subject.name) &&
+      hasSubject({ ...statement, subject: [subject] }, [digest]),
+  );
+  if (isForm || (manifest !== undefined && hasSubject(statement, [manifest]))) return claim;
   return `a bundle signs snapshot ${claim.serial} of ${claim.catalog.slice(0, 100)}, of which this is no form`;
 }
 
