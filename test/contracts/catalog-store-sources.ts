@@ -273,10 +273,30 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
         const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
         return offer?.offers.get('a');
       };
-      expect(await offered()).toEqual([three, two, one]);
+      expect(await offered()).toEqual([three, { ...two, goneAt: hours(2) }, { ...one, goneAt: hours(1) }]);
+      // As long as what took their place is too young, they may be needed.
+      await refresh('c', 'a', [], { at: hours(2), forgetGoneBefore: hours(2) });
+      expect(await offered()).toHaveLength(3);
+      await refresh('c', 'a', [], { at: hours(2), forgetGoneBefore: hours(2.1) });
+      expect(await offered()).toEqual([three]);
       await refresh('c', 'a', [], { at: hours(3), removed: [three] });
       expect(await offered()).toBeUndefined();
       texts.delete('A');
+    });
+
+    it('remember no more than some of what an entry took the place of', async () => {
+      await apply('c', { a: URL });
+      let last: UpstreamEntry[] = [];
+      for (let at = 0; at < 30; at++) {
+        const entry = entryOf('A', `text ${at}`, { firstSeen: hours(at) });
+        texts.set('A', `text ${at}`);
+        await refresh('c', 'a', [entry], { at: hours(at), removed: last });
+        last = [entry];
+      }
+      texts.delete('A');
+      const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
+      const times = offer!.offers.get('a')!.map(({ firstSeen }) => firstSeen);
+      expect(times).toEqual(Array.from({ length: 21 }, (_, at) => hours(29 - at)));
     });
 
     it('know of which groups this registry holds a release', async () => {

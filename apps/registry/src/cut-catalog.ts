@@ -1,8 +1,6 @@
 import {
   type CatalogCut,
-  type CatalogRecord,
   type NewEvent,
-  type Recipe,
   RevisionConflict,
   reportedSources,
   type SnapshotRecord,

@@ -180,8 +180,11 @@ describe('a minimum age', () => {
         catalog: { url: 'https://a.example/c.yaml', refreshSeconds: HOUR, minimumAgeSeconds },
       }),
     ]);
-  const old = entry(definition({ description: 'old' }), '2030-01-01T00:00:00.000Z');
   const fresh = entry(definition({ description: 'fresh' }), '2030-01-02T11:00:00.000Z');
+  const old = {
+    ...entry(definition({ description: 'old' }), '2030-01-01T00:00:00.000Z'),
+    goneAt: fresh.firstSeen,
+  };
 
   it('keeps what is new waiting, and says until when', () => {
     const selection = select(of(2 * HOUR), { upstream: { a: fresh } });
@@ -205,6 +208,17 @@ describe('a minimum age', () => {
     expect(select(of(HOUR), { upstream: { a: [fresh, old] } }).versions).toMatchObject([
       { definition: fresh.definition },
     ]);
+  });
+
+  it('never serves what was put right before it came of age', () => {
+    const wrong = {
+      ...entry(definition({ description: 'wrong' }), '2030-01-02T09:30:00.000Z'),
+      goneAt: fresh.firstSeen,
+    };
+    const replaced = { ...old, goneAt: wrong.firstSeen };
+    const selection = select(of(2 * HOUR), { upstream: { a: [fresh, wrong, replaced] } });
+    expect(selection.versions).toMatchObject([{ definition: old.definition }]);
+    expect(select(of(2 * HOUR), { upstream: { a: [fresh, wrong] } }).versions).toEqual([]);
   });
 });
 

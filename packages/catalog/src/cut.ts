@@ -188,7 +188,10 @@ class SelectionMaker {
       }));
   }
 
-  /** The entry that stands in a catalog; while it is too young, also the latest of those before it that are not. */
+  /**
+   * The entry that stands in a catalog; while it is too young, also the latest of those before it that came of age where
+   * they stood: one that was put right in time must not come back when its own time would have come.
+   */
   #entries(source: RecipeSource, { minimumAgeSeconds }: UpstreamCatalog): Offer[] {
     const known = this.#offers.upstream?.get(source.name) ?? [];
     const takenFrom = ({ firstSeen }: UpstreamEntry): Time | undefined => {
@@ -200,7 +203,9 @@ class SelectionMaker {
     const old =
       known.length === 0 || takenFrom(current!) === undefined
         ? undefined
-        : before.find((one) => takenFrom(one) === undefined);
+        : before.find(
+            ({ firstSeen, goneAt = firstSeen }) => comesOfAge(firstSeen, minimumAgeSeconds ?? 0) <= goneAt,
+          );
     return [current, old]
       .filter((entry) => entry !== undefined)
       .filter((entry) => sourceMatches(source, entry, entry))

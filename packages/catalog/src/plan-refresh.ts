@@ -18,7 +18,7 @@ export const REFRESH_LIMITS = {
   firstRetrySeconds: 60,
   /** By how much of itself an interval is longer or shorter, so that many registries do not ask at once. */
   jitter: 0.1,
-  /** Days for which an entry that is gone keeps when it was first seen. */
+  /** Days for which an entry that is gone keeps when it was first seen, or the minimum age where that is longer. */
   rememberedDays: 90,
   /** UTF-16 code units of a message that is kept. */
   maxMessageLength: 1_000,
@@ -61,7 +61,8 @@ export interface RefreshInput {
 /** What a look at a source changes. A failure changes nothing of what was taken before. */
 export function planRefresh(input: RefreshInput): SourceRefresh {
   const { record, outcome, now } = input;
-  const forgetGoneBefore = later(now, -REFRESH_LIMITS.rememberedDays * 86_400);
+  const remembered = Math.max(REFRESH_LIMITS.rememberedDays * 86_400, input.upstream.minimumAgeSeconds ?? 0);
+  const forgetGoneBefore = later(now, -remembered);
   const common = { expected: record, forgetGoneBefore };
   const event = (type: EventType, more: { digest?: Digest; reason?: string }) => ({
     event: { type, at: now, by: 'krmhub', catalog: record.catalog, source: record.source, ...more },

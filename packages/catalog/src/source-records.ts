@@ -31,6 +31,8 @@ export interface UpstreamEntry extends FunctionName {
   licenses: string[];
   /** When this registry first saw the entry with these bytes in this source. */
   firstSeen: Time;
+  /** Since when the source does not have it any more; absent while it does. */
+  goneAt?: Time;
 }
 
 /** Why a source could not be refreshed, or why what it gave is refused. */
@@ -128,7 +130,7 @@ export interface SourceRefresh {
   removed: UpstreamEntryName[];
   /** All entries are to be judged anew: who signed them has changed. */
   judgeAnew: boolean;
-  /** Entries that have been gone since before then are forgotten. */
+  /** Entries that went before then are forgotten, unless the one in their place came after. */
   forgetGoneBefore: Time;
   /** Absent where nothing changed that anybody has to know. */
   event?: NewEvent;

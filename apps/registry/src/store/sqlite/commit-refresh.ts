@@ -74,7 +74,7 @@ function entryPutter({ db }: Connection) {
     entry: SourceRefresh['put'][number],
     changedEvent: number,
   ): void => {
-    const { group, kind, definition, firstSeen, ...facts } = entry;
+    const { group, kind, definition, firstSeen, goneAt: _, ...facts } = entry;
     // Another source may have lost the last name of it since it was stored.
     if (isStored.get({ digest: definition }) === undefined) {
       throw new RevisionConflict(`The rendered entry ${definition} is not stored`);

@@ -6,12 +6,10 @@ import { catalogSources } from '../schema/sources.js';
 import { commitRefresh } from './commit-refresh.js';
 import type { Connection } from './connection.js';
 import { matureEntries, nextMaturity } from './mature-entries.js';
-import { ENTRY_COLUMNS, type EntryRow, sourceRecord, upstreamEntry } from './source-rows.js';
+import { ENTRY_COLUMNS, type EntryRow, MAX_FORMER, sourceRecord, upstreamEntry } from './source-rows.js';
 
 /** Functions read at once: between two pages others have their turn. */
 const PAGE = 200;
-/** Entries of one function in one source that are looked at: a source may change all the time. */
-const MAX_FORMER = 20;
 
 export function sourceRows(connection: Connection): SourceStore {
   const { client, db, read } = connection;
@@ -107,7 +105,7 @@ function offerFinder({ client }: Connection): (catalog: string, name: FunctionNa
     for (const row of find.all({ catalog, group, folded: kind.toLowerCase() })) {
       const others = offers.get(row.source);
       if (others === undefined) offers.set(row.source, [upstreamEntry(row)]);
-      else if (others.length < MAX_FORMER) others.push(upstreamEntry(row));
+      else if (others.length <= MAX_FORMER) others.push(upstreamEntry(row));
     }
     return { group, kind, offers };
   };
