@@ -111,8 +111,9 @@ describe('a catalog that is made whole', () => {
     const young = upstream('theirs', {
       catalog: { url: 'https://theirs.example/c.yaml', refreshSeconds: 3_600, minimumAgeSeconds: 86_401 },
     });
-    const before = known([{ ...split, description: 'before' }], DAYS[1]);
-    const gone = known([peel], DAYS[1]);
+    const goneAt = '2030-01-09T00:00:00.000Z';
+    const before = known([{ ...split, description: 'before' }], DAYS[1]).map((one) => ({ ...one, goneAt }));
+    const gone = known([peel], DAYS[1]).map((one) => ({ ...one, goneAt }));
     const built = buildCatalog(
       { ...recipe, sources: [young] },
       inputs({ theirs: source(known([split], DAYS[3]), [...gone, ...before]) }),
@@ -194,7 +195,9 @@ describe('whatever the recipe, the registry and the sources', () => {
         .map(({ name }) => ({
           name,
           entries: randomDefinitions(random, name).flatMap((one) => known([one], random.pick(DAYS))),
-          former: randomDefinitions(random, `former ${name}`).flatMap((one) => known([one], DAYS[0])),
+          former: randomDefinitions(random, `former ${name}`)
+            .flatMap((one) => known([one], DAYS[0]))
+            .map((one) => ({ ...one, goneAt: random.pick(DAYS) })),
         }))
         .map(({ name, entries, former }) => ({ name, entries: each(entries), former: each(former) }));
       const build = (order: Random | undefined) => {

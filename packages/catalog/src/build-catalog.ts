@@ -33,6 +33,8 @@ export interface KnownEntry extends Pick<ReadEntry, 'facts'> {
   /** Of the rendered entry. */
   json: string;
   firstSeen: Time;
+  /** Since when the source does not have it any more. */
+  goneAt?: Time;
 }
 
 /** What is known of a source that is a catalog elsewhere. */
@@ -167,9 +169,9 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
     if (source === undefined) throw new RangeError(`what is known of the source ${name} is needed`);
     signatures.set(name, source.signatures);
     reported.push(source.reported);
-    const take = ({ json, facts, firstSeen }: KnownEntry, material: Material): void => {
+    const take = ({ json, facts, firstSeen, goneAt }: KnownEntry, material: Material): void => {
       const entries = material.upstream.get(name) ?? [];
-      entries.push({ ...facts, firstSeen });
+      entries.push({ ...facts, firstSeen, ...(goneAt === undefined ? {} : { goneAt }) });
       material.upstream.set(name, entries);
       material.rendered.set(facts.definition, json);
     };
