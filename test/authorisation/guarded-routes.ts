@@ -102,6 +102,12 @@ spec: {sources: [{name: ours, functions: {}}]}
     needs: 'admin',
     ofGroup: false,
   },
+  catalogInputs: {
+    method: 'GET',
+    target: () => fillPath('catalogInputs', { name: 'default' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
   whoami: { method: 'GET', target: () => fillPath('whoami', {}), needs: 'any', ofGroup: false },
   listTokens: { method: 'GET', target: () => fillPath('tokens', {}), needs: 'admin', ofGroup: false },
   createToken: {

@@ -10,6 +10,7 @@ import { problemAnswer } from './problem-answer.js';
 import { rateLimitFields } from './rate-limit.js';
 import { RequestLimits } from './request-limits.js';
 import { bundleRoutes } from './routes/bundles.js';
+import { catalogInputsRoute } from './routes/catalog-inputs.js';
 import { catalogRoutes } from './routes/catalogs.js';
 import { eventRoutes } from './routes/events.js';
 import { functionRoutes } from './routes/functions.js';
@@ -58,6 +59,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   eventRoutes(app, parts);
   tokenRoutes(app, parts);
   catalogRoutes(app, parts);
+  catalogInputsRoute(app, parts);
   snapshotRoutes(app, parts);
   signatureRoutes(app, parts);
   operationRoutes(app, parts);

@@ -32,6 +32,7 @@ export const DOORS = {
   catalog: 'read',
   applyCatalog: 'write',
   cut: 'write',
+  catalogInputs: 'read',
   catalogYaml: 'free',
   catalogJson: 'free',
   // Entries that are asked for as they are spelt are answered before it is counted.

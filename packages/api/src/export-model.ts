@@ -56,6 +56,68 @@ export const ExportedFunction = z
   })
   .openapi('ExportedFunction', { description: 'One line' });
 
+/** The first line of a catalog's inputs. */
+export const CatalogInputs = z
+  .object({
+    catalog: z.string(),
+    recipe: z.string().openapi({ description: 'Exact text' }),
+    clock: Time.openapi({ description: 'By which minimum ages are judged' }),
+    throughEvent: z.number().int().openapi({ description: 'The catalog is cut through this event' }),
+    lastEvent: z.number().int().openapi({ description: 'The newest event of the registry' }),
+    snapshot: z
+      .object({
+        serial: z.number().int(),
+        previous: DigestText.nullable(),
+        digests: z.object({
+          'catalog.yaml': DigestText,
+          'catalog.json': DigestText,
+          'krmfunctioncatalog.yaml': DigestText,
+          'krmfunctioncatalog.json': DigestText,
+        }),
+      })
+      .optional()
+      .openapi({ description: 'The newest; absent where there is none, or where it was withdrawn' }),
+    sources: z.array(
+      z.object({
+        source: z.string(),
+        url: z.string(),
+        state: z.enum(['current', 'stale', 'missing']),
+        reason: z.string().optional().openapi({ description: 'Why the last look did not succeed' }),
+        digest: DigestText.optional().openapi({ description: 'Of the last good copy' }),
+        size: z.number().int().optional().openapi({ description: 'Bytes of it' }),
+        serial: z.number().int().optional(),
+        signatures: z.array(
+          z.object({ signer: ExportedSigner, signedAt: Time.optional(), receivedAt: Time }),
+        ),
+      }),
+    ),
+  })
+  .openapi('CatalogInputs', {
+    description:
+      'What a catalog is made from, beside the functions of the registry; the entries of sources follow',
+  });
+
+/** Every other line. */
+export const CatalogInputsEntry = z
+  .object({
+    source: z.string(),
+    group: z.string(),
+    kind: z.string(),
+    definition: DigestText.openapi({ description: 'Digest of the entry in normal form' }),
+    firstSeen: Time,
+    goneAt: Time.optional().openapi({
+      description: 'Of an entry that stood there before; it has its `entry`',
+    }),
+    entry: z.looseObject({}).optional().openapi({ description: 'The definition in normal form' }),
+  })
+  .openapi('CatalogInputsEntry', {
+    description: 'Of each function and source what stands there, then what stood there, the latest first',
+  });
+
+export type CatalogInputs = z.infer<typeof CatalogInputs>;
+export type CatalogInputsEntry = Omit<z.infer<typeof CatalogInputsEntry>, 'entry'> & {
+  entry?: FunctionDefinition;
+};
 export type ExportedBundle = z.infer<typeof ExportedBundle>;
 export type ExportedRelease = Omit<z.infer<typeof ExportedRelease>, 'definition'> & {
   definition: FunctionDefinition;

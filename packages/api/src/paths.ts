@@ -22,6 +22,7 @@ export const PATHS = {
   catalogs: '/api/v1/catalogs',
   catalog: '/api/v1/catalogs/{name}',
   cut: '/api/v1/catalogs/{name}/cut',
+  catalogInputs: '/api/v1/catalogs/{name}/inputs',
   catalogYaml: '/catalogs/{name}/catalog.yaml',
   catalogJson: '/catalogs/{name}/catalog.json',
   catalogEntry: '/catalogs/{name}/functions/{group}/{kind}.yaml',
