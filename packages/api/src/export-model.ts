@@ -63,7 +63,7 @@ export const CatalogInputs = z
     recipe: z.string().openapi({ description: 'Exact text' }),
     clock: Time.openapi({ description: 'By which minimum ages are judged' }),
     throughEvent: z.number().int().openapi({ description: 'The catalog is cut through this event' }),
-    lastEvent: z.number().int().openapi({ description: 'The newest event of the registry' }),
+    settled: z.boolean().openapi({ description: 'Nothing happened since that a cut would look at' }),
     snapshot: z
       .object({
         serial: z.number().int(),

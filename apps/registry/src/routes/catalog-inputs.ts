@@ -1,6 +1,6 @@
 import type { CatalogInputs } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { CatalogRecord, CatalogStore, SourceRecord, UpstreamOffers } from '@krmhub/catalog';
+import type { CatalogRecord, CatalogStore, Event, SourceRecord, UpstreamOffers } from '@krmhub/catalog';
 import { reportedSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { authorise } from '../authorise.js';
@@ -10,7 +10,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import { LineStreams } from '../line-stream.js';
 import { foundCatalog } from '../lookup.js';
 
-type InputStore = Pick<CatalogStore, 'allUpstreamOffers' | 'entries' | 'lastEvent' | 'sources'>;
+type InputStore = Pick<CatalogStore, 'allUpstreamOffers' | 'entries'>;
 
 /** For administrators: what sources elsewhere have may be for nobody else. */
 export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void {
@@ -18,17 +18,26 @@ export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void
   const streams = new LineStreams();
   serveRoute(app, ROUTES.catalogInputs, async (c, { params }) => {
     await authorise(c, parts, 'admin');
-    const lastEvent = await store.lastEvent();
     const catalog = await foundCatalog(store, params.name);
-    const head = inputsOf(catalog, lastEvent, await store.sources(catalog.name));
+    const sources = await store.sources(catalog.name);
+    const since = await store.events(catalog.throughEvent, MAX_SINCE);
+    const head = inputsOf(catalog, sources, isSettled(since));
     return streams.answer(c, () => inputsText(store, head));
   });
 }
 
+/** Events that are looked at: where there are more, something else is among them. */
+const MAX_SINCE = 1_000;
+
+/** The cut of a catalog is an event too, which no catalog is cut for. */
+function isSettled(since: readonly Event[]): boolean {
+  return since.length < MAX_SINCE && since.every(({ type }) => type === 'catalog.cut');
+}
+
 function inputsOf(
   { name, recipe, clock, throughEvent, newest }: CatalogRecord,
-  lastEvent: number,
   sources: readonly SourceRecord[],
+  settled: boolean,
 ): CatalogInputs {
   const stands = newest !== undefined && newest.withdrawn === undefined;
   return {
@@ -36,7 +45,7 @@ function inputsOf(
     recipe,
     clock,
     throughEvent,
-    lastEvent,
+    settled,
     ...(stands
       ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
       : {}),
