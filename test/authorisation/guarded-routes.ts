@@ -108,6 +108,18 @@ spec: {sources: [{name: ours, functions: {}}]}
     needs: 'admin',
     ofGroup: false,
   },
+  refreshSource: {
+    method: 'POST',
+    target: () => fillPath('refreshSource', { name: 'default', source: 'elsewhere' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
+  sourceCopy: {
+    method: 'GET',
+    target: () => fillPath('sourceCopy', { name: 'default', source: 'elsewhere' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
   whoami: { method: 'GET', target: () => fillPath('whoami', {}), needs: 'any', ofGroup: false },
   listTokens: { method: 'GET', target: () => fillPath('tokens', {}), needs: 'admin', ofGroup: false },
   createToken: {

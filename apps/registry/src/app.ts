@@ -21,6 +21,7 @@ import { policyRoutes } from './routes/policies.js';
 import { releaseRoutes } from './routes/releases.js';
 import { signatureRoutes } from './routes/signatures.js';
 import { snapshotRoutes } from './routes/snapshots.js';
+import { sourceRoutes } from './routes/sources.js';
 import { takedownRoutes } from './routes/takedowns.js';
 import { tokenRoutes } from './routes/tokens.js';
 
@@ -60,6 +61,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   tokenRoutes(app, parts);
   catalogRoutes(app, parts);
   catalogInputsRoute(app, parts);
+  sourceRoutes(app, parts);
   snapshotRoutes(app, parts);
   signatureRoutes(app, parts);
   operationRoutes(app, parts);

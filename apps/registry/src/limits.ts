@@ -42,8 +42,10 @@ export const SERVER_LIMITS = {
   readMilliseconds: 60_000,
   /** Mebibytes of memory that reading one takes at most. */
   maxReadMegabytes: 1_024,
-  /** Milliseconds that a request waits for sources: less than the connection may stand still. */
-  refreshWaitMilliseconds: 110_000,
+  /** Milliseconds that a request waits for a source that it has asked: less than clients wait for an answer. */
+  refreshWaitMilliseconds: 50_000,
+  /** Milliseconds that a requested cut waits for sources, before `waitMilliseconds` for itself. */
+  unaskedWaitMilliseconds: 25_000,
   /** Milliseconds after which the schedule is looked at again, whatever it says: clocks are set. */
   refreshLookMilliseconds: 600_000,
   /** Milliseconds for which a copy that no source has is kept: a backup may be copying it. */

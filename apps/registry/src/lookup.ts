@@ -3,6 +3,7 @@ import {
   type CatalogStore,
   type FunctionRecord,
   type ReleaseRecord,
+  type SourceRecord,
   shownRelease,
   tombstoneText,
 } from '@krmhub/catalog';
@@ -64,4 +65,21 @@ export async function foundCatalog(store: CatalogStore, name: string): Promise<C
   throw new KrmhubError('not-found', `There is no catalog ${name}`, {
     hint: 'GET /api/v1/catalogs lists them.',
   });
+}
+
+/** A source of a catalog's recipe that is a catalog elsewhere; rejects with `not-found`. */
+export async function foundSource(
+  store: CatalogStore,
+  { name, source }: { name: string; source: string },
+): Promise<SourceRecord> {
+  await foundCatalog(store, name);
+  const record = await store.source(name, source);
+  if (record !== undefined) return record;
+  throw new KrmhubError(
+    'not-found',
+    `The recipe of ${name} has no source ${source} that is a catalog elsewhere`,
+    {
+      hint: 'GET /api/v1/sources lists them.',
+    },
+  );
 }

@@ -33,6 +33,10 @@ export const DOORS = {
   applyCatalog: 'write',
   cut: 'write',
   catalogInputs: 'read',
+  catalogReport: 'read',
+  sources: 'read',
+  refreshSource: 'write',
+  sourceCopy: 'read',
   catalogYaml: 'free',
   catalogJson: 'free',
   // Entries that are asked for as they are spelt are answered before it is counted.

@@ -257,6 +257,30 @@ export const APPLY_RESULT: ShapeOf<model.ApplyResult> = {
   diagnostics: DIAGNOSTICS,
 };
 
+export const SOURCE: ShapeOf<model.Source> = {
+  catalog: 'string',
+  source: 'string',
+  url: 'string',
+  state: 'string',
+  nextAt: 'string',
+  'checkedAt?': 'string',
+  'problem?': 'string',
+  'message?': 'string',
+  'failingSince?': 'string',
+  'copy?': {
+    digest: 'string',
+    size: 'number',
+    fetchedAt: 'string',
+    entries: 'number',
+    invalid: [{ entry: 'number', 'group?': 'string', 'kind?': 'string', message: 'string' }],
+    invalidEntries: 'number',
+    'serial?': 'number',
+    'expires?': 'string',
+    signedBy: ['string'],
+  },
+};
+export const SOURCE_LIST: ShapeOf<model.SourceList> = { sources: [SOURCE] };
+
 export const TOKEN: ShapeOf<model.Token> = {
   id: 'string',
   name: 'string',

@@ -2,6 +2,7 @@ import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport 
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
+import type { PublishRequest, SearchRequest } from './client-requests.js';
 import type {
   ApplyResult,
   BundleList,
@@ -10,7 +11,6 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
-  FacetName,
   FunctionDetail,
   PolicyResult,
   PolicySet,
@@ -20,6 +20,8 @@ import type {
   RevocationPage,
   SearchResult,
   SnapshotList,
+  Source,
+  SourceList,
   TakedownResult,
   Token,
   TokenList,
@@ -27,34 +29,9 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
+export type { PublishRequest, SearchRequest } from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
-
-export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
-  q?: string;
-  /** At most 100. */
-  limit?: number;
-  cursor?: string;
-}
-
-export interface PublishRequest {
-  group: string;
-  kind: string;
-  release: string;
-  /** The definition's exact bytes. */
-  definition: Uint8Array;
-  mediaType: 'application/yaml' | 'application/json';
-  /** Markdown. */
-  readme?: Uint8Array;
-  /** Sigstore bundles that speak of the release. */
-  bundles?: readonly Uint8Array[];
-  /** Plans and stores nothing. */
-  dryRun?: boolean;
-  /** Publishes what breaks files that were written for the release before. */
-  allowBreaking?: boolean;
-  /** Answers once every catalog that is to hold the release does. */
-  wait?: boolean;
-}
 
 /** A release whose definition is in normal form. */
 export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
@@ -250,6 +227,26 @@ export class RegistryClient {
   /** Cuts a catalog, and answers when that is done. */
   cutCatalog(name: string): Promise<CatalogDetail> {
     return this.#json(fillPath('cut', { name }), shapes.CATALOG, { method: 'POST' });
+  }
+
+  /** Catalogs elsewhere that recipes take from: of one catalog, or of all. */
+  sources(catalog?: string): Promise<SourceList> {
+    return this.#json(fillPath('sources', {}), shapes.SOURCE_LIST, { query: { catalog } });
+  }
+
+  /** Has a source asked now, and gives what was found, whether or not that succeeded. */
+  refreshSource(name: string, source: string): Promise<Source> {
+    return this.#json(fillPath('refreshSource', { name, source }), shapes.SOURCE, { method: 'POST' });
+  }
+
+  /** The exact bytes of the last good copy of a source. */
+  sourceCopy(name: string, source: string): Promise<Document> {
+    return this.#document(fillPath('sourceCopy', { name, source }), CATALOG_BYTES);
+  }
+
+  /** What the newest state of a catalog leaves out, its sources as they are now; serial 0 where it was never cut. */
+  catalogReport(name: string): Promise<SnapshotReport> {
+    return this.#json(fillPath('catalogReport', { name }), shapes.SNAPSHOT_REPORT);
   }
 
   /** The exact bytes of a catalog. */

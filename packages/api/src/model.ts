@@ -4,6 +4,7 @@ import { Diagnostic, DigestText, Time } from './base-model.js';
 import { Bundle, Verdict } from './trust-model.js';
 
 export { Diagnostic } from './base-model.js';
+export * from './source-model.js';
 export * from './trust-model.js';
 
 /** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */

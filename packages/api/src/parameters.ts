@@ -74,6 +74,11 @@ export const CatalogName = z
   .regex(CATALOG_NAME, 'is no catalog name: at most 63 lower-case letters, digits and inner hyphens')
   .openapi({ example: 'default' });
 
+export const SourceName = z
+  .string()
+  .regex(CATALOG_NAME, 'is no name of a source: at most 63 lower-case letters, digits and inner hyphens')
+  .openapi({ example: 'upstream' });
+
 export const SnapshotReference = z
   .string()
   .refine(

@@ -93,7 +93,7 @@ async function readRecipeBody(
 /** A catalog is not cut before each of its sources was asked. Rejects with `unavailable` where that takes too long. */
 async function waitForSources({ store, refresher }: RegistryParts, name: string): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
-  if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.refreshWaitMilliseconds))) return;
+  if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.unaskedWaitMilliseconds))) return;
   throw new KrmhubError('unavailable', `Sources of the catalog ${name} are still being asked`, {
     hint: 'Ask again later.',
   });

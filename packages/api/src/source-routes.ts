@@ -1,0 +1,67 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { Source, SourceList } from './model.js';
+import * as parameters from './parameters.js';
+import { PATHS } from './paths.js';
+import { bearer, failures, json, notModified, text } from './route-answers.js';
+
+const catalogParameters = z.object({ name: parameters.CatalogName });
+const sourceParameters = catalogParameters.extend({ source: parameters.SourceName });
+
+/** Catalogs elsewhere that recipes take from, and what catalogs make of them. */
+export const SOURCE_ROUTES = {
+  sources: createRoute({
+    method: 'get',
+    path: PATHS.sources,
+    operationId: 'listSources',
+    tags: ['sources'],
+    summary: 'Catalogs elsewhere that recipes take from, and how they are',
+    request: { query: z.object({ catalog: parameters.CatalogName.optional() }) },
+    responses: {
+      200: json('The sources, by catalog and name', SourceList),
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+  refreshSource: createRoute({
+    method: 'post',
+    path: PATHS.refreshSource,
+    operationId: 'refreshSource',
+    tags: ['sources'],
+    summary: 'Ask a source now and wait for it',
+    ...bearer,
+    request: { params: sourceParameters },
+    responses: {
+      200: json('The source as it was found, whether or not the look succeeded', Source),
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+    },
+  }),
+  sourceCopy: createRoute({
+    method: 'get',
+    path: PATHS.sourceCopy,
+    operationId: 'getSourceCopy',
+    tags: ['sources'],
+    summary: 'The exact bytes of the last good copy of a source',
+    ...bearer,
+    request: { params: sourceParameters },
+    responses: {
+      200: text('The bytes; the ETag is their digest', 'application/octet-stream'),
+      ...notModified,
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
+    },
+  }),
+  catalogReport: createRoute({
+    method: 'get',
+    path: PATHS.catalogReport,
+    operationId: 'getCatalogReport',
+    tags: ['catalogs'],
+    summary: 'What the newest state of a catalog leaves out, and why, with its sources as they are now',
+    request: { params: catalogParameters },
+    responses: {
+      200: text(
+        'As `report.json` of the next snapshot would be, should nothing else happen; the serial is that of the newest one, 0 for none',
+        'application/json',
+      ),
+      ...notModified,
+      ...failures('invalid-request', 'not-found'),
+    },
+  }),
+} as const;
