@@ -53,12 +53,12 @@ describe('lines', () => {
       kind: 'A',
       releases: [],
     });
-    expect(() => read('{')).toThrow('a line is no JSON');
+    expect(() => read('{')).toThrow('it is no JSON');
     expect(() => read('{"group":"a.co","kind":"A"}')).toThrow('at "releases"');
     expect(() => read('{"group":"a.co","kind":"A","releases":[{"release":1}]}')).toThrow(
       'releases[0].release',
     );
-    expect(() => readExportedFunction(Uint8Array.of(0xff), 'x')).toThrow('a line is no JSON');
+    expect(() => readExportedFunction(Uint8Array.of(0xff), 'x')).toThrow('it is no JSON');
   });
 });
 

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { mismatch, type ShapeOf } from './answer-shape.js';
 import { DEFINITION, MARK } from './answer-shapes.js';
-import type { ExportedFunction } from './export-model.js';
+import type { CatalogInputs, CatalogInputsEntry, ExportedFunction } from './export-model.js';
 import { fillPath } from './paths.js';
 import { Transport, type TransportOptions } from './transport.js';
 
@@ -13,6 +13,13 @@ export const EXPORT_LIMITS = {
 } as const;
 
 export type ExportLimits = { [Name in keyof typeof EXPORT_LIMITS]: number };
+
+const SIGNER = {
+  type: 'string',
+  'fingerprint?': 'string',
+  'issuer?': 'string',
+  'subject?': 'string',
+} as const;
 
 const EXPORTED_FUNCTION: ShapeOf<ExportedFunction> = {
   group: 'string',
@@ -38,7 +45,7 @@ const EXPORTED_FUNCTION: ShapeOf<ExportedFunction> = {
           manifest: 'string',
           claim: 'string',
           predicateType: 'string',
-          'signer?': { type: 'string', 'fingerprint?': 'string', 'issuer?': 'string', 'subject?': 'string' },
+          'signer?': SIGNER,
           'signedAt?': 'string',
           receivedAt: 'string',
           receivedBy: 'string',
@@ -47,6 +54,46 @@ const EXPORTED_FUNCTION: ShapeOf<ExportedFunction> = {
       definition: DEFINITION,
     },
   ],
+};
+
+export const CATALOG_INPUTS: ShapeOf<CatalogInputs> = {
+  catalog: 'string',
+  recipe: 'string',
+  clock: 'string',
+  throughEvent: 'number',
+  settled: 'boolean',
+  'snapshot?': {
+    serial: 'number',
+    'previous|null': 'string',
+    digests: {
+      'catalog.yaml': 'string',
+      'catalog.json': 'string',
+      'krmfunctioncatalog.yaml': 'string',
+      'krmfunctioncatalog.json': 'string',
+    },
+  },
+  sources: [
+    {
+      source: 'string',
+      url: 'string',
+      state: 'string',
+      'reason?': 'string',
+      'digest?': 'string',
+      'size?': 'number',
+      'serial?': 'number',
+      signatures: [{ signer: SIGNER, 'signedAt?': 'string', receivedAt: 'string' }],
+    },
+  ],
+};
+
+const INPUTS_ENTRY: ShapeOf<CatalogInputsEntry> = {
+  source: 'string',
+  group: 'string',
+  kind: 'string',
+  definition: 'string',
+  firstSeen: 'string',
+  'goneAt?': 'string',
+  'entry?': DEFINITION,
 };
 
 /** What of a registry is larger than an answer in memory. Rejects with KrmhubErrors, as RegistryClient does. */
@@ -65,7 +112,19 @@ export class ExportClient {
   /** The lines of every function with its releases, without their ends; each is read by `readExportedFunction`. */
   async *functionLines(): AsyncGenerator<Uint8Array, void, undefined> {
     const path = fillPath('functionsExport', {});
-    yield* splitLines(this.#transport.stream(path, 'application/x-ndjson'), `${this.url}${path}`);
+    yield* splitLines(this.#transport.stream(path, LINES), `${this.url}${path}`);
+  }
+
+  /** What a catalog is made from, and the lines of the entries of its sources, each for `readInputsEntry`. */
+  async catalogInputs(
+    name: string,
+  ): Promise<{ inputs: CatalogInputs; entryLines: AsyncGenerator<Uint8Array> }> {
+    const path = fillPath('catalogInputs', { name });
+    const where = `${this.url}${path}`;
+    const entryLines = splitLines(this.#transport.stream(path, LINES), where);
+    const first = await entryLines.next();
+    if (first.done === true) throw refused(where, 'there is nothing');
+    return { inputs: readLine(first.value, CATALOG_INPUTS, where), entryLines };
   }
 }
 
@@ -99,22 +158,33 @@ export async function* splitLines(
 
 /** A function of a line; what is not of its shape is refused. */
 export function readExportedFunction(line: Uint8Array, where: string): ExportedFunction {
+  return readLine(line, EXPORTED_FUNCTION, where);
+}
+
+/** An entry of a source; what is not of its shape is refused. */
+export function readInputsEntry(line: Uint8Array, where: string): CatalogInputsEntry {
+  return readLine(line, INPUTS_ENTRY, where);
+}
+
+/** JSON of this shape. `where` is what messages call it. */
+export function readLine<T>(line: Uint8Array, shape: ShapeOf<T>, where: string): T {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line));
   } catch (cause) {
-    throw refused(where, 'a line is no JSON', cause);
+    throw refused(where, 'it is no JSON', cause);
   }
-  const wrong = mismatch(value, EXPORTED_FUNCTION);
-  if (wrong !== undefined) throw refused(where, `a line lacks what is expected at "${wrong}"`);
-  return value as ExportedFunction;
+  const wrong = mismatch(value, shape);
+  if (wrong !== undefined) throw refused(where, `it lacks what is expected at "${wrong}"`);
+  return value as T;
 }
 
+const LINES = 'application/x-ndjson';
 const NEWLINE = 0x0a;
 
 function refused(where: string, reason: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('unreachable', `the functions of ${where} cannot be read: ${reason}`, {
-    hint: 'Check that it is a krmhub registry of this version, or a newer one.',
+  return new KrmhubError('unreachable', `what ${where} gives cannot be read: ${reason}`, {
+    hint: 'Check that it is of a krmhub registry of this version, or a newer one.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -118,6 +118,7 @@ export type CatalogInputs = z.infer<typeof CatalogInputs>;
 export type CatalogInputsEntry = Omit<z.infer<typeof CatalogInputsEntry>, 'entry'> & {
   entry?: FunctionDefinition;
 };
+export type ExportedSigner = z.infer<typeof ExportedSigner>;
 export type ExportedBundle = z.infer<typeof ExportedBundle>;
 export type ExportedRelease = Omit<z.infer<typeof ExportedRelease>, 'definition'> & {
   definition: FunctionDefinition;

@@ -1,5 +1,10 @@
-import type { ExportedBundle, ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
-import type { BuildFunction, ReleaseBundle } from '@krmhub/catalog';
+import type {
+  ExportedBundle,
+  ExportedFunction,
+  ExportedRelease,
+  ExportedSigner,
+} from '@krmhub/api/export-model';
+import type { BuildFunction, ReleaseBundle, Signer } from '@krmhub/catalog';
 import {
   canonicalRelease,
   type Digest,
@@ -62,12 +67,17 @@ function buildBundle(
 ): ReleaseBundle {
   const common = { ...rest, digest: digest as Digest, ...(signedAt === undefined ? {} : { signedAt }) };
   if (signer === undefined) return common;
-  const { type, fingerprint, issuer, subject } = signer;
-  if (type === 'key' && fingerprint !== undefined && isDigest(fingerprint)) {
-    return { ...common, signer: { type, fingerprint } };
+  const read = signerOf(signer);
+  return read === undefined
+    ? refuse(`a signer of ${what} is neither a key nor an identity`)
+    : { ...common, signer: read };
+}
+
+/** Undefined for what is neither a key nor an identity. */
+export function signerOf({ type, fingerprint, issuer, subject }: ExportedSigner): Signer | undefined {
+  if (type === 'key') {
+    return fingerprint !== undefined && isDigest(fingerprint) ? { type, fingerprint } : undefined;
   }
-  if (type === 'identity' && issuer !== undefined && subject !== undefined) {
-    return { ...common, signer: { type, issuer, subject } };
-  }
-  return refuse(`a signer of ${what} is neither a key nor an identity`);
+  if (type !== 'identity' || issuer === undefined || subject === undefined) return undefined;
+  return { type, issuer, subject };
 }

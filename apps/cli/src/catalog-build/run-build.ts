@@ -1,7 +1,6 @@
 import path from 'node:path';
 import {
-  type BuildFunction,
-  type BuildSource,
+  type BuildInputs,
   type BuiltCatalog,
   buildCatalog,
   builtPieces,
@@ -90,10 +89,7 @@ async function tellLimits(io: Io, { sources }: Recipe): Promise<void> {
 }
 
 /** What is damaged in an export is no fault of this program. */
-export function builtFrom(
-  recipe: Recipe,
-  inputs: { clock: string; functions: BuildFunction[]; sources: ReadonlyMap<string, BuildSource> },
-): BuiltCatalog {
+export function builtFrom(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   try {
     return buildCatalog(recipe, inputs);
   } catch (error) {

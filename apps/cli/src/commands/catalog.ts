@@ -4,6 +4,7 @@ import { registerCatalogApply } from './catalog/apply.js';
 import { registerCatalogBuild } from './catalog/build.js';
 import { registerCatalogDiff } from './catalog/diff.js';
 import { registerCatalogHistory } from './catalog/history.js';
+import { registerCatalogInputs } from './catalog/inputs.js';
 import { registerCatalogList } from './catalog/list.js';
 import { registerCatalogPull } from './catalog/pull.js';
 import { registerCatalogShow } from './catalog/show.js';
@@ -30,5 +31,6 @@ Examples:
   registerCatalogHistory(catalog, io);
   registerCatalogDiff(catalog, io);
   registerCatalogPull(catalog, io);
+  registerCatalogInputs(catalog, io);
   registerCatalogVerify(catalog, io);
 }

@@ -1,7 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
@@ -9,14 +7,21 @@ import { sha256 } from '@krmhub/schema';
 import { keySigner, signStatement, snapshotStatement } from '@krmhub/signing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { definitionText } from '../../../../registry/src/test-registry.js';
+import {
+  type CatalogServer,
+  catalogServer,
+  catalogText,
+  OUR_FUNCTIONS,
+  recipeText as recipe,
+  sourceText as upstream,
+} from '../../catalog-build/testing.js';
 import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../../testing.js';
 
 let folder: string;
 let registry: TestRegistry;
-let server: Server;
+let server: CatalogServer;
 let origin: string;
-/** What the loopback server has, by path. */
-const served = new Map<string, Uint8Array | string>();
+let served: CatalogServer['served'];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-build-test-'));
@@ -31,13 +36,8 @@ beforeAll(async () => {
     const name = { group: 'example.com', kind, release, mediaType: 'application/yaml' as const };
     await client.publish({ ...name, definition, wait: true });
   }
-  server = createServer((request, response) => {
-    const body = served.get(request.url ?? '');
-    if (body === undefined) return response.writeHead(404).end();
-    return response.end(body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server = await catalogServer();
+  ({ origin, served } = server);
 });
 afterAll(async () => {
   server.close();
@@ -55,34 +55,6 @@ const exists = (name: string) =>
     () => true,
     () => false,
   );
-
-const recipe = (sources: string, policy = '') => `apiVersion: krmhub.dev/v1alpha1
-kind: CatalogRecipe
-metadata: {name: platform}
-spec:
-  sources:
-${sources}${policy}`;
-const upstream = (name: string, url: string, more = '') =>
-  `  - name: ${name}\n    catalog: {url: "${url}"${more}}\n`;
-const OURS = '  - name: ours\n    functions: {}\n';
-
-/** A catalog of functions, each as `definitionText` has it. */
-function catalogText(group: string, kinds: readonly string[], more = ''): string {
-  const entries = kinds.map((kind) => {
-    const spec = definitionText({ group, kind, release: '1.0.0' }).split('spec:\n')[1]!;
-    return spec
-      .replace(/^ {2}/, '  - ')
-      .replace(/\n {2}/g, '\n    ')
-      .trimEnd();
-  });
-  return `apiVersion: config.kubernetes.io/v1alpha1
-kind: Catalog
-metadata: {name: theirs}
-spec:
-  krmFunctions:
-${entries.join('\n')}
-${more}`;
-}
 
 describe('from the functions of a registry', () => {
   it('gives the bytes that the registry serves, in every form', async () => {
@@ -121,7 +93,7 @@ describe('from catalogs elsewhere', () => {
   const NOBODY = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
 
   it('takes the first source that has a function, and reports the rest', async () => {
-    served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel'], '  - group: 1\n'));
+    served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
     await put('melon.yaml', catalogText('banana.co', ['Split']));
     await put(
       'recipe.yaml',
@@ -172,7 +144,7 @@ describe('from catalogs elsewhere', () => {
 
   it('takes what a registry holds for its own where the registry is asked', async () => {
     served.set('/theirs.yaml', catalogText('example.com', ['SetLabels', 'Other']));
-    await put('recipe.yaml', recipe(`${upstream('theirs', `${origin}/theirs.yaml`)}${OURS}`));
+    await put('recipe.yaml', recipe(`${upstream('theirs', `${origin}/theirs.yaml`)}${OUR_FUNCTIONS}`));
     const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: registry.env });
     expect(JSON.parse(built.out())).toMatchObject({ functions: 2, refused: { claim: 2 } });
   });
@@ -209,7 +181,7 @@ describe('from catalogs elsewhere', () => {
   });
 
   it('shows how far each source is at a terminal', async () => {
-    await put('melon.yaml', catalogText('melon.co', ['Split', 'Peel'], '  - group: 1\n'));
+    await put('melon.yaml', catalogText('melon.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
     await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
     const built = await run(['recipe.yaml', '--out', 'c.yaml'], { env: NOBODY, tty: true });
     expect(built.err()).toMatch(/fetching melon/);
