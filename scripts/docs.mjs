@@ -112,6 +112,7 @@ async function renderConfiguration() {
   const { SERVER_LIMITS } = await built('apps/registry/dist/limits.js');
   const { REQUEST_LIMITS } = await built('packages/api/dist/parameters.js');
   const { DOCUMENT_LIMITS } = await built('packages/schema/dist/limits.js');
+  const { SOURCE_LIMITS } = await built('packages/sources/dist/limits.js');
   const { BUNDLE_LIMITS, POLICY_LIMITS, PUBLISH_LIMITS, RECIPE_LIMITS } = await import('@krmhub/catalog');
   const lines = [
     '# Configuration',
@@ -154,6 +155,7 @@ async function renderConfiguration() {
     ['Of catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe.ts'],
     ['Of bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan-attach.ts'],
     ['Of signing policies', POLICY_LIMITS, 'packages/catalog/src/signing-policy.ts'],
+    ['Of catalogs that are fetched from elsewhere', SOURCE_LIMITS, 'packages/sources/src/limits.ts'],
     ['Of requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
     ['Of the server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],
   ];
@@ -181,10 +183,11 @@ function limitReasons(source) {
   return reasons;
 }
 
-/** Bytes and milliseconds stand in the names of limits; everything else is counted. */
+/** Bytes and times stand in the names of limits; everything else is counted. */
 function limitUnit(name) {
   if (/bytes$/i.test(name)) return 'bytes';
   if (/milliseconds$/i.test(name)) return 'milliseconds';
+  if (/seconds$/i.test(name)) return 'seconds';
   return /length$/i.test(name) ? 'characters' : 'count';
 }
 

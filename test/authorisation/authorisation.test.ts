@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { CreatedToken, EventPage, Problem, TokenList, TokenScope } from '@krmhub/api/model';
@@ -50,6 +50,23 @@ async function api<T>(method: string, target: string, body?: object): Promise<T>
 const created = (name: string, scopes: TokenScope[], groups = ['*'], expiresInDays = 90) =>
   api<CreatedToken>('POST', '/api/v1/tokens', { name, scopes, groups, expiresInDays });
 
+/** A catalog that takes from a catalog elsewhere, which it was asked for. */
+async function applyCollected(): Promise<void> {
+  const catalog = await fetch(`${registry.url}${fillPath('catalogYaml', { name: 'default' })}`);
+  await writeFile(path.join(folder, 'elsewhere.yaml'), await catalog.text());
+  const response = await fetch(registry.url + fillPath('catalog', { name: 'collected' }), {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${root_}`, 'Content-Type': 'application/yaml' },
+    body: `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: collected}
+spec: {sources: [{name: elsewhere, catalog: {url: 'file:elsewhere.yaml'}}]}
+`,
+  });
+  expect(response.status, await response.text()).toBe(201);
+  await api('POST', fillPath('cut', { name: 'collected' }));
+}
+
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorisation-'));
   const unlimited = {
@@ -58,7 +75,7 @@ beforeAll(async () => {
     KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
   };
   registry = await startRegistry({
-    config: readConfig(unlimited, { port: '0', data: folder }),
+    config: readConfig({ ...unlimited, KRMHUB_SOURCE_FOLDER: folder }, { port: '0', data: folder }),
     log: createLog('silent', { write: () => undefined }),
     clock: () => new Date(Date.now() + offset),
   });
@@ -73,6 +90,7 @@ beforeAll(async () => {
     });
     expect(response.status).toBe(201);
   }
+  await applyCollected();
   const role = async (
     name: string,
     scopes: TokenScope[],

@@ -110,13 +110,13 @@ spec: {sources: [{name: ours, functions: {}}]}
   },
   refreshSource: {
     method: 'POST',
-    target: () => fillPath('refreshSource', { name: 'default', source: 'elsewhere' }),
+    target: () => fillPath('refreshSource', { name: 'collected', source: 'elsewhere' }),
     needs: 'admin',
     ofGroup: false,
   },
   sourceCopy: {
     method: 'GET',
-    target: () => fillPath('sourceCopy', { name: 'default', source: 'elsewhere' }),
+    target: () => fillPath('sourceCopy', { name: 'collected', source: 'elsewhere' }),
     needs: 'admin',
     ofGroup: false,
   },

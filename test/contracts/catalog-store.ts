@@ -8,6 +8,7 @@ import { searchContract } from './catalog-store-search.js';
 import { signatureContract } from './catalog-store-signatures.js';
 import { sourceContract } from './catalog-store-sources.js';
 import { takedownContract } from './catalog-store-takedowns.js';
+import { upstreamContract } from './catalog-store-upstream.js';
 
 export interface CatalogStoreHarness {
   store: CatalogStore;
@@ -31,6 +32,7 @@ export function catalogStoreContract(name: string, open: () => Promise<CatalogSt
     takedownContract(() => harness);
     signatureContract(() => harness);
     policyContract(() => harness);
+    upstreamContract(() => harness);
     sourceContract(() => harness);
   });
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
 import { type SearchThreads, startSearchThreads } from '../../apps/registry/src/threads/search-threads.js';
 import { changeOf } from './sample-records.js';
+import { cutUpstream } from './sample-upstream.js';
 
 let folder: string;
 let threads: SearchThreads | undefined;
@@ -36,6 +37,28 @@ it('finds what another thread committed a moment ago', async () => {
   });
   await threads.close();
   await expect(threads.search({ limit: 1 })).rejects.toMatchObject({ code: 'unavailable' });
+  await store.close();
+});
+
+it('finds what came from catalogs elsewhere, and when it is ours', async () => {
+  const file = path.join(folder, 'registry.db');
+  const store = await openSqliteStore(file);
+  threads = startSearchThreads(file, log);
+  const many = Array.from({ length: 200 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
+  await cutUpstream(store, 'platform', many);
+  expect((await threads.search({ tag: ['many'], limit: 1 })).total).toBe(0);
+  await store.synchroniseSearch();
+  const both = async () => {
+    const query = { tag: ['many'], text: 'many', catalog: ['platform'], limit: 100 };
+    const page = await threads!.search(query);
+    expect(page).toEqual(await store.search(query));
+    return page.total;
+  };
+  expect(await both()).toBe(200);
+  await cutUpstream(store, 'platform', [{ gone: 'Many3' }]);
+  expect(await both()).toBe(199);
+  await store.commitFunction(changeOf({ group: 'vendor.example.org', kind: 'MANY4' }));
+  expect(await both()).toBe(198);
   await store.close();
 });
 

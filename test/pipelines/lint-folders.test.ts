@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
@@ -69,6 +70,29 @@ describe('many files', () => {
     );
     const github = await lint('many', '--format', 'github');
     expect(github.stdout.match(/^::error /gm)).toHaveLength(Math.ceil(MANY / 7));
+  });
+
+  it('may be recipes with keys beside them', async () => {
+    const recipe = (name: string, key: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ${name}}
+spec:
+  sources: [{name: ours, functions: {}}]
+  policy: {requireSignature: [{groups: [example.com], key: ${key}}]}
+`;
+    mkdirSync(path.join(folder, 'recipes'));
+    const { publicKey } = generateKeyPairSync('ed25519');
+    writeFileSync(path.join(folder, 'recipes/our.pub'), publicKey.export({ type: 'spki', format: 'pem' }));
+    for (let at = 0; at < 220; at++) {
+      const text = recipe(`r${at}`, at === 100 ? 'their.pub' : 'our.pub');
+      writeFileSync(path.join(folder, `recipes/${String(at).padStart(3, '0')}.yaml`), text);
+    }
+    const report = JSON.parse((await lint('recipes', '--format', 'json')).stdout);
+    expect(report).toMatchObject({
+      files: 220,
+      errors: 1,
+      diagnostics: [{ code: 'policy/key', file: 'recipes/100.yaml', line: 6, column: 60 }],
+    });
   });
 
   // Root may read everything, so it lints as nobody.

@@ -42,7 +42,7 @@ it('serves what the client asks for', async () => {
   expect(published).toMatchObject({ outcome: 'created', catalogs: [{ catalog: 'default' }] });
 
   expect((await client.search({ q: 'labels', tag: ['mutator'], limit: 5 })).items).toHaveLength(1);
-  expect((await client.function(group, kind)).newest.definition.names.kind).toBe(kind);
+  expect((await client.function(group, kind)).newest?.definition.names.kind).toBe(kind);
   expect((await client.release(...name)).readme).toBe(true);
   expect(sha256((await client.definition(...name)).bytes)).toBe(sha256(definition));
   expect((await client.definition(...name)).digest).toBe(sha256(definition));

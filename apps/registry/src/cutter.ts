@@ -195,6 +195,7 @@ export class Cutter implements CatalogCutter {
       if ((await store.sources(catalog.name)).some(({ checkedAt }) => checkedAt === undefined)) continue;
       await this.#cut(catalog.name, failure);
     }
+    await this.#synchroniseSearch();
     if (!this.#again) this.#reached.event = Math.max(this.#reached.event, through);
     this.#parts.onPass?.(this.#reached.event, this.status());
   }
@@ -244,6 +245,15 @@ export class Cutter implements CatalogCutter {
       // Old forms take room and nothing else; the next cut forgets them.
       log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
     }
+  }
+
+  /** Search knows of every snapshot before those who wait for one are told. */
+  async #synchroniseSearch(): Promise<void> {
+    const { store } = this.#parts;
+    const stopping = this.#compressing.signal;
+    const once = () => store.synchroniseSearch(AbortSignal.any([stopping, this.#pausing.signal]));
+    // A pause breaks it off, and it goes on afterwards.
+    while (!stopping.aborted && !(await this.#gate.shared(once)));
   }
 
   /**

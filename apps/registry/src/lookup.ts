@@ -3,13 +3,17 @@ import {
   type CatalogStore,
   type FunctionRecord,
   type ReleaseRecord,
+  type ServedEntry,
   type SourceRecord,
   shownRelease,
   tombstoneText,
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 
-/** The function, whatever the case of its kind; rejects with `not-found`, and `gone` where all of it was taken down. */
+/**
+ * The function, whatever the case of its kind; rejects with `not-found`, also where only catalogs elsewhere have it,
+ * and `gone` where all of it was taken down.
+ */
 export async function foundFunction(
   store: CatalogStore,
   { group, kind }: { group: string; kind: string },
@@ -18,6 +22,8 @@ export async function foundFunction(
   if (fn !== undefined) return fn;
   const takedowns = await store.takedowns(group, kind);
   if (takedowns.length > 0) throw gone(takedowns);
+  const [served] = await store.servedEntries(group, kind);
+  if (served !== undefined) throw withoutReleases(served);
   throw new KrmhubError('not-found', `There is no function ${group}/${kind}`, {
     hint: 'GET /api/v1/functions?q= searches.',
   });
@@ -37,6 +43,15 @@ export async function foundRelease(
   throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release ${name.release}`, {
     hint: `Its newest releases are ${newest.join(', ')}.`,
   });
+}
+
+function withoutReleases({ group, kind, catalog, versions }: ServedEntry): KrmhubError {
+  const source = versions.find(({ release }) => release === undefined)?.source;
+  return new KrmhubError(
+    'not-found',
+    `Releases of ${group}/${kind} are not known here: the catalog ${catalog} takes it from elsewhere (${source})`,
+    { hint: `\`krmhub show ${group}/${kind}\` shows what the catalog serves.` },
+  );
 }
 
 /** The release that search shows of the function, which may be the one at hand. */

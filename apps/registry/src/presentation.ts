@@ -3,12 +3,13 @@ import {
   type CatalogRecord,
   describeSigner,
   type Event,
+  type FoundFunction,
   judgeSignatures,
   type ReleaseBundle,
   type ReleaseRecord,
   type ReleaseSignature,
   type ReleaseSummary,
-  type SearchDocument,
+  type ServedEntry,
   type SigningPolicy,
   type SnapshotRecord,
   signaturesOf,
@@ -80,17 +81,54 @@ export function releaseDetail(policies: readonly SigningPolicy[], release: Relea
   };
 }
 
-export function searchItem(policies: readonly SigningPolicy[], document: SearchDocument): api.SearchItem {
-  const { licenses, runtimes, signatures, ...rest } = document;
-  const signature = verdict(policies, document, signatures);
+export function searchItem(policies: readonly SigningPolicy[], found: FoundFunction): api.SearchItem {
+  const { licenses, runtimes, signatures, release, from, ...rest } = found;
+  const { group, kind } = found;
+  const signature =
+    release === undefined ? NO_RELEASE : verdict(policies, { group, kind, release }, signatures);
   const { trusted, signer, policy } = signature;
   return {
     ...rest,
+    ...(release === undefined ? {} : { release }),
+    ...(from === undefined ? {} : { from }),
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
     signedBy: trusted ? [`${signer}, by the policy ${policy}`] : [],
     signature,
   };
+}
+
+/** Policies speak of releases. */
+const NO_RELEASE: api.Verdict = {
+  trusted: false,
+  reason: 'this registry has no release of it, only catalogs that take it from elsewhere',
+};
+
+export function functionDetail(
+  policies: readonly SigningPolicy[],
+  known: {
+    name: FunctionName;
+    newest?: ReleaseRecord;
+    releases: readonly ReleaseSummary[];
+    takedowns: readonly api.Takedown[];
+    catalogs: string[];
+    entries: readonly ServedEntry[];
+  },
+): api.FunctionDetail {
+  const { name, newest, releases, takedowns, catalogs, entries } = known;
+  return {
+    group: name.group,
+    kind: name.kind,
+    ...(newest === undefined ? {} : { newest: releaseDetail(policies, newest) }),
+    releases: releases.map((one) => releaseSummary(policies, name, one)),
+    ...(takedowns.length === 0 ? {} : { takedowns: [...takedowns] }),
+    catalogs,
+    ...(entries.length === 0 ? {} : { entries: entries.map(servedEntry) }),
+  };
+}
+
+function servedEntry({ catalog, serial, definition, versions }: ServedEntry): api.ServedEntry {
+  return { catalog, serial, definition: { ...definition }, versions };
 }
 
 export function event(record: Event): api.Event {

@@ -256,7 +256,7 @@ describe('marks', () => {
     const detail = (await (
       await registry.request('/api/v1/functions/example.com/setlabels')
     ).json()) as FunctionDetail;
-    expect([detail.kind, detail.newest.release, detail.releases.length]).toEqual(['SetLabels', '1.0.0', 2]);
+    expect([detail.kind, detail.newest?.release, detail.releases.length]).toEqual(['SetLabels', '1.0.0', 2]);
     expect((await act('unyank', undefined, 'v1.1')).status).toBe(200);
     expect(await catalogText()).toContain(':v1.1.0');
     expect(await eventTypes()).toEqual([

@@ -1,5 +1,6 @@
-import type { FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { EntryVersion, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
 import type { ShapeOf } from './answer-shape.js';
+import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
 import type * as model from './model.js';
 
 /** The shapes of the answers in model.ts; the compiler holds them to its types. */
@@ -87,8 +88,6 @@ export const DEFINITION: ShapeOf<FunctionDefinition> = {
   'tags?': ['string'],
 };
 
-type ReleaseAnswer = Omit<model.Release, 'definition'> & { definition: FunctionDefinition };
-
 export const RELEASE: ShapeOf<ReleaseAnswer> = {
   ...RELEASE_SUMMARY,
   group: 'string',
@@ -98,13 +97,23 @@ export const RELEASE: ShapeOf<ReleaseAnswer> = {
   bundles: [BUNDLE],
 };
 
-export const FUNCTION: ShapeOf<Omit<model.FunctionDetail, 'newest'> & { newest: ReleaseAnswer }> = {
+const ENTRY_VERSION: ShapeOf<EntryVersion> = {
+  name: 'string',
+  source: 'string',
+  'release?': 'string',
+  definition: 'string',
+  'signedBy?': 'string',
+  'rewritten?': 'boolean',
+};
+
+export const FUNCTION: ShapeOf<FunctionAnswer> = {
   group: 'string',
   kind: 'string',
-  newest: RELEASE,
+  'newest?': RELEASE,
   releases: [RELEASE_SUMMARY],
   'takedowns?': [TAKEDOWN],
   catalogs: ['string'],
+  'entries?': [{ catalog: 'string', serial: 'number', definition: DEFINITION, versions: [ENTRY_VERSION] }],
 };
 
 const FACET: ShapeOf<model.SearchResult['facets']['tag']> = [{ value: 'string', count: 'number' }];
@@ -117,7 +126,8 @@ export const SEARCH_RESULT: ShapeOf<model.SearchResult> = {
       kind: 'string',
       description: 'string',
       publisher: 'string',
-      release: 'string',
+      'release?': 'string',
+      'from?': [{ catalog: 'string', source: 'string' }],
       versions: ['string'],
       tags: ['string'],
       runtimes: ['string'],
@@ -318,16 +328,7 @@ export const SNAPSHOT: ShapeOf<Snapshot> = {
     {
       group: 'string',
       kind: 'string',
-      versions: [
-        {
-          name: 'string',
-          source: 'string',
-          'release?': 'string',
-          definition: 'string',
-          'signedBy?': 'string',
-          'rewritten?': 'boolean',
-        },
-      ],
+      versions: [ENTRY_VERSION],
     },
   ],
 };

@@ -23,4 +23,17 @@ export const Diagnostic = z
   })
   .openapi('Diagnostic');
 
+export const Takedown = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    release: z.string(),
+    digest: DigestText.openapi({ description: 'Digest of the exact bytes that the definition had' }),
+    at: Time,
+    by: z.string(),
+    reason: z.string(),
+  })
+  .openapi('Takedown', { description: 'What is left of a release that was taken down' });
+
 export type Diagnostic = z.infer<typeof Diagnostic>;
+export type Takedown = z.infer<typeof Takedown>;

@@ -1,7 +1,8 @@
-import type { CatalogKind, Digest, FunctionDefinition, Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogKind, Digest, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import type { ShapeOf } from './answer-shape.js';
 import * as shapes from './answer-shapes.js';
+import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
 import type { PublishRequest, SearchRequest } from './client-requests.js';
 import type {
   ApplyResult,
@@ -11,12 +12,10 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
-  FunctionDetail,
   PolicyResult,
   PolicySet,
   PublishResult,
   RegistryKeyList,
-  Release,
   RevocationPage,
   SearchResult,
   SnapshotList,
@@ -29,13 +28,10 @@ import type {
 import { fillPath } from './paths.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
+export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
 export type { PublishRequest, SearchRequest } from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
-
-/** A release whose definition is in normal form. */
-export type ReleaseAnswer = Omit<Release, 'definition'> & { definition: FunctionDefinition };
-export type FunctionAnswer = Omit<FunctionDetail, 'newest'> & { newest: ReleaseAnswer };
 
 export interface Document {
   bytes: Uint8Array;

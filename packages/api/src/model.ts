@@ -1,25 +1,14 @@
 import { z } from '@hono/zod-openapi';
-import { ERROR_CODES, RUNTIME_KINDS } from '@krmhub/schema';
-import { Diagnostic, DigestText, Time } from './base-model.js';
-import { Bundle, Verdict } from './trust-model.js';
+import { ERROR_CODES } from '@krmhub/schema';
+import { Diagnostic, DigestText, Takedown, Time } from './base-model.js';
+import { ReleaseSummary } from './function-model.js';
 
-export { Diagnostic } from './base-model.js';
+export { Diagnostic, Takedown } from './base-model.js';
+export * from './function-model.js';
 export * from './source-model.js';
 export * from './trust-model.js';
 
 /** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
-
-export const Takedown = z
-  .object({
-    group: z.string(),
-    kind: z.string(),
-    release: z.string(),
-    digest: DigestText.openapi({ description: 'Digest of the exact bytes that the definition had' }),
-    at: Time,
-    by: z.string(),
-    reason: z.string(),
-  })
-  .openapi('Takedown', { description: 'What is left of a release that was taken down' });
 
 export const Problem = z
   .object({
@@ -34,86 +23,6 @@ export const Problem = z
     requestId: z.string().optional(),
   })
   .openapi('Problem', { description: 'RFC 9457 problem details' });
-
-/** Who did it, when, and in the case of yanks and deprecations why. */
-const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
-
-export const ReleaseSummary = z
-  .object({
-    release: z.string().openapi({ example: '1.2.0' }),
-    digest: DigestText.openapi({ description: 'Digest of the exact bytes of the definition' }),
-    size: z.number().int().openapi({ description: 'Bytes of the definition' }),
-    versions: z.array(z.string()).openapi({ description: 'API versions of the functionConfig' }),
-    publishedAt: Time,
-    publishedBy: z.string(),
-    yanked: Mark.optional(),
-    deprecated: Mark.optional(),
-    signature: Verdict,
-  })
-  .openapi('ReleaseSummary');
-
-export const Release = ReleaseSummary.extend({
-  group: z.string(),
-  kind: z.string(),
-  definition: z
-    .looseObject({})
-    .openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
-  readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
-  bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
-}).openapi('Release');
-
-export const FunctionDetail = z
-  .object({
-    group: z.string(),
-    kind: z.string(),
-    newest: Release.openapi({
-      description: 'The newest release that is not yanked; the newest of all where every one is',
-    }),
-    releases: z.array(ReleaseSummary).openapi({ description: 'Newest first, by SemVer precedence' }),
-    takedowns: z.array(Takedown).optional().openapi({ description: 'Releases that were taken down' }),
-    catalogs: z.array(z.string()).openapi({ description: 'Catalogs whose newest snapshot has the function' }),
-  })
-  .openapi('Function');
-
-export const SearchItem = z
-  .object({
-    group: z.string(),
-    kind: z.string(),
-    description: z.string(),
-    publisher: z.string(),
-    release: z.string(),
-    versions: z.array(z.string()),
-    tags: z.array(z.string()),
-    runtimes: z.array(z.enum(RUNTIME_KINDS)),
-    license: z.string(),
-    signedBy: z.array(z.string()),
-    signature: Verdict,
-    yanked: z.boolean(),
-    deprecated: z.boolean(),
-  })
-  .openapi('SearchItem');
-
-export const FACET_NAMES = ['tag', 'kind', 'group', 'publisher', 'runtime', 'license', 'catalog'] as const;
-const Facet = z.array(z.object({ value: z.string(), count: z.number().int() }));
-
-export const SearchResult = z
-  .object({
-    total: z.number().int(),
-    items: z.array(SearchItem),
-    facets: z
-      .object({
-        tag: Facet,
-        kind: Facet,
-        group: Facet,
-        publisher: Facet,
-        runtime: Facet,
-        license: Facet,
-        catalog: Facet,
-      })
-      .openapi({ description: 'The most frequent values; each counted without its own filter' }),
-    next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
-  })
-  .openapi('SearchResult');
 
 export const CatalogSnapshotReference = z
   .object({ catalog: z.string(), serial: z.number().int(), digest: DigestText })
@@ -322,15 +231,9 @@ export const Readiness = z
   })
   .openapi('Readiness');
 
-export type Takedown = z.infer<typeof Takedown>;
 export type TakedownResult = z.infer<typeof TakedownResult>;
 export type RevocationPage = z.infer<typeof RevocationPage>;
 export type Problem = z.infer<typeof Problem>;
-export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
-export type Release = z.infer<typeof Release>;
-export type FunctionDetail = z.infer<typeof FunctionDetail>;
-export type SearchItem = z.infer<typeof SearchItem>;
-export type SearchResult = z.infer<typeof SearchResult>;
 export type PublishResult = z.infer<typeof PublishResult>;
 export type Event = z.infer<typeof Event>;
 export type EventPage = z.infer<typeof EventPage>;
@@ -347,5 +250,4 @@ export type CreatedToken = z.infer<typeof CreatedToken>;
 export type RegistryKey = z.infer<typeof RegistryKey>;
 export type RegistryKeyList = z.infer<typeof RegistryKeyList>;
 export type EventType = (typeof EVENT_TYPES)[number];
-export type FacetName = (typeof FACET_NAMES)[number];
 export type Readiness = z.infer<typeof Readiness>;

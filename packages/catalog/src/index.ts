@@ -3,6 +3,7 @@ export * from './check-compatibility.js';
 export * from './compare.js';
 export * from './compare-catalogs.js';
 export * from './cut.js';
+export * from './definition-facts.js';
 export * from './entry.js';
 export * from './judge-copy.js';
 export * from './newest.js';

@@ -1,4 +1,11 @@
-import { canonicalRelease, compareReleases, type FunctionName, newestRelease } from '@krmhub/schema';
+import {
+  canonicalRelease,
+  compareReleases,
+  type FunctionDefinition,
+  type FunctionName,
+  newestRelease,
+} from '@krmhub/schema';
+import { definitionFacts } from './definition-facts.js';
 import type { Mark, ReleaseRecord, ReleaseSummary, SearchDocument } from './records.js';
 import type { ReleaseSignature } from './signing-policy.js';
 
@@ -65,4 +72,41 @@ export function searchDocument(
     deprecated: shown.deprecated !== undefined,
     signatures: signaturesOf(shown),
   };
+}
+
+/** What search takes from an entry of a catalog elsewhere, which nobody has linted: each with its unit. */
+const ENTRY_TEXT_LIMITS = {
+  /** UTF-16 code units of a description; of a definition that is published, lint allows as many. */
+  maxDescriptionLength: 10_000,
+  /** UTF-16 code units of a publisher, a tag and a licence. */
+  maxValueLength: 500,
+  /** Tags. */
+  maxTags: 50,
+} as const;
+
+/**
+ * What search finds a function by that only catalogs elsewhere have: all but the release, and what is known of it.
+ * Long text is cut; long tags and licences are left out, since by half of one nobody should find anything.
+ */
+export function entryDocument(
+  definition: FunctionDefinition,
+): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures'> {
+  const { group, names, description } = definition;
+  const { maxDescriptionLength, maxValueLength, maxTags } = ENTRY_TEXT_LIMITS;
+  const { publisher, tags, licenses, ...facts } = definitionFacts(definition);
+  const isShort = (value: string) => value.length <= maxValueLength;
+  return {
+    group,
+    kind: names.kind,
+    description: cutText(description, maxDescriptionLength),
+    publisher: cutText(publisher, maxValueLength),
+    tags: tags.filter(isShort).slice(0, maxTags),
+    licenses: licenses.filter(isShort),
+    ...facts,
+  };
+}
+
+/** The beginning of a text, with no half of a surrogate pair at its end. */
+function cutText(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }

@@ -1,7 +1,6 @@
 import {
   canonicalJson,
   canonicalRelease,
-  compareApiVersions,
   compareReleases,
   type Diagnostic,
   DOCUMENT_LIMITS,
@@ -10,12 +9,12 @@ import {
   hasErrors,
   KrmhubError,
   lint,
-  runtimeKinds,
   sha256,
   type Takedown,
 } from '@krmhub/schema';
 import { checkCompatibility } from './check-compatibility.js';
 import { checkSubmission } from './check-submission.js';
+import { definitionFacts } from './definition-facts.js';
 import { predecessorOf, searchDocument, shownRelease } from './newest.js';
 import { burnt } from './plan-takedown.js';
 import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
@@ -157,11 +156,7 @@ function releaseRecord(input: PublishInput, release: string, definition: Functio
     release,
     digest: sha256(bytes),
     size: bytes.byteLength,
-    versions: definition.versions.map((version) => version.name).sort(compareApiVersions),
-    tags: [...new Set(definition.tags)],
-    publisher: definition.publisher,
-    runtimes: runtimeKinds(definition),
-    licenses: [...new Set(definition.versions.map((version) => version.license))],
+    ...definitionFacts(definition),
     publishedAt: now,
     publishedBy: by,
     mediaType,

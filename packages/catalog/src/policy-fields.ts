@@ -10,7 +10,7 @@ import {
   readYaml,
   type YamlDocument,
 } from '@krmhub/schema';
-import { DNS_LABEL, FieldReader } from './document-fields.js';
+import { DNS_LABEL, FieldReader, isMapping } from './document-fields.js';
 import { POLICY_CODES, type PolicyCode } from './policy-codes.js';
 import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
@@ -29,12 +29,17 @@ const WRITTEN_TIME = /\.(validFrom|validUntil)$/;
 
 /**
  * Reads a file of such documents, each by `readOne`, and gives everything that is wrong with it. There is nothing to
- * read in a file without any document. In messages, `whole` begins what is
- * said of the file ("the file has"), and `documents` names what is in it.
+ * read in a file without any document, and nothing is read where there are more than `maxPatterns` patterns of subjects.
+ * In messages, `whole` begins what is said of the file ("the file has"), and `documents` names what is in it.
  */
 export function readPolicyFile(
   bytes: Uint8Array,
-  { file, whole, documents: each }: { file: string; whole: string; documents: string },
+  {
+    file,
+    whole,
+    documents: each,
+    maxPatterns = Number.POSITIVE_INFINITY,
+  }: { file: string; whole: string; documents: string; maxPatterns?: number },
   readOne: (document: YamlDocument, fields: PolicyFields) => void,
 ): Diagnostic[] {
   const { maxBytes, maxPolicies } = POLICY_LIMITS;
@@ -50,12 +55,28 @@ export function readPolicyFile(
     const message = `there are ${documents.length} ${each}, and at most ${maxPolicies} are taken`;
     return [...all, ofFile('policy/limit', file, message)];
   }
+  const patterns = countPatterns(
+    documents.map(({ value }) => (isMapping(value) ? (value.spec ?? null) : null)),
+  );
+  if (patterns > maxPatterns) {
+    const message = `there are ${patterns} patterns, and at most ${maxPatterns} are taken`;
+    return [...all, ofFile('policy/limit', file, message)];
+  }
   for (const document of documents) {
     const fields = policyFields(document, file);
     readOne(document, fields);
     all.push(...fields.diagnostics);
   }
   return all.sort(compareDiagnostics);
+}
+
+/** Patterns of what has `signers` or is one, counted before any is compiled, which takes long. */
+export function countPatterns(values: readonly JsonValue[]): number {
+  const has = (value: JsonValue) => isMapping(value) && value.subjectPattern !== undefined;
+  return values.reduce<number>((sum, value) => {
+    const signers = isMapping(value) && Array.isArray(value.signers) ? value.signers : [];
+    return sum + (has(value) ? 1 : 0) + signers.filter(has).length;
+  }, 0);
 }
 
 /** What the YAML reader says, but for times without quotes. */

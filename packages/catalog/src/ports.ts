@@ -14,6 +14,7 @@ import type {
   RenderedEntry,
   SearchPage,
   SearchQuery,
+  ServedEntry,
   SnapshotRecord,
   SnapshotSignature,
   TakedownReach,
@@ -99,6 +100,11 @@ export interface CatalogStore extends SourceStore {
    */
   commitFunction(change: FunctionChange): Promise<Event>;
   search(query: SearchQuery): Promise<SearchPage>;
+  /**
+   * Brings what search finds of functions that only catalogs elsewhere have up to what newest snapshots hold, in
+   * short transactions. False where the signal broke it off: what is done is done, and the next call does the rest.
+   */
+  synchroniseSearch(signal?: AbortSignal): Promise<boolean>;
 
   /** Takedowns of the function whose kind is equal but for case, in the order in which they happened. */
   takedowns(group: string, kind: string): Promise<Takedown[]>;
@@ -140,8 +146,13 @@ export interface CatalogStore extends SourceStore {
 
   catalogs(): Promise<CatalogRecord[]>;
   catalog(name: string): Promise<CatalogRecord | undefined>;
-  /** Names of the catalogs whose newest snapshot holds the function. */
+  /** Names of the catalogs whose newest snapshot holds the function, its kind equal but for case. */
   catalogsHolding(group: string, kind: string): Promise<string[]>;
+  /**
+   * What newest snapshots have from catalogs elsewhere of the function whose kind is equal but for case; by catalog,
+   * `default` last.
+   */
+  servedEntries(group: string, kind: string): Promise<ServedEntry[]>;
   /**
    * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says, by the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.

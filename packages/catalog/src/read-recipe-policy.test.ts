@@ -175,6 +175,14 @@ describe('the catalog of a source', () => {
     expect(problems(of(catalog))).toEqual([problem]);
   });
 
+  it('that is matched by a licence that nobody has is warned of', () => {
+    const source = '{name: a, functions: {}, match: [{license: Apche-2.0}]}';
+    expect(problems(withSource(source))).toEqual([
+      'recipe/selector-license spec.sources[0].match[0].license 6:48',
+    ]);
+    expect(hintsOf(withSource(source))).toContain('`Apache-2.0`');
+  });
+
   it('may be asked at the ends of what is taken', () => {
     const { sources } = recipeOf(of('{url: https://a.example/, refresh: 30d, minimumAge: 0s}'));
     expect(sources[0]!.catalog).toMatchObject({ refreshSeconds: 2_592_000, minimumAgeSeconds: 0 });
@@ -314,6 +322,43 @@ describe('the policy of a recipe', () => {
     const { diagnostics } = read(withSignature(`{groups: [a.co], key: ${JSON.stringify(PRIVATE)}}`));
     expect(diagnostics[0]!.message).toContain('private key');
     expect(JSON.stringify(diagnostics)).not.toContain(PRIVATE.split('\n')[1]);
+  });
+
+  it.each([
+    ['a rule named as a prototype', '{deny: [{__proto__: {group: a.co}}]}', 'yaml/prototype-key'],
+    ['a policy named as a method', '{toString: 1, hasOwnProperty: {}}', 'recipe/unknown-field'],
+    [
+      'a signer named as a method',
+      '{requireSignature: [{groups: ["*"], issuer: a, subject: b, valueOf: x}]}',
+      'policy/unknown-field',
+    ],
+    ['501 rules', `{deny: [${'{kind: A}, '.repeat(501)}]}`, 'recipe/limit'],
+    ['501 signatures', `{requireSignature: [${'{}, '.repeat(501)}]}`, 'recipe/limit'],
+    ['20,000 licences', `{licenses: [${'MIT, '.repeat(20_000)}]}`, 'recipe/limit'],
+    ['500 licences that nobody knows', `{licenses: [${'Apche-2.0, '.repeat(500)}]}`, 'recipe/license'],
+    [
+      '101 signers',
+      `{requireSignature: [{groups: ["*"], signers: [${'{}, '.repeat(101)}]}]}`,
+      'policy/limit',
+    ],
+    [
+      '10,000 bad signers',
+      `{requireSignature: [${`{groups: ["*"], signers: [${'1, '.repeat(50)}]}, `.repeat(200)}]}`,
+      'policy/wrong-type',
+    ],
+    ['a deep rule', `{deny: ${'['.repeat(50)}${']'.repeat(50)}}`, 'recipe/wrong-type'],
+    ['a licence of brackets', `{licenses: ["${'('.repeat(250)}MIT"]}`, 'recipe/license'],
+    [
+      'a key of 100,000 characters',
+      `{requireSignature: [{groups: ["*"], key: "${'a'.repeat(100_000)}"}]}`,
+      'policy/limit',
+    ],
+  ])('refuses %s, soon and without thousands of diagnostics', (_, policy, code) => {
+    const begun = performance.now();
+    const { recipe, diagnostics } = read(withPolicy(policy));
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect([recipe, diagnostics[0]?.code]).toEqual([undefined, code]);
+    expect(diagnostics.length).toBeLessThanOrEqual(201);
   });
 
   it('has no more patterns than everybody can wait for', () => {

@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
-import { isMapping } from './document-fields.js';
-import type { PolicyFields } from './policy-fields.js';
+import { countPatterns, type PolicyFields } from './policy-fields.js';
 import { readDenied, readLicense } from './read-recipe-selector.js';
 import { readGroups, readSigners, SIGNER_FIELDS, signerOf } from './read-signers.js';
 import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
@@ -64,15 +63,6 @@ function readRequired(
     const read = readItem(item, [...at, index], signing);
     return read === undefined ? [] : { name, ...read };
   });
-}
-
-/** Before any is compiled. */
-function countPatterns(list: readonly JsonValue[]): number {
-  const has = (value: JsonValue) => isMapping(value) && value.subjectPattern !== undefined;
-  return list.reduce<number>((sum, item) => {
-    const signers = isMapping(item) && Array.isArray(item.signers) ? item.signers : [];
-    return sum + (has(item) ? 1 : 0) + signers.filter(has).length;
-  }, 0);
 }
 
 function readItem(

@@ -1,13 +1,6 @@
-import {
-  compareDiagnostics,
-  type Diagnostic,
-  hasErrors,
-  type JsonValue,
-  type Path,
-  type YamlDocument,
-} from '@krmhub/schema';
+import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
 import { isMapping } from './document-fields.js';
-import { ofFile, type PolicyFields, readName, readPolicyFile } from './policy-fields.js';
+import { type PolicyFields, readName, readPolicyFile } from './policy-fields.js';
 import { readGroups, readSigners } from './read-signers.js';
 import { readReleaseRange } from './release-range.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
@@ -22,7 +15,8 @@ export function readSigningPolicies(
 ): { policies?: SigningPolicy[]; diagnostics: Diagnostic[] } {
   const policies: SigningPolicy[] = [];
   const names = new Set<string>();
-  const naming = { file, whole: 'the policies have', documents: 'policies' };
+  const { maxPatterns } = POLICY_LIMITS;
+  const naming = { file, whole: 'the policies have', documents: 'policies', maxPatterns };
   const all = readPolicyFile(bytes, naming, (document, fields) => {
     const policy = readPolicy(document, fields);
     if (policy === undefined) return;
@@ -33,12 +27,6 @@ export function readSigningPolicies(
     names.add(policy.name);
     policies.push(policy);
   });
-  const patterns = policies.flatMap(({ signers }) => signers.filter((signer) => 'subjectPattern' in signer));
-  if (patterns.length > POLICY_LIMITS.maxPatterns) {
-    const message = `there are ${patterns.length} patterns, and at most ${POLICY_LIMITS.maxPatterns} are taken`;
-    all.push(ofFile('policy/limit', file, message));
-    all.sort(compareDiagnostics);
-  }
   return hasErrors(all) ? { diagnostics: all } : { policies, diagnostics: all };
 }
 

@@ -19,7 +19,7 @@ export const RECIPE_LIMITS = {
   maxLabels: 50,
   /** UTF-16 code units of a selector's value and of a release range. */
   maxValueLength: 253,
-  /** UTF-16 code units of the address of a catalog. */
+  /** UTF-16 code units of the address of a catalog, and of what references begin with. */
   maxAddressLength: 2_048,
   /** Rules of one source that rewrite references. */
   maxRewrites: 100,

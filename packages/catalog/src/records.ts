@@ -102,6 +102,30 @@ export interface SearchDocument extends FunctionName {
   signatures: ReleaseSignature[];
 }
 
+/** Where a function comes from that is not of this registry: a catalog's source that is a catalog elsewhere. */
+export interface UpstreamPlace {
+  catalog: string;
+  /** Name of the source in the catalog's recipe. */
+  source: string;
+}
+
+/** What search shows of a function: one of this registry, or one that only catalogs elsewhere have. */
+export interface FoundFunction extends Omit<SearchDocument, 'release'> {
+  /** Absent where this registry has no release of it, so that nobody here knows which one it is. */
+  release?: string;
+  /** By catalog, `default` last; absent for a function of this registry. */
+  from?: UpstreamPlace[];
+}
+
+/** What a catalog's newest snapshot has of a function that it takes, at least in part, from a catalog elsewhere. */
+export interface ServedEntry extends FunctionName {
+  catalog: string;
+  serial: number;
+  /** The entry as it is served, in normal form. */
+  definition: FunctionDefinition;
+  versions: EntryVersion[];
+}
+
 export type EventType =
   | 'release.published'
   | 'release.yanked'
@@ -283,7 +307,7 @@ export interface FacetCount {
 
 export interface SearchPage {
   total: number;
-  items: SearchDocument[];
+  items: FoundFunction[];
   /** For each facet the most frequent values, each facet counted without its own filter. */
   facets: Record<'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'catalog', FacetCount[]>;
   next?: string;

@@ -232,4 +232,23 @@ describe('policies in a file', () => {
     expect(diagnostics.map((diagnostic) => diagnostic.code)).toContain(code);
     for (const { hint, range } of diagnostics) expect([hint, range]).not.toContain(undefined);
   });
+
+  it('have no more patterns than are compiled while everybody waits, counted before that', () => {
+    const text = (documents: number) =>
+      Array.from({ length: documents }, (_, at) => {
+        const patterns = Array.from(
+          { length: 50 },
+          (_, of) => `{issuer: a, subjectPattern: "^((a{1,30}){1,30}b${at}c${of})$"}`,
+        );
+        return document(`  groups: [a.b]\n  signers: [${patterns.join()}]\n`).replace('team', `team${at}`);
+      }).join('---\n');
+    expect(read(text(2)).policies).toHaveLength(2);
+    const begun = performance.now();
+    const { policies, diagnostics } = read(text(60));
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(policies).toBeUndefined();
+    expect(diagnostics).toMatchObject([
+      { code: 'policy/limit', message: expect.stringContaining('3000 patterns') },
+    ]);
+  });
 });

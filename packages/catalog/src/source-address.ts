@@ -20,7 +20,7 @@ const OCI = 'Write oci://host/repository:tag or oci://host/repository@sha256:…
 const REF = /^(?![-./+])(?!@$)(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[./]$))[A-Za-z0-9._/@+-]{1,255}$/;
 const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
 /** git takes percent signs in a host for what they stand for, and hands it to other programs. */
-const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9a-f:.]+\])$/i;
+const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9a-f:.]+\])$/i;
 const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** Parameters by which whoever knows the address may do what others may not. */
 const SECRET_PARAMETER =

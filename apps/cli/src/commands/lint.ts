@@ -23,7 +23,7 @@ export function registerLint(program: Command, io: Io): void {
       `
 In a folder, YAML of other kinds is passed over, and so are Helm templates;
 what is named has to be a definition or catalog, unless --skip-others is given.
-Recipes of catalogs and signing policies, a file each, are linted as well.
+Recipes of catalogs, and files of signing policies, are linted as well.
 Warnings do not fail: lint ends with 1 where there are errors.
 docs/lint-rules.md explains each code, docs/ci.md the formats for pipelines,
 docs/artifacts.md oci://.

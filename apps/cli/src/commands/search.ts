@@ -89,15 +89,31 @@ async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
     { header: 'DESCRIPTION', min: 20 },
   ];
   await printTable(io, columns, items, {
-    terminal: (item) => [item.kind, item.group, item.release, marked(item)],
-    pipe: (item) => [`${item.group}/${item.kind}`, item.release, item.description, item.tags.join(',')],
+    terminal: (item) => [item.kind, item.group, item.release ?? UNKNOWN, marked(item)],
+    pipe: (item) => [
+      `${item.group}/${item.kind}`,
+      item.release ?? UNKNOWN,
+      item.description,
+      item.tags.join(','),
+      ...(item.from === undefined ? [] : [placesOf(item.from)]),
+    ],
   });
 }
 
+/** What stands for a release that catalogs elsewhere do not tell. */
+const UNKNOWN = 'unknown';
+
+/** For example `banana in platform`. */
+function placesOf(from: NonNullable<SearchItem['from']>): string {
+  return from.map(({ catalog, source }) => `${source} in ${catalog}`).join(', ');
+}
+
 /** A policy of the registry asked for a signature that does not hold, or not any more. */
-function marked({ yanked, deprecated, signature, description }: SearchItem): string {
+function marked({ yanked, deprecated, signature, description, from }: SearchItem): string {
   const distrusted = !signature.trusted && signature.policy !== undefined;
-  return `${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;
+  const place =
+    from?.[0] === undefined ? '' : `(${placesOf(from.slice(0, 1))}${from.length > 1 ? ', …' : ''}) `;
+  return `${place}${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;
 }
 
 async function sayNothingFound(

@@ -41,16 +41,36 @@ async function show(io: Io, text: string, options: ShowOptions): Promise<void> {
   await printData(io, options.output, fn, async () => {
     const release =
       reference.release === undefined ? fn.newest : await client.release(group, kind, reference.release);
+    const entries = fn.entries ?? [];
+    const definition = release?.definition ?? entries[0]?.definition;
+    if (definition === undefined) {
+      throw new KrmhubError(
+        'unreachable',
+        `${client.url} tells neither releases nor entries of the function`,
+        {
+          hint: 'Check the URL of the registry.',
+        },
+      );
+    }
     const { printFunctionPage } = await import('../output/function-page.js');
+    const name = { group: fn.group, kind: fn.kind };
     await printFunctionPage(io, {
-      release,
-      newest: fn.newest.release,
+      ...name,
+      definition,
+      ...(release === undefined
+        ? {}
+        : {
+            known: {
+              release,
+              newest: fn.newest?.release ?? release.release,
+              releaseUrl: client.url + fillPath('release', { ...name, release: release.release }),
+            },
+          }),
       releases: fn.releases,
       takedowns: fn.takedowns ?? [],
       catalogs: fn.catalogs,
+      entries,
       schemaUrl: (version) => client.functionConfigSchemaUrl(fn.group, version, fn.kind),
-      releaseUrl:
-        client.url + fillPath('release', { group: fn.group, kind: fn.kind, release: release.release }),
     });
   });
 }

@@ -1,6 +1,6 @@
-import type { ReleaseAnswer } from '@krmhub/api/client';
+import type { ReleaseAnswer, ServedAnswer } from '@krmhub/api/client';
 import type { ReleaseSummary, Takedown, Verdict } from '@krmhub/api/model';
-import type { FunctionVersion, JsonObject } from '@krmhub/schema';
+import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { columnsOf, type Io, write } from '../io.js';
 import { configFields, isOpenSchema } from './config-fields.js';
@@ -10,17 +10,26 @@ import { oneLine, pad, textWidth, visible, wrap } from './text.js';
 import { relativeTime } from './time.js';
 
 export interface FunctionPage {
-  release: ReleaseAnswer;
-  /** The release that the registry shows for the function. */
-  newest: string;
+  group: string;
+  kind: string;
+  /** Of the release; where none is known, as the first of the catalogs serves it. */
+  definition: FunctionDefinition;
+  /** Absent for a function that only catalogs elsewhere have. */
+  known?: {
+    release: ReleaseAnswer;
+    /** The release that the registry shows for the function. */
+    newest: string;
+    /** Where the definition is read; the README stands beside it. */
+    releaseUrl: string;
+  };
   /** Newest first. */
   releases: readonly ReleaseSummary[];
   /** Oldest first. */
   takedowns: readonly Takedown[];
   catalogs: readonly string[];
+  /** What catalogs take of it from elsewhere. */
+  entries: readonly ServedAnswer[];
   schemaUrl(version: string): string;
-  /** Where the definition is read; the README stands beside it. */
-  releaseUrl: string;
 }
 
 const MAX_WIDTH = 100;
@@ -31,17 +40,16 @@ const MAX_RELEASES = 20;
 export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
   const { toYaml } = await import('@krmhub/catalog');
   const sheet = new Sheet(io);
-  const { release, newest } = page;
-  const { definition } = release;
+  const { definition, known } = page;
   const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
-  const name = `${release.group}/${release.kind}`;
-  const standing = release.release === newest ? 'newest' : `newest is ${newest}`;
-  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release.release)}  (${oneLine(standing)})`);
-  banners(sheet, page, name);
+  const name = `${page.group}/${page.kind}`;
+  const [release, standing] = standingOf(page);
+  sheet.line(`${bold(io, oneLine(name))}  ${oneLine(release)}  (${oneLine(standing)})`);
+  if (known !== undefined) banners(sheet, known, name);
   sheet.blank();
   sheet.prose(definition.description);
   const [preferred] = versions;
-  if (release.yanked === undefined && preferred !== undefined) {
+  if (known?.release.yanked === undefined && preferred !== undefined) {
     const schemaUrl = page.schemaUrl(preferred.name);
     for (const { title, parts } of usageSections(definition, preferred, schemaUrl, toYaml)) {
       sheet.title(title);
@@ -53,11 +61,27 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   }
   for (const version of versions) versionSections(sheet, page, version);
   about(sheet, page);
+  entryList(sheet, page);
   releaseList(sheet, page);
   await write(io.stdout, sheet.text());
 }
 
-function banners(sheet: Sheet, { release, newest }: FunctionPage, name: string): void {
+function standingOf({ known, entries }: FunctionPage): [release: string, standing: string] {
+  if (known === undefined) {
+    const places = entries.flatMap(({ catalog, versions }) => [
+      ...new Set(upstreamOnly(versions).map(({ source }) => `${source} in ${catalog}`)),
+    ]);
+    return ['release unknown', places.join(', ')];
+  }
+  const { release, newest } = known;
+  return [release.release, release.release === newest ? 'newest' : `newest is ${newest}`];
+}
+
+function upstreamOnly(versions: ServedAnswer['versions']): ServedAnswer['versions'] {
+  return versions.filter(({ release }) => release === undefined);
+}
+
+function banners(sheet: Sheet, { release, newest }: NonNullable<FunctionPage['known']>, name: string): void {
   const { yanked, deprecated } = release;
   const instead = release.release === newest ? '' : ` Use ${name}@${newest}.`;
   if (yanked !== undefined || deprecated !== undefined) sheet.blank();
@@ -116,16 +140,30 @@ function fieldTable(sheet: Sheet, schema: JsonObject): void {
   } else if (fields.length === 0) sheet.prose('It has no fields of its own.');
 }
 
-function about(sheet: Sheet, { release, newest, catalogs, releaseUrl }: FunctionPage): void {
-  const { definition } = release;
-  // Which release a catalog has is its recipe's to say.
-  const choice = release.release === newest ? '' : ' (with the release that each chooses)';
+function about(sheet: Sheet, { definition, known, catalogs }: FunctionPage): void {
   sheet.title('ABOUT');
+  const holding = catalogs.length === 0 ? 'none' : catalogs.join(', ');
   sheet.facts([
     ['publisher', definition.publisher],
     ['maintainers', definition.maintainers?.join(', ')],
     ['tags', definition.tags?.join(', ')],
     ['home', definition.home],
+    ...(known === undefined ? [] : releaseFacts(sheet, known)),
+    // Which release a catalog has is its recipe's to say.
+    [
+      'catalogs',
+      known === undefined || catalogs.length === 0 || known.release.release === known.newest
+        ? holding
+        : `${holding} (with the release that each chooses)`,
+    ],
+  ]);
+}
+
+function releaseFacts(
+  sheet: Sheet,
+  { release, releaseUrl }: NonNullable<FunctionPage['known']>,
+): [string, string][] {
+  return [
     ['published', `${sheet.time(release.publishedAt)} by ${release.publishedBy}`],
     ['digest', release.digest],
     ['signature', verdictText(release.signature)],
@@ -137,18 +175,46 @@ function about(sheet: Sheet, { release, newest, catalogs, releaseUrl }: Function
       ]),
     ['definition', `${releaseUrl}/definition.yaml`],
     ['readme', release.readme ? `${releaseUrl}/readme.md` : 'none'],
-    ['catalogs', catalogs.length === 0 ? 'none' : catalogs.join(', ') + choice],
-  ]);
+  ];
 }
 
-function releaseList(sheet: Sheet, { releases, takedowns }: FunctionPage): void {
+/** What catalogs take from elsewhere; of several, the first is what the page shows where no release is known. */
+function entryList(sheet: Sheet, { known, entries }: FunctionPage): void {
+  if (entries.length === 0) return;
+  sheet.title('FROM OTHER CATALOGS');
+  if (known !== undefined) sheet.prose('These catalogs serve it from elsewhere, and not as shown above:');
+  const rows = entries.flatMap(({ catalog, serial, versions }) =>
+    upstreamOnly(versions).map(({ name, source, definition, signedBy, rewritten }) => [
+      catalog,
+      String(serial),
+      name,
+      source,
+      shortDigest(definition),
+      [
+        ...(signedBy === undefined ? [] : [`signed by ${signedBy}`]),
+        ...(rewritten === true ? ['references rewritten to a mirror'] : []),
+      ].join('; '),
+    ]),
+  );
+  const noted = rows.some((row) => row.at(-1) !== '');
+  sheet.table(['CATALOG', 'SERIAL', 'VERSION', 'SOURCE', 'DIGEST', noted ? 'NOTE' : ''], rows);
+}
+
+function shortDigest(digest: string): string {
+  return digest.slice(0, 'sha256:'.length + 12);
+}
+
+function releaseList(sheet: Sheet, { known, releases, takedowns }: FunctionPage): void {
   sheet.title('RELEASES');
+  if (known === undefined) {
+    sheet.prose('Not known: the catalog elsewhere does not say which release its entry is from.');
+  }
   const rows = releases.slice(0, MAX_RELEASES).map(({ release, publishedAt, digest, yanked, deprecated }) => {
     const marks = [
       ...(yanked === undefined ? [] : [`yanked: ${yanked.reason}`]),
       ...(deprecated === undefined ? [] : [`deprecated: ${deprecated.reason}`]),
     ];
-    return [release, sheet.time(publishedAt), digest.slice(0, 'sha256:'.length + 12), marks.join('; ')];
+    return [release, sheet.time(publishedAt), shortDigest(digest), marks.join('; ')];
   });
   const noted = rows.some((row) => row.at(-1) !== '');
   sheet.table(['RELEASE', 'PUBLISHED', 'DIGEST', noted ? 'NOTE' : ''], rows);

@@ -14,6 +14,7 @@ import { checkFullText, checkSearchRows } from './search.js';
 import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
 import { checkTakedowns } from './takedowns.js';
+import { checkUpstreamRows } from './upstream.js';
 
 /** What holds for a registry that is whole, one check for each kind of thing. */
 const CHECKS: Record<string, Check> = {
@@ -28,6 +29,7 @@ const CHECKS: Record<string, Check> = {
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
   search: checkSearchRows,
+  upstream: checkUpstreamRows,
   text: checkFullText,
   leftovers: checkLeftovers,
 };

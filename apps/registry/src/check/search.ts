@@ -1,6 +1,6 @@
 import { type SearchDocument, searchDocument, shownRelease } from '@krmhub/catalog';
 import type BetterSqlite3 from 'better-sqlite3';
-import { textOf } from '../store/sqlite/search-rows.js';
+import { FINDABLE, textOf } from '../store/sqlite/search-rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** What search shows of a function is what its releases give. */
@@ -48,7 +48,7 @@ export const checkFullText: Check = async function* ({ client, progress }) {
   makeExpectedText(client);
   const differing = client
     .prepare<[], string>(
-      `SELECT DISTINCT coalesce((SELECT group_name || '/' || kind FROM function WHERE id = doc), 'function row ' || doc)
+      `SELECT DISTINCT coalesce((SELECT group_name || '/' || kind FROM ${FINDABLE} WHERE id = doc), 'function row ' || doc)
        FROM (SELECT * FROM (SELECT term, doc, col, offset FROM temp.expected_words EXCEPT SELECT term, doc, col, offset FROM temp.indexed_words)
          UNION ALL
          SELECT * FROM (SELECT term, doc, col, offset FROM temp.indexed_words EXCEPT SELECT term, doc, col, offset FROM temp.expected_words))`,
@@ -81,7 +81,7 @@ function makeExpectedText(client: BetterSqlite3.Database): void {
     tags: string;
   };
   const page = client.prepare<[number], Row>(
-    `SELECT id, group_name AS "group", kind, tags, description, publisher FROM function WHERE id > ? ORDER BY id LIMIT 500`,
+    `SELECT id, group_name AS "group", kind, tags, description, publisher FROM ${FINDABLE} WHERE id > ? ORDER BY id LIMIT 500`,
   );
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
     for (const row of rows) add.run(row.id, ...textOf({ ...row, tags: JSON.parse(row.tags) as string[] }));

@@ -1,12 +1,12 @@
 import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type SearchQuery, shownRelease } from '@krmhub/catalog';
-import { functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
+import { type CatalogStore, type SearchQuery, shownRelease } from '@krmhub/catalog';
+import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { foundFunction, foundRelease } from '../lookup.js';
-import { releaseDetail, releaseSummary, searchItem } from '../presentation.js';
+import { functionDetail, searchItem } from '../presentation.js';
 
 export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {
@@ -27,35 +27,27 @@ export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts
   });
 
   serveRoute(app, ROUTES.function, async (c, { params }) => {
-    const fn = await foundFunction(store, params);
-    const { release } = await foundRelease(store, { ...fn, release: shownRelease(fn.releases).release });
-    const takedowns = await store.takedowns(fn.group, fn.kind);
-    const result: FunctionDetail = {
-      group: fn.group,
-      kind: fn.kind,
-      newest: releaseDetail(trust.policies, release),
-      releases: fn.releases.map((one) => releaseSummary(trust.policies, fn, one)),
-      ...(takedowns.length === 0 ? {} : { takedowns }),
-      catalogs: await store.catalogsHolding(fn.group, fn.kind),
-    };
+    const { group, kind } = params;
+    const fn = await store.function(group, kind);
+    const entries = await store.servedEntries(group, kind);
+    // Says what there was of a function that nobody here has.
+    const name = fn ?? entries[0] ?? (await foundFunction(store, params));
+    const newest =
+      fn && (await foundRelease(store, { ...fn, release: shownRelease(fn.releases).release })).release;
+    const result: FunctionDetail = functionDetail(trust.policies, {
+      name,
+      ...(newest === undefined ? {} : { newest }),
+      releases: fn?.releases ?? [],
+      takedowns: await store.takedowns(group, kind),
+      catalogs: await store.catalogsHolding(group, kind),
+      entries,
+    });
     return c.json(result);
   });
 
   serveRoute(app, ROUTES.functionConfigSchema, async (c, { params }) => {
-    const fn = await foundFunction(store, params);
-    const serving = fn.releases.filter(
-      ({ versions, yanked }) => yanked === undefined && versions.includes(params.version),
-    );
-    if (serving.length === 0) {
-      const versions = [...new Set(fn.releases.flatMap((release) => release.versions))];
-      throw new KrmhubError(
-        'not-found',
-        `${fn.group}/${fn.kind} has no release with the API version ${params.version} that is not yanked`,
-        { hint: `It has had ${versions.join(', ')}.` },
-      );
-    }
-    const { release } = await foundRelease(store, { ...fn, release: shownRelease(serving).release });
-    const text = `${JSON.stringify(functionConfigSchema(release.definition, params.version), undefined, 2)}\n`;
+    const definition = await definitionOf(store, params);
+    const text = `${JSON.stringify(functionConfigSchema(definition, params.version), undefined, 2)}\n`;
     const bytes = new TextEncoder().encode(text);
     return bytesAnswer(c, {
       digest: sha256(bytes),
@@ -64,4 +56,35 @@ export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts
       find: async () => asTheyAre(bytes),
     });
   });
+}
+
+/** The definition that an API version of a function has now: a release's, or what a catalog serves from elsewhere. */
+async function definitionOf(
+  store: CatalogStore,
+  { group, kind, version }: { group: string; kind: string; version: string },
+): Promise<FunctionDefinition> {
+  const entries =
+    (await store.function(group, kind)) === undefined ? await store.servedEntries(group, kind) : [];
+  if (entries.length > 0) {
+    const served = entries.find(({ versions }) => versions.some(({ name }) => name === version));
+    if (served !== undefined) return served.definition;
+    const names = new Set(entries.flatMap(({ versions }) => versions.map(({ name }) => name)));
+    throw new KrmhubError('not-found', `No catalog has ${group}/${kind} with the API version ${version}`, {
+      hint: `They have ${[...names].join(', ')}.`,
+    });
+  }
+  const fn = await foundFunction(store, { group, kind });
+  const serving = fn.releases.filter(
+    ({ versions, yanked }) => yanked === undefined && versions.includes(version),
+  );
+  if (serving.length === 0) {
+    const versions = [...new Set(fn.releases.flatMap((release) => release.versions))];
+    throw new KrmhubError(
+      'not-found',
+      `${fn.group}/${fn.kind} has no release with the API version ${version} that is not yanked`,
+      { hint: `It has had ${versions.join(', ')}.` },
+    );
+  }
+  const { release } = await foundRelease(store, { ...fn, release: shownRelease(serving).release });
+  return release.definition;
 }

@@ -42,8 +42,11 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
     const snapshot = await newestSnapshot(params.name);
-    // The record says how the kind is written.
-    const fn = await store.function(params.group, params.kind);
+    // The record says how the kind is written; of what the catalog takes from elsewhere, the entry itself does.
+    const served = await store.servedEntries(params.group, params.kind);
+    const fn =
+      served.find(({ catalog }) => catalog === params.name) ??
+      (await store.function(params.group, params.kind));
     const [place] = fn === undefined ? [] : await store.catalogFunctions(params.name, [fn]);
     if (place?.entry === undefined) {
       throw new KrmhubError(

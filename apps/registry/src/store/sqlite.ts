@@ -8,7 +8,9 @@ import { functionRows } from './sqlite/functions.js';
 import { artifactKeeper } from './sqlite/keep-artifacts.js';
 import { policyRows } from './sqlite/policies.js';
 import { searchRows } from './sqlite/search.js';
+import { servedEntries } from './sqlite/served-entries.js';
 import { sourceRows } from './sqlite/sources.js';
+import { synchroniseSearch } from './sqlite/synchronise-search.js';
 import { takedownRows } from './sqlite/takedowns.js';
 import { tokenRows } from './sqlite/tokens.js';
 
@@ -31,6 +33,8 @@ export function storeOf(connection: Connection): RegistryStore {
   return {
     ...functionRows(connection),
     ...searchRows(connection),
+    servedEntries: servedEntries(connection),
+    synchroniseSearch: synchroniseSearch(connection),
     ...eventRows(connection),
     ...catalogRows(connection),
     ...sourceRows(connection),

@@ -20,6 +20,12 @@ const EXPLANATIONS: readonly Explanation[] = [
     hint: 'git has to be installed where this runs.',
   },
   {
+    said: /\bssh: not found|cannot run ssh/,
+    problem: 'internal',
+    message: 'cannot be reached: ssh is not installed',
+    hint: 'ssh has to be installed where this runs, or the repository be named by https.',
+  },
+  {
     said: /died of signal (?:25|SIGXFSZ)|File too large|File size limit exceeded/,
     problem: 'too-large',
     message: 'gives a repository that is too large',

@@ -8,6 +8,8 @@ const OLDEST_GIT = [2, 37] as const;
 /** What is fetched stands under this name. */
 const FETCHED = 'refs/krmhub/source';
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+/** What servers say that leave out files and do not give them one by one. */
+const NOT_ALONE = /unadvertised object|not our ref|not advertised|unknown object/;
 const LINK = '120000';
 const SUBMODULE = '160000';
 const FILES = ['100644', '100755', '100664'];
@@ -24,6 +26,8 @@ interface Entry {
 export class RemoteRepository {
   readonly #url: URL;
   readonly #run: GitRun;
+  /** What was fetched without its files, which may have to be fetched with them. */
+  #ref: string | undefined;
 
   constructor(url: URL, run: GitRun) {
     this.#url = url;
@@ -75,19 +79,8 @@ export class RemoteRepository {
   async fetch(ref: string, commit: string): Promise<string> {
     const format = commit.length === 64 ? 'sha256' : 'sha1';
     await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
-    await this.#git([
-      'fetch',
-      '--quiet',
-      '--depth=1',
-      '--filter=blob:none',
-      '--no-tags',
-      '--no-recurse-submodules',
-      '--no-write-fetch-head',
-      '--no-auto-maintenance',
-      '--',
-      this.#url.href,
-      `+${ref}:${FETCHED}`,
-    ]);
+    await this.#fetch(ref, ['--filter=blob:none']);
+    this.#ref = ref;
     const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED}^{commit}`], this.#run);
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
@@ -103,8 +96,7 @@ export class RemoteRepository {
     this.#checkKind(entry, path);
     const { object } = entry;
     const what = `"${printable(path)}" of ${this.#url.host}`;
-    // Asked for now, where the server left it out before.
-    const size = Number((await this.#git(['cat-file', '-s', object])).toString('latin1'));
+    const size = await this.#sizeOf(object);
     if (!(size <= maxBytes)) throw tooLarge(what, maxBytes);
     return this.#git(['cat-file', 'blob', object], maxBytes);
   }
@@ -114,6 +106,34 @@ export class RemoteRepository {
     const entry = await this.#entry(commit, path);
     if (entry === undefined || !FILES.includes(entry.mode)) return undefined;
     return this.file(commit, path, maxBytes);
+  }
+
+  /** Fetches one commit to where `FETCHED` says. */
+  async #fetch(ref: string, options: readonly string[]): Promise<void> {
+    await this.#git([
+      'fetch',
+      '--quiet',
+      '--depth=1',
+      ...options,
+      '--no-tags',
+      '--no-recurse-submodules',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      '--',
+      this.#url.href,
+      `+${ref}:${FETCHED}`,
+    ]);
+  }
+
+  /** The size of a file, which git asks for now where the server left it out before. */
+  async #sizeOf(object: string): Promise<number> {
+    const ask = ['cat-file', '-s', object];
+    const { ok, output, said } = await runGit(ask, this.#run);
+    if (ok) return Number(output.toString('latin1'));
+    if (this.#ref === undefined || !NOT_ALONE.test(said)) throw explainGit(this.#url.host, said);
+    await this.#fetch(this.#ref, ['--no-filter', '--refetch']);
+    this.#ref = undefined;
+    return Number((await this.#git(ask)).toString('latin1'));
   }
 
   async #entry(commit: string, path: string): Promise<Entry | undefined> {

@@ -2,6 +2,22 @@ import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { tooLarge } from '../failure.js';
 
+const PREFIX = 'krmhub-git-';
+
+/**
+ * Removes what fetches left behind that a process was killed in. For who has the folder to itself, before the first
+ * fetch.
+ */
+export async function clearLeftovers(temporaryFolder: string): Promise<void> {
+  const names = await readdir(temporaryFolder).catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names.filter((one) => one.startsWith(PREFIX))) {
+    await rm(path.join(temporaryFolder, name), { recursive: true, force: true });
+  }
+}
+
 /** A folder for one bare repository, watched while it grows. */
 export class TemporaryRepository {
   readonly folder: string;
@@ -22,7 +38,7 @@ export class TemporaryRepository {
   ): Promise<TemporaryRepository> {
     await mkdir(below, { recursive: true });
     return new TemporaryRepository(
-      await mkdtemp(path.join(below, 'krmhub-git-')),
+      await mkdtemp(path.join(below, PREFIX)),
       what,
       maxBytes,
       everyMilliseconds,

@@ -391,6 +391,17 @@ describe('a server that is slow', () => {
     expect(took).toBeLessThan(800);
   });
 
+  it('and whose name is never found is given up when no connection stands', async () => {
+    const lost = testFetcher(folder, {
+      limits: { connectMilliseconds: 200 },
+      resolve: () => new Promise(() => undefined),
+    });
+    expect(await failureOf(lost.fetch(asking('http://vendor.example/')))).toMatchObject({
+      problem: 'too-slow',
+      message: 'vendor.example took longer than 0.2 s to connect',
+    });
+  });
+
   it('is not waited for where whoever asked calls it off', async () => {
     const server = await serving(rawServer(() => undefined));
     const asked = asking(server.origin, { signal: AbortSignal.timeout(50) });

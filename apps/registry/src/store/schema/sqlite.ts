@@ -193,6 +193,8 @@ export const catalogs = sqliteTable('catalog', {
   throughEvent: integer('through_event').notNull(),
   /** UTC: by which the minimum ages of entries are judged. */
   clock: text('clock').notNull().default(''),
+  /** What snapshots up to this serial hold of other catalogs is in `upstream_function`. */
+  searchedSerial: integer('searched_serial').notNull().default(0),
 });
 
 export const snapshots = sqliteTable(
@@ -286,6 +288,7 @@ export const catalogFunctions = sqliteTable(
     primaryKey({ columns: [table.catalog, table.group, table.kind, table.fromSerial] }),
     index('catalog_function_serial').on(table.catalog, table.fromSerial),
     index('catalog_function_name').on(table.group, table.kind),
+    index('catalog_function_folded').on(table.group, sql`lower(${table.kind})`),
     index('catalog_function_entry').on(table.entry),
   ],
 );

@@ -93,7 +93,8 @@ export function catalogRows(connection: Connection): CatalogRows {
   const holding = client
     .prepare<[string, string], string>(
       `SELECT catalog FROM catalog_function AS place
-       WHERE group_name = ? AND kind = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT} ORDER BY catalog`,
+       WHERE group_name = ? AND lower(kind) = lower(?) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
+       ORDER BY catalog`,
     )
     .pluck();
   const entry = db
@@ -121,7 +122,11 @@ export function catalogRows(connection: Connection): CatalogRows {
     'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
   );
 
-  const record = ({ appliedEvent: _, ...row }: typeof catalogs.$inferSelect): CatalogRecord => {
+  const record = ({
+    appliedEvent: _,
+    searchedSerial: __,
+    ...row
+  }: typeof catalogs.$inferSelect): CatalogRecord => {
     const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
     return { ...row, ...(newest && { newest: snapshot(newest) }) };
   };

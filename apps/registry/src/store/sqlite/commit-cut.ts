@@ -7,6 +7,7 @@ import { artifactWriter } from './artifact-rows.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
 import { signatureWriter } from './signatures.js';
+import { searchTeller } from './synchronise-search.js';
 
 export function commitCut(connection: Connection): RegistryStore['commitCut'] {
   const { db, write } = connection;
@@ -14,6 +15,7 @@ export function commitCut(connection: Connection): RegistryStore['commitCut'] {
   const storePlace = placeWriter(connection);
   const artifacts = artifactWriter(connection);
   const signatures = signatureWriter(connection);
+  const tellSearch = searchTeller(connection);
   const addEntry = db
     .insert(entries)
     .values({
@@ -33,6 +35,7 @@ export function commitCut(connection: Connection): RegistryStore['commitCut'] {
         db.insert(snapshots)
           .values({ ...cut.snapshot, catalog: cut.catalog, digest: cut.snapshot.digests['catalog.yaml'] })
           .run();
+        tellSearch(cut.snapshot);
       }
       if (cut.event !== undefined) {
         if (artifact !== undefined) artifacts.putArtifact(artifact, cut.event);

@@ -13,6 +13,7 @@ import { eventAppender } from './events.js';
 import { functionFinder, type NameRow } from './functions.js';
 import { searchRowRemover, searchRowWriter } from './search-rows.js';
 import { lastRevision } from './takedown-rows.js';
+import { upstreamRows } from './upstream-rows.js';
 import { artifactWithdrawer } from './withdraw-artifacts.js';
 import { placeWithdrawer } from './withdraw-places.js';
 
@@ -50,6 +51,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
   const namedBy = nameFinder(connection);
   const showWhatIsLeft = functionRowWriter(connection);
   const withdrawArtifacts = artifactWithdrawer(connection);
+  const upstream = upstreamRows(connection);
 
   return (change) => {
     const { group, kind } = change;
@@ -79,6 +81,8 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
     }
     if (current !== undefined) showWhatIsLeft(current.id, change, revision);
     const withdrawn = withdrawPlaces(change);
+    // Without a release the name is that of catalogs elsewhere, where one holds it.
+    upstream.refresh(group, kind);
     for (const snapshot of withdrawn) {
       const { at, by, reason } = change.takedowns[0]!;
       events.push({ type: 'catalog.withdrawn', at, by, reason, ...snapshot });

@@ -17,6 +17,7 @@ import { eventAppender } from './events.js';
 import { policyRevision } from './policies.js';
 import { searchRowWriter } from './search-rows.js';
 import { functionTakedowns, lastRevision } from './takedown-rows.js';
+import { upstreamRows } from './upstream-rows.js';
 
 export type FunctionRows = Pick<
   RegistryStore,
@@ -171,17 +172,26 @@ function functionCommitter(
   const revisionOf = lastRevision(connection);
   const policiesAt = policyRevision(connection);
   const artifacts = artifactWriter(connection);
+  const upstream = upstreamRows(connection);
 
-  const upsertFunction = (change: FunctionChange, current: NameRow | undefined): number => {
+  const upsertFunction = (
+    change: FunctionChange,
+    current: NameRow | undefined,
+  ): { id: number; hasText: boolean } => {
     const { group, kind, ...shown } = change.search;
     if (current !== undefined) {
       const columns = { ...shown, revision: current.revision + 1 };
       db.update(functions).set(columns).where(eq(functions.id, current.id)).run();
-      return current.id;
+      return { id: current.id, hasText: true };
     }
     const revision = revisionOf(group, kind) + 1;
-    const row = { ...shown, group, kind, kindFolded: kind.toLowerCase(), revision };
-    return Number(db.insert(functions).values(row).run().lastInsertRowid);
+    // A name belongs to this registry as soon as it has a release, whatever catalogs elsewhere call so.
+    const taken = upstream.release(group, kind);
+    const id = taken ?? upstream.newId();
+    db.insert(functions)
+      .values({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision })
+      .run();
+    return { id, hasText: taken !== undefined };
   };
 
   const storeBundles = (id: number, { bundles = [] }: ReleaseRecord): void => {
@@ -239,7 +249,7 @@ function functionCommitter(
       const taken =
         change.action === 'insert' && burnt(takedownsOf(change.group, change.kind), change.release);
       if (taken) throw taken;
-      const id = upsertFunction(change, current);
+      const { id, hasText } = upsertFunction(change, current);
       try {
         storeRelease(id, change);
       } catch (error) {
@@ -247,7 +257,7 @@ function functionCommitter(
         throw refused(change.release, 'is there already');
       }
       for (const artifact of given) artifacts.putArtifact(artifact, change.event);
-      searchRows(id, change.search, current === undefined);
+      searchRows(id, change.search, !hasText);
       return appendEvent(change.event);
     });
 }

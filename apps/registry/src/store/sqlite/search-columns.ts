@@ -1,7 +1,8 @@
 import type { SearchPage } from '@krmhub/catalog';
 import type { Connection } from './connection.js';
 import { FacetColumn } from './facet-column.js';
-import { IN_NEWEST_SNAPSHOT } from './search-rows.js';
+import { FINDABLE, IN_NEWEST_SNAPSHOT } from './search-rows.js';
+import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
 export type Facet = keyof SearchPage['facets'];
 export const FACETS: readonly Facet[] = [
@@ -15,7 +16,7 @@ export const FACETS: readonly Facet[] = [
 ];
 
 /** Changed functions that are read one by one; when more have changed, everything is read anew. */
-const MAX_SINGLE_READS = 2_000;
+const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
 /** New functions that are put in their place one by one; more are sorted with all others. */
 const MAX_INSERTIONS = 50;
 
@@ -52,12 +53,22 @@ interface NamedId extends Name {
   id: number;
 }
 
-const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated FROM function`;
+/** How far the columns know what happened. */
+interface Seen {
+  /** Sequence of an event. */
+  event: number;
+  /** Sequence of a change of an upstream row. */
+  upstream: number;
+  /** By catalog. */
+  serials: ReadonlyMap<string, number>;
+}
+
+const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated FROM ${FINDABLE}`;
 
 /**
  * What searches filter, count and order by, in memory, for every function. Gives a function that brings it up to
- * the state of the database, to be called in the transaction of the search: the event log and the catalogs'
- * serials say which functions changed since the last call, whoever changed them.
+ * the state of the database, to be called in the transaction of the search: the event log, the catalogs' serials
+ * and the changes of upstream rows say which functions changed since the last call, whoever changed them.
  */
 export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
   const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
@@ -73,12 +84,20 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     `SELECT group_name AS "group", kind FROM catalog_function
      WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
   );
-  const oneRow = client.prepare<[string, string], FunctionRow>(`${ROW} WHERE group_name = ? AND kind = ?`);
+  const upstreamChanges = client.prepare<[], { first: number; last: number }>(
+    'SELECT ifnull(min(sequence), 0) AS first, ifnull(max(sequence), 0) AS last FROM upstream_change',
+  );
+  const changedUpstream = client.prepare<[number], Name>(
+    'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
+  );
+  const oneRow = client.prepare<[string, string], FunctionRow>(
+    `${ROW} WHERE group_name = ? AND kind_folded = ?`,
+  );
   const allRows = client.prepare<[], FunctionRow>(`${ROW} ORDER BY group_name, kind`);
   const catalogsOf = client
     .prepare<[string, string], string>(
       `SELECT catalog FROM catalog_function AS place
-       WHERE group_name = ? AND kind = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
+       WHERE group_name = ? AND lower(kind) = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
     )
     .pluck();
   const placesIn = client.prepare<[string, number, number], Name>(
@@ -88,49 +107,57 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
   );
 
   let columns: Columns | undefined;
-  let seenEvent = 0;
-  let seenSerials = new Map<string, number>();
+  let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
 
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
     const all = new Columns();
     const catalogs = new Map<string, string[]>();
     for (const [catalog, serial] of serials) {
       for (const { group, kind } of placesIn.iterate(catalog, serial, serial)) {
-        const name = `${group}/${kind}`;
+        const name = `${group}/${kind.toLowerCase()}`;
         const others = catalogs.get(name);
         if (others === undefined) catalogs.set(name, [catalog]);
         else others.push(catalog);
       }
     }
-    for (const row of allRows.iterate()) all.put(row, catalogs.get(`${row.group}/${row.kind}`) ?? []);
+    for (const row of allRows.iterate()) {
+      all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
+    }
     return all;
   };
 
-  const changedNames = (serials: ReadonlyMap<string, number>, through: number): Name[] => {
-    const changed = through > seenEvent ? changedByEvents.all(seenEvent) : [];
-    for (const [catalog, serial] of serials) {
-      const seen = seenSerials.get(catalog) ?? 0;
-      if (serial > seen) changed.push(...changedPlaces.all(catalog, seen, serial));
+  const changedNames = (now: Seen, forgotten: number): Name[] | undefined => {
+    if (now.upstream > seen.upstream && forgotten > seen.upstream) return undefined;
+    const changed = now.event > seen.event ? changedByEvents.all(seen.event) : [];
+    for (const [catalog, serial] of now.serials) {
+      const before = seen.serials.get(catalog) ?? 0;
+      if (serial > before) changed.push(...changedPlaces.all(catalog, before, serial));
     }
-    return changed;
+    if (now.upstream > seen.upstream) changed.push(...changedUpstream.all(seen.upstream));
+    return changed.length > MAX_SINGLE_READS ? undefined : changed;
   };
 
   return () => {
-    const through = lastEvent.get()!;
-    const serials = new Map(newestSerials.all().map(({ catalog, serial }) => [catalog, serial]));
-    const changed = columns === undefined ? [] : changedNames(serials, through);
-    if (columns === undefined || changed.length > MAX_SINGLE_READS) {
-      columns = readAll(serials);
+    const { first, last } = upstreamChanges.get()!;
+    const now: Seen = {
+      event: lastEvent.get()!,
+      upstream: last,
+      serials: new Map(newestSerials.all().map(({ catalog, serial }) => [catalog, serial])),
+    };
+    const changed = columns === undefined ? undefined : changedNames(now, first - 1);
+    if (columns === undefined || changed === undefined) {
+      columns = readAll(now.serials);
     } else {
-      const rows = changed.map((name) => ({ ...name, row: oneRow.get(name.group, name.kind) }));
+      const rows = changed.map((name) => ({ name, row: oneRow.get(name.group, name.kind.toLowerCase()) }));
       // A function that came back after a takedown may have the id of another one: what is old goes first.
-      for (const { group, kind, row } of rows) columns.forget(group, kind, row?.id);
-      for (const { group, kind, row } of rows) {
-        if (row !== undefined) columns.put(row, catalogsOf.all(group, kind));
+      for (const { name, row } of rows) {
+        columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
+      }
+      for (const { row } of rows) {
+        if (row !== undefined) columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
       }
     }
-    seenEvent = through;
-    seenSerials = serials;
+    seen = now;
     columns.settle();
     return columns;
   };

@@ -1,4 +1,5 @@
 import type { Connection } from './connection.js';
+import { FINDABLE } from './search-rows.js';
 import type { TextQuery } from './search-text.js';
 
 /** bm25 weights of the columns of function_text: kind, tags, description, group, publisher. */
@@ -39,7 +40,7 @@ export function textHits({
        FROM function_text WHERE function_text MATCH ?`,
     )
     .raw();
-  const named = client.prepare<[string], number>('SELECT id FROM function WHERE kind_folded = ?').pluck();
+  const named = client.prepare<[string], number>(`SELECT id FROM ${FINDABLE} WHERE kind_folded = ?`).pluck();
   const idsMatching = (expression: string): Uint32Array => {
     const list = matching.get(expression);
     return list == null ? new Uint32Array() : readList(list);

@@ -2,6 +2,8 @@ import type { SearchDocument } from '@krmhub/catalog';
 import type { Connection } from './connection.js';
 import { kindText } from './search-text.js';
 
+type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
+
 /** Removes what a function is found by in text; to be called in a transaction. */
 export function searchRowRemover({ client }: Connection): (id: number) => void {
   const forget = client.prepare<[number]>('DELETE FROM function_text WHERE rowid = ?');
@@ -14,17 +16,20 @@ export function searchRowWriter(connection: Connection) {
   const add = connection.client.prepare<[number, string, string, string, string, string]>(
     'INSERT INTO function_text (rowid, kind, tags, description, group_name, publisher) VALUES (?, ?, ?, ?, ?, ?)',
   );
-  return (id: number, document: SearchDocument, isNew: boolean): void => {
+  return (id: number, document: TextDocument, isNew: boolean): void => {
     if (!isNew) forget(id);
     add.run(id, ...textOf(document));
   };
 }
 
 /** What the columns of function_text hold for a function, in their order. */
-export function textOf(
-  document: Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>,
-): [string, string, string, string, string] {
-  const { group, kind, tags, description, publisher } = document;
+export function textOf({
+  group,
+  kind,
+  tags,
+  description,
+  publisher,
+}: TextDocument): [string, string, string, string, string] {
   return [kindText(kind), tags.join(' '), description, group, publisher];
 }
 
@@ -32,3 +37,11 @@ export function textOf(
 export const IN_NEWEST_SNAPSHOT = `EXISTS (
   SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog)
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest))`;
+
+/** SQL of what can be found: functions of this registry, and those that only catalogs elsewhere have. */
+export const FINDABLE = `(
+  SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
+    yanked, deprecated, signatures FROM function
+  UNION ALL
+  SELECT id, group_name, kind, kind_folded, description, publisher, NULL, versions, tags, runtimes, licenses,
+    0, 0, '[]' FROM upstream_function)`;

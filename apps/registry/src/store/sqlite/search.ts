@@ -1,10 +1,12 @@
-import type { CatalogStore, SearchDocument, SearchPage, SearchQuery } from '@krmhub/catalog';
+import type { CatalogStore, FoundFunction, SearchPage, SearchQuery, UpstreamPlace } from '@krmhub/catalog';
 import type { Connection } from './connection.js';
 import { FACETS, type Facet, type SearchColumns, searchColumns } from './search-columns.js';
 import { type Position, readCursor, writeCursor } from './search-cursor.js';
 import { type TextHits, textHits } from './search-hits.js';
+import { FINDABLE } from './search-rows.js';
 import { type Filters, firstBy, scan } from './search-scan.js';
 import { textQuery } from './search-text.js';
+import { upstreamPlaces } from './served-entries.js';
 
 const MAX_LIMIT = 100;
 
@@ -20,7 +22,7 @@ interface ItemRow {
   kind: string;
   description: string;
   publisher: string;
-  release: string;
+  release: string | null;
   versions: string;
   tags: string;
   runtimes: string;
@@ -36,12 +38,13 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);
   const spellings = client
-    .prepare<[string], string>('SELECT DISTINCT kind FROM function WHERE kind_folded = ?')
+    .prepare<[string], string>(`SELECT DISTINCT kind FROM ${FINDABLE} WHERE kind_folded = ?`)
     .pluck();
   const item = client.prepare<[number], ItemRow>(
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
-       yanked, deprecated, signatures FROM function WHERE id = ?`,
+       yanked, deprecated, signatures FROM ${FINDABLE} WHERE id = ?`,
   );
+  const placesOf = upstreamPlaces(connection);
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
@@ -72,7 +75,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const more = ids.length > limit && last !== undefined;
     return {
       total: hits.length,
-      items: rows.map(searchDocument),
+      items: rows.map((row) => foundFunction(row, placesOf)),
       facets,
       ...(more && { next: writeCursor(query, positionOf(last, ids[limit - 1]!, text)) }),
     };
@@ -131,7 +134,10 @@ function positionOf({ group, kind, yanked, deprecated }: ItemRow, id: number, te
   return [yanked, text.tierOf(id), text.weightOf(id), deprecated, group, kind];
 }
 
-function searchDocument(row: ItemRow): SearchDocument {
+function foundFunction(
+  row: ItemRow,
+  placesOf: (group: string, kind: string) => UpstreamPlace[],
+): FoundFunction {
   const { group, kind, description, publisher, release } = row;
   const list = (text: string): string[] => JSON.parse(text);
   return {
@@ -139,7 +145,7 @@ function searchDocument(row: ItemRow): SearchDocument {
     kind,
     description,
     publisher,
-    release,
+    ...(release === null ? {} : { release }),
     versions: list(row.versions),
     tags: list(row.tags),
     runtimes: list(row.runtimes),
@@ -147,6 +153,7 @@ function searchDocument(row: ItemRow): SearchDocument {
     yanked: row.yanked === 1,
     deprecated: row.deprecated === 1,
     signatures: JSON.parse(row.signatures),
+    ...(release === null ? { from: placesOf(group, kind) } : {}),
   };
 }
 

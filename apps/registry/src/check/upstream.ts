@@ -1,0 +1,101 @@
+import { entryDocument } from '@krmhub/catalog';
+import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
+import { IN_NEWEST_SNAPSHOT } from '../store/sqlite/search-rows.js';
+import { IS_UPSTREAM, shownEntry } from '../store/sqlite/served-entries.js';
+import { upstreamColumns } from '../store/sqlite/upstream-rows.js';
+import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
+
+type Client = CheckInput['client'];
+
+interface Row extends FunctionName {
+  id: number;
+  entry: Digest;
+  [column: string]: string | number;
+}
+
+/** Rows read at once. */
+const PAGE = 500;
+
+/** What search shows of functions that only catalogs elsewhere have is what newest snapshots hold of them. */
+export const checkUpstreamRows: Check = async function* ({ client, progress }) {
+  const behind = catalogsBehind(client);
+  for (const { catalog, newest } of behind) {
+    yield information(
+      `snapshot ${catalog} ${newest}`,
+      'search does not know yet what it takes from catalogs elsewhere: the registry goes on with that',
+    );
+  }
+  const waiting = namesWaiting(client);
+  const isOurs = client.prepare<[number, string, string], 1>(
+    `SELECT 1 FROM function WHERE id = ? OR (group_name = ? AND kind_folded = ?)`,
+  );
+  const shown = shownEntry({ client });
+  const jsonOf = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
+  const page = client.prepare<[number], Row>(
+    `SELECT *, group_name AS "group" FROM upstream_function WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
+  );
+  const problemOf = (row: Row): string | undefined => {
+    const kindFolded = row.kind.toLowerCase();
+    if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
+      return 'search has it as a function of this registry and as one of catalogs elsewhere';
+    if (waiting.has(nameOf(row))) return undefined;
+    const entry = shown(row.group, kindFolded);
+    if (entry === undefined) return 'search shows it, and no newest snapshot takes it from elsewhere';
+    if (entry !== row.entry) return `search shows the entry ${row.entry}, and a newest snapshot has ${entry}`;
+    const json = jsonOf.get(entry);
+    if (json === undefined) return `its entry ${entry} is missing`;
+    const expected = Object.entries(upstreamColumns(entryDocument(JSON.parse(json) as FunctionDefinition)));
+    const differing = expected.filter(([column, value]) => row[column] !== value).map(([column]) => column);
+    return differing.length === 0
+      ? undefined
+      : `search shows another ${differing.join(', ')} than its entry has`;
+  };
+  let checked = 0;
+  for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
+    for (const row of rows) {
+      const problem = problemOf(row);
+      if (problem !== undefined) yield damage(`${row.group}/${row.kind}`, problem, FROM_BACKUP);
+    }
+    checked += rows.length;
+    await progress(`${checked} search rows of catalogs elsewhere checked`);
+  }
+  for (const name of namesWithoutRow(client)) {
+    if (waiting.has(nameOf(name))) continue;
+    const message = 'a newest snapshot takes it from elsewhere, and search does not find it';
+    yield damage(`${name.group}/${name.kind}`, message, FROM_BACKUP);
+  }
+};
+
+const BEHIND = `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
+  (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog) WHERE searched < newest`;
+
+function catalogsBehind(client: Client): { catalog: string; newest: number }[] {
+  return client.prepare<[], { catalog: string; newest: number }>(BEHIND).all();
+}
+
+/** What the registry was about to tell search. */
+function namesWaiting(client: Client): Set<string> {
+  const changed = client.prepare<[], FunctionName>(
+    `SELECT DISTINCT group_name AS "group", kind FROM (${BEHIND}) AS behind JOIN catalog_function AS place
+     ON place.catalog = behind.catalog AND from_serial > searched AND from_serial <= newest`,
+  );
+  return new Set(changed.all().map(nameOf));
+}
+
+function namesWithoutRow(client: Client): FunctionName[] {
+  return client
+    .prepare<[], FunctionName>(
+      `SELECT DISTINCT place.group_name AS "group", place.kind FROM catalog_function AS place
+       WHERE ${IN_NEWEST_SNAPSHOT} AND ${IS_UPSTREAM}
+         AND NOT EXISTS (SELECT 1 FROM function AS ours
+           WHERE ours.group_name = place.group_name AND ours.kind_folded = lower(place.kind))
+         AND NOT EXISTS (SELECT 1 FROM upstream_function AS row
+           WHERE row.group_name = place.group_name AND row.kind_folded = lower(place.kind))`,
+    )
+    .all();
+}
+
+/** Kinds of one function may differ by case from catalog to catalog. */
+function nameOf({ group, kind }: FunctionName): string {
+  return `${group}/${kind.toLowerCase()}`;
+}

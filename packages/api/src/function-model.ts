@@ -1,0 +1,156 @@
+import { z } from '@hono/zod-openapi';
+import { RUNTIME_KINDS } from '@krmhub/schema';
+import { DigestText, Takedown, Time } from './base-model.js';
+import { Bundle, Verdict } from './trust-model.js';
+
+/** The JSON shapes of functions, their releases, and what search tells of them. */
+
+/** Who did it, when, and in the case of yanks and deprecations why. */
+const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
+
+export const ReleaseSummary = z
+  .object({
+    release: z.string().openapi({ example: '1.2.0' }),
+    digest: DigestText.openapi({ description: 'Digest of the exact bytes of the definition' }),
+    size: z.number().int().openapi({ description: 'Bytes of the definition' }),
+    versions: z.array(z.string()).openapi({ description: 'API versions of the functionConfig' }),
+    publishedAt: Time,
+    publishedBy: z.string(),
+    yanked: Mark.optional(),
+    deprecated: Mark.optional(),
+    signature: Verdict,
+  })
+  .openapi('ReleaseSummary');
+
+export const Release = ReleaseSummary.extend({
+  group: z.string(),
+  kind: z.string(),
+  definition: z
+    .looseObject({})
+    .openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
+  readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
+  bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
+}).openapi('Release');
+
+export const EntryVersion = z
+  .object({
+    name: z.string().openapi({ description: 'API version of the functionConfig' }),
+    source: z.string().openapi({ description: "Name of a source of the catalog's recipe" }),
+    release: z
+      .string()
+      .optional()
+      .openapi({ description: 'Absent for an entry of another catalog, which does not say it' }),
+    definition: DigestText.openapi({
+      description:
+        "Digest of the release's exact definition bytes; of another catalog's entry, of the entry in normal form",
+    }),
+    signedBy: z
+      .string()
+      .optional()
+      .openapi({ description: "Who signed it, of those whom the recipe's policy names" }),
+    rewritten: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'Its references were rewritten to a mirror' }),
+  })
+  .openapi('EntryVersion');
+
+export const ServedEntry = z
+  .object({
+    catalog: z.string(),
+    serial: z.number().int().openapi({ description: "Of the catalog's newest snapshot" }),
+    definition: z.looseObject({}).openapi({
+      description: 'The entry in normal form, as this catalog serves it: the spec of a KRMFunctionDefinition',
+    }),
+    versions: z.array(EntryVersion).openapi({ description: 'Where each API version comes from' }),
+  })
+  .openapi('ServedEntry', {
+    description: 'What a catalog serves of a function that it takes from elsewhere',
+  });
+
+export const FunctionDetail = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    newest: Release.optional().openapi({
+      description:
+        'The newest release that is not yanked; the newest of all where every one is. Absent for a function that ' +
+        'only catalogs elsewhere have: its releases are not known',
+    }),
+    releases: z.array(ReleaseSummary).openapi({
+      description: 'Of this registry, newest first, by SemVer precedence',
+    }),
+    takedowns: z.array(Takedown).optional().openapi({ description: 'Releases that were taken down' }),
+    catalogs: z.array(z.string()).openapi({ description: 'Catalogs whose newest snapshot has the function' }),
+    entries: z
+      .array(ServedEntry)
+      .optional()
+      .openapi({
+        description:
+          'What catalogs serve of it that they take from catalogs elsewhere; the first one is what search shows of a ' +
+          'function without releases. Absent for none',
+      }),
+  })
+  .openapi('Function');
+
+export const SearchItem = z
+  .object({
+    group: z.string(),
+    kind: z.string(),
+    description: z.string(),
+    publisher: z.string(),
+    release: z.string().optional().openapi({
+      description: 'Absent for a function that only catalogs elsewhere have: its releases are not known',
+    }),
+    from: z
+      .array(
+        z.object({
+          catalog: z.string(),
+          source: z.string().openapi({ description: "Name of a source of the catalog's recipe" }),
+        }),
+      )
+      .optional()
+      .openapi({
+        description: 'Of such a function: which catalogs have it, and from which of their sources',
+      }),
+    versions: z.array(z.string()),
+    tags: z.array(z.string()),
+    runtimes: z.array(z.enum(RUNTIME_KINDS)),
+    license: z.string(),
+    signedBy: z.array(z.string()),
+    signature: Verdict,
+    yanked: z.boolean(),
+    deprecated: z.boolean(),
+  })
+  .openapi('SearchItem');
+
+export const FACET_NAMES = ['tag', 'kind', 'group', 'publisher', 'runtime', 'license', 'catalog'] as const;
+const Facet = z.array(z.object({ value: z.string(), count: z.number().int() }));
+
+export const SearchResult = z
+  .object({
+    total: z.number().int(),
+    items: z.array(SearchItem),
+    facets: z
+      .object({
+        tag: Facet,
+        kind: Facet,
+        group: Facet,
+        publisher: Facet,
+        runtime: Facet,
+        license: Facet,
+        catalog: Facet,
+      })
+      .openapi({ description: 'The most frequent values; each counted without its own filter' }),
+    next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
+  })
+  .openapi('SearchResult');
+
+export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
+export type Release = z.infer<typeof Release>;
+export type FunctionDetail = z.infer<typeof FunctionDetail>;
+export type EntryVersion = z.infer<typeof EntryVersion>;
+export type ServedEntry = z.infer<typeof ServedEntry>;
+export type SearchItem = z.infer<typeof SearchItem>;
+export type SearchResult = z.infer<typeof SearchResult>;
+export type FacetName = (typeof FACET_NAMES)[number];

@@ -1,0 +1,282 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { failureOf, gitServer, rawServer, type TestServer } from '../testing.js';
+import { clearLeftovers, TemporaryRepository } from './temporary-repository.js';
+import { asking, CATALOG, read, TestRepositories, text } from './testing.js';
+
+const repositories = new TestRepositories();
+const servers: TestServer[] = [];
+const git = (...args: string[]) => repositories.git(...args);
+const at = (target: string, repository?: string) => repositories.at(target, repository);
+const fetcher = (...options: Parameters<TestRepositories['fetcher']>) => repositories.fetcher(...options);
+
+beforeAll(() => repositories.start());
+afterEach(async () => {
+  repositories.instead = undefined;
+  for (const server of servers.splice(0)) await server.close();
+  expect(repositories.left()).toEqual([]);
+});
+afterAll(() => repositories.stop());
+
+/** Reads all of a request, and never answers. */
+async function silentServer(): Promise<TestServer> {
+  const server = await rawServer(() => undefined);
+  servers.push(server);
+  return server;
+}
+
+describe('what a repository holds', () => {
+  it('is not followed where it is a link or a submodule', async () => {
+    symlinkSync('/etc/passwd', path.join(repositories.work, 'passwd'));
+    symlinkSync('team', path.join(repositories.work, 'alias'));
+    const touched = path.join(repositories.folder, 'touched');
+    repositories.write(
+      '.gitmodules',
+      `[submodule "module"]\n\tpath = module\n\turl = --upload-pack=touch ${touched}\n`,
+    );
+    repositories.write('.gitattributes', `*.yaml filter=harm\n`);
+    git('add', '.');
+    git('update-index', '--add', '--cacheinfo', `160000,${git('rev-parse', 'HEAD')},module`);
+    git('commit', '--quiet', '-m', 'links');
+    repositories.publish('links.git');
+    const cases = {
+      passwd: '"passwd" of HOST is a symbolic link, which is not followed',
+      'passwd/x': '"passwd" of HOST is a symbolic link, which is not followed',
+      'alias/catalog.yaml': '"alias" of HOST is a symbolic link, which is not followed',
+      module: '"module" of HOST is a submodule, which is not followed',
+      'module/catalog.yaml': '"module" of HOST is a submodule, which is not followed',
+      team: '"team" of HOST is a folder, and no file',
+    };
+    for (const [target, message] of Object.entries(cases)) {
+      expect(await failureOf(fetcher().fetch(asking(at(target, 'links.git'))))).toMatchObject({
+        problem: 'bad-answer',
+        message: message.replace('HOST', repositories.host),
+      });
+    }
+    expect(text((await fetcher().fetch(asking(at('team/catalog.yaml', 'links.git')))).bytes)).toBe(CATALOG);
+    expect(readdirSync(repositories.folder)).not.toContain('touched');
+  });
+
+  it('is not taken for a bundle where it is a link', async () => {
+    symlinkSync('catalog.yaml', path.join(repositories.work, 'team/snapshot.sigstore.json'));
+    repositories.commit('linked bundle');
+    repositories.publish('linked.git');
+    const { bundles } = await fetcher().fetch(
+      asking(at('team/catalog.yaml', 'linked.git'), { bundles: true }),
+    );
+    expect(bundles).toEqual([]);
+  });
+
+  it('is not read past the limit of a catalog, however well it is packed', async () => {
+    repositories.write('huge.yaml', Buffer.alloc(100_000_000));
+    repositories.commit('huge');
+    repositories.publish('huge.git');
+    git('reset', '--quiet', '--hard', 'HEAD~1');
+    expect(await failureOf(fetcher().fetch(asking(at('huge.yaml', 'huge.git'))))).toMatchObject({
+      problem: 'too-large',
+      message: `"huge.yaml" of ${repositories.host} is larger than 67108864 bytes`,
+    });
+  });
+
+  it('does not fill the disk, neither in one file nor in many', async () => {
+    repositories.write('noise', randomBytes(20_000_000));
+    repositories.commit('noise');
+    repositories.publish('noise.git', false);
+    git('reset', '--quiet', '--hard', 'HEAD~1');
+    const small = fetcher({ limits: { maxRepositoryBytes: 2_000_000 } });
+    const failure = await failureOf(small.fetch(asking(at('team/catalog.yaml', 'noise.git'))));
+    expect(failure.problem).toBe('too-large');
+    expect(failure.message).toMatch(/gives a repository that is too large|larger than 2000000 bytes/);
+
+    const many = await TemporaryRepository.create(repositories.scratch, {
+      what: 'it',
+      maxBytes: 2_500,
+      everyMilliseconds: 5,
+    });
+    for (const name of ['a', 'b']) writeFileSync(path.join(many.folder, name), Buffer.alloc(1_000));
+    await sleep(50);
+    expect(many.signal.aborted).toBe(false);
+    writeFileSync(path.join(many.folder, 'c'), Buffer.alloc(1_000));
+    await expect.poll(() => many.signal.aborted).toBe(true);
+    expect(many.signal.reason).toMatchObject({
+      problem: 'too-large',
+      message: 'it is larger than 2500 bytes',
+    });
+    await many.remove();
+  });
+
+  it('is cleared away after a process was killed, and nothing else is', async () => {
+    const options = { what: 'it', maxBytes: 1, everyMilliseconds: 1_000 };
+    const folder = path.join(repositories.folder, 'leftovers');
+    await clearLeftovers(folder);
+    const left = await TemporaryRepository.create(folder, options);
+    writeFileSync(path.join(left.folder, 'pack'), 'x');
+    writeFileSync(path.join(folder, 'other'), 'x');
+    await clearLeftovers(folder);
+    expect(readdirSync(folder)).toEqual(['other']);
+    await left.remove();
+  });
+});
+
+describe('the address of a repository', () => {
+  it.each([
+    'file:///etc',
+    '/etc',
+    '../work',
+    '--upload-pack=touch',
+    'ext::sh -c touch% /tmp/touched',
+    'git://127.0.0.1/x',
+    'ftp://127.0.0.1/x',
+    'ssh://-oProxyCommand=touch/x',
+    "ssh://host'$(touch)'/x",
+    'ssh://a;touch/x',
+    'ssh://-l@127.0.0.1/x',
+    'ssh://host%0aProxyCommand=touch/x',
+  ])('cannot be %s, even where nobody reads it before', async (repository) => {
+    const address = { type: 'git', repository, path: 'a.yaml' } as const;
+    expect(await failureOf(fetcher().fetch({ address, bundles: false }))).toMatchObject({
+      problem: 'forbidden-address',
+    });
+  });
+
+  it('has paths and refs that are taken for nothing else', async () => {
+    const repository = `${repositories.server.origin}/functions.git`;
+    for (const [file, ref] of [
+      ['--upload-pack=touch', undefined],
+      [':(glob)**', undefined],
+      ['../../etc/passwd', undefined],
+      ['team/catalog.yaml', '--upload-pack=touch'],
+      ['team/catalog.yaml', 'main:refs/heads/x'],
+      ['team/catalog.yaml', '*'],
+    ] as const) {
+      const address = { type: 'git', repository, path: file, ...(ref === undefined ? {} : { ref }) } as const;
+      const failure = await failureOf(fetcher().fetch({ address, bundles: false }));
+      expect([file, ref, failure.problem]).toEqual([
+        file,
+        ref,
+        expect.stringMatching(/^(?:not-found|bad-answer)$/),
+      ]);
+    }
+  });
+
+  it('is not asked by a protocol that is not allowed, nor where nobody may go', async () => {
+    const { asked } = repositories.server;
+    const encrypted = fetcher({ protocols: ['https'] });
+    expect(await failureOf(encrypted.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+      problem: 'forbidden-address',
+      message: 'git may not fetch by http here',
+      hint: 'Allowed is https; whoever runs this can allow it.',
+    });
+    const before = asked.length;
+    for (const host of [
+      'http://169.254.169.254',
+      'http://2130706433',
+      'ssh://git@[::1]',
+      'ssh://2130706433',
+      'https://[::ffff:a00:1]',
+    ]) {
+      const strict = fetcher({ allowedAddresses: [] });
+      expect([host, await failureOf(strict.fetch(asking(`${host}/x.git//a.yaml`)))]).toMatchObject([
+        host,
+        { problem: 'forbidden-address' },
+      ]);
+    }
+    expect(asked).toHaveLength(before);
+  });
+
+  it('is asked at the address that was judged, whatever its name means later', async () => {
+    const here = { resolve: async () => [{ address: '127.0.0.1', family: 4 }] };
+    // No DNS server knows the name: git gets there because it does not look it up.
+    for (const host of ['functions.invalid', 'functions.invalid.']) {
+      const target = `http://${host}:${repositories.server.port}/functions.git//team/catalog.yaml`;
+      expect(text((await fetcher(here).fetch(asking(target))).bytes)).toBe(CATALOG);
+      const inside = fetcher({ resolve: async () => [{ address: '10.0.0.1', family: 4 }] });
+      expect(await failureOf(inside.fetch(asking(target)))).toMatchObject({ problem: 'forbidden-address' });
+    }
+  });
+});
+
+describe('a server of git', () => {
+  it('is not followed elsewhere', async () => {
+    const elsewhere = await gitServer(repositories.root);
+    servers.push(elsewhere);
+    repositories.instead = (request, response) => {
+      response.writeHead(302, { Location: `${elsewhere.origin}${request.url}` }).end();
+      return true;
+    };
+    expect(await failureOf(fetcher().fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+      problem: 'bad-answer',
+      message: `${repositories.host} redirects to another address`,
+    });
+    expect(elsewhere.asked).toEqual([]);
+  });
+
+  it('does not list without end', async () => {
+    repositories.instead = (_, response) => {
+      const line = `003f${'a'.repeat(40)} refs/heads/${'b'.repeat(7)}\n`;
+      response.writeHead(200, { 'Content-Type': 'application/x-git-upload-pack-advertisement' });
+      response.write('001e# service=git-upload-pack\n0000');
+      const timer = setInterval(() => response.write(line.repeat(20_000)), 5);
+      response.on('close', () => clearInterval(timer));
+      return true;
+    };
+    const bounded = fetcher({ limits: { maxGitMemoryBytes: 300_000_000, idleMilliseconds: 5_000 } });
+    expect(await failureOf(bounded.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+      problem: 'too-large',
+      message: `${repositories.host} gives a repository that takes too much memory or time to read`,
+    });
+  });
+
+  it('that stands still is killed with everything that git started, and sees no secret among the programs', async () => {
+    const silent = await silentServer();
+    const impatient = fetcher({
+      limits: { totalMilliseconds: 1_500, idleMilliseconds: 30_000 },
+      credentials: async () => ({ username: 'reader', password: 'secret' }),
+    });
+    const fetching = failureOf(impatient.fetch(asking(`${silent.origin}/x.git//catalog.yaml`)));
+    const started = performance.now();
+    // git itself and the program that it speaks http with.
+    await expect.poll(() => repositories.running().length, { timeout: 1_400 }).toBeGreaterThanOrEqual(2);
+    for (const pid of repositories.running()) {
+      const shown = read(`/proc/${pid}/cmdline`);
+      expect(shown).not.toMatch(/Basic|secret|extraHeader/i);
+      const environment = read(`/proc/${pid}/environ`);
+      expect(environment).not.toContain(process.env.HOME);
+    }
+    expect(await fetching).toMatchObject({
+      problem: 'too-slow',
+      message: `127.0.0.1:${silent.port} took longer than 1.5 s altogether`,
+    });
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+
+  it('that stands still for long enough is given up before the end', async () => {
+    const silent = await silentServer();
+    const started = performance.now();
+    expect(await failureOf(fetcher().fetch(asking(`${silent.origin}/x.git//catalog.yaml`)))).toMatchObject({
+      problem: 'too-slow',
+      message: `127.0.0.1:${silent.port} stood still while git was reading`,
+    });
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+
+  it('is not waited for where whoever asked calls it off', async () => {
+    const silent = await silentServer();
+    const asked = asking(`${silent.origin}/x.git//catalog.yaml`, { signal: AbortSignal.timeout(300) });
+    expect(await failureOf(fetcher().fetch(asked))).toMatchObject({ message: 'the fetch was called off' });
+  });
+
+  it('whose name is never found is given up when no connection stands', async () => {
+    const lost = fetcher({
+      limits: { connectMilliseconds: 200 },
+      resolve: () => new Promise(() => undefined),
+    });
+    expect(await failureOf(lost.fetch(asking('https://vendor.example/x.git//catalog.yaml')))).toMatchObject({
+      problem: 'too-slow',
+      message: 'vendor.example took longer than 0.2 s to connect',
+    });
+  });
+});

@@ -1,0 +1,389 @@
+import { setImmediate } from 'node:timers/promises';
+import type { CatalogStore, FunctionChange, FunctionTakedown, SearchQuery } from '@krmhub/catalog';
+import { RevisionConflict, renderEntry } from '@krmhub/catalog';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CatalogStoreHarness } from './catalog-store.js';
+import { AT, changeOf } from './sample-records.js';
+import { cutUpstream, type SampleEntry, type SamplePlace, sampleDefinition } from './sample-upstream.js';
+
+const GROUP = 'vendor.example.org';
+const PEEL: SampleEntry = {
+  kind: 'PeelBanana',
+  description: 'Peels every banana of a package.',
+  tags: ['mutator', 'fruit'],
+  runtime: { starlark: 'pass' },
+};
+
+/** What a CatalogStore knows of functions that only catalogs elsewhere have. */
+export function upstreamContract(harness: () => CatalogStoreHarness): void {
+  const store = (): CatalogStore => harness().store;
+  const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });
+  const kinds = async (query: Partial<SearchQuery> = {}) =>
+    (await search(query)).items.map(({ kind }) => kind);
+  const cut = (catalog: string, places: readonly SamplePlace[], options?: { snapshot?: boolean }) =>
+    cutUpstream(store(), catalog, places, options);
+  const publish = (kind: string, release = '1.0.0', expectedRevision = 0) =>
+    store().commitFunction(changeOf({ group: GROUP, kind, release, tags: ['ours'] }, expectedRevision));
+  const takeDown = (change: FunctionChange, expectedRevision: number, left?: FunctionChange) => {
+    const { group, kind, release } = change;
+    const takedown: FunctionTakedown = {
+      group,
+      kind,
+      expectedRevision,
+      takedowns: [
+        { group, kind, release: release.release, digest: release.digest, at: AT, by: 'root', reason: 'bad' },
+      ],
+      ...(left && { search: left.search }),
+    };
+    return (options?: { rehearse: boolean }) => store().commitTakedown(takedown, options);
+  };
+
+  describe('functions of catalogs elsewhere', () => {
+    beforeEach(async () => {
+      await store().commitFunction(changeOf({ kind: 'SetLabels', tags: ['mutator', 'labels'] }));
+      await cut('platform', [PEEL, { kind: 'Weigh', tags: ['validator'], versions: ['v1beta1', 'v1'] }]);
+    });
+
+    it('are found by everything, with their source and without a release', async () => {
+      expect(await kinds()).toEqual(['SetLabels', 'PeelBanana', 'Weigh']);
+      expect(await kinds({ text: 'peels bananas' })).toEqual(['PeelBanana']);
+      expect(await kinds({ text: 'peelb' })).toEqual(['PeelBanana']);
+      expect(await kinds({ text: 'mutator' })).toEqual(['SetLabels', 'PeelBanana']);
+      expect(await kinds({ tag: ['mutator'] })).toEqual(['SetLabels', 'PeelBanana']);
+      expect(await kinds({ kind: ['peelbanana'] })).toEqual(['PeelBanana']);
+      expect(await kinds({ catalog: ['platform'] })).toEqual(['PeelBanana', 'Weigh']);
+      expect(await kinds({ runtime: ['starlark'] })).toEqual(['PeelBanana']);
+      expect(await kinds({ license: ['MIT'], publisher: ['Vendor'], group: [GROUP] })).toHaveLength(2);
+      const { items, facets } = await search({ kind: ['PeelBanana', 'Weigh'] });
+      expect(items).toEqual([
+        {
+          group: GROUP,
+          kind: 'PeelBanana',
+          description: 'Peels every banana of a package.',
+          publisher: 'Vendor',
+          from: [{ catalog: 'platform', source: 'banana' }],
+          versions: ['v1'],
+          tags: ['mutator', 'fruit'],
+          runtimes: ['starlark'],
+          licenses: ['MIT'],
+          yanked: false,
+          deprecated: false,
+          signatures: [],
+        },
+        expect.objectContaining({ kind: 'Weigh', versions: ['v1', 'v1beta1'] }),
+      ]);
+      expect(facets.catalog).toEqual([{ value: 'platform', count: 2 }]);
+      expect((await search()).facets.tag).toEqual([
+        { value: 'mutator', count: 2 },
+        { value: 'fruit', count: 1 },
+        { value: 'labels', count: 1 },
+        { value: 'validator', count: 1 },
+      ]);
+    });
+
+    it('are no functions of this registry', async () => {
+      expect(await store().function(GROUP, 'PeelBanana')).toBeUndefined();
+      expect(await store().functions([{ group: GROUP, kind: 'PeelBanana' }])).toEqual([]);
+      const all: string[] = [];
+      for await (const { kind } of store().allFunctions()) all.push(kind);
+      expect(all).toEqual(['SetLabels']);
+      expect(await store().countFunctions()).toBe(1);
+      expect(await store().release(GROUP, 'PeelBanana', '')).toBeUndefined();
+      expect(await store().releaseFiles(GROUP, 'PeelBanana', '')).toBeUndefined();
+    });
+
+    it('are told as each catalog serves them, the default one last', async () => {
+      await cut('default', [{ ...PEEL, description: 'As it is.', source: 'kiwi' }]);
+      await cut('another', [{ ...PEEL, description: 'As we like it.' }]);
+      const served = await store().servedEntries(GROUP, 'peelBANANA');
+      expect(
+        served.map(({ catalog, serial, definition }) => [catalog, serial, definition.description]),
+      ).toEqual([
+        ['another', 1, 'As we like it.'],
+        ['platform', 1, 'Peels every banana of a package.'],
+        ['default', 1, 'As it is.'],
+      ]);
+      const { digest } = renderEntry(sampleDefinition(PEEL));
+      expect(served[1]).toEqual({
+        group: GROUP,
+        kind: 'PeelBanana',
+        catalog: 'platform',
+        serial: 1,
+        definition: sampleDefinition(PEEL),
+        versions: [{ name: 'v1', source: 'banana', definition: digest }],
+      });
+      const { items } = await search({ kind: ['PeelBanana'] });
+      expect(items).toHaveLength(1);
+      expect(items[0]).toMatchObject({
+        description: 'As we like it.',
+        from: [
+          { catalog: 'another', source: 'banana' },
+          { catalog: 'platform', source: 'banana' },
+          { catalog: 'default', source: 'kiwi' },
+        ],
+      });
+      expect(await store().catalogsHolding(GROUP, 'PeelBanana')).toEqual(['another', 'default', 'platform']);
+      await cut('another', [{ gone: 'PeelBanana' }]);
+      expect(await kinds({ text: 'like' })).toEqual([]);
+      expect(await kinds({ text: 'package' })).toEqual(['PeelBanana']);
+      await cut('platform', [{ gone: 'PeelBanana' }]);
+      expect(await kinds({ text: 'package' })).toEqual([]);
+      expect(await kinds({ text: 'as it is' })).toEqual(['PeelBanana']);
+      expect(await kinds({ catalog: ['platform'] })).toEqual(['Weigh']);
+      await cut('default', [{ gone: 'PeelBanana' }]);
+      expect(await kinds()).toEqual(['SetLabels', 'Weigh']);
+      expect(await store().servedEntries(GROUP, 'PeelBanana')).toEqual([]);
+    });
+
+    it('follow what the newest snapshot holds, and not what waits for the next one', async () => {
+      expect(await kinds({ text: 'banana' })).toEqual(['PeelBanana']);
+      await cut('platform', [{ ...PEEL, source: 'renamed' }], { snapshot: false });
+      expect((await search({ text: 'banana' })).items[0]?.from).toEqual([
+        { catalog: 'platform', source: 'banana' },
+      ]);
+      await cut('platform', [{ kind: 'Weigh', description: 'Weighs.' }]);
+      expect((await search({ text: 'banana' })).items[0]?.from).toEqual([
+        { catalog: 'platform', source: 'renamed' },
+      ]);
+      await cut('platform', [{ ...PEEL, description: 'Peels kiwis.', tags: ['kiwi'] }]);
+      expect(await kinds({ text: 'package' })).toEqual([]);
+      expect(await kinds({ tag: ['fruit'] })).toEqual([]);
+      expect(await kinds({ tag: ['kiwi'], text: 'kiwis' })).toEqual(['PeelBanana']);
+    });
+
+    it.each([{}, { text: 'e' }, { tag: ['mutator'] }, { catalog: ['platform'] }])(
+      'stand among the others in pages of %j',
+      async (query) => {
+        for (let at = 0; at < 7; at += 1) {
+          await store().commitFunction(changeOf({ kind: `Even${at}`, tags: ['mutator'] }));
+          await cut('platform', [{ group: 'example.com', kind: `Even${at}x`, tags: ['mutator'] }]);
+        }
+        const whole = await kinds(query);
+        expect(whole.length).toBeGreaterThanOrEqual(9);
+        const paged: string[] = [];
+        for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+          const page = await search({ ...query, limit: 2, ...(cursor !== '' && { cursor }) });
+          paged.push(...page.items.map(({ kind }) => kind));
+          expect(page.total).toBe(whole.length);
+          cursor = page.next;
+        }
+        expect(paged).toEqual(whole);
+      },
+    );
+
+    it.each(['PeelBanana', 'PEELbanana'])('are ours once %s is published, and stay so', async (kind) => {
+      await expect(store().commitFunction(changeOf({ group: GROUP, kind }, 1))).rejects.toThrow(
+        RevisionConflict,
+      );
+      expect(await kinds({ kind: [kind] })).toEqual(['PeelBanana']);
+      await publish(kind);
+      const ours = async () => {
+        const { items, total } = await search({ text: 'peelbanana' });
+        expect([total, items[0]]).toEqual([1, changeOf({ group: GROUP, kind, tags: ['ours'] }).search]);
+        expect(await kinds()).toEqual(['SetLabels', kind, 'Weigh']);
+        expect(await kinds({ text: 'package' })).toEqual([]);
+        expect(await kinds({ kind: ['peelbanana'] })).toEqual([kind]);
+        expect((await search()).facets.kind.map(({ value }) => value)).toEqual(
+          [kind, 'SetLabels', 'Weigh'].sort(),
+        );
+        expect(await store().function(GROUP, 'peelbanana')).toMatchObject({ kind, revision: 1 });
+      };
+      await ours();
+      await cut('platform', [{ ...PEEL, description: 'Peels again.' }]);
+      await cut('zoo', [PEEL]);
+      await store().synchroniseSearch();
+      await ours();
+      expect(await kinds({ catalog: ['zoo'] })).toEqual([kind]);
+      expect((await store().servedEntries(GROUP, kind)).map(({ catalog }) => catalog)).toEqual([
+        'platform',
+        'zoo',
+      ]);
+    });
+
+    it('are found again once the last release is taken down', async () => {
+      const one = changeOf({ group: GROUP, kind: 'PEELbanana', release: '1.0.0', tags: ['ours'] });
+      const two = changeOf({ group: GROUP, kind: 'PEELbanana', release: '2.0.0', tags: ['ours'] }, 1);
+      await store().commitFunction(one);
+      await store().commitFunction(two);
+      await takeDown(two, 2, one)();
+      expect((await search({ text: 'peel' })).items[0]).toMatchObject({ release: '1.0.0' });
+      await takeDown(one, 3)({ rehearse: true });
+      expect((await search({ text: 'peel' })).items[0]).toMatchObject({ release: '1.0.0' });
+      await takeDown(one, 3)();
+      const { items } = await search({ text: 'peel' });
+      expect(items).toHaveLength(1);
+      expect(items[0]).toMatchObject({
+        kind: 'PeelBanana',
+        from: [{ catalog: 'platform', source: 'banana' }],
+      });
+      expect(items[0]).not.toHaveProperty('release');
+      expect(await kinds()).toEqual(['SetLabels', 'PeelBanana', 'Weigh']);
+      expect(await kinds({ tag: ['ours'] })).toEqual([]);
+      await publish('PeelBanana', '3.0.0');
+      expect(await store().function(GROUP, 'PeelBanana')).toMatchObject({ revision: 5 });
+      await cut('platform', [{ gone: 'PeelBanana' }]);
+      const three = changeOf({ group: GROUP, kind: 'PeelBanana', release: '3.0.0' });
+      await takeDown(three, 5)();
+      expect(await kinds()).toEqual(['SetLabels', 'Weigh']);
+    });
+
+    it('are one function where catalogs spell its kind differently', async () => {
+      await cut('zoo', [{ ...PEEL, kind: 'Peelbanana' }]);
+      expect(await kinds({ text: 'peel' })).toEqual(['PeelBanana']);
+      expect(await kinds({ catalog: ['zoo'] })).toEqual(['PeelBanana']);
+      await cut('platform', [{ gone: 'PeelBanana' }]);
+      expect(await kinds()).toEqual(['SetLabels', 'Peelbanana', 'Weigh']);
+      expect(await kinds({ kind: ['PEELBANANA'] })).toEqual(['Peelbanana']);
+      expect(await kinds({ catalog: ['platform'] })).toEqual(['Weigh']);
+    });
+
+    it('are learnt of piece by piece where there are many, by whoever goes on with it', async () => {
+      const many = Array.from({ length: 1_500 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
+      await cut('zoo', many);
+      expect(await kinds({ tag: ['many'] })).toEqual([]);
+      const stop = new AbortController();
+      let seen = 0;
+      const done = store().synchroniseSearch(stop.signal);
+      while (seen === 0) {
+        await setImmediate();
+        const { total } = await search({ tag: ['many'], catalog: ['zoo'] });
+        seen = total;
+        expect(await kinds({ text: 'SetLabels' })).toEqual(['SetLabels']);
+      }
+      stop.abort();
+      expect(await done).toBe(false);
+      expect((await search({ tag: ['many'] })).total).toBeLessThan(many.length);
+      // A cut that comes meanwhile waits its turn.
+      await cut('zoo', [{ kind: 'Late', tags: ['late'] }, { gone: 'Many7' }]);
+      expect(await kinds({ tag: ['late'] })).toEqual([]);
+      const next = (await harness().reopen?.()) ?? store();
+      const found = async (tag: string) => {
+        const { total, items } = await next.search({ tag: [tag], catalog: ['zoo'], limit: 100 });
+        return { total, kinds: items.map(({ kind }) => kind) };
+      };
+      expect(await next.synchroniseSearch()).toBe(true);
+      expect((await found('many')).total).toBe(many.length - 1);
+      expect((await found('late')).kinds).toEqual(['Late']);
+      expect(await next.synchroniseSearch()).toBe(true);
+      await cutUpstream(next, 'zoo', [{ kind: 'Later', tags: ['late'] }]);
+      expect((await found('late')).kinds).toEqual(['Late', 'Later']);
+    });
+
+    it('are what newest snapshots hold, whatever happens', async () => {
+      const model = new Model(store(), random(7));
+      await store().synchroniseSearch();
+      for (let step = 0; step < 250; step += 1) {
+        await model.change();
+        if (step % 3 === 0) await store().synchroniseSearch();
+        const { items } = await search({ group: [Model.GROUP] });
+        expect(items.map(({ kind, release, from }) => ({ kind, release, from }))).toEqual(
+          await model.expected(),
+        );
+        for (const catalog of Model.CATALOGS) {
+          const found = await search({ group: [Model.GROUP], catalog: [catalog] });
+          expect([step, catalog, found.items.map(({ kind }) => kind.toLowerCase())]).toEqual([
+            step,
+            catalog,
+            model.heldBy(catalog),
+          ]);
+        }
+      }
+    });
+  });
+}
+
+/** Publishes, takes down and cuts at random, and remembers what should be found. */
+class Model {
+  static readonly GROUP = 'random.example.com';
+  static readonly CATALOGS = ['a', 'b', 'default'];
+  static readonly KINDS = ['Ab', 'aB', 'Cd', 'CD', 'Ef'];
+  readonly #store: CatalogStore;
+  readonly #random: (below: number) => number;
+  /** By catalog and folded kind, how it is spelt there. */
+  readonly #held = new Map(Model.CATALOGS.map((catalog) => [catalog, new Map<string, string>()]));
+  readonly #ours = new Map<string, FunctionChange>();
+  #count = 0;
+
+  constructor(store: CatalogStore, random: (below: number) => number) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  async change(): Promise<void> {
+    const kind = Model.KINDS[this.#random(Model.KINDS.length)]!;
+    const folded = kind.toLowerCase();
+    const ours = this.#ours.get(folded);
+    const what = this.#random(6);
+    if (what < 4) return this.#cut(Model.CATALOGS[this.#random(3)]!, kind);
+    if (ours === undefined) {
+      const change = changeOf({ group: Model.GROUP, kind, release: `1.0.${this.#count++}` });
+      await this.#store.commitFunction(change);
+      this.#ours.set(folded, change);
+      return;
+    }
+    const { revision } = (await this.#store.function(Model.GROUP, kind))!;
+    const { group, release } = ours;
+    const takedown = { group, kind: ours.kind, release: release.release, digest: release.digest };
+    await this.#store.commitTakedown({
+      group,
+      kind: ours.kind,
+      expectedRevision: revision,
+      takedowns: [{ ...takedown, at: AT, by: 'root', reason: 'bad' }],
+    });
+    this.#ours.delete(folded);
+  }
+
+  async #cut(catalog: string, kind: string): Promise<void> {
+    const held = this.#held.get(catalog)!;
+    const before = held.get(kind.toLowerCase());
+    if (before !== undefined) {
+      await cutUpstream(this.#store, catalog, [{ group: Model.GROUP, gone: before }]);
+      held.delete(kind.toLowerCase());
+      return;
+    }
+    const description = `Number ${this.#count++}.`;
+    await cutUpstream(this.#store, catalog, [
+      { group: Model.GROUP, kind, description, source: `in-${catalog}` },
+    ]);
+    held.set(kind.toLowerCase(), kind);
+  }
+
+  heldBy(catalog: string): string[] {
+    const kinds = [...this.#held.get(catalog)!.keys()];
+    const shown = (folded: string) => this.#shown(folded)!;
+    return kinds.sort((a, b) => (shown(a) < shown(b) ? -1 : 1));
+  }
+
+  async expected(): Promise<object[]> {
+    const folded = new Set([
+      ...this.#ours.keys(),
+      ...[...this.#held.values()].flatMap((held) => [...held.keys()]),
+    ]);
+    const rows = [...folded].map((name) => {
+      const release = this.#ours.get(name)?.release.release;
+      const from = Model.CATALOGS.filter((catalog) => this.#held.get(catalog)!.has(name)).map((catalog) => ({
+        catalog,
+        source: `in-${catalog}`,
+      }));
+      return { kind: this.#shown(name)!, release, from: release === undefined ? from : undefined };
+    });
+    return rows.sort((a, b) => (a.kind < b.kind ? -1 : 1));
+  }
+
+  /** How the kind is spelt that search shows. */
+  #shown(folded: string): string | undefined {
+    const ours = this.#ours.get(folded)?.kind;
+    return ours ?? Model.CATALOGS.map((catalog) => this.#held.get(catalog)!.get(folded)).find(Boolean);
+  }
+}
+
+/** Numbers below a limit, always the same ones (mulberry32). */
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}

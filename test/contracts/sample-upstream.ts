@@ -1,0 +1,150 @@
+import {
+  type CatalogFunction,
+  type CatalogStore,
+  compareFunctionNames,
+  RECIPE_API_VERSION,
+  type RenderedEntry,
+  renderCatalog,
+  renderEntry,
+} from '@krmhub/catalog';
+import {
+  type Digest,
+  type FunctionDefinition,
+  type FunctionName,
+  type FunctionRuntime,
+  SNAPSHOT_FORMS,
+  type SnapshotForm,
+  sha256,
+} from '@krmhub/schema';
+import { AT } from './sample-records.js';
+
+export interface SampleEntry {
+  group?: string;
+  kind: string;
+  description?: string;
+  publisher?: string;
+  tags?: string[];
+  versions?: string[];
+  license?: string;
+  runtime?: FunctionRuntime;
+  /** Name of the recipe's source. */
+  source?: string;
+}
+
+/** A place that a cut gives to an entry of a catalog elsewhere, or that it takes from one. */
+export type SamplePlace = SampleEntry | { group?: string; gone: string };
+
+/** Makes a catalog if there is none, and cuts a snapshot of it with these changes. */
+export async function cutUpstream(
+  store: CatalogStore,
+  catalog: string,
+  places: readonly SamplePlace[],
+  options: { snapshot?: boolean } = {},
+): Promise<void> {
+  let current = await store.catalog(catalog);
+  if (current === undefined) {
+    await store.applyRecipe({
+      name: catalog,
+      recipe: recipeText(catalog),
+      expectedRecipe: undefined,
+      at: AT,
+      by: 'admin',
+      event: { type: 'catalog.applied', at: AT, by: 'admin', catalog },
+    });
+    current = (await store.catalog(catalog))!;
+  }
+  const serial = (current.newest?.serial ?? 0) + 1;
+  const changed = places.map(placeOf);
+  const held = await heldAfter(store, catalog, places);
+  await store.commitCut({
+    catalog,
+    expectedThroughEvent: current.throughEvent,
+    throughEvent: await store.lastEvent(),
+    changed,
+    entries: places.flatMap((place) => ('gone' in place ? [] : [renderEntry(sampleDefinition(place))])),
+    ...(options.snapshot !== false && {
+      snapshot: {
+        catalog,
+        serial,
+        previous: current.newest?.digests['catalog.yaml'] ?? null,
+        digests: digestsOf(catalog, held),
+        functions: held.length,
+        createdAt: AT,
+      },
+    }),
+  });
+}
+
+function placeOf(place: SamplePlace): CatalogFunction {
+  const { group = 'vendor.example.org' } = place;
+  if ('gone' in place) return { group, kind: place.gone, versions: [], shadowed: [], yanked: [] };
+  const definition = sampleDefinition(place);
+  const { digest } = renderEntry(definition);
+  const versions = definition.versions.map(({ name }) => ({
+    name,
+    source: place.source ?? 'banana',
+    definition: digest,
+  }));
+  return { group, kind: place.kind, versions, shadowed: [], yanked: [], entry: digest };
+}
+
+export function sampleDefinition(sample: SampleEntry): FunctionDefinition {
+  const { group = 'vendor.example.org', kind, versions = ['v1'] } = sample;
+  return {
+    group,
+    names: { kind },
+    description: sample.description ?? `${kind} comes from elsewhere.`,
+    publisher: sample.publisher ?? 'Vendor',
+    versions: versions.map((name) => ({
+      name,
+      schema: { openAPIV3Schema: { type: 'object', properties: { size: { type: 'string' } } } },
+      idempotent: true,
+      runtime: sample.runtime ?? { container: { image: 'registry.example.com/fn:v1.0.0' } },
+      usage: 'https://example.com/usage.md',
+      examples: [],
+      license: sample.license ?? 'MIT',
+    })),
+    ...(sample.tags && { tags: sample.tags }),
+  };
+}
+
+/** A recipe that takes nothing of the registry: what is cut by hand stays. */
+function recipeText(catalog: string): string {
+  return `apiVersion: ${RECIPE_API_VERSION}
+kind: CatalogRecipe
+metadata:
+  name: ${catalog}
+spec:
+  sources:
+  - name: banana
+    functions:
+      match:
+      - group: nothing.example.org
+`;
+}
+
+async function heldAfter(
+  store: CatalogStore,
+  catalog: string,
+  places: readonly SamplePlace[],
+): Promise<RenderedEntry[]> {
+  const held = new Map<string, FunctionName & { entry: RenderedEntry }>();
+  for await (const one of store.heldEntries(catalog)) held.set(`${one.group}/${one.kind}`, one);
+  for (const place of places) {
+    const { group = 'vendor.example.org' } = place;
+    if ('gone' in place) held.delete(`${group}/${place.gone}`);
+    else {
+      const { kind } = place;
+      held.set(`${group}/${kind}`, { group, kind, entry: renderEntry(sampleDefinition(place)) });
+    }
+  }
+  return [...held.values()].sort(compareFunctionNames).map(({ entry }) => entry);
+}
+
+function digestsOf(name: string, entries: readonly RenderedEntry[]): Record<SnapshotForm, Digest> {
+  const digests = SNAPSHOT_FORMS.map((form) => [
+    form,
+    sha256([...renderCatalog(form, { name }, entries)].join('')),
+  ]);
+  return Object.fromEntries(digests) as Record<SnapshotForm, Digest>;
+}

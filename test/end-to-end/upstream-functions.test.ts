@@ -1,0 +1,282 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTest, type TestIoOptions } from '../../apps/cli/src/testing.js';
+import { checkRegistry } from '../../apps/registry/src/check/check.js';
+import { Database } from '../../apps/registry/src/store/sqlite/driver.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { cutUpstream, type SamplePlace, sampleDefinition } from '../contracts/sample-upstream.js';
+import { fixtures } from '../running.js';
+
+const GROUP = 'vendor.example.org';
+const PEEL = {
+  kind: 'PeelBanana',
+  description: 'Peels every banana of a package, whatever its colour, and throws the peels away.',
+  tags: ['mutator', 'fruit'],
+  versions: ['v1beta1', 'v1'],
+};
+
+let folder: string;
+let registry: RunningRegistry | undefined;
+let client: RegistryClient;
+
+const start = async () => {
+  registry = await startRegistry({
+    config: readConfig({}, { host: '127.0.0.1', port: '0', data: folder }),
+    log: createLog('silent', { write: () => undefined }),
+  });
+  const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
+  client = new RegistryClient({ url: registry.url, token });
+  return token;
+};
+const stop = async () => {
+  await registry?.close();
+  registry = undefined;
+};
+/** What another program has cut while no registry served the folder. */
+const cut = async (catalog: string, places: readonly SamplePlace[]) => {
+  const store = await openSqliteStore(path.join(folder, 'registry.db'));
+  await cutUpstream(store, catalog, places);
+  await store.close();
+};
+const sql = (...statements: string[]) => {
+  const database = new Database(path.join(folder, 'registry.db'));
+  for (const statement of statements) database.exec(statement);
+  database.close();
+};
+
+let env: Record<string, string>;
+const run = (args: readonly string[], options: TestIoOptions = {}) => runTest(args, { ...options, env });
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-upstream-'));
+  await start();
+  await stop();
+  await cut('platform', [PEEL, { kind: 'Weigh', tags: ['validator'], source: 'kiwi' }]);
+  const token = await start();
+  env = { KRMHUB_REGISTRY: registry!.url, KRMHUB_TOKEN: token };
+  const io = await run(['publish', path.join(fixtures, 'functions/set-labels'), '--allow-breaking']);
+  expect(io.exitCode, io.err()).toBe(0);
+});
+afterAll(async () => {
+  await stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('a function that only a catalog elsewhere has', () => {
+  it('is found through the API', async () => {
+    const { items, total } = await client.search({
+      q: 'peels bananas',
+      tag: ['fruit'],
+      catalog: ['platform'],
+    });
+    expect(total).toBe(1);
+    expect(items[0]).toMatchObject({
+      group: GROUP,
+      kind: 'PeelBanana',
+      from: [{ catalog: 'platform', source: 'banana' }],
+      versions: ['v1', 'v1beta1'],
+      license: 'MIT',
+      signedBy: [],
+      signature: { trusted: false, reason: expect.stringContaining('no release') },
+    });
+    expect(items[0]).not.toHaveProperty('release');
+    const ours = await client.search({ q: 'set labels' });
+    expect(ours.items[0]).toMatchObject({ kind: 'SetLabels', release: '2.0.0' });
+    expect(ours.items[0]).not.toHaveProperty('from');
+  });
+
+  it('is shown through the API, whatever the case of its kind', async () => {
+    const fn = await client.function(GROUP, 'peelbanana');
+    expect(fn).toEqual({
+      group: GROUP,
+      kind: 'PeelBanana',
+      releases: [],
+      catalogs: ['platform'],
+      entries: [
+        {
+          catalog: 'platform',
+          serial: 1,
+          definition: sampleDefinition(PEEL),
+          versions: ['v1beta1', 'v1'].map((name) => ({
+            name,
+            source: 'banana',
+            definition: expect.stringMatching(/^sha256:/),
+          })),
+        },
+      ],
+    });
+    expect(await client.functionConfigSchema(GROUP, 'v1', 'PeelBanana')).toHaveProperty('$schema');
+    await expect(client.functionConfigSchema(GROUP, 'v2', 'PeelBanana')).rejects.toMatchObject({
+      code: 'not-found',
+      hint: 'They have v1beta1, v1.',
+    });
+    for (const kind of ['PeelBanana', 'peelbanana']) {
+      const entry = await fetch(`${registry!.url}/catalogs/platform/functions/${GROUP}/${kind}.yaml`);
+      expect([kind, entry.status, (await entry.text()).includes('kind: PeelBanana')]).toEqual([
+        kind,
+        200,
+        true,
+      ]);
+    }
+  });
+
+  it('stands in the table of search, and on a line for programs', async () => {
+    const terminal = (await run(['search'], { tty: true })).out().replace(/\u001b\[\d+m/g, '');
+    const lines = terminal.trimEnd().split('\n');
+    expect(lines.every((line) => line.length <= 80)).toBe(true);
+    expect(lines[0]).toMatch(/^FUNCTION +GROUP +RELEASE +DESCRIPTION$/);
+    expect(terminal).toMatch(/^SetLabels +functions\.ex\S+ +2\.0\.0 +Set labels/m);
+    expect(terminal).toMatch(/^PeelBanana +vendor\.exam\S+ +unknown +\(banana in platform\) Peels/m);
+    expect(terminal).toMatch(/^Weigh +\S+ +unknown +\(kiwi in platform\) Weigh/m);
+    expect((await run(['search', '--kind', 'PeelBanana'])).out()).toBe(
+      `${GROUP}/PeelBanana\tunknown\t${PEEL.description}\tmutator,fruit\tbanana in platform\n`,
+    );
+    const { items } = JSON.parse((await run(['search', '--kind', 'Weigh', '-o', 'json'])).out());
+    expect(items).toMatchObject([{ kind: 'Weigh', from: [{ catalog: 'platform', source: 'kiwi' }] }]);
+  });
+
+  it('has a page without releases', async () => {
+    const io = await run(['show', 'peelbanana'], { tty: true });
+    const page = io.out().replace(/\u001b\[\d+m/g, '');
+    expect([io.exitCode, io.err()]).toEqual([0, '']);
+    expect(page).toMatch(/^vendor\.example\.org\/PeelBanana {2}release unknown {2}\(banana in platform\)$/m);
+    for (const part of [
+      'Peels every banana',
+      'kind: PeelBanana',
+      'kpt fn eval',
+      'API VERSION v1',
+      'API VERSION v1beta1',
+      'MIT',
+      'Vendor',
+      'catalogs   platform',
+      'FROM OTHER CATALOGS',
+      'RELEASES\nNot known',
+    ])
+      expect(page).toContain(part);
+    expect(page).toMatch(/^platform +1 +v1 +banana +sha256:[a-f0-9]{12}$/m);
+    expect(page).not.toMatch(/definition\.yaml|undefined/);
+    const json = JSON.parse((await run(['show', 'PeelBanana', '-o', 'json'])).out());
+    expect(json).toEqual(await client.function(GROUP, 'PeelBanana'));
+  });
+
+  it('has no release that could be shown, compared or yanked', async () => {
+    for (const args of [
+      ['show', `${GROUP}/PeelBanana@1.0.0`],
+      ['show', `${GROUP}/PeelBanana@1.0.0`, '-o', 'json'],
+      ['diff', `${GROUP}/PeelBanana@1.0.0`, '2.0.0'],
+      ['yank', `${GROUP}/PeelBanana@1.0.0`, '--reason', 'x'],
+    ]) {
+      const io = await run(args);
+      expect([args, io.exitCode, io.out()]).toEqual([args, 3, '']);
+      expect(io.err()).toContain(
+        'Releases of vendor.example.org/PeelBanana are not known here: the catalog platform takes it from elsewhere (banana)',
+      );
+      expect(io.err()).toContain('krmhub show vendor.example.org/PeelBanana');
+    }
+    const near = await run(['show', 'PealBanana']);
+    expect([near.exitCode, near.err().includes('vendor.example.org/PeelBanana')]).toEqual([3, true]);
+  });
+
+  it('is ours once it is published, and not ours when that is taken down', async () => {
+    const text = (await readFile(path.join(fixtures, 'functions/set-namespace/1.4.2.yaml'), 'utf8'))
+      .replace('group: functions.example.com', `group: ${GROUP}`)
+      .replace('kind: SetNamespace', 'kind: WEIGH');
+    const published = await run(['publish', '-', '--release', '1.4.2'], { stdin: text });
+    expect(published.exitCode, published.err()).toBe(0);
+    expect(await client.function(GROUP, 'Weigh')).toMatchObject({
+      kind: 'WEIGH',
+      newest: { release: '1.4.2' },
+      catalogs: ['default', 'platform'],
+      entries: [{ catalog: 'platform', definition: { names: { kind: 'Weigh' } } }],
+    });
+    expect((await run(['show', 'WEIGH'])).out()).toMatch(/FROM OTHER CATALOGS\n.*not as shown above/);
+    const { items } = await client.search({ kind: ['weigh'] });
+    expect(items).toMatchObject([{ kind: 'WEIGH', release: '1.4.2' }]);
+    const reference = `${GROUP}/WEIGH@1.4.2`;
+    const down = await run(['takedown', reference, '--reason', 'ours is bad']);
+    expect(down.exitCode, down.err()).toBe(0);
+    expect(await client.function(GROUP, 'WEIGH')).toMatchObject({
+      kind: 'Weigh',
+      releases: [],
+      takedowns: [{ release: '1.4.2', reason: 'ours is bad' }],
+      catalogs: ['platform'],
+    });
+    expect((await run(['show', 'WEIGH'])).out()).toMatch(/release unknown.*TAKEN DOWN.*ours is bad/s);
+    expect((await client.search({ kind: ['weigh'] })).items).toMatchObject([{ kind: 'Weigh' }]);
+  });
+});
+
+describe('search and the data folder', () => {
+  const problems = async () => {
+    const { findings, counts } = await checkRegistry(folder, { began: new Date() });
+    expect(counts.functions).toBe(1);
+    return findings
+      .filter(({ check }) => ['search', 'text', 'upstream', 'database', 'snapshots'].includes(check))
+      .map(({ check, severity, subject, message }) => `${severity} ${check}: ${subject}: ${message}`);
+  };
+
+  it('is whole, and waits for the registry where a cut was the last that happened', async () => {
+    await stop();
+    expect(await problems()).toEqual([]);
+    const many = Array.from({ length: 300 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
+    await cut('zoo', many);
+    expect(await problems()).toEqual([
+      'information upstream: snapshot zoo 1: search does not know yet what it takes from catalogs elsewhere: the registry goes on with that',
+    ]);
+    await start();
+    await expect
+      .poll(async () => (await client.search({ tag: ['many'] })).total, { timeout: 20_000 })
+      .toBe(300);
+    await stop();
+    expect(await problems()).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a row that is another',
+      `UPDATE upstream_function SET description = 'x', tags = '[]' WHERE kind = 'Weigh'`,
+      /^damage upstream: \S+Weigh: search shows another description, tags than its entry has/,
+    ],
+    [
+      'a row of an older entry',
+      `UPDATE upstream_function SET entry = 'sha256:x' WHERE kind = 'Weigh'`,
+      /^damage upstream: \S+Weigh: search shows the entry sha256:x, and a newest snapshot has sha256:/,
+    ],
+    [
+      'a row of nothing',
+      `INSERT INTO upstream_function SELECT 9999, group_name, 'Ghost', 'ghost', description, publisher, versions,
+         tags, runtimes, licenses, entry FROM upstream_function WHERE kind = 'Weigh'`,
+      /^damage upstream: \S+Ghost: search shows it, and no newest snapshot/,
+    ],
+    [
+      'a row that is not there',
+      `DELETE FROM upstream_function WHERE kind = 'Weigh'`,
+      /^damage upstream: \S+Weigh: a newest snapshot takes it from elsewhere, and search does not find it/,
+    ],
+    [
+      'a row of a function of the registry',
+      `UPDATE upstream_function SET id = (SELECT id FROM function) WHERE kind = 'Weigh'`,
+      /^damage upstream: \S+Weigh: search has it as a function of this registry and as one/,
+    ],
+    [
+      'text that is not found',
+      `DELETE FROM function_text WHERE rowid = (SELECT id FROM upstream_function WHERE kind = 'Weigh')`,
+      /^damage text: \S+Weigh: the full-text index holds other words/,
+    ],
+  ])('is damaged by %s', async (_, statement, message) => {
+    const file = path.join(folder, 'registry.db');
+    const before = await readFile(file);
+    sql(statement, 'PRAGMA wal_checkpoint(TRUNCATE)');
+    const found = await problems();
+    expect(
+      found.some((one) => message.test(one)),
+      found.join('\n'),
+    ).toBe(true);
+    await writeFile(file, before);
+    expect(await problems()).toEqual([]);
+  });
+});
