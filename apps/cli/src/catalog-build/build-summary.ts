@@ -1,6 +1,7 @@
 import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
 import type { Digest, RefusalCode, SnapshotForm } from '@krmhub/schema';
 import type { Io } from '../io.js';
+import { codeCounts, countsLine } from '../output/catalog-report.js';
 import { printTable, say } from '../output/print.js';
 import { plural } from '../output/text.js';
 
@@ -24,6 +25,8 @@ export interface BuildSummary {
   refused: Partial<Record<RefusalCode, number>>;
   yanked: number;
   invalid: number;
+  /** Sources of which the last look did not succeed. */
+  failing: number;
 }
 
 export function summaryOf(recipe: Recipe, built: BuiltCatalog): BuildSummary {
@@ -32,8 +35,6 @@ export function summaryOf(recipe: Recipe, built: BuiltCatalog): BuildSummary {
   const refused = functions.flatMap((fn) => fn.refused ?? []);
   const yanked = functions.flatMap((fn) => fn.yanked);
   const invalid = new Map(built.sources?.map((one) => [one.source, one.invalidEntries]));
-  const codes: BuildSummary['refused'] = {};
-  for (const { code } of refused.flatMap(({ reasons }) => reasons)) codes[code] = (codes[code] ?? 0) + 1;
   return {
     catalog: built.catalog,
     functions: built.count,
@@ -51,9 +52,10 @@ export function summaryOf(recipe: Recipe, built: BuiltCatalog): BuildSummary {
       };
     }),
     shadowed: shadowed.length,
-    refused: codes,
+    refused: Object.fromEntries(codeCounts(refused)),
     yanked: yanked.length,
     invalid: [...invalid.values()].reduce((sum, one) => sum + one, 0),
+    failing: (built.sources ?? []).filter(({ state }) => state !== 'current').length,
   };
 }
 
@@ -72,19 +74,17 @@ export async function printSummary(io: Io, { sources }: BuildSummary): Promise<v
   await printTable(io, COLUMNS, sources, { terminal: cells, pipe: cells });
 }
 
-/** `platform: 12 functions; 1 shadowed, 2 refused (1 claim, 1 signature), 1 invalid`, on stderr. */
-export async function saySummary(io: Io, summary: Omit<BuildSummary, 'sources' | 'digests'>): Promise<void> {
-  const { catalog, functions, shadowed, yanked, invalid } = summary;
-  const codes = Object.entries(summary.refused);
-  const refused = codes.map(([code, count]) => `${count} ${code}`).join(', ');
-  const left = [
-    ...(shadowed === 0 ? [] : [`${shadowed} shadowed`]),
-    ...(codes.length === 0 ? [] : [`refused: ${refused}`]),
-    ...(yanked === 0 ? [] : [`${yanked} yanked`]),
-    ...(invalid === 0 ? [] : [`${invalid} invalid`]),
-  ];
-  await say(
-    io,
-    `${catalog}: ${plural(functions, 'function')}${left.length === 0 ? '' : `; ${left.join('; ')}`}`,
-  );
+/** `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed`, on stderr. */
+export async function saySummary(io: Io, summary: BuildSummary): Promise<void> {
+  const { catalog, functions, shadowed, yanked, invalid, failing } = summary;
+  const counts = countsLine({
+    sources: summary.sources.length,
+    failing,
+    refused: summary.sources.reduce((sum, { refused }) => sum + refused, 0),
+    codes: new Map(Object.entries(summary.refused) as [RefusalCode, number][]),
+    shadowed,
+    yanked,
+    invalid,
+  });
+  await say(io, `${catalog}: ${plural(functions, 'function')}; ${counts}`);
 }

@@ -18,11 +18,11 @@ import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
 import { sizeText } from '../artifacts/size-text.js';
 import type { Io } from '../io.js';
+import type { SourceProgress } from '../output/source-progress.js';
 import { plural } from '../output/text.js';
 import { trustedRoot } from '../signing/trusted-root-file.js';
 import { VERSION } from '../version.js';
 import { sourceCredentials } from './source-credentials.js';
-import type { SourceProgress } from './source-progress.js';
 
 /** Sources that are asked at once. */
 const PARALLEL = 6;

@@ -15,13 +15,13 @@ import { readRecipeFile } from '../catalog-recipes/read-recipe-file.js';
 import { type Io, write } from '../io.js';
 import { type OutputFormat, printData, say, warn } from '../output/print.js';
 import { Progress } from '../output/progress.js';
+import { SourceProgress } from '../output/source-progress.js';
 import { plural, visible } from '../output/text.js';
 import { STDIN_NAME } from '../source-files.js';
 import { writeFileAtomically } from '../write-file.js';
 import { printSummary, saySummary, summaryOf } from './build-summary.js';
 import { fetchSources } from './fetch-sources.js';
 import { readRegistry } from './read-registry.js';
-import { SourceProgress } from './source-progress.js';
 
 export interface BuildOptions {
   out: string;
@@ -45,7 +45,12 @@ export async function runBuild(io: Io, file: string, options: BuildOptions): Pro
   const now = io.now().toISOString();
   const folder = file === '-' ? io.cwd : path.dirname(path.resolve(io.cwd, file));
   const { trustedRoot } = options;
-  const sources = await fetchSources(io, recipe, { folder, trustedRoot, now }, new SourceProgress(io));
+  const sources = await fetchSources(
+    io,
+    recipe,
+    { folder, trustedRoot, now },
+    new SourceProgress(io, 'fetching'),
+  );
   const needsRegistry = recipe.sources.some(({ catalog }) => catalog === undefined);
   const functions = needsRegistry ? await readRegistry(io, options.registry, new Progress(io)) : [];
   const built = builtFrom(recipe, { clock: now, functions, sources });

@@ -7,6 +7,7 @@ import { registerCatalogHistory } from './catalog/history.js';
 import { registerCatalogInputs } from './catalog/inputs.js';
 import { registerCatalogList } from './catalog/list.js';
 import { registerCatalogPull } from './catalog/pull.js';
+import { registerCatalogReport } from './catalog/report.js';
 import { registerCatalogShow } from './catalog/show.js';
 import { registerCatalogVerify } from './catalog/verify.js';
 
@@ -18,7 +19,9 @@ export function registerCatalog(program: Command, io: Io): void {
       'after',
       `
 Examples:
+  krmhub catalog build recipe.yaml --out catalog.yaml
   krmhub catalog apply recipe.yaml
+  krmhub catalog report platform
   krmhub catalog list
   krmhub catalog diff default
   krmhub catalog pull default --out catalog.yaml
@@ -30,6 +33,7 @@ Examples:
   registerCatalogShow(catalog, io);
   registerCatalogHistory(catalog, io);
   registerCatalogDiff(catalog, io);
+  registerCatalogReport(catalog, io);
   registerCatalogPull(catalog, io);
   registerCatalogInputs(catalog, io);
   registerCatalogVerify(catalog, io);

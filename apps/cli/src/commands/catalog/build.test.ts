@@ -129,7 +129,7 @@ describe('from catalogs elsewhere', () => {
       shadowed: [{ kind: 'Split', source: 'melon', by: { source: 'banana' } }],
       refused: [{ kind: 'Peel', reasons: [{ code: 'denied', message: 'the recipe denies it: sharp' }] }],
     });
-    expect(built.err()).toContain('platform: 1 function; 1 shadowed; refused: 1 denied; 1 invalid');
+    expect(built.err()).toContain('platform: 1 function; 1 refused (1 denied), 1 shadowed, 1 invalid');
   });
 
   it('does not depend on when, and leaves files with the same bytes alone', async () => {

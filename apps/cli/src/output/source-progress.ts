@@ -1,19 +1,22 @@
 import type { KrmhubError } from '@krmhub/schema';
 import { sizeText } from '../artifacts/size-text.js';
 import { type Io, paint } from '../io.js';
-import { say } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { visible } from '../output/text.js';
+import { say } from './print.js';
+import { Progress } from './progress.js';
+import { visible } from './text.js';
 
 /** How far sources are: at a terminal a line for each that is done, and one for those that are under way. Failures are told everywhere. */
 export class SourceProgress {
   readonly #io: Io;
   readonly #line: Progress;
+  /** What is being done to sources of which nothing has come yet. */
+  readonly #doing: string;
   /** Bytes that have come, by source. */
   readonly #underWay = new Map<string, number>();
 
-  constructor(io: Io) {
+  constructor(io: Io, doing: string) {
     this.#io = io;
+    this.#doing = doing;
     this.#line = new Progress(io);
   }
 
@@ -33,7 +36,7 @@ export class SourceProgress {
     else this.#underWay.delete(source);
   }
 
-  async fail(source: string, { message, hint }: KrmhubError): Promise<void> {
+  async fail(source: string, { message, hint }: Pick<KrmhubError, 'message' | 'hint'>): Promise<void> {
     const failed = paint(this.#io, this.#io.stderr, ['bold', 'red'], 'failed');
     await this.#tell(
       source,
@@ -55,7 +58,7 @@ export class SourceProgress {
 
   #text(): string {
     const each = [...this.#underWay].map(([source, bytes]) =>
-      bytes === 0 ? `fetching ${source}` : `${source} ${sizeText(bytes)}`,
+      bytes === 0 ? `${this.#doing} ${source}` : `${source} ${sizeText(bytes)}`,
     );
     return each.join(', ');
   }
