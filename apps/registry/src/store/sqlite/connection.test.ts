@@ -53,7 +53,7 @@ describe('migrations', () => {
       const describedIndexes = [
         ...indexes.map(({ config }) => [
           config.name,
-          config.columns.map((column) => 'name' in column && column.name),
+          config.columns.map((column) => ('name' in column ? column.name : null)),
         ]),
         ...uniqueConstraints.map((constraint) => [
           constraint.name,
