@@ -4,11 +4,11 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { definitionText } from '../../../../registry/src/test-registry.js';
 import {
   type CatalogServer,
   catalogServer,
   catalogText,
+  definitionText,
   OUR_FUNCTIONS,
   recipeText,
   sourceText,
