@@ -4,11 +4,11 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { definitionText } from '../../../../registry/src/test-registry.js';
 import {
   type CatalogServer,
   catalogServer,
   catalogText,
+  definitionText,
   OUR_FUNCTIONS,
   recipeText,
   sourceText,
@@ -129,6 +129,27 @@ it('exports what stood in a source before, too', async () => {
   expect(built.exitCode, built.err()).toBe(0);
   expect(sha256(await read('c.yaml'))).toBe((await client.catalog('platform')).newest!.digest);
 });
+
+it('builds what stood there before where what stands there is too new, by the clock of the registry', async () => {
+  const ageing = recipeText(sourceText('old', `${server.origin}/old.yaml`, ', minimumAge: 4s'), '', 'ageing');
+  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));
+  await writeFile(path.join(folder, 'ageing.yaml'), ageing);
+  await run('apply', 'ageing.yaml');
+  expect((await client.catalog('ageing')).newest?.functions).toBe(0);
+  await expect
+    .poll(async () => (await client.catalog('ageing')).newest?.functions, { timeout: 20_000, interval: 200 })
+    .toBe(1);
+  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The new one.' }));
+  await client.refreshSource('ageing', 'old');
+  const exported = await run('inputs', 'ageing', '--out', 'ageing');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  expect(exported.out()).toMatch(/^old\tcurrent\t1\t1\t/m);
+  // However late it is built.
+  await new Promise((resolve) => setTimeout(resolve, 4_500));
+  const built = await offline('ageing', '--out', 'ageing.out.yaml');
+  expect(built.exitCode, built.err()).toBe(0);
+  expect((await read('ageing.out.yaml')).toString()).toContain('The old one.');
+}, 40_000);
 
 it('says where the bytes are others, and writes nothing', async () => {
   await run('inputs', 'platform', '--out', 'changed');
