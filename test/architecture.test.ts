@@ -54,7 +54,7 @@ const registryImporters = ['backup', 'fsck', 'key', 'restore', 'serve'].map(
   (name) => `apps/cli/src/commands/${name}.ts`,
 );
 /** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */
-const testSupport = ['apps/cli/src/testing.ts'];
+const testSupport = ['apps/cli/src/testing.ts', 'apps/cli/src/catalog-build/testing.ts'];
 /** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that touch the process: its arguments, environment, streams, signals and exit code. */

@@ -102,6 +102,12 @@ spec: {sources: [{name: ours, functions: {}}]}
     needs: 'admin',
     ofGroup: false,
   },
+  catalogInputs: {
+    method: 'GET',
+    target: () => fillPath('catalogInputs', { name: 'default' }),
+    needs: 'admin',
+    ofGroup: false,
+  },
   refreshSource: {
     method: 'POST',
     target: () => fillPath('refreshSource', { name: 'collected', source: 'elsewhere' }),

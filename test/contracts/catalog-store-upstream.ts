@@ -81,6 +81,19 @@ export function upstreamContract(harness: () => CatalogStoreHarness): void {
       ]);
     });
 
+    it('come after a function of this registry that is called the same', async () => {
+      await cut('platform', [
+        { kind: 'SetLabels', description: 'Set labels.', tags: ['labels', 'set'] },
+        { kind: 'SetLabelsOften' },
+      ]);
+      const names = (await search({ text: 'set labels' })).items.map(({ group, kind }) => `${group}/${kind}`);
+      expect(names).toEqual([
+        'example.com/SetLabels',
+        'vendor.example.org/SetLabels',
+        'vendor.example.org/SetLabelsOften',
+      ]);
+    });
+
     it('are no functions of this registry', async () => {
       expect(await store().function(GROUP, 'PeelBanana')).toBeUndefined();
       expect(await store().functions([{ group: GROUP, kind: 'PeelBanana' }])).toEqual([]);

@@ -101,7 +101,7 @@ export function sampleDefinition(sample: SampleEntry): FunctionDefinition {
       idempotent: true,
       runtime: sample.runtime ?? { container: { image: 'registry.example.com/fn:v1.0.0' } },
       usage: 'https://example.com/usage.md',
-      examples: [],
+      examples: ['https://example.com/example.yaml'],
       license: sample.license ?? 'MIT',
     })),
     ...(sample.tags && { tags: sample.tags }),

@@ -153,7 +153,7 @@ beforeAll(async () => {
       fn('fruit.example', 'Juice', { description: 'as Cherry Co makes it', versions: ['v1', 'v2'] }),
     ),
   );
-  await done(run(cherry, 'push', cherries, `${new URL(cherry.url).host}/vendors/cherry:v1`, '--plain-http'));
+  await done(run(cherry, 'push', cherries, `${new URL(cherry.url).host}/vendors/cherry:v1`));
 
   await publish(
     org,

@@ -55,7 +55,11 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-upstream-'));
   await start();
   await stop();
-  await cut('platform', [PEEL, { kind: 'Weigh', tags: ['validator'], source: 'kiwi' }]);
+  await cut('platform', [
+    PEEL,
+    { kind: 'Weigh', tags: ['validator'], source: 'kiwi' },
+    { kind: 'SetLabels', description: 'Not the one that people mean.' },
+  ]);
   const token = await start();
   env = { KRMHUB_REGISTRY: registry!.url, KRMHUB_TOKEN: token };
   const io = await run(['publish', path.join(fixtures, 'functions/set-labels'), '--allow-breaking']);
@@ -177,6 +181,10 @@ describe('a function that only a catalog elsewhere has', () => {
       );
       expect(io.err()).toContain('krmhub show vendor.example.org/PeelBanana');
     }
+    expect((await run(['show', 'SetLabels'])).out()).toMatch(
+      /^functions\.example\.com\/SetLabels {2}2\.0\.0/,
+    );
+    expect((await run(['show', `${GROUP}/SetLabels`])).out()).toContain('Not the one that people mean.');
     const near = await run(['show', 'PealBanana']);
     expect([near.exitCode, near.err().includes('vendor.example.org/PeelBanana')]).toEqual([3, true]);
   });

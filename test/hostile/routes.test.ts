@@ -110,6 +110,7 @@ describe('query parameters', () => {
       'toString',
     ].map((name): [string, string] => ['/api/v1/functions', name]),
     ...['after', 'limit', 'hasOwnProperty'].map((name): [string, string] => ['/api/v1/events', name]),
+    ['/api/v1/functions.jsonl', 'limit'],
     ['/catalogs/default/snapshots', 'limit'],
     ['/catalogs/default/catalog.yaml', 'kind'],
     ['/catalogs/default/catalog.json', 'kind'],

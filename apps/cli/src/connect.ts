@@ -1,6 +1,7 @@
 import type { Agent } from 'node:http';
 import { isIPv4 } from 'node:net';
-import type { RegistryClient } from '@krmhub/api/client';
+import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
+import type { ExportClient } from '@krmhub/api/export-client';
 import type { Io } from './io.js';
 import { VERSION } from './version.js';
 
@@ -18,7 +19,22 @@ export async function connect(
   option: string | undefined,
   give: { token?: string } = {},
 ): Promise<RegistryClient> {
-  const { parseRegistryUrl, RegistryClient } = await import('@krmhub/api/client');
+  const { RegistryClient } = await import('@krmhub/api/client');
+  return new RegistryClient(await connection(io, option, give));
+}
+
+/** The same for what is larger than an answer in memory. */
+export async function connectExport(io: Io, option: string | undefined): Promise<ExportClient> {
+  const { ExportClient } = await import('@krmhub/api/export-client');
+  return new ExportClient(await connection(io, option));
+}
+
+async function connection(
+  io: Io,
+  option: string | undefined,
+  give: { token?: string } = {},
+): Promise<RegistryClientOptions> {
+  const { parseRegistryUrl } = await import('@krmhub/api/client');
   const url = parseRegistryUrl(registryUrl(io, option));
   const token = give.token ?? (await tokenFor(io, url));
   if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
@@ -29,13 +45,13 @@ export async function connect(
     );
   }
   const agent = await agentFor(io, url);
-  return new RegistryClient({
+  return {
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
     onRateLimited: async (seconds) => (await import('./wait-for-turn.js')).waitForTurn(io, url, seconds),
     ...(token === undefined ? {} : { token }),
     ...(agent === undefined ? {} : { agent }),
-  });
+  };
 }
 
 /** Only who has a proxy loads what it takes. This machine itself is never reached through one. */

@@ -39,6 +39,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   },
   'Catalogs:': {
     catalog: async () => (await import('./commands/catalog.js')).registerCatalog,
+    source: async () => (await import('./commands/source.js')).registerSource,
   },
   'Registry and access:': {
     serve: async () => (await import('./commands/serve.js')).registerServe,

@@ -10,9 +10,11 @@ import { problemAnswer } from './problem-answer.js';
 import { rateLimitFields } from './rate-limit.js';
 import { RequestLimits } from './request-limits.js';
 import { bundleRoutes } from './routes/bundles.js';
+import { catalogInputsRoute } from './routes/catalog-inputs.js';
 import { catalogRoutes } from './routes/catalogs.js';
 import { eventRoutes } from './routes/events.js';
 import { functionRoutes } from './routes/functions.js';
+import { functionsExportRoute } from './routes/functions-export.js';
 import { markRoutes } from './routes/marks.js';
 import { operationRoutes } from './routes/operations.js';
 import { policyRoutes } from './routes/policies.js';
@@ -49,6 +51,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   });
   ociRoutes(app, parts);
   functionRoutes(app, parts);
+  functionsExportRoute(app, parts);
   releaseRoutes(app, parts);
   bundleRoutes(app, parts);
   policyRoutes(app, parts);
@@ -57,6 +60,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   eventRoutes(app, parts);
   tokenRoutes(app, parts);
   catalogRoutes(app, parts);
+  catalogInputsRoute(app, parts);
   sourceRoutes(app, parts);
   snapshotRoutes(app, parts);
   signatureRoutes(app, parts);

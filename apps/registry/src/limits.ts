@@ -91,6 +91,12 @@ export const SERVER_LIMITS = {
   keptSnapshots: 3,
   /** Snapshots before these whose forms a cut forgets, should somebody have asked for them meanwhile. */
   forgottenSnapshots: 20,
+  /** Exports of all functions at once: each reads all that there is. */
+  maxExports: 8,
+  /** Bytes of an export that are put together before they are sent. */
+  exportPieceBytes: 65_536,
+  /** Milliseconds for which an export is made before other work gets its turn. */
+  exportTurnMilliseconds: 5,
   /** Functions handled by a cut before other work gets its turn. */
   cutBatch: 100,
   /** Milliseconds before a catalog that could not be cut is tried again; doubled each time. */

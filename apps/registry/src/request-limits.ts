@@ -12,6 +12,7 @@ import { type Allowance, RateLimit } from './rate-limit.js';
  */
 export const DOORS = {
   search: 'read',
+  functionsExport: 'read',
   function: 'read',
   functionConfigSchema: 'read',
   release: 'read',
@@ -31,6 +32,7 @@ export const DOORS = {
   catalog: 'read',
   applyCatalog: 'write',
   cut: 'write',
+  catalogInputs: 'read',
   catalogReport: 'read',
   sources: 'read',
   refreshSource: 'write',

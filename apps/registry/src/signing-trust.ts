@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { type CatalogStore, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
-import { KrmhubError, type PublicKey, readPublicKey } from '@krmhub/schema';
+import { type CatalogStore, policyKeys, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
+import { KrmhubError, type PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, readTrustedRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 
 /** Whom this registry believes: the policies that were applied, and the sigstore instance that its operator names. */
@@ -33,12 +33,7 @@ export class SigningTrust implements Trust {
     const record = await stored();
     this.#policies = record === undefined ? [] : readStored(record.text);
     this.#revision = record?.revision ?? 0;
-    const keys = new Map<string, PublicKey>();
-    for (const signer of this.#policies.flatMap(({ signers }) => signers)) {
-      if (!('key' in signer)) continue;
-      keys.set(signer.fingerprint, readPublicKey(signer.key, 'a key of the policies'));
-    }
-    this.#keys = [...keys.values()];
+    this.#keys = policyKeys(this.#policies);
   }
 }
 

@@ -11,7 +11,7 @@ import type * as model from './model.js';
 
 /** The shapes of the answers in model.ts; the compiler holds them to its types. */
 
-const MARK: ShapeOf<NonNullable<model.ReleaseSummary['yanked']>> = {
+export const MARK: ShapeOf<NonNullable<model.ReleaseSummary['yanked']>> = {
   at: 'string',
   by: 'string',
   reason: 'string',

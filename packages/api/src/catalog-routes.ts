@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { CatalogInputs, CatalogInputsEntry } from './export-model.js';
 import { ApplyResult, CatalogDetail, CatalogList, SnapshotList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
@@ -97,6 +98,22 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters },
     responses: {
       200: json('The catalog with its newest snapshot', CatalogDetail),
+      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+    },
+  }),
+  catalogInputs: createRoute({
+    method: 'get',
+    path: PATHS.catalogInputs,
+    operationId: 'catalogInputs',
+    tags: ['catalogs'],
+    summary: 'What a catalog is made from, to build the same bytes elsewhere',
+    ...bearer,
+    request: { params: catalogParameters },
+    responses: {
+      200: {
+        description: 'The first line is a CatalogInputs, every other one a CatalogInputsEntry',
+        content: { 'application/x-ndjson': { schema: z.union([CatalogInputs, CatalogInputsEntry]) } },
+      },
       ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),

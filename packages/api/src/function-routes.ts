@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
+import { ExportedFunction } from './export-model.js';
 import {
   BundleList,
   FunctionDetail,
@@ -65,6 +66,20 @@ export const FUNCTION_ROUTES = {
     summary: 'Search functions',
     request: { query: parameters.SearchParameters },
     responses: { 200: json('A page of functions, best first', SearchResult), ...failures('invalid-request') },
+  }),
+  functionsExport: createRoute({
+    method: 'get',
+    path: PATHS.functionsExport,
+    operationId: 'exportFunctions',
+    tags: ['functions'],
+    summary: 'Every function with all its releases, for mirrors and for building catalogs elsewhere',
+    responses: {
+      200: {
+        description: 'A function on each line, by group and kind in code unit order',
+        content: { 'application/x-ndjson': { schema: ExportedFunction } },
+      },
+      ...failures('unavailable'),
+    },
   }),
   function: createRoute({
     method: 'get',

@@ -1,6 +1,7 @@
 /** Every path of the HTTP API, as OpenAPI writes them. The server's routes and the client are both made from these. */
 export const PATHS = {
   functions: '/api/v1/functions',
+  functionsExport: '/api/v1/functions.jsonl',
   function: '/api/v1/functions/{group}/{kind}',
   release: '/api/v1/functions/{group}/{kind}/releases/{release}',
   definition: '/api/v1/functions/{group}/{kind}/releases/{release}/definition.yaml',
@@ -21,6 +22,7 @@ export const PATHS = {
   catalogs: '/api/v1/catalogs',
   catalog: '/api/v1/catalogs/{name}',
   cut: '/api/v1/catalogs/{name}/cut',
+  catalogInputs: '/api/v1/catalogs/{name}/inputs',
   catalogReport: '/api/v1/catalogs/{name}/report',
   sources: '/api/v1/sources',
   refreshSource: '/api/v1/catalogs/{name}/sources/{source}/refresh',

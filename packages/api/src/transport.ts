@@ -11,51 +11,9 @@ import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { mismatch, type Shape } from './answer-shape.js';
 import { TAKEDOWN } from './answer-shapes.js';
 import type { Problem } from './model.js';
+import { ForeignAnswer, RegistryError } from './registry-error.js';
 
-/** A failure that the registry told of, as against one on the way to it. */
-export class RegistryError extends KrmhubError {
-  readonly registry: string;
-  readonly status: number;
-  readonly requestId: string | undefined;
-  /** Seconds after which the registry wants to be asked again, where it says so. */
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(
-    registry: string,
-    problem: Omit<Problem, 'code'> & { code: ErrorCode },
-    retryAfterSeconds?: number,
-  ) {
-    super(problem.code, problem.detail, {
-      ...(problem.hint === undefined ? {} : { hint: problem.hint }),
-      ...(problem.diagnostics === undefined
-        ? {}
-        : {
-            diagnostics: problem.diagnostics.map(({ range, hint, ...diagnostic }) => ({
-              ...diagnostic,
-              ...(range === undefined ? {} : { range }),
-              ...(hint === undefined ? {} : { hint }),
-            })),
-          }),
-      ...(problem.takedowns === undefined
-        ? {}
-        : { takedowns: problem.takedowns as KrmhubError['takedowns'] }),
-    });
-    this.registry = registry;
-    this.status = problem.status;
-    this.requestId = problem.requestId;
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
-
-/** An answer that no krmhub registry gives. */
-export class ForeignAnswer extends KrmhubError {
-  readonly status: number;
-
-  constructor(code: ErrorCode, message: string, options: { hint: string; status: number }) {
-    super(code, message, { hint: options.hint });
-    this.status = options.status;
-  }
-}
+export { ForeignAnswer, RegistryError } from './registry-error.js';
 
 export interface TransportOptions {
   /** Where the registry is, such as `https://krm.example.com`; a path in front of its own is kept. */
@@ -161,10 +119,46 @@ export class Transport {
   }
 
   /** The answer with a status of 2xx. */
-  async send(path: string, call: Call): Promise<Answer> {
+  send(path: string, call: Call): Promise<Answer> {
+    return this.#inTurn(async () => {
+      const signal = AbortSignal.timeout(this.#timeout);
+      const response = await this.#open(path, call, signal);
+      return this.#read(path, response, call.maxBytes, signal);
+    });
+  }
+
+  /**
+   * The pieces of an answer with a status of 2xx as they come, unpacked. The timeout is for each piece: how long the whole
+   * takes is for who reads it.
+   */
+  async *stream(path: string, accept: string): AsyncGenerator<Uint8Array, void, undefined> {
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const wait = () => setTimeout(() => stopping.abort(), this.#timeout);
+    let timer = wait();
+    try {
+      const response = await this.#inTurn(async () => {
+        const opened = await this.#open(path, { accept, maxBytes: 0 }, signal);
+        if (!isGood(opened)) await this.#read(path, opened, 0, signal);
+        return opened;
+      });
+      for await (const piece of await this.#pieces(path, response)) {
+        clearTimeout(timer);
+        yield piece;
+        timer = wait();
+      }
+    } catch (error) {
+      throw error instanceof KrmhubError ? error : this.#unreachable(error, signal);
+    } finally {
+      clearTimeout(timer);
+      stopping.abort();
+    }
+  }
+
+  async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await this.#sendOnce(path, call);
+        return await ask();
       } catch (error) {
         // What was refused for coming too often was not looked at, so that it can be sent again whatever it is.
         const limited = error instanceof RegistryError && error.code === 'rate-limited';
@@ -174,14 +168,14 @@ export class Transport {
     }
   }
 
-  async #sendOnce(path: string, call: Call): Promise<Answer> {
+  /** The answer that redirects lead to. */
+  async #open(path: string, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
-    const signal = AbortSignal.timeout(this.#timeout);
     for (let redirects = 0; ; redirects++) {
       const response = await this.#request(target, call, body, signal);
       const { statusCode: status = 0 } = response;
-      if (status < 300 || status >= 400) return this.#read(path, status, response, call.maxBytes, signal);
+      if (status < 300 || status >= 400) return response;
       response.destroy();
       target = this.#redirected(target, response, call, redirects);
     }
@@ -230,12 +224,12 @@ export class Transport {
 
   async #read(
     path: string,
-    status: number,
     response: IncomingMessage,
     maxBytes: number,
     signal: AbortSignal,
   ): Promise<Answer> {
-    const ok = status >= 200 && status < 300;
+    const { statusCode: status = 0 } = response;
+    const ok = isGood(response);
     const bytes = await this.#body(path, response, ok ? maxBytes : PROBLEM_BYTES, signal);
     if (ok) return { status, headers: response.headers, bytes };
     const type = response.headers['content-type'] ?? '';
@@ -259,19 +253,11 @@ export class Transport {
     maxBytes: number,
     signal: AbortSignal,
   ): Promise<Uint8Array> {
-    const coding = response.headers['content-encoding'];
-    const unpacked = await unpack(response, coding);
-    if (unpacked === undefined) {
-      response.destroy();
-      throw this.#foreign(
-        path,
-        `its answer has the coding ${printable(coding ?? '')}, which was not asked for`,
-      );
-    }
+    const pieces = await this.#pieces(path, response);
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {
-      for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+      for await (const chunk of pieces) {
         size += chunk.length;
         if (size > maxBytes) break;
         chunks.push(chunk);
@@ -281,6 +267,18 @@ export class Transport {
     }
     if (size > maxBytes) throw this.#foreign(path, `its answer is larger than ${maxBytes} bytes`);
     return Buffer.concat(chunks);
+  }
+
+  /** Of a body, unpacked. */
+  async #pieces(path: string, response: IncomingMessage): Promise<AsyncIterable<Uint8Array>> {
+    const coding = response.headers['content-encoding'];
+    const unpacked = await unpack(response, coding);
+    if (unpacked !== undefined) return unpacked as AsyncIterable<Uint8Array>;
+    response.destroy();
+    throw this.#foreign(
+      path,
+      `its answer has the coding ${printable(coding ?? '')}, which was not asked for`,
+    );
   }
 
   #foreign(path: string, what: string, status = 200): KrmhubError {
@@ -301,6 +299,10 @@ export class Transport {
       hint: 'Is the registry running? Start one with `krmhub serve`, or name another with --registry or KRMHUB_REGISTRY.',
     });
   }
+}
+
+function isGood({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 300;
 }
 
 /** An http or https URL without credentials, query or fragment; throws `usage` for anything else. */

@@ -1,3 +1,4 @@
+export * from './build-catalog.js';
 export * from './check-compatibility.js';
 export * from './compare.js';
 export * from './compare-catalogs.js';
@@ -6,6 +7,7 @@ export * from './definition-facts.js';
 export * from './entry.js';
 export * from './judge-copy.js';
 export * from './newest.js';
+export * from './offers.js';
 export * from './plan-attach.js';
 export * from './plan-mark.js';
 export * from './plan-publish.js';

@@ -1,5 +1,6 @@
 import {
   compareApiVersions,
+  type Digest,
   DOCUMENT_LIMITS,
   type FunctionDefinition,
   type FunctionVersion,
@@ -27,7 +28,7 @@ export interface ReadEntry {
   definition: FunctionDefinition;
   rendered: RenderedEntry;
   /** What sources and policies choose by. */
-  facts: Omit<UpstreamEntry, 'firstSeen'>;
+  facts: Omit<UpstreamEntry, 'firstSeen' | 'goneAt'>;
 }
 
 export interface ReadUpstream {
@@ -105,17 +106,21 @@ function readEntry(definition: FunctionDefinition): ReadEntry | string {
   if (bytes > DOCUMENT_LIMITS.maxDefinitionBytes) {
     return `it has ${bytes} bytes in normal form, and at most ${DOCUMENT_LIMITS.maxDefinitionBytes} are taken`;
   }
-  const facts = {
+  return { definition, rendered, facts: entryFacts(definition, rendered.digest) };
+}
+
+/** What sources and policies choose an entry by; `digest` is that of its normal form. */
+export function entryFacts(definition: FunctionDefinition, digest: Digest): ReadEntry['facts'] {
+  return {
     group: definition.group,
     kind: definition.names.kind,
-    definition: rendered.digest,
+    definition: digest,
     versions: versionFacts(definition),
     tags: definition.tags ?? [],
     publisher: definition.publisher,
     runtimes: runtimeKinds(definition),
     licenses: [...new Set(definition.versions.map(({ license }) => license))],
   };
-  return { definition, rendered, facts };
 }
 
 /** What policies judge each API version by, most preferred first. */

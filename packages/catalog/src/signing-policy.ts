@@ -1,4 +1,4 @@
-import { type Digest, type FunctionName, matchesGlob } from '@krmhub/schema';
+import { type Digest, type FunctionName, matchesGlob, type PublicKey, readPublicKey } from '@krmhub/schema';
 import { loadRe2 } from '@krmhub/schema/lint/libraries';
 import semver from 'semver';
 import type { Time } from './records.js';
@@ -168,6 +168,16 @@ export function judgements(
       return against ?? `it is signed by ${describeSigner(signer)}`;
     }),
   );
+}
+
+/** The keys that policies name, each once; retired and revoked ones too, so that what they signed is known for what it is. */
+export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
+  const keys = new Map<Digest, PublicKey>();
+  for (const signer of policies.flatMap(({ signers }) => signers)) {
+    if (!('key' in signer) || keys.has(signer.fingerprint)) continue;
+    keys.set(signer.fingerprint, readPublicKey(signer.key, 'a key of the policies'));
+  }
+  return [...keys.values()];
 }
 
 function isSigner(trusted: TrustedSigner, signer: Signer): boolean {

@@ -16,3 +16,4 @@ export {
   verifyRead,
 } from './verify.js';
 export { type SnapshotCheck, type VerifiedSnapshot, verifySnapshot } from './verify-snapshot.js';
+export * from './verify-source.js';

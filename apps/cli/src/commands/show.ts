@@ -84,7 +84,10 @@ async function resolve(
   const exact = await client.search({ kind: [kind], limit: 100 });
   // The filter knows no case, people do not care for it.
   const { items } = exact.items.length > 0 ? exact : await client.search({ q: kind, limit: 100 });
-  const candidates = items.filter((item) => item.kind.toLowerCase() === kind.toLowerCase());
+  const called = items.filter((item) => item.kind.toLowerCase() === kind.toLowerCase());
+  // Nobody elsewhere takes a name away from a function that this registry has.
+  const ours = called.filter(({ release }) => release !== undefined);
+  const candidates = ours.length > 0 ? ours : called;
   if (candidates.length === 1) return { group: candidates[0]!.group, kind: candidates[0]!.kind };
   if (candidates.length > 1) {
     throw new KrmhubError('not-found', `${candidates.length} functions are called ${kind}`, {

@@ -4,6 +4,7 @@ import {
   judgeCopy,
   type LookOutcome,
   planRefresh,
+  policyKeys,
   type Recipe,
   type RecipeSource,
   type Refusal,
@@ -23,7 +24,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { storedRecipe } from '../stored-recipe.js';
 import type { UpstreamReader } from './upstream-reader.js';
-import { keysOf, verifyCopy } from './verify-copy.js';
+import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshParts {
   store: RegistryStore;
@@ -176,7 +177,7 @@ async function judge(
   const policies = policiesOf(recipe);
   const digest = sha256(bytes);
   const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
-  const found = await verifyCopy(bundles, copy, { keys: keysOf(policies), root });
+  const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
   const now = clock().toISOString();
   // Before anything of it is read: what nobody answers for may be anything.
   const judged = judgeCopy({ record, policies, digest, found, now });

@@ -1,7 +1,9 @@
+import type { RegistryClient } from '@krmhub/api/client';
 import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
+import { printRecipeDiagnostics } from '../../catalog-recipes/print-recipe-diagnostics.js';
 import { connect } from '../../connect.js';
 import type { Io } from '../../io.js';
 import { type OutputFormat, printData, printTable, say, warn } from '../../output/print.js';
@@ -21,6 +23,9 @@ A key in requireSignature may be the path of a file beside the recipe, such as
 banana.pub: the public key in it is sent in its place. Files outside of the
 recipe's folder are not read.
 
+Sources that are new are asked first, and each is told when it was; one that
+fails keeps nothing else out of the catalog, and is asked again by itself.
+
 Examples:
   krmhub catalog apply recipe.yaml
   krmhub catalog apply - < recipe.yaml`,
@@ -36,14 +41,16 @@ async function apply(
   const { readRecipeFile } = await import('../../catalog-recipes/read-recipe-file.js');
   const name = file === '-' ? STDIN_NAME : file;
   const { recipe, bytes, text, diagnostics } = await readRecipeFile(io, file);
-  await printDiagnostics(io, diagnostics, name, bytes);
+  await printRecipeDiagnostics(io, diagnostics, name, bytes);
   if (recipe === undefined) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
     throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
   }
   const client = await connect(io, options.registry);
   const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
-  await printDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
+  await printRecipeDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
+  const elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
+  if (elsewhere && applied.outcome !== 'unchanged') await askNewSources(io, client, recipe.name);
   const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
     await say(
       io,
@@ -54,8 +61,34 @@ async function apply(
   await printData(io, options.output, { outcome: applied.outcome, catalog }, () =>
     printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
   );
-  if (catalog.newest?.functions === 0) await warn(io, 'no release of this registry matches the recipe');
+  if (catalog.newest?.functions === 0) {
+    await warn(
+      io,
+      elsewhere ? 'nothing that the sources have is taken' : 'no release of this registry matches the recipe',
+    );
+  }
+  if (elsewhere) await sayReport(io, client, recipe.name);
   await say(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
+}
+
+/** The registry asks those that are new by itself; who waits is told what comes of it. None that fails keeps the rest out. */
+async function askNewSources(io: Io, client: RegistryClient, name: string): Promise<void> {
+  const { refreshSources, tellAsked } = await import('../../catalog-sources/refresh-sources.js');
+  const { SourceProgress } = await import('../../output/source-progress.js');
+  const { sources } = await client.sources(name);
+  const progress = new SourceProgress(io, 'asking');
+  const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
+  // It may have been quicker than we.
+  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(progress, source);
+  if (fresh.length > 0) await refreshSources(io, client, name, fresh);
+}
+
+async function sayReport(io: Io, client: RegistryClient, name: string): Promise<void> {
+  const { countsLine, reportCounts } = await import('../../output/catalog-report.js');
+  await say(
+    io,
+    `${countsLine(reportCounts(await client.catalogReport(name)))}: krmhub catalog report ${name}`,
+  );
 }
 
 const COLUMNS = [
@@ -74,19 +107,6 @@ function cells({ outcome }: ApplyResult): (catalog: CatalogDetail) => string[] {
     String(newest?.functions ?? ''),
     newest?.digest ?? '',
   ];
-}
-
-/** As `lint` shows them; the registry does not know the file's name. */
-async function printDiagnostics(
-  io: Io,
-  diagnostics: readonly Diagnostic[],
-  file: string,
-  bytes: Uint8Array,
-): Promise<void> {
-  if (diagnostics.length === 0) return;
-  const output = await import('../../output/diagnostics.js');
-  const named = diagnostics.map((diagnostic) => ({ ...diagnostic, file }));
-  await output.printDiagnostics(io, io.stderr, named, new Map([[file, bytes]]));
 }
 
 /** What a registry of another version finds besides. */

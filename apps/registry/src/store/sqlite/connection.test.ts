@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as artifacts from '../schema/artifacts.js';
 import * as sources from '../schema/sources.js';
 import * as catalogs from '../schema/sqlite.js';
+import * as upstream from '../schema/upstream-functions.js';
 import { openSqliteStore, storeOf } from '../sqlite.js';
 import { openConnection } from './connection.js';
 import { Database } from './driver.js';
@@ -34,7 +35,7 @@ interface ColumnInfo {
 describe('migrations', () => {
   it('make the tables that the schema describes', () => {
     const connection = openConnection(':memory:');
-    const tables = Object.values({ ...catalogs, ...artifacts, ...sources }).filter((value) =>
+    const tables = Object.values({ ...catalogs, ...artifacts, ...sources, ...upstream }).filter((value) =>
       is(value, SQLiteTable),
     );
     for (const table of tables) {
@@ -53,7 +54,7 @@ describe('migrations', () => {
       const describedIndexes = [
         ...indexes.map(({ config }) => [
           config.name,
-          config.columns.map((column) => 'name' in column && column.name),
+          config.columns.map((column) => ('name' in column ? column.name : null)),
         ]),
         ...uniqueConstraints.map((constraint) => [
           constraint.name,

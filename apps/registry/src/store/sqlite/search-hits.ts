@@ -15,8 +15,9 @@ export interface TextHits {
   /** Ids, ascending. */
   ids: Uint32Array;
   /**
-   * What the words were found in: 0 the whole kind, 1 words of the kind, 2 of kind and tags, 3 anything. Until
-   * `readTags` was called, 3 stands for 2 as well.
+   * What the words were found in: 0 the whole kind of a function of this registry, 1 of one that only catalogs
+   * elsewhere have, 2 words of the kind, 3 of kind and tags, 4 anything. Until `readTags` was called, 4 stands for 3
+   * as well.
    */
   tierOf(id: number): number;
   /** bm25, rounded so that what is about as good is equal; the lower the better, and 0 where nothing is weighed. */
@@ -40,7 +41,11 @@ export function textHits({
        FROM function_text WHERE function_text MATCH ?`,
     )
     .raw();
-  const named = client.prepare<[string], number>(`SELECT id FROM ${FINDABLE} WHERE kind_folded = ?`).pluck();
+  const named = client
+    .prepare<[string], [id: number, isOurs: 0 | 1]>(
+      `SELECT id, release IS NOT NULL FROM ${FINDABLE} WHERE kind_folded = ?`,
+    )
+    .raw();
   const idsMatching = (expression: string): Uint32Array => {
     const list = matching.get(expression);
     return list == null ? new Uint32Array() : readList(list);
@@ -48,16 +53,18 @@ export function textHits({
 
   return ({ match, found, joined }, weighed) => {
     const ids = idsMatching(found);
-    const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(3);
-    for (const id of idsMatching(`{kind} : (${found})`)) tiers[id] = 1;
-    for (const id of named.all(joined)) if (id < tiers.length) tiers[id] = 0;
+    const tiers = new Uint8Array((ids.at(-1) ?? 0) + 1).fill(4);
+    for (const id of idsMatching(`{kind} : (${found})`)) tiers[id] = 2;
+    for (const [id, isOurs] of named.all(joined)) {
+      if (id < tiers.length) tiers[id] = isOurs === 1 ? 0 : 1;
+    }
     const weightOf = (weighed ?? ids.length <= MAX_WEIGHED) ? new Map(weights.all(match)) : undefined;
     return {
       ids,
       tierOf: (id) => tiers[id]!,
       weightOf: (id) => weightOf?.get(id) ?? 0,
       readTags: () => {
-        for (const id of idsMatching(`{kind tags} : (${found})`)) if (tiers[id] === 3) tiers[id] = 2;
+        for (const id of idsMatching(`{kind tags} : (${found})`)) if (tiers[id] === 4) tiers[id] = 3;
       },
     };
   };

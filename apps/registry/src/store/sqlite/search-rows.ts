@@ -38,10 +38,12 @@ export const IN_NEWEST_SNAPSHOT = `EXISTS (
   SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog)
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest))`;
 
-/** SQL of what can be found: functions of this registry, and those that only catalogs elsewhere have. */
-export const FINDABLE = `(
-  SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
-    yanked, deprecated, signatures FROM function
-  UNION ALL
-  SELECT id, group_name, kind, kind_folded, description, publisher, NULL, versions, tags, runtimes, licenses,
-    0, 0, '[]' FROM upstream_function)`;
+/** SQL of what can be found, each by itself: functions of this registry, and those that only catalogs elsewhere have. */
+export const FINDABLE_TABLES = [
+  `SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
+     yanked, deprecated, signatures FROM function`,
+  `SELECT id, group_name, kind, kind_folded, description, publisher, NULL AS release, versions, tags, runtimes,
+     licenses, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
+] as const;
+
+export const FINDABLE = `(${FINDABLE_TABLES.join(' UNION ALL ')})`;

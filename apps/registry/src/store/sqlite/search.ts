@@ -105,7 +105,7 @@ function pageOf(
   const candidates = isAfter ? hits.filter(isAfter) : hits;
   if (text !== undefined) {
     // Mostly enough is found in kinds, and what is found in tags need not be told apart.
-    const inKind = candidates.filter((id) => text.tierOf(id) < 2 && yanked[id] === 0);
+    const inKind = candidates.filter((id) => text.tierOf(id) <= 2 && yanked[id] === 0);
     if (inKind.length >= limit) return firstBy(inKind, limit, compare);
     text.readTags();
   }

@@ -1,0 +1,90 @@
+import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
+import type { Digest, RefusalCode, SnapshotForm } from '@krmhub/schema';
+import type { Io } from '../io.js';
+import { codeCounts, countsLine } from '../output/catalog-report.js';
+import { printTable, say } from '../output/print.js';
+import { plural } from '../output/text.js';
+
+/** What a build comes to, in numbers. */
+export interface BuildSummary {
+  catalog: string;
+  /** Entries of the catalog. */
+  functions: number;
+  digests: Record<SnapshotForm, Digest>;
+  sources: {
+    source: string;
+    url?: string;
+    /** Functions of which it provides an API version, and all of these. */
+    functions: number;
+    versions: number;
+    shadowed: number;
+    refused: number;
+    invalid: number;
+  }[];
+  shadowed: number;
+  refused: Partial<Record<RefusalCode, number>>;
+  yanked: number;
+  invalid: number;
+  /** Sources of which the last look did not succeed. */
+  failing: number;
+}
+
+export function summaryOf(recipe: Recipe, built: BuiltCatalog): BuildSummary {
+  const { functions } = built;
+  const shadowed = functions.flatMap((fn) => fn.shadowed);
+  const refused = functions.flatMap((fn) => fn.refused ?? []);
+  const yanked = functions.flatMap((fn) => fn.yanked);
+  const invalid = new Map(built.sources?.map((one) => [one.source, one.invalidEntries]));
+  return {
+    catalog: built.catalog,
+    functions: built.count,
+    digests: built.digests,
+    sources: recipe.sources.map(({ name, catalog }) => {
+      const of = ({ source }: { source: string }) => source === name;
+      return {
+        source: name,
+        ...(catalog === undefined ? {} : { url: catalog.url }),
+        functions: functions.filter(({ versions }) => versions.some(of)).length,
+        versions: functions.flatMap(({ versions }) => versions).filter(of).length,
+        shadowed: shadowed.filter(of).length,
+        refused: refused.filter(of).length,
+        invalid: invalid.get(name) ?? 0,
+      };
+    }),
+    shadowed: shadowed.length,
+    refused: Object.fromEntries(codeCounts(refused)),
+    yanked: yanked.length,
+    invalid: [...invalid.values()].reduce((sum, one) => sum + one, 0),
+    failing: (built.sources ?? []).filter(({ state }) => state !== 'current').length,
+  };
+}
+
+const COLUMNS = [
+  { header: 'SOURCE', min: 12 },
+  { header: 'FUNCTIONS' },
+  { header: 'VERSIONS' },
+  { header: 'SHADOWED' },
+  { header: 'REFUSED' },
+  { header: 'INVALID' },
+];
+
+export async function printSummary(io: Io, { sources }: BuildSummary): Promise<void> {
+  const cells = (one: BuildSummary['sources'][number]) =>
+    [one.source, one.functions, one.versions, one.shadowed, one.refused, one.invalid].map(String);
+  await printTable(io, COLUMNS, sources, { terminal: cells, pipe: cells });
+}
+
+/** `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed`, on stderr. */
+export async function saySummary(io: Io, summary: BuildSummary): Promise<void> {
+  const { catalog, functions, shadowed, yanked, invalid, failing } = summary;
+  const counts = countsLine({
+    sources: summary.sources.length,
+    failing,
+    refused: summary.sources.reduce((sum, { refused }) => sum + refused, 0),
+    codes: new Map(Object.entries(summary.refused) as [RefusalCode, number][]),
+    shadowed,
+    yanked,
+    invalid,
+  });
+  await say(io, `${catalog}: ${plural(functions, 'function')}; ${counts}`);
+}

@@ -1,0 +1,251 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { sha256 } from '@krmhub/schema';
+import { keySigner, signStatement, snapshotStatement } from '@krmhub/signing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type CatalogServer,
+  catalogServer,
+  catalogText,
+  definitionText,
+  OUR_FUNCTIONS,
+  recipeText as recipe,
+  sourceText as upstream,
+} from '../../catalog-build/testing.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../../testing.js';
+
+let folder: string;
+let registry: TestRegistry;
+let server: CatalogServer;
+let origin: string;
+let served: CatalogServer['served'];
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-build-test-'));
+  registry = await testRegistry();
+  const client = new RegistryClient(registry);
+  for (const [kind, release] of [
+    ['SetLabels', '1.0.0'],
+    ['SetLabels', '1.1.0'],
+    ['Apply', '0.1.0'],
+  ] as const) {
+    const definition = new TextEncoder().encode(definitionText({ kind, release }));
+    const name = { group: 'example.com', kind, release, mediaType: 'application/yaml' as const };
+    await client.publish({ ...name, definition, wait: true });
+  }
+  server = await catalogServer();
+  ({ origin, served } = server);
+});
+afterAll(async () => {
+  server.close();
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(() => served.clear());
+
+const run = (args: string[], options: TestIoOptions = {}) =>
+  runTest(['catalog', 'build', ...args], { cwd: folder, ...options });
+const put = (name: string, text: string | Uint8Array) => writeFile(path.join(folder, name), text);
+const read = (name: string) => readFile(path.join(folder, name), 'utf8');
+const exists = (name: string) =>
+  stat(path.join(folder, name)).then(
+    () => true,
+    () => false,
+  );
+
+describe('from the functions of a registry', () => {
+  it('gives the bytes that the registry serves, in every form', async () => {
+    await put('recipe.yaml', recipe('  - name: ours\n    functions: {release: ">=1.0.0"}\n'));
+    await runTest(['catalog', 'apply', 'recipe.yaml'], { cwd: folder, env: registry.env });
+    const client = new RegistryClient(registry);
+    for (const kind of ['Catalog', 'KRMFunctionCatalog'] as const) {
+      for (const format of ['yaml', 'json'] as const) {
+        const built = await run(['recipe.yaml', '--kind', kind, '--format', format], { env: registry.env });
+        expect(built.exitCode, built.err()).toBe(0);
+        const { bytes } = await client.catalogDocument('platform', { kind, format });
+        expect(built.out()).toBe(new TextDecoder().decode(bytes));
+      }
+    }
+  });
+
+  it('gives the entries of its snapshot.json', async () => {
+    const built = await run(['recipe.yaml', '--out', 'c.yaml', '--snapshot', 's.json'], {
+      env: registry.env,
+    });
+    expect(built.exitCode, built.err()).toBe(0);
+    const { entries, digests } = await new RegistryClient(registry).snapshot('platform', '1');
+    expect(JSON.parse(await read('s.json'))).toMatchObject({ serial: 0, previous: null, entries, digests });
+    expect(built.out()).toBe('ours\t1\t1\t0\t0\t0\n');
+  });
+
+  it('says why where the registry does not answer', async () => {
+    const built = await run(['recipe.yaml', '--registry', 'http://127.0.0.1:9', '--out', 'none.yaml']);
+    expect(built.exitCode).toBe(5);
+    expect(built.err()).toContain('cannot reach the registry');
+    expect(await exists('none.yaml')).toBe(false);
+  });
+});
+
+describe('from catalogs elsewhere', () => {
+  const NOBODY = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
+
+  it('takes the first source that has a function, and reports the rest', async () => {
+    served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
+    await put('melon.yaml', catalogText('banana.co', ['Split']));
+    await put(
+      'recipe.yaml',
+      recipe(
+        `${upstream('banana', `${origin}/banana.yaml`)}${upstream('melon', 'file:melon.yaml')}`,
+        '  policy: {deny: [{kind: Peel, reason: sharp}]}\n',
+      ),
+    );
+    const built = await run(['recipe.yaml', '--out', 'out/c.yaml', '--report', 'out/r.json', '-o', 'json'], {
+      env: NOBODY,
+    });
+    expect(built.exitCode, built.err()).toBe(0);
+    const summary = JSON.parse(built.out());
+    expect(summary).toMatchObject({
+      catalog: 'platform',
+      functions: 1,
+      shadowed: 1,
+      refused: { denied: 1 },
+      invalid: 1,
+      digests: { 'catalog.yaml': sha256(await read('out/c.yaml')) },
+      sources: [
+        { source: 'banana', functions: 1, versions: 1, shadowed: 0, refused: 1, invalid: 1 },
+        { source: 'melon', functions: 0, versions: 0, shadowed: 1, refused: 0, invalid: 0 },
+      ],
+    });
+    const report = JSON.parse(await read('out/r.json'));
+    expect(report).toMatchObject({
+      serial: 0,
+      sources: [
+        { source: 'banana', state: 'current', invalidEntries: 1, invalid: [{ entry: 2 }] },
+        { source: 'melon', state: 'current' },
+      ],
+      shadowed: [{ kind: 'Split', source: 'melon', by: { source: 'banana' } }],
+      refused: [{ kind: 'Peel', reasons: [{ code: 'denied', message: 'the recipe denies it: sharp' }] }],
+    });
+    expect(built.err()).toContain('platform: 1 function; 1 refused (1 denied), 1 shadowed, 1 invalid');
+  });
+
+  it('does not depend on when, and leaves files with the same bytes alone', async () => {
+    await put('melon.yaml', catalogText('melon.co', ['Split', 'Peel']));
+    await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
+    await run(['recipe.yaml', '--out', 'same.yaml'], { env: NOBODY });
+    const before = await stat(path.join(folder, 'same.yaml'));
+    const again = await run(['recipe.yaml', '--out', 'same.yaml'], { env: NOBODY });
+    expect(again.exitCode, again.err()).toBe(0);
+    expect((await stat(path.join(folder, 'same.yaml'))).ino).toBe(before.ino);
+  });
+
+  it('takes what a registry holds for its own where the registry is asked', async () => {
+    served.set('/theirs.yaml', catalogText('example.com', ['SetLabels', 'Other']));
+    await put('recipe.yaml', recipe(`${upstream('theirs', `${origin}/theirs.yaml`)}${OUR_FUNCTIONS}`));
+    const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: registry.env });
+    expect(JSON.parse(built.out())).toMatchObject({ functions: 2, refused: { claim: 2 } });
+  });
+
+  it('tells every source that fails, and writes nothing', async () => {
+    served.set('/fine.yaml', catalogText('fine.co', ['Split']));
+    served.set('/page.html', '<html>hello</html>');
+    const sources = [
+      upstream('fine', `${origin}/fine.yaml`),
+      upstream('gone', `${origin}/gone.yaml`),
+      upstream('page', `${origin}/page.html`),
+      upstream('outside', 'file:../../../../etc/hostname'),
+    ];
+    await put('recipe.yaml', recipe(sources.join('')));
+    const built = await run(['recipe.yaml', '--out', 'none.yaml', '--report', 'none.json'], { env: NOBODY });
+    expect(built.exitCode).toBe(5);
+    expect(built.out()).toBe('');
+    expect(built.err()).toMatch(/^gone: failed: .+/m);
+    expect(built.err()).toMatch(/^page: failed: it is no catalog: .+/m);
+    expect(built.err()).toMatch(/^outside: failed: .+not below the folder/m);
+    expect(built.err()).toContain('3 of 4 sources failed: gone, outside, page; nothing was written');
+    expect(await exists('none.yaml')).toBe(false);
+    expect(await exists('none.json')).toBe(false);
+  });
+
+  it('warns that ages are not known here', async () => {
+    await put('melon.yaml', catalogText('melon.co', ['Split']));
+    await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml', ', minimumAge: 72h')));
+    const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json'], { env: NOBODY });
+    expect(built.exitCode, built.err()).toBe(0);
+    expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { 'minimum-age': 1 } });
+    expect(built.err()).toContain('melon: since when an entry is there is known to a registry alone');
+    expect(built.err()).toContain('krmhub catalog inputs NAME');
+  });
+
+  it('shows how far each source is at a terminal', async () => {
+    await put('melon.yaml', catalogText('melon.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
+    await put('recipe.yaml', recipe(upstream('melon', 'file:melon.yaml')));
+    const built = await run(['recipe.yaml', '--out', 'c.yaml'], { env: NOBODY, tty: true });
+    expect(built.err()).toMatch(/fetching melon/);
+    expect(built.err()).toMatch(/melon: read 2 entries, 1 unusable, [\d.]+ KB/);
+    expect(built.out()).toMatch(
+      /SOURCE +FUNCTIONS +VERSIONS +SHADOWED +REFUSED +INVALID\S*\s+melon +2 +2 +0 +0 +1/,
+    );
+  });
+
+  it('refuses what cannot go to stdout together, and what is no recipe', async () => {
+    const both = await run(['recipe.yaml', '-o', 'json'], { env: NOBODY });
+    expect(both.exitCode).toBe(2);
+    expect(both.err()).toContain('Name a file for the catalog with --out');
+    const wrong = await run(['-'], { env: NOBODY, stdin: recipe('  - name: x\n') });
+    expect(wrong.exitCode).toBe(1);
+    expect(wrong.err()).toContain('1 error in <stdin>; nothing is built');
+  });
+});
+
+describe('from signed catalogs', () => {
+  const bytes = () => new TextEncoder().encode(catalogText('banana.co', ['Split']));
+  const policy = '  policy:\n    requireSignature: [{groups: ["banana.co"], key: banana.pub}]\n';
+  const newKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const keys = newKeys();
+
+  async function signed(expires: string, key = keys): Promise<Uint8Array> {
+    const claim = { catalog: 'banana', serial: 7, previous: null, expires };
+    const statement = snapshotStatement(claim, { 'catalog.yaml': sha256(bytes()) });
+    return signStatement(statement, keySigner(key.privateKey));
+  }
+
+  beforeEach(async () => {
+    await put('banana.pub', keys.publicKey.export({ type: 'spki', format: 'pem' }));
+    await put('recipe.yaml', recipe(upstream('banana', `${origin}/banana/catalog.yaml`), policy));
+    served.set('/banana/catalog.yaml', bytes());
+  });
+  const LATER = '2999-01-01T00:00:00.000Z';
+
+  it('takes what the recipe’s key has signed, and says who it was', async () => {
+    served.set('/banana/snapshot.sigstore.json', await signed(LATER));
+    const built = await run(['recipe.yaml', '--out', 'c.yaml', '--snapshot', 's.json', '--report', 'r.json']);
+    expect(built.exitCode, built.err()).toBe(0);
+    const { entries } = JSON.parse(await read('s.json'));
+    expect(entries[0].versions[0].signedBy).toMatch(/^the key sha256:/);
+    expect(JSON.parse(await read('r.json')).sources[0].serial).toBe(7);
+  });
+
+  it('refuses what nobody has signed, or somebody else, entry by entry', async () => {
+    const others = await signed(LATER, newKeys());
+    for (const bundle of [undefined, others]) {
+      served.delete('/banana/snapshot.sigstore.json');
+      if (bundle !== undefined) served.set('/banana/snapshot.sigstore.json', bundle);
+      const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json']);
+      expect(built.exitCode, built.err()).toBe(0);
+      expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { signature: 1 } });
+      expect(built.err()).toContain('nothing that the sources have is taken');
+    }
+  });
+
+  it('builds nothing from a snapshot that has expired', async () => {
+    served.set('/banana/snapshot.sigstore.json', await signed('2020-01-01T00:00:00.000Z'));
+    const built = await run(['recipe.yaml', '--out', 'expired.yaml']);
+    expect(built.exitCode).toBe(4);
+    expect(built.err()).toContain('banana: failed: its snapshot 7 was signed as the newest until 2020-01-01');
+    expect(await exists('expired.yaml')).toBe(false);
+  });
+});

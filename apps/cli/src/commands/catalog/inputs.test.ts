@@ -1,0 +1,197 @@
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { sha256 } from '@krmhub/schema';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  type CatalogServer,
+  catalogServer,
+  catalogText,
+  definitionText,
+  OUR_FUNCTIONS,
+  recipeText,
+  sourceText,
+} from '../../catalog-build/testing.js';
+import { runTest, type TestRegistry, testRegistry } from '../../testing.js';
+
+let folder: string;
+let registry: TestRegistry;
+let client: RegistryClient;
+let server: CatalogServer;
+/** Nothing answers there. */
+const OFFLINE = { KRMHUB_REGISTRY: 'http://127.0.0.1:9' };
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-inputs-test-'));
+  server = await catalogServer();
+  registry = await testRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
+  client = new RegistryClient(registry);
+  for (const [kind, release] of [
+    ['SetLabels', '1.0.0'],
+    ['SetLabels', '1.1.0'],
+    ['Apply', '0.1.0'],
+  ] as const) {
+    const definition = new TextEncoder().encode(definitionText({ kind, release }));
+    const name = { group: 'example.com', kind, release, mediaType: 'application/yaml' as const };
+    await client.publish({ ...name, definition, wait: true });
+  }
+  await client.yank('example.com', 'SetLabels', '1.1.0', 'bad');
+  const { served, origin } = server;
+  served.set(
+    '/banana.yaml',
+    catalogText('banana.co', ['Split', 'Peel', 'split'], { more: '  - group: 1\n' }),
+  );
+  served.set('/melon.yaml', catalogText('banana.co', ['Split', 'Slice']));
+  served.set('/young.yaml', catalogText('young.co', ['Split']));
+  const rewrite = '    rewrite: [{from: registry.example.com/, to: mirror.example.com/}]\n';
+  const recipe = recipeText(
+    [
+      OUR_FUNCTIONS,
+      sourceText('banana', `${origin}/banana.yaml`, '', rewrite),
+      sourceText('melon', `${origin}/melon.yaml`),
+      sourceText('young', `${origin}/young.yaml`, ', minimumAge: 72h'),
+      sourceText('gone', `${origin}/gone.yaml`),
+    ].join(''),
+    '  policy: {deny: [{kind: Peel}]}\n',
+  );
+  await writeFile(path.join(folder, 'recipe.yaml'), recipe);
+  const applied = await run('apply', 'recipe.yaml');
+  expect(applied.exitCode, applied.err()).toBe(0);
+});
+afterAll(async () => {
+  server.close();
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = (...args: string[]) => runTest(['catalog', ...args], { cwd: folder, env: registry.env });
+const offline = (...args: string[]) =>
+  runTest(['catalog', 'build', '--inputs', ...args], { cwd: folder, env: OFFLINE });
+const read = (name: string) => readFile(path.join(folder, name));
+
+it('exports what builds the same bytes without a network', async () => {
+  const exported = await run('inputs', 'platform', '--out', 'platform', '-o', 'json');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  const { newest } = await client.catalog('platform');
+  expect(JSON.parse(exported.out())).toMatchObject({
+    catalog: 'platform',
+    serial: newest!.serial,
+    digest: newest!.digest,
+    functions: 2,
+    sources: [
+      { source: 'banana', state: 'current', entries: 2, former: 0 },
+      { source: 'gone', state: 'missing', entries: 0 },
+      { source: 'melon', state: 'current', entries: 2 },
+      { source: 'young', state: 'current', entries: 1 },
+    ],
+  });
+  expect((await readdir(path.join(folder, 'platform'))).sort()).toEqual([
+    'entries.jsonl',
+    'functions.jsonl',
+    'inputs.json',
+    'recipe.yaml',
+    'snapshot.json',
+    'sources',
+  ]);
+  expect((await read('platform/sources/melon')).toString()).toBe(server.served.get('/melon.yaml'));
+  for (const kind of ['Catalog', 'KRMFunctionCatalog'] as const) {
+    for (const format of ['yaml', 'json'] as const) {
+      const built = await offline('platform', '--out', `c.${format}`, '--kind', kind, '--format', format);
+      expect(built.exitCode, built.err()).toBe(0);
+      expect(built.err()).toContain(
+        `The same bytes as snapshot ${newest!.serial} of platform, in every form`,
+      );
+      const { bytes } = await client.catalogDocument('platform', { kind, format });
+      expect(sha256(await read(`c.${format}`))).toBe(sha256(bytes));
+    }
+  }
+  const built = await offline('platform', '--out', 'c.yaml', '--snapshot', 's.json', '--report', 'r.json');
+  expect(built.exitCode, built.err()).toBe(0);
+  const serial = String(newest!.serial);
+  expect(await read('s.json')).toEqual(
+    Buffer.from((await client.snapshotDocument('platform', serial)).bytes),
+  );
+  expect(JSON.parse((await read('r.json')).toString())).toEqual(
+    await client.snapshotReport('platform', serial),
+  );
+});
+
+it('exports what stood in a source before, too', async () => {
+  server.served.set('/young.yaml', catalogText('young.co', ['Split'], { description: 'Another one.' }));
+  await client.refreshSource('platform', 'young');
+  server.served.set('/melon.yaml', catalogText('banana.co', ['Split'], { description: 'Another one.' }));
+  await client.refreshSource('platform', 'melon');
+  const exported = await run('inputs', 'platform', '--out', 'platform');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  expect(exported.out()).toMatch(/^young\tcurrent\t1\t1\tsha256:/m);
+  const built = await offline('platform', '--out', 'c.yaml');
+  expect(built.exitCode, built.err()).toBe(0);
+  expect(sha256(await read('c.yaml'))).toBe((await client.catalog('platform')).newest!.digest);
+});
+
+it('builds what stood there before where what stands there is too new, by the clock of the registry', async () => {
+  const ageing = recipeText(sourceText('old', `${server.origin}/old.yaml`, ', minimumAge: 4s'), '', 'ageing');
+  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));
+  await writeFile(path.join(folder, 'ageing.yaml'), ageing);
+  await run('apply', 'ageing.yaml');
+  expect((await client.catalog('ageing')).newest?.functions).toBe(0);
+  await expect
+    .poll(async () => (await client.catalog('ageing')).newest?.functions, { timeout: 20_000, interval: 200 })
+    .toBe(1);
+  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The new one.' }));
+  await client.refreshSource('ageing', 'old');
+  const exported = await run('inputs', 'ageing', '--out', 'ageing');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  expect(exported.out()).toMatch(/^old\tcurrent\t1\t1\t/m);
+  // However late it is built.
+  await new Promise((resolve) => setTimeout(resolve, 4_500));
+  const built = await offline('ageing', '--out', 'ageing.out.yaml');
+  expect(built.exitCode, built.err()).toBe(0);
+  expect((await read('ageing.out.yaml')).toString()).toContain('The old one.');
+}, 40_000);
+
+it('says where the bytes are others, and writes nothing', async () => {
+  await run('inputs', 'platform', '--out', 'changed');
+  const functions = path.join(folder, 'changed/functions.jsonl');
+  const text = await readFile(functions, 'utf8');
+  await writeFile(functions, text.split('\n').slice(1).join('\n'));
+  const built = await offline('changed', '--out', 'other.yaml');
+  expect(built.exitCode).toBe(1);
+  expect(built.err()).toContain('nothing was written:\n  catalog.yaml is sha256:');
+  expect(built.err()).toContain('example.com/Apply is only in the registry’s');
+  await expect(read('other.yaml')).rejects.toThrow();
+});
+
+it('refuses inputs that are damaged, or none', async () => {
+  await run('inputs', 'platform', '--out', 'damaged');
+  await appendFile(path.join(folder, 'damaged/sources/melon'), '\n');
+  const changed = await offline('damaged', '--out', 'no.yaml');
+  expect(changed.exitCode).toBe(1);
+  expect(changed.err()).toContain('the source melon: its copy does not have the digest sha256:');
+  await run('inputs', 'platform', '--out', 'damaged');
+  await appendFile(path.join(folder, 'damaged/recipe.yaml'), '# more\n');
+  expect((await offline('damaged')).err()).toContain('recipe.yaml is not the recipe that was exported');
+  await run('inputs', 'platform', '--out', 'damaged');
+  const entries = (await read('damaged/entries.jsonl')).toString();
+  await writeFile(path.join(folder, 'damaged/entries.jsonl'), entries.split('\n').slice(1).join('\n'));
+  expect((await offline('damaged')).err()).toContain('is read otherwise here than by the registry');
+  await writeFile(path.join(folder, 'damaged/inputs.json'), '{"catalog":1}');
+  expect((await offline('damaged')).err()).toContain('it lacks what is expected at "catalog"');
+  const none = await offline('nowhere');
+  expect(none.exitCode).toBe(3);
+  expect(none.err()).toContain('nowhere holds no inputs');
+  const both = await runTest(['catalog', 'build', 'recipe.yaml', '--inputs', 'platform'], { cwd: folder });
+  expect(both.exitCode).toBe(2);
+});
+
+it('is for administrators', async () => {
+  const anonymous = await runTest(['catalog', 'inputs', 'platform', '--out', 'x'], {
+    cwd: folder,
+    env: { KRMHUB_REGISTRY: registry.url },
+  });
+  expect(anonymous.exitCode).toBe(5);
+  expect(anonymous.err()).toContain('needs a token');
+  const unknown = await run('inputs', 'nothing', '--out', 'x');
+  expect(unknown.exitCode).toBe(3);
+});

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { connect } from '../../connect.js';
+import type { Io } from '../../io.js';
+import { type OutputFormat, printData, say } from '../../output/print.js';
+import { withOutput, withRegistry } from '../options.js';
+import { ofCatalog, withCatalogName } from './catalog-name.js';
+
+interface ReportOptions {
+  snapshot?: string;
+  registry?: string;
+  output: OutputFormat;
+}
+
+export function registerCatalogReport(parent: Command, io: Io): void {
+  withOutput(withRegistry(withCatalogName(parent.command('report'))))
+    .description('Say what a catalog leaves out and why, and how its sources are.')
+    .option('--snapshot <serial>', 'As it was when this snapshot was cut; as it is now by default.', serialOf)
+    .addHelpText(
+      'after',
+      `
+Sections: sources, claims of groups that belong to others, what was refused by
+the recipe's policy, what an earlier source had already (shadowed), yanked
+releases, and entries of sources that cannot be used. Without a terminal these
+are lines that begin with the section.
+
+Examples:
+  krmhub catalog report platform
+  krmhub catalog report platform --snapshot 7 -o json`,
+    )
+    .action(async (name: string, options: ReportOptions) => {
+      const { countsLine, printReport, reportCounts } = await import('../../output/catalog-report.js');
+      const client = await connect(io, options.registry);
+      const report = await ofCatalog(
+        options.snapshot === undefined
+          ? client.catalogReport(name)
+          : client.snapshotReport(name, options.snapshot),
+      );
+      await printData(io, options.output, report, () => printReport(io, report));
+      const snapshot = report.serial === 0 ? 'no snapshot yet' : `snapshot ${report.serial}`;
+      await say(io, `${name}, ${snapshot}: ${countsLine(reportCounts(report))}`);
+    });
+}
+
+function serialOf(value: string): string {
+  if (/^[1-9]\d{0,14}$/.test(value)) return value;
+  throw new InvalidArgumentError('It is no serial (1, 2, …).');
+}

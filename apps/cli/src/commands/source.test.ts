@@ -1,0 +1,183 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { RegistryClient } from '@krmhub/api/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type CatalogServer,
+  catalogServer,
+  catalogText,
+  definitionText,
+  OUR_FUNCTIONS,
+  recipeText,
+  sourceText,
+} from '../catalog-build/testing.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+
+/** Sources and reports, as an administrator sees them beside a real registry and a real server of catalogs. */
+
+let folder: string;
+let registry: TestRegistry;
+let server: CatalogServer;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-source-test-'));
+  server = await catalogServer();
+  registry = await testRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
+  const client = new RegistryClient(registry);
+  for (const release of ['1.0.0', '1.1.0']) {
+    const definition = new TextEncoder().encode(definitionText({ kind: 'SetLabels', release }));
+    const name = { group: 'example.com', kind: 'SetLabels', release, mediaType: 'application/yaml' as const };
+    await client.publish({ ...name, definition, wait: true });
+  }
+  await client.yank('example.com', 'SetLabels', '1.1.0', 'bad');
+  server.served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel'], { more: '  - group: 1\n' }));
+  server.served.set('/melon.yaml', catalogText('banana.co', ['Split']));
+  server.served.set('/claimer.yaml', catalogText('example.com', ['SetLabels']));
+  const { origin } = server;
+  await writeFile(
+    path.join(folder, 'recipe.yaml'),
+    recipeText(
+      OUR_FUNCTIONS +
+        ['banana', 'melon', 'claimer', 'gone']
+          .map((name) => sourceText(name, `${origin}/${name}.yaml`))
+          .join(''),
+      '  policy: {deny: [{kind: Peel, reason: sharp}]}\n',
+    ),
+  );
+});
+afterAll(async () => {
+  server.close();
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const run = (args: string[], options: TestIoOptions = {}) =>
+  runTest(args, { cwd: folder, env: registry.env, ...options });
+
+describe('a recipe over catalogs elsewhere', () => {
+  it('is applied once its sources were asked, and each of them is told', async () => {
+    const applied = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
+    expect(applied.exitCode, applied.err()).toBe(0);
+    expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 unusable$/m);
+    expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: There is no earlier copy of it/);
+    expect(applied.err()).toContain(
+      '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
+    );
+    const again = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
+    expect(again.err()).not.toContain('banana: 2 entries');
+  });
+});
+
+describe('sources', () => {
+  it('are listed with what they have and what is wrong', async () => {
+    const listed = await run(['source', 'list', 'platform']);
+    expect(listed.exitCode, listed.err()).toBe(0);
+    const rows = listed
+      .out()
+      .trim()
+      .split('\n')
+      .map((line) => line.split('\t'));
+    expect(rows.map(([catalog, source, state, entries]) => [catalog, source, state, entries])).toEqual([
+      ['platform', 'banana', 'current', '2'],
+      ['platform', 'claimer', 'current', '1'],
+      ['platform', 'gone', 'missing', ''],
+      ['platform', 'melon', 'current', '1'],
+    ]);
+    expect(rows[0]![4]).toMatch(/^\d{4}-\d\d-\d\dT/);
+    expect(rows[2]![5]).toMatch(/^not-found: /);
+    const json = JSON.parse((await run(['source', 'list', '-o', 'json'])).out());
+    expect(json.sources).toHaveLength(4);
+    const shown = await run(['source', 'list'], { tty: true });
+    for (const line of shown.out().split('\n'))
+      expect(line.length).toBeLessThanOrEqual(80 + '\u001b[1m\u001b[22m'.length);
+  });
+
+  it('are none for a catalog of the registry alone, and not of what is no catalog', async () => {
+    const none = await run(['source', 'list', 'default']);
+    expect([none.exitCode, none.out()]).toEqual([0, '']);
+    expect(none.err()).toContain('default takes functions of the registry alone');
+    expect((await run(['source', 'list', 'nothing'])).exitCode).toBe(3);
+  });
+
+  it('are asked on demand, those named or all, and a failure is an exit code', async () => {
+    server.served.set('/banana.yaml', catalogText('banana.co', ['Split', 'Peel', 'Slice']));
+    const one = await run(['source', 'refresh', 'platform', 'banana'], { tty: true });
+    expect(one.exitCode, one.err()).toBe(0);
+    expect(one.err()).toContain('asking banana');
+    expect(one.err()).toMatch(/banana: 3 entries$/m);
+    const all = await run(['source', 'refresh', 'platform', '-o', 'json']);
+    expect(all.exitCode).toBe(5);
+    expect(JSON.parse(all.out()).sources.map(({ source }: { source: string }) => source)).toEqual([
+      'banana',
+      'claimer',
+      'gone',
+      'melon',
+    ]);
+    expect(all.err()).toMatch(/^gone: failed: /m);
+    expect(all.err()).toContain('1 of 4 sources failed: gone');
+  });
+
+  it('are named by the recipe, and asked by administrators', async () => {
+    const unknown = await run(['source', 'refresh', 'platform', 'banan']);
+    expect(unknown.exitCode).toBe(3);
+    expect(unknown.err()).toContain('It has banana, claimer, gone, melon.');
+    const anonymous = await run(['source', 'refresh', 'platform'], {
+      env: { KRMHUB_REGISTRY: registry.url },
+    });
+    expect(anonymous.exitCode).toBe(5);
+    expect(anonymous.err()).toContain('needs a token');
+  });
+});
+
+describe('a report', () => {
+  it('says by section what is left out and why', async () => {
+    const report = await run(['catalog', 'report', 'platform', '--snapshot', '1'], { tty: true });
+    expect(report.exitCode, report.err()).toBe(0);
+    const text = report.out().replaceAll(/\u001b\[\d+m/g, '');
+    const headings = text.split('\n').filter((line) => /^[A-Z]/.test(line));
+    expect(headings).toEqual([
+      'Sources',
+      'Claims of groups that belong to others',
+      'Refused',
+      'Shadowed',
+      'Yanked',
+      'Entries that cannot be used',
+    ]);
+    expect(text).toMatch(/^ {2}banana +current +- +1 +http/m);
+    expect(text).toMatch(/^ {4}gone: .+/m);
+    expect(text).toContain(
+      '  example.com/SetLabels v1 of claimer\n    claim: the group example.com belongs to',
+    );
+    expect(text).toContain('  banana.co/Peel v1 of banana\n    denied: the recipe denies it: sharp');
+    expect(text).toMatch(/^ {2}banana\.co\/Split +v1 +melon +banana$/m);
+    expect(text).toMatch(/^ {2}example\.com\/SetLabels +1\.1\.0 +ours$/m);
+    expect(text).toContain('  banana, entry 2\n    ');
+    for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+    expect(report.err()).toContain('platform, snapshot 1: 1 of 4 sources not current, 2 refused');
+  });
+
+  it('is lines for a program, and the report itself as data', async () => {
+    const lines = (await run(['catalog', 'report', 'platform', '--snapshot', '1'])).out().trim().split('\n');
+    expect(lines.map((line) => line.split('\t').slice(0, 2).join(' '))).toEqual([
+      'source banana',
+      'source melon',
+      'source claimer',
+      'source gone',
+      'refused example.com/SetLabels',
+      'refused banana.co/Peel',
+      'shadowed banana.co/Split',
+      'yanked example.com/SetLabels',
+      'invalid ',
+    ]);
+    const json = JSON.parse((await run(['catalog', 'report', 'platform', '-o', 'json'])).out());
+    expect(json).toEqual(await new RegistryClient(registry).catalogReport('platform'));
+  });
+
+  it('of a catalog that leaves nothing out says so', async () => {
+    const report = await run(['catalog', 'report', 'default']);
+    expect(report.err()).toContain('1 yanked');
+    expect((await run(['catalog', 'report', 'nothing'])).exitCode).toBe(3);
+    expect((await run(['catalog', 'report', 'default', '--snapshot', 'x'])).exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,65 @@
+import type { KrmhubError } from '@krmhub/schema';
+import { sizeText } from '../artifacts/size-text.js';
+import { type Io, paint } from '../io.js';
+import { say } from './print.js';
+import { Progress } from './progress.js';
+import { visible } from './text.js';
+
+/** How far sources are: at a terminal a line for each that is done, and one for those that are under way. Failures are told everywhere. */
+export class SourceProgress {
+  readonly #io: Io;
+  readonly #line: Progress;
+  /** What is being done to sources of which nothing has come yet. */
+  readonly #doing: string;
+  /** Bytes that have come, by source. */
+  readonly #underWay = new Map<string, number>();
+
+  constructor(io: Io, doing: string) {
+    this.#io = io;
+    this.#doing = doing;
+    this.#line = new Progress(io);
+  }
+
+  async begin(source: string): Promise<void> {
+    this.#underWay.set(source, 0);
+    await this.#show();
+  }
+
+  async bytes(source: string, bytes: number): Promise<void> {
+    if (!this.#underWay.has(source)) return;
+    this.#underWay.set(source, bytes);
+    await this.#line.tick(() => this.#text());
+  }
+
+  async end(source: string, what: string): Promise<void> {
+    if (this.#io.stderr.isTTY === true) await this.#tell(source, what);
+    else this.#underWay.delete(source);
+  }
+
+  async fail(source: string, { message, hint }: Pick<KrmhubError, 'message' | 'hint'>): Promise<void> {
+    const failed = paint(this.#io, this.#io.stderr, ['bold', 'red'], 'failed');
+    await this.#tell(
+      source,
+      `${failed}: ${visible(message)}${hint === undefined ? '' : `\n  hint: ${visible(hint)}`}`,
+    );
+  }
+
+  async #tell(source: string, what: string): Promise<void> {
+    this.#underWay.delete(source);
+    await this.#line.clear();
+    await say(this.#io, `${source}: ${what}`);
+    await this.#show();
+  }
+
+  async #show(): Promise<void> {
+    if (this.#underWay.size === 0) await this.#line.clear();
+    else await this.#line.show(this.#text());
+  }
+
+  #text(): string {
+    const each = [...this.#underWay].map(([source, bytes]) =>
+      bytes === 0 ? `${this.#doing} ${source}` : `${source} ${sizeText(bytes)}`,
+    );
+    return each.join(', ');
+  }
+}

@@ -1,0 +1,94 @@
+import type { CatalogInputs } from '@krmhub/api/export-model';
+import { ROUTES } from '@krmhub/api/routes';
+import type { CatalogRecord, CatalogStore, Event, SourceRecord, UpstreamOffers } from '@krmhub/catalog';
+import { reportedSource } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import { authorise } from '../authorise.js';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { LineStreams } from '../line-stream.js';
+import { foundCatalog } from '../lookup.js';
+
+type InputStore = Pick<CatalogStore, 'allUpstreamOffers' | 'entries'>;
+
+/** For administrators: what sources elsewhere have may be for nobody else. */
+export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void {
+  const { store } = parts;
+  const streams = new LineStreams();
+  serveRoute(app, ROUTES.catalogInputs, async (c, { params }) => {
+    await authorise(c, parts, 'admin');
+    const catalog = await foundCatalog(store, params.name);
+    const sources = await store.sources(catalog.name);
+    const since = await store.events(catalog.throughEvent, MAX_SINCE);
+    const head = inputsOf(catalog, sources, isSettled(since));
+    return streams.answer(c, () => inputsText(store, head));
+  });
+}
+
+/** Events that are looked at: where there are more, something else is among them. */
+const MAX_SINCE = 1_000;
+
+/** The cut of a catalog is an event too, which no catalog is cut for. */
+function isSettled(since: readonly Event[]): boolean {
+  return since.length < MAX_SINCE && since.every(({ type }) => type === 'catalog.cut');
+}
+
+function inputsOf(
+  { name, recipe, clock, throughEvent, newest }: CatalogRecord,
+  sources: readonly SourceRecord[],
+  settled: boolean,
+): CatalogInputs {
+  const stands = newest !== undefined && newest.withdrawn === undefined;
+  return {
+    catalog: name,
+    recipe,
+    clock,
+    throughEvent,
+    settled,
+    ...(stands
+      ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
+      : {}),
+    sources: sources.map((record) => {
+      const { invalid: _, invalidEntries: __, ...reported } = reportedSource(record);
+      const { copy } = record;
+      return {
+        ...reported,
+        ...(copy === undefined ? {} : { size: copy.size }),
+        signatures: (copy?.signatures ?? []).map(({ signer, signedAt, receivedAt }) => ({
+          signer,
+          ...(signedAt === undefined ? {} : { signedAt }),
+          receivedAt,
+        })),
+      };
+    }),
+  };
+}
+
+async function* inputsText(store: InputStore, head: CatalogInputs): AsyncIterable<string> {
+  yield `${JSON.stringify(head)}\n`;
+  let batch: UpstreamOffers[] = [];
+  for await (const offers of store.allUpstreamOffers(head.catalog)) {
+    batch.push(offers);
+    if (batch.length < SERVER_LIMITS.cutBatch) continue;
+    yield* linesOf(store, batch);
+    batch = [];
+  }
+  yield* linesOf(store, batch);
+}
+
+async function* linesOf(store: InputStore, batch: readonly UpstreamOffers[]): AsyncIterable<string> {
+  const all = batch.flatMap(({ offers }) =>
+    [...offers].flatMap(([source, entries]) => entries.map((entry) => ({ source, entry }))),
+  );
+  const former = all.filter(({ entry }) => entry.goneAt !== undefined);
+  const rendered = await store.entries([...new Set<Digest>(former.map(({ entry }) => entry.definition))]);
+  for (const { source, entry } of all) {
+    const { group, kind, definition, firstSeen, goneAt } = entry;
+    const line = JSON.stringify({ source, group, kind, definition, firstSeen, ...(goneAt && { goneAt }) });
+    // It is JSON already.
+    yield goneAt === undefined
+      ? `${line}\n`
+      : `${line.slice(0, -1)},"entry":${rendered.get(definition)!.json}}\n`;
+  }
+}

@@ -1,0 +1,49 @@
+import type { ExportedRelease } from '@krmhub/api/export-model';
+import { ROUTES } from '@krmhub/api/routes';
+import type { CatalogStore, ReleaseRecord } from '@krmhub/catalog';
+import { serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { LineStreams } from '../line-stream.js';
+
+type ExportStore = Pick<CatalogStore, 'allFunctions' | 'release'>;
+
+/** Of all functions, a page of summaries and one release are in memory. */
+export function functionsExportRoute(app: RegistryApp, { store }: RegistryParts): void {
+  const streams = new LineStreams();
+  serveRoute(app, ROUTES.functionsExport, (c) => streams.answer(c, () => exportedText(store)));
+}
+
+/** What is taken down meanwhile is left out; who wants one moment of everything compares the newest event before and after. */
+async function* exportedText(store: ExportStore): AsyncIterable<string> {
+  for await (const { group, kind, releases } of store.allFunctions()) {
+    let count = 0;
+    for (const { release } of releases) {
+      const record = await store.release(group, kind, release);
+      if (record === undefined) continue;
+      const head =
+        count++ === 0 ? `{"group":${JSON.stringify(group)},"kind":${JSON.stringify(kind)},"releases":[` : ',';
+      yield head + JSON.stringify(exportedRelease(record));
+    }
+    if (count > 0) yield ']}\n';
+  }
+}
+
+function exportedRelease(record: ReleaseRecord): ExportedRelease {
+  const { yanked, deprecated, bundles } = record;
+  return {
+    release: record.release,
+    digest: record.digest,
+    size: record.size,
+    versions: record.versions,
+    tags: record.tags,
+    publisher: record.publisher,
+    runtimes: record.runtimes,
+    licenses: record.licenses,
+    publishedAt: record.publishedAt,
+    publishedBy: record.publishedBy,
+    ...(yanked === undefined ? {} : { yanked }),
+    ...(deprecated === undefined ? {} : { deprecated }),
+    ...(bundles === undefined || bundles.length === 0 ? {} : { bundles }),
+    definition: record.definition,
+  };
+}
