@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
 
@@ -26,6 +27,8 @@ export class ProcessEnded extends Error {
 const MAX_SAID_BYTES = 16_384;
 /** How V8 ends a process whose heap is full, and the system one that takes all memory. */
 const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
+/** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
+const PROCESSOR_SHARE = 4;
 
 /**
  * Runs a module in a Node process of its own: input and answer are bytes on its standard streams, and it sees nothing of
@@ -34,16 +37,8 @@ const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
  */
 export async function runBounded(module: string, input: Uint8Array, bounds: ProcessBounds): Promise<Buffer> {
   bounds.signal.throwIfAborted();
-  const flags = [`--max-old-space-size=${bounds.megabytes}`];
-  // A heap that is full is written to no file.
-  const child = spawn(
-    'sh',
-    ['-c', 'ulimit -c 0 2>/dev/null || :; exec "$@"', 'sh', execPath, ...flags, module],
-    {
-      env: {},
-      stdio: ['pipe', 'pipe', 'pipe'],
-    },
-  );
+  const seconds = Math.ceil(bounds.milliseconds / 1_000) * PROCESSOR_SHARE;
+  const child = await start([`--max-old-space-size=${bounds.megabytes}`, module], seconds);
   let stopped: ProcessEnded | undefined;
   const stop = (why: ProcessEnded) => {
     stopped ??= why;
@@ -51,14 +46,14 @@ export async function runBounded(module: string, input: Uint8Array, bounds: Proc
   };
   const onAbort = () => stop(new ProcessEnded(false, 'it was broken off'));
   bounds.signal.addEventListener('abort', onAbort);
+  if (bounds.signal.aborted) onAbort();
   const timer = setTimeout(() => stop(new ProcessEnded(true, 'it takes too long')), bounds.milliseconds);
   const answer = collect(child.stdout, bounds.maxAnswerBytes, () =>
     stop(new ProcessEnded(true, 'its answer is too long')),
   );
   const said = collect(child.stderr, MAX_SAID_BYTES);
   if (child.pid !== undefined) lowerPriority(child.pid);
-  // One that has ended reads no more.
-  child.stdin.on('error', () => undefined).end(input);
+  child.stdin.end(input);
   try {
     const { code, signal } = await new Promise<{ code: number | null; signal: string | null }>(
       (resolve, reject) => {
@@ -76,6 +71,28 @@ export async function runBounded(module: string, input: Uint8Array, bounds: Proc
     clearTimeout(timer);
     bounds.signal.removeEventListener('abort', onAbort);
   }
+}
+
+/**
+ * Where there is a shell to see to it, a heap that is full is written to no file, and a process whose registry was killed
+ * ends by itself.
+ */
+async function start(args: readonly string[], seconds: number): Promise<ChildProcessWithoutNullStreams> {
+  const limits = `ulimit -c 0 2>/dev/null || :; ulimit -t ${seconds} 2>/dev/null || :; exec "$@"`;
+  try {
+    return await spawned('sh', ['-c', limits, 'sh', execPath, ...args]);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return spawned(execPath, args);
+  }
+}
+
+async function spawned(program: string, args: readonly string[]): Promise<ChildProcessWithoutNullStreams> {
+  const child = spawn(program, args, { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+  // One that has ended reads no more.
+  child.stdin.on('error', () => undefined);
+  await once(child, 'spawn');
+  return child;
 }
 
 /** Up to so many bytes; the rest is dropped. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { catalogText } from './test-upstream.js';
+import { catalogText } from './testing.js';
 import { UpstreamReader } from './upstream-reader.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
