@@ -22,6 +22,7 @@ const documents = [
 /** Commands that another part of the same run executes. */
 const runElsewhere: Record<string, string> = {
   'npm start': 'test/start.test.ts runs it',
+  'KRMHUB_SOURCE_ADDRESSES=127.0.0.1,::1 npm start': 'is how the registry of this test is started',
   'npm test': 'is what runs these tests',
   'npm run demo': 'test/demo.test.ts runs it',
   'npm run faults -- --count 1000': 'takes half an hour; test/faults/faults.test.ts runs a sample of it',
@@ -116,7 +117,9 @@ describe('documents', () => {
       );
       const { folder, remove } = temporaryFolder();
       checkout(folder);
-      const registry = await startRegistry(path.join(folder, 'data'));
+      const registry = await startRegistry(path.join(folder, 'data'), {
+        KRMHUB_SOURCE_ADDRESSES: '127.0.0.1,::1',
+      });
       try {
         const env = cleanEnvironment(folder, {
           KRMHUB_REGISTRY: registry.url,

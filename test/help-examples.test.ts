@@ -60,7 +60,7 @@ async function run(args: string[], cwd = files) {
 }
 
 beforeAll(async () => {
-  registry = await startRegistry(path.join(folder, 'data'));
+  registry = await startRegistry(path.join(folder, 'data'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   mkdirSync(files);
   await run(['init', 'example.com/SetLabels', '--dir', '.']);
   const started = path.join(files, 'definition.yaml');
@@ -107,6 +107,12 @@ beforeAll(async () => {
   writeFileSync(path.join(files, 'policies.yaml'), `${policyHead}${pem}\n`);
 
   await run(['publish', 'definition.yaml', '--release', '1.0.0', '--readme', 'README.md']);
+  // The registry is a source of its own catalog, under two names.
+  writeFileSync(
+    path.join(folder, 'platform.yaml'),
+    platform(`${registry.url}/catalogs/default/catalog.yaml`),
+  );
+  await run(['catalog', 'apply', path.join(folder, 'platform.yaml')]);
   const text = readFileSync(path.join(files, 'definition.yaml'), 'utf8');
   for (const release of ['1.1.0', '1.2.0', '1.3.0', '1.4.0', '1.5.0', '2.0.0']) {
     // Other bytes each time, so that each cuts a snapshot.
@@ -127,6 +133,7 @@ beforeAll(async () => {
   const { keys } = JSON.parse(await run(['key', 'list', '-o', 'json'])) as { keys: { publicKey: string }[] };
   writeFileSync(path.join(files, 'registry.pub'), keys[0]!.publicKey);
   await run(['catalog', 'verify', 'default', '--key', 'registry.pub', '--out', 'default']);
+  await run(['catalog', 'inputs', 'platform', '--out', 'platform']);
   const { tokens } = JSON.parse(await run(['token', 'list', '-o', 'json'])) as {
     tokens: { id: string; name: string }[];
   };
@@ -188,6 +195,16 @@ describe('the examples of the help', () => {
     expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
   });
 });
+
+const platform = (url: string) => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: platform}
+spec:
+  sources:
+  - {name: ours, functions: {}}
+  - {name: banana, catalog: {url: "${url}"}}
+  - {name: melon, catalog: {url: "${url}"}}
+`;
 
 /** Of a group that no other example touches. */
 const policyHead = `apiVersion: krmhub.dev/v1alpha1

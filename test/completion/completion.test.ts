@@ -85,10 +85,13 @@ describe.each(shells)('in %s', (shell) => {
     expect(offers(shell, [''])).toEqual([...names, 'help'].sort());
     expect(offers(shell, ['catalog', ''])).toEqual([
       'apply',
+      'build',
       'diff',
       'history',
+      'inputs',
       'list',
       'pull',
+      'report',
       'show',
       'verify',
     ]);

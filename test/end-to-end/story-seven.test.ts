@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commitFiles, type GitServer, startGitServer } from '../git-server.js';
+import { gitServer } from '../../packages/sources/src/testing.js';
+import { commitFiles } from '../commit-files.js';
 import { type Finished, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 /**
@@ -15,7 +16,7 @@ const home = path.join(folder, 'home');
 let banana: RunningRegistry;
 let cherry: RunningRegistry;
 let org: RunningRegistry;
-let git: GitServer;
+let git: Awaited<ReturnType<typeof gitServer>>;
 
 const DIGEST = 'a'.repeat(64);
 interface Options {
@@ -103,7 +104,7 @@ spec:
     match: [{group: banana.co}]
     rewrite: [{from: banana.gcr.io/, to: mirror.example.com/banana/}]
   - name: watermelon
-    catalog: {url: "git::${git.url}/catalogs.git//fruit/catalog.yaml?ref=main", refresh: 1h}
+    catalog: {url: "git::${git.origin}/catalogs.git//fruit/catalog.yaml?ref=main", refresh: 1h}
     exclude: [{kind: Experimental}]
   - name: cherry
     catalog: {url: "oci://${new URL(cherry.url).host}/vendors/cherry:v1", refresh: 30m}
@@ -124,7 +125,7 @@ beforeAll(async () => {
   cherry = await startRegistry(path.join(folder, 'cherry'));
   org = await startRegistry(path.join(folder, 'org'), { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   const repositories = path.join(folder, 'git');
-  git = await startGitServer(repositories);
+  git = await gitServer(repositories);
 
   await publish(banana, '1.0.0', fn('banana.co', 'Split'));
   await publish(banana, '1.0.0', fn('banana.co', 'Ripen', { network: true }));
@@ -259,7 +260,7 @@ describe('one catalog of four sources', () => {
       },
       {
         source: 'watermelon',
-        url: `git::${git.url}/catalogs.git//fruit/catalog.yaml?ref=main`,
+        url: `git::${git.origin}/catalogs.git//fruit/catalog.yaml?ref=main`,
         state: 'current',
         digest,
         invalid: [

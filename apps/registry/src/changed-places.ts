@@ -7,6 +7,8 @@ import {
   entryDefinition,
   type FunctionOffers,
   type FunctionRecord,
+  functionKey,
+  functionOffers,
   isOffered,
   needsFacts,
   type Recipe,
@@ -15,6 +17,7 @@ import {
   type Selection,
   type SourceRecord,
   sameSelection,
+  saysNothing,
   selectFunction,
   type UpstreamOffers,
   versionFacts,
@@ -75,11 +78,11 @@ class Places {
     }
     if (this.#elsewhere) {
       for await (const batch of inBatches(this.#store.allUpstreamOffers(this.#catalog.name))) {
-        const held = new Set((await this.#store.functions(batch)).map(foldedKey));
+        const held = new Set((await this.#store.functions(batch)).map(functionKey));
         const offers = await this.#withFacts(
           batch
-            .filter((one) => !held.has(foldedKey(one)))
-            .map(({ group, kind, offers: upstream }) => ({ group, kind, releases: [], upstream })),
+            .filter((one) => !held.has(functionKey(one)))
+            .flatMap(({ offers: upstream }) => functionOffers(this.#recipe, undefined, upstream) ?? []),
         );
         await this.#compare(offers, placesOf);
         for (const one of offers)
@@ -111,20 +114,19 @@ class Places {
     const upstream = new Map<string, UpstreamOffers['offers']>();
     if (this.#elsewhere) {
       for (const one of await this.#store.upstreamOffers(this.#catalog.name, names)) {
-        upstream.set(foldedKey(one), one.offers);
+        upstream.set(functionKey(one), one.offers);
       }
     }
     const byName = new Map<string, FunctionOffers>();
     for (const { group, kind } of names)
-      byName.set(foldedKey({ group, kind }), { group, kind, releases: [] });
-    for (const record of records) byName.set(foldedKey(record), record);
+      byName.set(functionKey({ group, kind }), { group, kind, releases: [] });
+    for (const record of records) byName.set(functionKey(record), record);
     return this.#withFacts(
-      [...byName].map(([key, { group, kind, releases }]) => ({
-        group,
-        kind,
-        releases,
-        upstream: upstream.get(key) ?? new Map(),
-      })),
+      [...byName].map(([key, { group, kind, releases }]) => {
+        const own = releases.length === 0 ? undefined : { group, kind, releases };
+        // A function that nobody has any more has a place still, which is to be emptied.
+        return functionOffers(this.#recipe, own, upstream.get(key) ?? new Map()) ?? { group, kind, releases };
+      }),
     );
   }
 
@@ -149,7 +151,7 @@ class Places {
   ): Promise<void> {
     const places = new Map<string, CatalogFunction[]>();
     for (const place of await placesOf(offers)) {
-      const key = foldedKey(place);
+      const key = functionKey(place);
       const others = places.get(key);
       if (others === undefined) places.set(key, [place]);
       else others.push(place);
@@ -158,11 +160,11 @@ class Places {
     const selections = offers.map((one) => selectFunction(this.#recipe, one, context));
     const changed: Selection[] = [];
     for (const selection of selections) {
-      const held = places.get(foldedKey(selection)) ?? [];
+      const held = places.get(functionKey(selection)) ?? [];
       // What stood under another spelling of the kind stands there no more.
       for (const place of held) if (place.kind !== selection.kind) this.#empty(place);
       const place = held.find(({ kind }) => kind === selection.kind);
-      if (place === undefined ? isEmpty(selection) : sameSelection(selection, place)) continue;
+      if (place === undefined ? saysNothing(selection) : sameSelection(selection, place)) continue;
       changed.push(selection);
     }
     await this.#render(changed, places);
@@ -186,7 +188,7 @@ class Places {
     const { result } = this;
     const definitions = await this.#definitionsOf(changed);
     for (const selection of changed) {
-      const place = places.get(foldedKey(selection))?.find(({ kind }) => kind === selection.kind);
+      const place = places.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
       if (selection.versions.length === 0) {
         if (place?.entry !== undefined) result.bytesChanged = true;
         result.changed.push(selection);
@@ -225,7 +227,7 @@ class Places {
 
   #empty(place: CatalogFunction): void {
     const { group, kind } = place;
-    if (isEmpty(place)) return;
+    if (saysNothing(place)) return;
     if (place.entry !== undefined) this.result.bytesChanged = true;
     this.result.changed.push({ group, kind, versions: [], shadowed: [], yanked: [] });
   }
@@ -253,14 +255,6 @@ function isFirst({ group, kind }: FunctionName, index: number, all: readonly Fun
   return all.findIndex((one) => one.group === group && one.kind === kind) === index;
 }
 
-function isEmpty({ versions, shadowed, refused = [], yanked }: Selection): boolean {
-  return versions.length === 0 && shadowed.length === 0 && refused.length === 0 && yanked.length === 0;
-}
-
 function nameKey({ group, kind }: FunctionName): string {
   return `${group}/${kind}`;
-}
-
-function foldedKey({ group, kind }: FunctionName): string {
-  return `${group}/${kind.toLowerCase()}`;
 }

@@ -38,10 +38,12 @@ export const SERVER_LIMITS = {
   maxRefreshes: 4,
   /** How often a source is asked anew when its recipe is changed meanwhile. */
   refreshAttempts: 3,
-  /** Milliseconds in which a catalog elsewhere must be read: five times what 64 MiB of honest entries take. */
-  readMilliseconds: 60_000,
+  /** Milliseconds in which a catalog elsewhere must be read: six times what 64 MiB of honest entries take. */
+  readMilliseconds: 30_000,
   /** Mebibytes of memory that reading one takes at most. */
   maxReadMegabytes: 1_024,
+  /** Bytes of what is read of one: its entries as YAML, as JSON and what is known of them. */
+  maxReadAnswerBytes: 402_653_184,
   /** Milliseconds that a request waits for a source that it has asked: less than clients wait for an answer. */
   refreshWaitMilliseconds: 50_000,
   /** Milliseconds that a requested cut waits for sources, before `waitMilliseconds` for itself. */

@@ -1,25 +1,8 @@
 import { z } from '@hono/zod-openapi';
+import { SOURCE_PROBLEMS } from '@krmhub/schema';
 import { DigestText, Time } from './base-model.js';
 
 /** Catalogs elsewhere that recipes take from. */
-
-/** Why a look at a source did not succeed. */
-export const SOURCE_PROBLEM_CODES = [
-  'unreachable',
-  'too-slow',
-  'too-large',
-  'forbidden-address',
-  'too-many-redirects',
-  'not-found',
-  'unauthorized',
-  'bad-answer',
-  'invalid-catalog',
-  'signature',
-  'rollback',
-  'frozen',
-  'equivocation',
-  'internal',
-] as const;
 
 const SourceCopy = z.object({
   digest: DigestText.openapi({ description: 'Digest of its exact bytes' }),
@@ -58,10 +41,7 @@ export const Source = z
     checkedAt: Time.optional().openapi({
       description: 'When it was last asked; absent until it was once since the recipe was applied',
     }),
-    problem: z
-      .enum(SOURCE_PROBLEM_CODES)
-      .optional()
-      .openapi({ description: 'Why the last look did not succeed' }),
+    problem: z.enum(SOURCE_PROBLEMS).optional().openapi({ description: 'Why the last look did not succeed' }),
     message: z.string().optional().openapi({ description: 'The same in words' }),
     failingSince: Time.optional(),
     copy: SourceCopy.optional().openapi({ description: 'The last good copy' }),

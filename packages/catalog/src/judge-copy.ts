@@ -1,4 +1,4 @@
-import type { Digest } from '@krmhub/schema';
+import type { Digest, SourceProblem } from '@krmhub/schema';
 import type { Time } from './records.js';
 import {
   describeSigner,
@@ -7,7 +7,7 @@ import {
   type SigningPolicy,
   sameSigner,
 } from './signing-policy.js';
-import type { OfferSignature, SourceCopy, SourceProblem, SourceRecord } from './source-records.js';
+import type { OfferSignature, SourceCopy, SourceRecord } from './source-records.js';
 
 /** A signature over exactly the bytes of a copy that holds, whoever made it. */
 export interface FoundSignature {

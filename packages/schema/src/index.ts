@@ -34,5 +34,6 @@ export * from './public-key.js';
 export * from './read-catalog.js';
 export * from './release.js';
 export * from './snapshot.js';
+export * from './source-problem.js';
 export type { Takedown } from './takedown.js';
 export * from './yaml.js';

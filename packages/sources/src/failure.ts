@@ -1,4 +1,4 @@
-import type { SourceProblem } from '@krmhub/catalog';
+import type { SourceProblem } from '@krmhub/schema';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 

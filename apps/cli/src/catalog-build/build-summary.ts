@@ -33,30 +33,42 @@ export function summaryOf(recipe: Recipe, built: BuiltCatalog): BuildSummary {
   const { functions } = built;
   const shadowed = functions.flatMap((fn) => fn.shadowed);
   const refused = functions.flatMap((fn) => fn.refused ?? []);
-  const yanked = functions.flatMap((fn) => fn.yanked);
   const invalid = new Map(built.sources?.map((one) => [one.source, one.invalidEntries]));
+  const counts = {
+    functions: countBySource(
+      functions.flatMap(({ versions }) =>
+        [...new Set(versions.map(({ source }) => source))].map((source) => ({ source })),
+      ),
+    ),
+    versions: countBySource(functions.flatMap(({ versions }) => versions)),
+    shadowed: countBySource(shadowed),
+    refused: countBySource(refused),
+  };
   return {
     catalog: built.catalog,
     functions: built.count,
     digests: built.digests,
-    sources: recipe.sources.map(({ name, catalog }) => {
-      const of = ({ source }: { source: string }) => source === name;
-      return {
-        source: name,
-        ...(catalog === undefined ? {} : { url: catalog.url }),
-        functions: functions.filter(({ versions }) => versions.some(of)).length,
-        versions: functions.flatMap(({ versions }) => versions).filter(of).length,
-        shadowed: shadowed.filter(of).length,
-        refused: refused.filter(of).length,
-        invalid: invalid.get(name) ?? 0,
-      };
-    }),
+    sources: recipe.sources.map(({ name, catalog }) => ({
+      source: name,
+      ...(catalog === undefined ? {} : { url: catalog.url }),
+      functions: counts.functions.get(name) ?? 0,
+      versions: counts.versions.get(name) ?? 0,
+      shadowed: counts.shadowed.get(name) ?? 0,
+      refused: counts.refused.get(name) ?? 0,
+      invalid: invalid.get(name) ?? 0,
+    })),
     shadowed: shadowed.length,
     refused: Object.fromEntries(codeCounts(refused)),
-    yanked: yanked.length,
+    yanked: functions.flatMap((fn) => fn.yanked).length,
     invalid: [...invalid.values()].reduce((sum, one) => sum + one, 0),
     failing: (built.sources ?? []).filter(({ state }) => state !== 'current').length,
   };
+}
+
+function countBySource(items: readonly { source: string }[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { source } of items) counts.set(source, (counts.get(source) ?? 0) + 1);
+  return counts;
 }
 
 const COLUMNS = [

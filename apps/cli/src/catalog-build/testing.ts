@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { definitionText } from '../../../registry/src/test-registry.js';
 
 /** Catalogs of others as tests need them: on the loopback interface, and with functions of any name. */
 
@@ -27,27 +26,68 @@ export async function catalogServer(): Promise<CatalogServer> {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, served, close };
 }
 
-/** A catalog of functions, each as `definitionText` has it; `more` follows as further entries. */
+export interface TestFunction {
+  group?: string;
+  kind: string;
+  release?: string;
+  description?: string;
+}
+
+/** A definition without errors and warnings. */
+export function definitionText(definition: TestFunction): string {
+  return `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+${specText(definition)}`;
+}
+
+/** A catalog of functions; `more` follows as further entries. */
 export function catalogText(
   group: string,
   kinds: readonly string[],
-  { more = '', description }: { more?: string; description?: string } = {},
+  { more = '', ...rest }: { more?: string; description?: string } = {},
 ): string {
-  const entries = kinds.map((kind) => {
-    const text = definitionText({ group, kind, release: '1.0.0', ...(description && { description }) });
-    const spec = text.split('spec:\n')[1]!;
-    return spec
+  const entries = kinds.map((kind) =>
+    specText({ group, kind, ...rest })
       .replace(/^ {2}/, '  - ')
-      .replace(/\n {2}/g, '\n    ')
-      .trimEnd();
-  });
+      .replace(/\n {2}/g, '\n    '),
+  );
   return `apiVersion: config.kubernetes.io/v1alpha1
 kind: Catalog
 metadata: {name: theirs}
 spec:
   krmFunctions:
-${entries.join('\n')}
-${more}`;
+${entries.join('')}${more}`;
+}
+
+function specText({ group = 'example.com', kind, release = '1.0.0', description }: TestFunction): string {
+  return `  group: ${group}
+  names: {kind: ${kind}}
+  description: ${description ?? `${kind} does what its name says.`}
+  publisher: Example Co
+  home: https://example.com/${kind}
+  maintainers: [team@example.com]
+  tags: [mutator]
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: How ${kind} is configured.
+        properties:
+          labels:
+            type: object
+            description: Labels to set.
+            additionalProperties: {type: string}
+    idempotent: true
+    runtime:
+      container:
+        image: registry.example.com/${kind.toLowerCase()}:v${release}
+        sha256: ${'a'.repeat(64)}
+    usage: https://example.com/${kind}/usage.md
+    examples: [https://example.com/${kind}/example.yaml]
+    license: Apache-2.0
+`;
 }
 
 export function recipeText(sources: string, policy = '', name = 'platform'): string {

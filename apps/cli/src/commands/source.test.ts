@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definitionText } from '../../../registry/src/test-registry.js';
 import {
   type CatalogServer,
   catalogServer,
   catalogText,
+  definitionText,
   OUR_FUNCTIONS,
   recipeText,
   sourceText,

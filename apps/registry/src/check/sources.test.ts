@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { backupRegistry } from '../backup/backup.js';
 import { restoreRegistry } from '../backup/restore.js';
 import { dataPaths } from '../data-folder.js';
-import { catalogText } from '../sources/test-upstream.js';
+import { catalogText } from '../sources/testing.js';
 import { Database } from '../store/sqlite/driver.js';
 import { openTestRegistry } from '../test-registry.js';
 import { checkRegistry } from './check.js';

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readCredentialsFile } from './credentials-file.js';
 import { sourceFetcher } from './source-fetcher.js';
-import { startUpstream } from './test-upstream.js';
+import { startUpstream } from './testing.js';
 
 let folder: string;
 let file: string;

@@ -6,13 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { newKey, type TestKey } from '../signing-testing.js';
 import { openTestRegistry, type TestRegistry } from '../test-registry.js';
-import {
-  catalogText,
-  plainBundle,
-  snapshotBundle,
-  startUpstream,
-  type TestUpstream,
-} from './test-upstream.js';
+import { catalogText, plainBundle, snapshotBundle, startUpstream, type TestUpstream } from './testing.js';
 
 const HOUR = 3_600_000;
 const FILE = '/catalog.yaml';

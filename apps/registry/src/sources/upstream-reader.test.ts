@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { catalogText } from './test-upstream.js';
+import { catalogText } from './testing.js';
 import { UpstreamReader } from './upstream-reader.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
@@ -12,22 +11,18 @@ let started = 0;
 afterEach(() => reader.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A reader whose worker does what the body says with `input`, and answers with `answer`. */
+/** A reader whose process does what the body says with `input`, and answers with `answer`. */
 function readerThat(body: string, milliseconds = 60_000): UpstreamReader {
-  const file = path.join(folder, `worker-${started}.mjs`);
+  const module = path.join(folder, `process-${started++}.mjs`);
   writeFileSync(
-    file,
-    `import { parentPort } from 'node:worker_threads';
-const answer = (value) => parentPort.postMessage(value);
-parentPort.on('message', (input) => { ${body} });`,
+    module,
+    `import { readFileSync, writeSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+const answer = (value) => writeSync(1, serialize(value));
+const input = deserialize(readFileSync(0));
+${body}`,
   );
-  reader = new UpstreamReader({
-    startWorker: () => {
-      started += 1;
-      return new Worker(file, { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 64 } });
-    },
-    milliseconds,
-  });
+  reader = new UpstreamReader({ module, milliseconds, megabytes: 64 });
   return reader;
 }
 
@@ -56,8 +51,9 @@ describe('reading a catalog elsewhere', () => {
   });
 
   it.each([
-    ['time', 'for (;;);', 300],
+    ['time', 'for (;;);', 1_000],
     ['memory', 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));', 60_000],
+    ['words', 'for (;;) writeSync(1, Buffer.alloc(1_048_576));', 60_000],
   ])('takes no more than its share of %s, and goes on with others', async (_, body, milliseconds) => {
     const empty = `answer({ entries: [], rendered: [], invalid: [], invalidEntries: 0 })`;
     readerThat(`if (input.bytes.length === 1) { ${body} } else ${empty}`, milliseconds);
@@ -69,26 +65,25 @@ describe('reading a catalog elsewhere', () => {
     expect(await good).toMatchObject({ entries: [] });
   });
 
-  it('is broken off by a stop, and fails where the thread does', async () => {
+  it('sees nothing of the environment', async () => {
+    readerThat(
+      'answer({ problem: Object.keys(process.env).filter((name) => name.startsWith("KRMHUB_") || name === "HOME").join(",") + "none" })',
+    );
+    expect(await read('x')).toMatchObject({ refused: { message: 'none' } });
+  });
+
+  it('fails where the process does, and is broken off by a stop', async () => {
     readerThat('process.exit(3)');
-    await expect(read('x')).rejects.toThrow('a worker ended');
+    await expect(read('x')).rejects.toThrow('it ended with 3');
+    readerThat('throw new Error("a fault")');
+    await expect(read('x')).rejects.toThrow('a fault');
     readerThat('for (;;);');
     const reading = read('x');
     const waiting = read('y');
     reading.catch(() => undefined);
     waiting.catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 50));
     await reader.close();
     await expect(reading).rejects.toThrow();
     await expect(waiting).rejects.toThrow();
-  });
-
-  it('ends its thread when nothing is left to be read', async () => {
-    readerThat('answer({ problem: String(input.bytes.length) })');
-    const before = started;
-    await Promise.all([read('a'), read('bb')]);
-    expect(started).toBe(before + 1);
-    await read('ccc');
-    expect(started).toBe(before + 2);
   });
 });

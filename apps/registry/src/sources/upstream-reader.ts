@@ -1,9 +1,9 @@
-import type { Worker } from 'node:worker_threads';
+import { createRequire } from 'node:module';
+import { deserialize, serialize } from 'node:v8';
 import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { BoundedWorker, WorkerEnded } from '../threads/bounded-worker.js';
-import { startWorker } from '../threads/start-worker.js';
+import { ProcessEnded, runBounded } from './bounded-process.js';
 
 export interface ReadInput {
   bytes: Uint8Array;
@@ -22,64 +22,57 @@ export interface ReadCatalog {
   invalidEntries: number;
 }
 
-/** What the worker answers. */
-export type ReadAnswer = ReadCatalog | { problem: string } | { failure: unknown };
+/** What the process answers. */
+export type ReadAnswer = ReadCatalog | { problem: string };
 
 /**
- * Reads catalogs that somebody else serves, one after the other in a thread of its own, in bounded time and memory. The
- * thread ends when nothing is left to be read: a great catalog takes much memory, and comes seldom.
+ * Reads catalogs that somebody else serves, one after the other, each in a process of its own, in bounded time and
+ * memory.
  */
 export class UpstreamReader {
-  readonly #worker: BoundedWorker<ReadInput, ReadAnswer>;
+  readonly #module: string;
+  readonly #milliseconds: number;
+  readonly #megabytes: number;
+  readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  #closed = false;
 
-  constructor(options: { startWorker?: () => Worker; milliseconds?: number } = {}) {
-    this.#worker = new BoundedWorker({
-      startWorker: options.startWorker ?? startReadThread,
-      milliseconds: options.milliseconds ?? SERVER_LIMITS.readMilliseconds,
-    });
+  constructor(options: { module?: string; milliseconds?: number; megabytes?: number } = {}) {
+    // A process is always run as it was built, wherever it is started from.
+    this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
+    this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.readMilliseconds;
+    this.#megabytes = options.megabytes ?? SERVER_LIMITS.maxReadMegabytes;
   }
 
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    this.#waiting += 1;
     const answered = this.#last.then(() => this.#ask(input));
     this.#last = answered.catch(() => undefined);
-    try {
-      return await answered;
-    } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) await this.#worker.end();
-    }
+    return answered;
   }
 
   /** What is being read, and what waits, is rejected. */
   async close(): Promise<void> {
-    this.#closed = true;
-    await this.#worker.end();
+    this.#closing.abort();
+    await this.#last;
   }
 
-  async #ask(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    if (this.#closed) throw new Error('nothing is read any more');
-    let answer: ReadAnswer;
+  async #ask({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
+    let output: Buffer;
     try {
-      answer = await this.#worker.ask(input);
+      output = await runBounded(this.#module, serialize({ bytes, file, known } satisfies ReadInput), {
+        milliseconds: this.#milliseconds,
+        megabytes: this.#megabytes,
+        maxAnswerBytes: SERVER_LIMITS.maxReadAnswerBytes,
+        signal: this.#closing.signal,
+      });
     } catch (error) {
-      if (!(error instanceof WorkerEnded) || !error.exhausted) throw error;
+      if (!(error instanceof ProcessEnded) || !error.exhausted) throw error;
       return refused('it takes too much time or memory to read');
     }
-    if ('failure' in answer) throw answer.failure;
+    const answer = deserialize(output) as ReadAnswer;
     return 'problem' in answer ? refused(answer.problem) : answer;
   }
 }
 
 function refused(message: string): { refused: Refusal } {
   return { refused: { problem: 'invalid-catalog', message } };
-}
-
-function startReadThread(): Worker {
-  return startWorker('read-thread', {
-    resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxReadMegabytes },
-  });
 }

@@ -3,7 +3,6 @@ import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalo
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { Turns } from '../turns.js';
-import { BoundedWorker, WorkerEnded } from './bounded-worker.js';
 import type { PlanAnswer } from './plan-thread.js';
 import { startWorker } from './start-worker.js';
 
@@ -13,14 +12,16 @@ import { startWorker } from './start-worker.js';
  */
 export class Planner {
   readonly #turns = new Turns();
-  readonly #worker: BoundedWorker<PublishInput, PlanAnswer>;
+  readonly #startWorker: () => Worker;
+  readonly #milliseconds: number;
   #waiting = 0;
+  /** Why the worker ended, where it was not by itself. */
+  #failure: unknown;
+  #worker: Worker | undefined;
 
   constructor(options: { startWorker?: () => Worker; milliseconds?: number } = {}) {
-    this.#worker = new BoundedWorker({
-      startWorker: options.startWorker ?? startPlanThread,
-      milliseconds: options.milliseconds ?? SERVER_LIMITS.planMilliseconds,
-    });
+    this.#startWorker = options.startWorker ?? startPlanThread;
+    this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.planMilliseconds;
   }
 
   /** Rejects with `unavailable` where too many wait, and with `invalid-request` for what takes too long to check. */
@@ -40,17 +41,52 @@ export class Planner {
   }
 
   async close(): Promise<void> {
-    await this.#worker.end();
+    await this.#worker?.terminate();
+    this.#worker = undefined;
   }
 
   async #ask(input: PublishInput): Promise<PublishPlan> {
-    const answer = await this.#worker.ask(input).catch((error: unknown) => {
-      throw error instanceof WorkerEnded ? refusal(error) : error;
-    });
+    this.#failure = undefined;
+    this.#worker ??= this.#start();
+    const answer = await this.#answerOf(this.#worker, input);
     if ('failure' in answer) throw answer.failure;
     if ('plan' in answer) return answer.plan;
     const { message, ...options } = answer.conflict;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, options) };
+  }
+
+  #start(): Worker {
+    const worker = this.#startWorker();
+    worker.unref();
+    // Who waits for an answer learns of it by the exit that follows.
+    worker.on('error', (error) => {
+      this.#failure = error;
+    });
+    worker.once('exit', () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    });
+    return worker;
+  }
+
+  #answerOf(worker: Worker, input: PublishInput): Promise<PlanAnswer> {
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        clearTimeout(timer);
+        worker.off('message', answered);
+        worker.off('exit', ended);
+        act();
+      };
+      const answered = (answer: PlanAnswer) => settle(() => resolve(answer));
+      let late = false;
+      const ended = () => settle(() => reject(refusal(late, this.#failure)));
+      const timer = setTimeout(() => {
+        late = true;
+        void worker.terminate();
+      }, this.#milliseconds);
+      worker.once('message', answered);
+      worker.once('exit', ended);
+      worker.postMessage(input);
+    });
   }
 }
 
@@ -60,15 +96,16 @@ function startPlanThread(): Worker {
   });
 }
 
-function refusal({ exhausted, cause }: WorkerEnded): KrmhubError {
-  if (exhausted) {
+function refusal(late: boolean, failure: unknown): KrmhubError {
+  const { code } = (failure ?? {}) as { code?: unknown };
+  if (late || code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return new KrmhubError('invalid-request', 'The definition takes too much time or memory to check', {
       hint: 'Make its schemas smaller.',
     });
   }
   return new KrmhubError('unavailable', 'The definition could not be checked', {
     hint: 'Publish it again in a moment.',
-    cause,
+    cause: failure,
   });
 }
 

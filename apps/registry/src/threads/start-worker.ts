@@ -1,13 +1,7 @@
 import { createRequire } from 'node:module';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-export type ThreadEntry =
-  | 'search-thread'
-  | 'cut-thread'
-  | 'plan-thread'
-  | 'erase-thread'
-  | 'refresh-thread'
-  | 'read-thread';
+export type ThreadEntry = 'search-thread' | 'cut-thread' | 'plan-thread' | 'erase-thread' | 'refresh-thread';
 
 /** Starts one of the package's threads. A thread is always run as it was built, wherever it is started from. */
 export function startWorker(entry: ThreadEntry, options: WorkerOptions = {}): Worker {

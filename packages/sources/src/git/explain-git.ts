@@ -1,4 +1,4 @@
-import type { SourceProblem } from '@krmhub/catalog';
+import type { SourceProblem } from '@krmhub/schema';
 import { printable } from '@krmhub/schema/network-reason';
 import { type FailureOptions, SourceFailure } from '../failure.js';
 

@@ -6,11 +6,11 @@ import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
 import { keySigner, signStatement, snapshotStatement } from '@krmhub/signing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { definitionText } from '../../../../registry/src/test-registry.js';
 import {
   type CatalogServer,
   catalogServer,
   catalogText,
+  definitionText,
   OUR_FUNCTIONS,
   recipeText as recipe,
   sourceText as upstream,

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { definitionText } from '../../../../registry/src/test-registry.js';
 import {
   type CatalogServer,
   catalogServer,
   catalogText,
+  definitionText,
   OUR_FUNCTIONS,
   recipeText,
   sourceText,
@@ -129,6 +129,66 @@ it('exports what stood in a source before, too', async () => {
   expect(built.exitCode, built.err()).toBe(0);
   expect(sha256(await read('c.yaml'))).toBe((await client.catalog('platform')).newest!.digest);
 });
+
+it('builds what stood there before where what stands there is too new, by the clock of the registry', async () => {
+  const ageing = recipeText(sourceText('old', `${server.origin}/old.yaml`, ', minimumAge: 4s'), '', 'ageing');
+  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The old one.' }));
+  await writeFile(path.join(folder, 'ageing.yaml'), ageing);
+  await run('apply', 'ageing.yaml');
+  expect((await client.catalog('ageing')).newest?.functions).toBe(0);
+  await expect
+    .poll(async () => (await client.catalog('ageing')).newest?.functions, { timeout: 20_000, interval: 200 })
+    .toBe(1);
+  server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The new one.' }));
+  await client.refreshSource('ageing', 'old');
+  const exported = await run('inputs', 'ageing', '--out', 'ageing');
+  expect(exported.exitCode, exported.err()).toBe(0);
+  expect(exported.out()).toMatch(/^old\tcurrent\t1\t1\t/m);
+  // However late it is built.
+  await new Promise((resolve) => setTimeout(resolve, 4_500));
+  const built = await offline('ageing', '--out', 'ageing.out.yaml');
+  expect(built.exitCode, built.err()).toBe(0);
+  expect((await read('ageing.out.yaml')).toString()).toContain('The old one.');
+}, 40_000);
+
+it('builds what the registry has cut piece by piece, whatever changed', async () => {
+  const { served, origin } = server;
+  const put = (name: string, group: string, kinds: string[], description?: string) =>
+    served.set(`/${name}.yaml`, catalogText(group, kinds, description === undefined ? {} : { description }));
+  put('first', 'fruit.co', ['Split', 'Peel']);
+  put('second', 'fruit.co', ['SPLIT', 'Slice']);
+  const sources = ['first', 'second'].map((name) => sourceText(name, `${origin}/${name}.yaml`)).join('');
+  const policy = '  policy: {deny: [{kind: SPLIT}, {kind: Slice}, {kind: slice}]}\n';
+  await writeFile(path.join(folder, 'pieces.yaml'), recipeText(sources + OUR_FUNCTIONS, policy, 'pieces'));
+  expect((await run('apply', 'pieces.yaml')).exitCode).toBe(0);
+  const publish = (kind: string) =>
+    client.publish({
+      ...{ group: 'fruit.co', kind, release: '1.0.0', mediaType: 'application/yaml', wait: true },
+      definition: new TextEncoder().encode(definitionText({ group: 'fruit.co', kind })),
+    });
+  const changes: [string, () => unknown][] = [
+    ['nothing', () => undefined],
+    ['an entry that was in the way is gone', () => put('first', 'fruit.co', ['Peel'])],
+    ['the same in another spelling', () => put('first', 'fruit.co', ['Peel', 'slice'])],
+    ['another text', () => put('second', 'fruit.co', ['SPLIT', 'Slice', 'Peel'], 'Another text.')],
+    ['a source fails', () => served.delete('/second.yaml')],
+    ['the registry holds the group', () => publish('Chop')],
+    ['and a function that a source has', () => publish('Peel')],
+    ['which it takes back', () => client.yank('fruit.co', 'Peel', '1.0.0', 'bad')],
+    ['the source is back with less', () => put('second', 'fruit.co', ['Slice'])],
+    ['and the other has nothing', () => put('first', 'fruit.co', [])],
+  ];
+  for (const [what, change] of changes) {
+    await change();
+    for (const source of ['first', 'second']) await client.refreshSource('pieces', source);
+    const exported = await run('inputs', 'pieces', '--out', 'pieces');
+    expect(exported.exitCode, `${what}: ${exported.err()}`).toBe(0);
+    const built = await offline('pieces', '--out', 'c.yaml', '--report', 'r.json');
+    expect(built.exitCode, `${what}: ${built.err()}`).toBe(0);
+    const report = JSON.parse((await read('r.json')).toString());
+    expect(report, what).toEqual(await client.catalogReport('pieces'));
+  }
+}, 60_000);
 
 it('says where the bytes are others, and writes nothing', async () => {
   await run('inputs', 'platform', '--out', 'changed');
