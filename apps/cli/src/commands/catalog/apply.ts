@@ -79,7 +79,7 @@ async function askNewSources(io: Io, client: RegistryClient, name: string): Prom
   const progress = new SourceProgress(io, 'asking');
   const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
   // It may have been quicker than we.
-  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(progress, source);
+  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(io, progress, source);
   if (fresh.length > 0) await refreshSources(io, client, name, fresh);
 }
 
