@@ -1,5 +1,4 @@
 import type { Source } from '@krmhub/api/model';
-
 import { relativeTime } from '../output/time.js';
 
 /** The way out, for who administers the registry that asks; what a registry itself says of it stays in its log. */
