@@ -65,6 +65,8 @@ describe('a recipe over catalogs elsewhere', () => {
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
+    const shown = await run(['catalog', 'show', 'platform']);
+    expect(shown.out()).toContain('1 of 4 catalogs elsewhere not current: krmhub source list platform\n');
     const again = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(again.err()).not.toContain('banana: 2 entries');
   });
@@ -201,5 +203,28 @@ describe('a report', () => {
     expect(report.err()).toContain('1 yanked');
     expect((await run(['catalog', 'report', 'nothing'])).exitCode).toBe(3);
     expect((await run(['catalog', 'report', 'default', '--snapshot', 'x'])).exitCode).toBe(2);
+  });
+});
+
+describe('an applied recipe that leaves its catalog empty says why', () => {
+  const applied = async (name: string, source: string) => {
+    await writeFile(path.join(folder, `${name}.yaml`), recipeText(source, '', name));
+    const result = await run(['catalog', 'apply', `${name}.yaml`]);
+    expect(result.exitCode, result.err()).toBe(0);
+    return result.err();
+  };
+
+  it('and where to read more, if there is more', async () => {
+    expect(await applied('lost', sourceText('gone', `${server.origin}/gone.yaml`))).toContain(
+      'the catalog is empty: none of its catalogs elsewhere could be had\n1 of 1 source not current: krmhub catalog report lost\n',
+    );
+    server.served.set('/good.yaml', catalogText('good.co', ['Good']));
+    const young = sourceText('young', `${server.origin}/good.yaml`, ', minimumAge: 72h');
+    expect(await applied('young', young)).toContain(
+      'all that its sources have is refused; the report says from when on what is too new is taken\n1 refused (minimum-age): krmhub',
+    );
+    expect(await applied('good', sourceText('good', `${server.origin}/good.yaml`))).toContain(
+      'nothing is left out\n',
+    );
   });
 });
