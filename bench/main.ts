@@ -4,6 +4,7 @@ import { Folders } from './folders.js';
 import { CONNECTIONS } from './load.js';
 import { HELP, type Options, readOptions } from './options.js';
 import { type Bench, type Line, type Row, Unmeasured } from './row.js';
+import { aggregate } from './rows/aggregate.js';
 import { artifacts } from './rows/artifacts.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
@@ -27,6 +28,7 @@ const ROWS: Row[] = [
   publish,
   visible,
   sparse,
+  aggregate,
   artifacts,
   start,
   memory,

@@ -8,7 +8,7 @@ let sources = 0;
 /** Functions that no filled registry and no other source of this run has. */
 export function newFunctions(): () => SyntheticRelease {
   sources += 1;
-  const source = new SyntheticFunctions(1_000 + sources, `N${sources}`);
+  const source = new SyntheticFunctions(1_000 + sources, { mark: `N${sources}` });
   return () => source.next()[0]!;
 }
 

@@ -9,6 +9,8 @@ export interface Tools {
   load: LoadTool;
   nginx: boolean;
   dockerRegistry: boolean;
+  /** Whether there is a Python whose PyYAML has the parser written in C. */
+  pyYaml: boolean;
   /** Whether server and load are kept apart, each on a core of its own. */
   pinned: boolean;
 }
@@ -21,12 +23,17 @@ export function findTools(wanted: LoadTool | undefined): Tools {
     load: wanted ?? (wrk ? 'wrk' : 'node'),
     nginx: works('nginx', ['-v']),
     dockerRegistry: works('docker-registry', ['--version']),
+    pyYaml: succeeds('python3', ['-c', 'from yaml import CSafeLoader, CSafeDumper']),
     pinned: availableParallelism() > 1 && works('taskset', ['-c', '1', 'true']),
   };
 }
 
 function works(program: string, args: readonly string[]): boolean {
   return spawnSync(program, args, { stdio: 'ignore' }).error === undefined;
+}
+
+function succeeds(program: string, args: readonly string[]): boolean {
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0;
 }
 
 export type Core = 'server' | 'load' | 'any';

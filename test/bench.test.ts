@@ -22,6 +22,7 @@ const rows = [
   'publish',
   'visible',
   'sparse',
+  'aggregate',
   'artifacts',
   'start',
   'memory',

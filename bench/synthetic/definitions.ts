@@ -12,8 +12,19 @@ export interface SyntheticRelease {
   kind: string;
   release: string;
   text: string;
+  /** What the text defines. */
+  definition: JsonObject;
   description: string;
   tags: string[];
+}
+
+export interface SyntheticOptions {
+  /** Stands at the end of every kind, and keeps the functions of one source apart from those of another. */
+  mark?: string;
+  /** In which all groups are. */
+  domain?: string;
+  /** Of the schemas of one function in YAML, about: the least, and how many more there may be. */
+  schemaBytes?: readonly [number, number];
 }
 
 interface Publisher {
@@ -29,19 +40,21 @@ const HEADER = `# Licensed under the Apache License, Version 2.0 (the "License")
 /**
  * Releases of synthetic functions, the same ones for the same seed: definitions of 2 to 6 KB, most of them nearer
  * to 2, of about 1,000 groups of which few hold most. Every one passes lint without errors. A tenth of the
- * functions have a second release, which follows the first. A `mark` at the end of every kind keeps the functions
- * of one source apart from those of another.
+ * functions have a second release, which follows the first.
  */
 export class SyntheticFunctions {
   readonly #random: Random;
   readonly #groups: Zipf<Publisher>;
   readonly #taken = new Set<string>();
   readonly #mark: string;
+  readonly #schemaBytes: readonly [number, number];
 
-  constructor(seed: number, mark = '') {
+  constructor(seed: number, options: SyntheticOptions = {}) {
+    const { mark = '', domain = 'example', schemaBytes = [650, 2_300] } = options;
     this.#random = new Random(seed);
-    this.#groups = new Zipf(publishers(), 0.9);
+    this.#groups = new Zipf(publishers(domain), 0.9);
     this.#mark = mark;
+    this.#schemaBytes = schemaBytes;
   }
 
   /** The releases of one function, the oldest first. */
@@ -59,7 +72,8 @@ export class SyntheticFunctions {
     const header = random.chance(0.4) ? HEADER : '';
     const first = [random.between(0, 4), random.between(0, 20), random.between(0, 9)];
     const releases = random.chance(0.1) ? [first, [first[0]!, first[1]! + 1, 0]] : [first];
-    const bytes = Math.round(650 + 2_300 * random.next() ** 2);
+    const [least, more] = this.#schemaBytes;
+    const bytes = Math.round(least + more * random.next() ** 2);
     const apiVersions = ['v1', 'v1beta1', 'v1alpha1'].slice(0, pickCount(random));
     const schemas = apiVersions.map(() => functionConfigSchema(random, bytes / apiVersions.length));
     const license = LICENSES.pick(random);
@@ -77,12 +91,13 @@ export class SyntheticFunctions {
         runtime: runtime(random, group, slug, release),
         schema: { openAPIV3Schema: schemas[at]! },
       }));
+      const definition = { ...spec, versions };
       const document = {
         apiVersion: 'config.kubernetes.io/v1alpha1',
         kind: 'KRMFunctionDefinition',
-        spec: { ...spec, versions },
+        spec: definition,
       };
-      return { group, kind, release, text: header + toYaml(document), description, tags };
+      return { group, kind, release, text: header + toYaml(document), definition, description, tags };
     });
   }
 
@@ -133,7 +148,7 @@ function runtime(random: Random, group: string, slug: string, release: string): 
 }
 
 /** Every fifth publisher has two groups. */
-function publishers(): Publisher[] {
+function publishers(domain: string): Publisher[] {
   const random = new Random(11);
   const names = new Set<string>();
   while (names.size < GROUPS)
@@ -141,7 +156,7 @@ function publishers(): Publisher[] {
   return [...names].map((name, at, all) => {
     const owner = at % 5 === 1 ? all[at - 1]! : name;
     return {
-      group: `${at % 5 === 1 ? 'fn' : 'functions'}.${name}.example`,
+      group: `${at % 5 === 1 ? 'fn' : 'functions'}.${name}.${domain}`,
       name: `${owner[0]!.toUpperCase()}${owner.slice(1)} Inc.`,
     };
   });

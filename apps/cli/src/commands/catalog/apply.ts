@@ -61,13 +61,9 @@ async function apply(
   await printData(io, options.output, { outcome: applied.outcome, catalog }, () =>
     printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
   );
-  if (catalog.newest?.functions === 0) {
-    await warn(
-      io,
-      elsewhere ? 'nothing that the sources have is taken' : 'no release of this registry matches the recipe',
-    );
-  }
-  if (elsewhere) await sayReport(io, client, recipe.name);
+  const isEmpty = catalog.newest?.functions === 0;
+  if (elsewhere) await sayReport(io, client, recipe.name, isEmpty);
+  else if (isEmpty) await warn(io, 'no release of this registry matches the recipe');
   await say(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
 }
 
@@ -79,16 +75,18 @@ async function askNewSources(io: Io, client: RegistryClient, name: string): Prom
   const progress = new SourceProgress(io, 'asking');
   const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
   // It may have been quicker than we.
-  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(progress, source);
+  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(io, progress, source);
   if (fresh.length > 0) await refreshSources(io, client, name, fresh);
 }
 
-async function sayReport(io: Io, client: RegistryClient, name: string): Promise<void> {
-  const { countsLine, reportCounts } = await import('../../output/catalog-report.js');
-  await say(
-    io,
-    `${countsLine(reportCounts(await client.catalogReport(name)))}: krmhub catalog report ${name}`,
+async function sayReport(io: Io, client: RegistryClient, name: string, isEmpty: boolean): Promise<void> {
+  const { countsLine, isNothingLeftOut, reportCounts, whyEmpty } = await import(
+    '../../output/catalog-report.js'
   );
+  const counts = reportCounts(await client.catalogReport(name));
+  if (isEmpty) await warn(io, whyEmpty(counts));
+  const why = isNothingLeftOut(counts) ? '' : `: krmhub catalog report ${name}`;
+  await say(io, `${countsLine(counts)}${why}`);
 }
 
 const COLUMNS = [

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CatalogFunction, CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
-import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../registry-store.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
@@ -60,12 +60,10 @@ export function catalogRows(connection: Connection): CatalogRows {
     .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
     .limit(1)
     .prepare();
-  const newestPlaces = db
-    .select()
-    .from(catalogFunctions)
-    .where(and(eq(catalogFunctions.catalog, name), isNull(catalogFunctions.toSerial)))
-    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
-    .prepare();
+  const newestPlaces = client.prepare<[string], PlaceRow>(
+    `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+     WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
+  );
   const newestPlace = db
     .select()
     .from(catalogFunctions)
@@ -142,7 +140,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     applyRecipe: applyRecipe(connection),
     catalogFunctions: (wanted, names) =>
       read(() => {
-        if (names === undefined) return newestPlaces.all({ name: wanted }).map(place);
+        if (names === undefined) return newestPlaces.all(wanted).map(storedPlace);
         return names.flatMap(({ group, kind }) => newestPlace.all({ name: wanted, group, kind }).map(place));
       }),
     catalogEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
@@ -199,7 +197,22 @@ function snapshot(columns: typeof snapshots.$inferSelect): SnapshotRecord {
   };
 }
 
-function place(row: typeof catalogFunctions.$inferSelect): CatalogFunction {
+/** Columns of a place as SQL gives them. */
+interface PlaceRow {
+  group: string;
+  kind: string;
+  entry: Digest | null;
+  /** JSON. */
+  selection: string;
+}
+
+function storedPlace({ selection, ...row }: PlaceRow): CatalogFunction {
+  return place({ ...row, selection: JSON.parse(selection) as StoredSelection });
+}
+
+type StoredSelection = (typeof catalogFunctions.$inferSelect)['selection'];
+
+function place(row: Omit<PlaceRow, 'selection'> & { selection: StoredSelection }): CatalogFunction {
   const { group, kind, entry, selection } = row;
   return { group, kind, ...selection, ...(entry !== null && { entry }) };
 }

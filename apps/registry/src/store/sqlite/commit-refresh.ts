@@ -1,6 +1,6 @@
 import { RevisionConflict, type SourceRecord, type SourceRefresh, type SourceStore } from '@krmhub/catalog';
 import { and, eq, sql } from 'drizzle-orm';
-import { catalogSources, upstreamEntries } from '../schema/sources.js';
+import { catalogSources, type EntryFacts } from '../schema/sources.js';
 import { entries } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
@@ -63,36 +63,32 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
   throw new RevisionConflict(`The source ${source} of catalog ${catalog} was changed meanwhile`);
 }
 
-function entryPutter({ db }: Connection) {
+function entryPutter({ client, db }: Connection) {
   const isStored = db
     .select({ digest: entries.digest })
     .from(entries)
     .where(eq(entries.digest, sql.placeholder('digest')))
     .prepare();
+  // Prepared once: a source has thousands of entries, and others wait to write meanwhile.
+  const put = client.prepare<Record<string, string | number>>(
+    `INSERT INTO upstream_entry
+       (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at, changed_event)
+     VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :changedEvent)
+     ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE
+     SET kind = excluded.kind, facts = excluded.facts, gone_at = NULL, changed_event = excluded.changed_event`,
+  );
   return (
     { catalog, source }: SourceRecord,
     entry: SourceRefresh['put'][number],
     changedEvent: number,
   ): void => {
-    const { group, kind, definition, firstSeen, goneAt: _, ...facts } = entry;
+    const { group, kind, definition, firstSeen, goneAt: _, ...rest } = entry;
     // Another source may have lost the last name of it since it was stored.
     if (isStored.get({ digest: definition }) === undefined) {
       throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
     }
     const kindFolded = kind.toLowerCase();
-    const columns = { kind, facts, goneAt: null, changedEvent };
-    db.insert(upstreamEntries)
-      .values({ catalog, source, group, kindFolded, definition, firstSeen, ...columns })
-      .onConflictDoUpdate({
-        target: [
-          upstreamEntries.catalog,
-          upstreamEntries.source,
-          upstreamEntries.group,
-          upstreamEntries.kindFolded,
-          upstreamEntries.definition,
-        ],
-        set: columns,
-      })
-      .run();
+    const facts = JSON.stringify(rest satisfies EntryFacts);
+    put.run({ catalog, source, group, kindFolded, definition, kind, facts, firstSeen, changedEvent });
   };
 }

@@ -1,0 +1,104 @@
+import { setTimeout } from 'node:timers/promises';
+import { fillPath } from '@krmhub/api/paths';
+import { get } from './catalog-resources.js';
+import { timed } from './measure.js';
+import { newestSnapshot, type Server, startServer } from './server.js';
+import type { SyntheticEntry } from './synthetic/catalogs.js';
+import type { Tools } from './tools.js';
+import type { Upstreams } from './upstreams.js';
+
+export const CATALOG = 'merged';
+/** Between two looks for a snapshot: what is asked too often is slowed down by it. */
+const LOOK_MILLISECONDS = 10;
+const DEADLINE_MILLISECONDS = 900_000;
+
+/** How long something took until its snapshot was served, and how much of it the cut was: milliseconds. */
+export interface Step {
+  whole: number;
+  cut: number;
+}
+
+/** A registry whose catalog takes everything from upstreams. */
+export class AggregateServer {
+  readonly server: Server;
+  readonly #upstreams: Upstreams;
+  #recipes = 0;
+
+  private constructor(server: Server, upstreams: Upstreams) {
+    this.server = server;
+    this.#upstreams = upstreams;
+  }
+
+  static async start(tools: Tools, folder: string, upstreams: Upstreams): Promise<AggregateServer> {
+    const env = { KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' };
+    return new AggregateServer(await startServer(tools, folder, { core: 'any', env }), upstreams);
+  }
+
+  /** Applies a recipe that was never applied before, until there is a snapshot of it. */
+  async apply(functions: number): Promise<Step> {
+    const before = await newestSnapshot(this.server, CATALOG).catch(() => undefined);
+    return this.#step(async () => {
+      await this.#ask('PUT', fillPath('catalog', { name: CATALOG }), this.#recipe());
+      await until(async () => {
+        const newest = await newestSnapshot(this.server, CATALOG);
+        return newest !== undefined && newest.serial !== before?.serial && newest.functions === functions;
+      });
+    });
+  }
+
+  /** Refreshes an upstream, until the catalog's entry of one of its functions has the marker. */
+  async refresh(number: number, { group, kind }: SyntheticEntry, marker: string): Promise<Step> {
+    const target = fillPath('refreshSource', { name: CATALOG, source: sourceName(number) });
+    const entry = this.server.url + fillPath('catalogEntry', { name: CATALOG, group, kind });
+    return this.#step(async () => {
+      await this.#ask('POST', target);
+      await until(async () => (await get(entry)).bytes.includes(marker));
+    });
+  }
+
+  /** Until the newest snapshot is known to searches. */
+  async settle(): Promise<void> {
+    await this.#ask('POST', fillPath('cut', { name: CATALOG }));
+  }
+
+  async #step(work: () => Promise<void>): Promise<Step> {
+    const before = await this.#cutSeconds();
+    const whole = await timed(work);
+    return { whole, cut: ((await this.#cutSeconds()) - before) * 1_000 };
+  }
+
+  /** Of all cuts since the start. */
+  async #cutSeconds(): Promise<number> {
+    const text = await this.#ask('GET', fillPath('metrics', {}));
+    return Number(/^krmhub_cut_duration_seconds_sum (\S+)/m.exec(text)?.[1] ?? 0);
+  }
+
+  async #ask(method: string, path: string, body?: string): Promise<string> {
+    const headers = { Authorization: `Bearer ${this.server.token}`, 'Content-Type': 'application/yaml' };
+    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    const answer = await fetch(this.server.url + path, init);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text;
+  }
+
+  #recipe(): string {
+    const sources = this.#upstreams.urls.map(
+      (url, number) => `  - name: ${sourceName(number)}\n    catalog: {url: '${url}', refresh: 24h}\n`,
+    );
+    const labels = `{recipe: '${++this.#recipes}'}`;
+    return `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata:\n  name: ${CATALOG}\n  labels: ${labels}\nspec:\n  sources:\n${sources.join('')}`;
+  }
+}
+
+function sourceName(number: number): string {
+  return `upstream-${number}`;
+}
+
+async function until(isThere: () => Promise<boolean>): Promise<void> {
+  const started = performance.now();
+  while (!(await isThere())) {
+    if (performance.now() - started > DEADLINE_MILLISECONDS) throw new Error(`${CATALOG} is never cut`);
+    await setTimeout(LOOK_MILLISECONDS);
+  }
+}

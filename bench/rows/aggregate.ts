@@ -1,0 +1,212 @@
+import path from 'node:path';
+import { AggregateServer, type Step } from '../aggregate-server.js';
+import { type Client, measureStalls, type Waits } from '../aggregate-stalls.js';
+import { root } from '../built.js';
+import { bytes, milliseconds, number, percentiles } from '../figures.js';
+import { untilStill } from '../folders.js';
+import { alternate, ratio, spread } from '../measure.js';
+import { hasProcessFigures, memoryOf } from '../process-figures.js';
+import { runProcess } from '../processes.js';
+import type { Bench, Line, Row, Target } from '../row.js';
+import { onCore } from '../tools.js';
+import { startUpstreams, type Upstreams } from '../upstreams.js';
+
+const TARGET_FULL_MILLISECONDS = 5_000;
+const TARGET_INCREMENTAL_MILLISECONDS = 500;
+const TARGET_BYTES = 500_000_000;
+/** The size that the targets are given for. */
+const TARGET_FUNCTIONS = 10_000;
+/** Entries of an upstream that are others in the smaller of two changes. */
+const FEW = 10;
+/** Of many functions, each round takes minutes. */
+const MOST_ROUNDS_OF_MANY = 1;
+/** Longest wait for what a registry does after a cut. */
+const STILL_SECONDS = 120;
+
+interface Round {
+  first: Step;
+  anew: Step;
+  few: Step;
+  all: Step;
+  /** Bytes; the most that the server ever had. */
+  peak: number;
+}
+/** What is measured of krmhub in milliseconds. */
+type StepName = Exclude<keyof Round, 'peak'>;
+
+export const aggregate: Row = {
+  name: 'aggregate',
+  title: 'catalog of others’ catalogs',
+  async run(bench, functions) {
+    const { tools, folders, effort } = bench;
+    const upstreams = await startUpstreams(tools, await folders.scratch(), functions);
+    try {
+      const rounds = functions > TARGET_FUNCTIONS ? MOST_ROUNDS_OF_MANY : effort.rounds;
+      const output = path.join(await folders.scratch(), 'merged.yaml');
+      const sides = {
+        krmhub: () => measureRound(bench, upstreams, functions),
+        // Its seconds for many functions are those for fewer, multiplied, and many.
+        ...(tools.pyYaml && (functions <= TARGET_FUNCTIONS || effort.full)
+          ? { pyYaml: () => mergeWithPython(bench, output, upstreams, functions) }
+          : {}),
+      };
+      bench.say(`aggregate: ${functions} functions of ${upstreams.urls.length} upstreams, ${rounds} rounds`);
+      const measured = (await alternate<string, Round | number>(rounds, sides)) as {
+        krmhub: Round[];
+        pyYaml?: number[];
+      };
+      bench.say('aggregate: clients of a busy registry');
+      const busy = await measureBusy(bench, upstreams, functions);
+      const peak = Math.max(busy.peak, ...measured.krmhub.map((round) => round.peak));
+      const measurable = functions <= TARGET_FUNCTIONS && !effort.quick;
+      return [
+        ...stepLines(upstreams, functions, measured, measurable),
+        ...clientLines(functions, busy.waits),
+        ...(hasProcessFigures ? [memoryLine(functions, peak, measurable)] : []),
+      ];
+    } finally {
+      await upstreams.stop();
+    }
+  },
+};
+
+/** A new registry each time: what it has stored once is stored sooner a second time. */
+async function measureRound(bench: Bench, upstreams: Upstreams, functions: number): Promise<Round> {
+  const { tools, folders, effort } = bench;
+  const folder = await folders.scratch();
+  const registry = await AggregateServer.start(tools, folder, upstreams);
+  // Search learns of a snapshot, and its forms are compressed, after it is served.
+  const settle = async () => {
+    await registry.settle();
+    if (!effort.quick) await untilStill(folder, STILL_SECONDS);
+  };
+  const change = async (entries: number): Promise<Step> => {
+    const { marker } = await upstreams.change(0, entries);
+    return registry.refresh(0, upstreams.catalogs[0]!.entries[0]!, marker);
+  };
+  try {
+    const first = await registry.apply(functions);
+    await settle();
+    const anew = await registry.apply(functions);
+    await settle();
+    const few = await change(FEW);
+    await settle();
+    const all = await change(functions);
+    return { first, anew, few, all, peak: memoryOf(registry.server.pid).peak };
+  } finally {
+    await registry.server.stop();
+  }
+}
+
+/** Milliseconds of a script, without the start of its interpreter. */
+async function mergeWithPython(
+  { tools }: Bench,
+  output: string,
+  { urls }: Upstreams,
+  functions: number,
+): Promise<number> {
+  const script = path.join(root, 'bench/merge-catalogs.py');
+  const printed = await runProcess(onCore(tools, 'any', ['python3', script, output, ...urls]));
+  const [merged, seconds] = printed.split(' ').map(Number);
+  if (merged !== functions) throw new Error(`the script merged ${merged} functions instead of ${functions}`);
+  return seconds! * 1_000;
+}
+
+async function measureBusy(bench: Bench, upstreams: Upstreams, functions: number) {
+  const registry = await AggregateServer.start(bench.tools, await bench.folders.scratch(), upstreams);
+  try {
+    await registry.apply(functions);
+    const waits = await measureStalls(bench, registry, upstreams, functions);
+    return { waits, peak: memoryOf(registry.server.pid).peak };
+  } finally {
+    await registry.server.stop();
+  }
+}
+
+function stepLines(
+  { urls, bytes: size }: Upstreams,
+  functions: number,
+  measured: { krmhub: Round[]; pyYaml?: number[] },
+  measurable: boolean,
+): Line[] {
+  const { krmhub, pyYaml } = measured;
+  const line = (what: string, step: StepName, target: number, beside?: string): Line => {
+    const times = krmhub.map((round) => round[step].whole);
+    const { median, low, high } = spread(times);
+    const cut = spread(krmhub.map((round) => round[step].cut)).median;
+    return {
+      row: 'aggregate',
+      what,
+      functions,
+      ours: `${milliseconds(median)} (${milliseconds(low)}–${milliseconds(high)})`,
+      ...(pyYaml === undefined
+        ? {}
+        : {
+            against: `Python script, everything ${milliseconds(spread(pyYaml).median)}`,
+            ratio: ratio(times, pyYaml),
+          }),
+      beside: [`the cut of it ${milliseconds(cut)}`, ...(beside === undefined ? [] : [beside])].join('; '),
+      ...(measurable
+        ? { target: { text: `≤ ${milliseconds(target)}`, met: median <= target } satisfies Target }
+        : {}),
+      figures: {
+        medianMilliseconds: median,
+        slowestMilliseconds: high,
+        cutMilliseconds: cut,
+        ...(pyYaml === undefined ? {} : { pythonMilliseconds: spread(pyYaml).median }),
+      },
+    };
+  };
+  const missing = pyYaml === undefined ? '; the Python script not measured' : '';
+  const upstreams = `${urls.length} upstreams, ${bytes(size)}${missing}`;
+  return [
+    line('first refresh of all, and cut', 'first', TARGET_FULL_MILLISECONDS, upstreams),
+    line('another recipe, nothing new in the upstreams', 'anew', TARGET_FULL_MILLISECONDS),
+    line(`${FEW} entries of one upstream changed`, 'few', TARGET_INCREMENTAL_MILLISECONDS),
+    line('all entries of one upstream changed', 'all', TARGET_INCREMENTAL_MILLISECONDS),
+  ];
+}
+
+const CLIENTS: Record<Client, string> = {
+  reads: 'GETs of `default` and of entries',
+  searches: 'searches',
+  publishes: 'publishes',
+};
+
+function clientLines(functions: number, { idle, busy }: Record<'idle' | 'busy', Waits[]>): Line[] {
+  const middle = (rounds: readonly Waits[], client: Client) => ({
+    p50: spread(rounds.map((round) => round[client].p50)).median,
+    p99: spread(rounds.map((round) => round[client].p99)).median,
+    count: rounds.reduce((sum, round) => sum + round[client].count, 0),
+  });
+  const slowest = (rounds: readonly Waits[], client: Client) => rounds.map((round) => round[client].p99);
+  return (Object.keys(CLIENTS) as Client[]).map((client) => {
+    const [ours, without] = [middle(busy, client), middle(idle, client)];
+    return {
+      row: 'aggregate',
+      what: `${CLIENTS[client]} while all is refreshed and cut anew`,
+      functions,
+      ours: percentiles(ours),
+      against: `without it ${percentiles(without)}`,
+      ratio: ratio(slowest(busy, client), slowest(idle, client)),
+      beside: `the ratio is of p99; ${number(ours.count)} requests`,
+      figures: {
+        busyP50Milliseconds: ours.p50,
+        busyP99Milliseconds: ours.p99,
+        idleP50Milliseconds: without.p50,
+        idleP99Milliseconds: without.p99,
+      },
+    };
+  });
+}
+
+function memoryLine(functions: number, peak: number, measurable: boolean): Line {
+  return {
+    row: 'aggregate',
+    what: 'memory during all of this',
+    functions,
+    ours: `peak ${bytes(peak)}`,
+    ...(measurable ? { target: { text: `< ${bytes(TARGET_BYTES)}`, met: peak < TARGET_BYTES } } : {}),
+    figures: { peakBytes: peak },
+  };
+}

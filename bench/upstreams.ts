@@ -1,0 +1,54 @@
+import { rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { benchFile } from './built.js';
+import { startProcess } from './processes.js';
+import { SyntheticCatalog } from './synthetic/catalogs.js';
+import { onCore, type Tools } from './tools.js';
+
+const MOST_UPSTREAMS = 20;
+
+/** Catalogs of others on this machine, served by a process of their own. */
+export interface Upstreams {
+  catalogs: SyntheticCatalog[];
+  urls: string[];
+  /** Of all catalogs together. */
+  bytes: number;
+  /** Changes the first so many entries of one of them, or of all; resolves once it is served so. */
+  change(number: number | 'all', entries: number): Promise<{ marker: string }>;
+  stop(): Promise<void>;
+}
+
+export async function startUpstreams(tools: Tools, folder: string, functions: number): Promise<Upstreams> {
+  const count = Math.min(MOST_UPSTREAMS, functions);
+  const catalogs = Array.from({ length: count }, (_, number) => {
+    const share = Math.floor(((number + 1) * functions) / count) - Math.floor((number * functions) / count);
+    return new SyntheticCatalog(number, share);
+  });
+  const put = async (number: number): Promise<number> => {
+    const text = catalogs[number]!.text();
+    // Never half a file.
+    await writeFile(path.join(folder, 'next'), text);
+    await rename(path.join(folder, 'next'), path.join(folder, `${number}.yaml`));
+    return Buffer.byteLength(text);
+  };
+  let bytes = 0;
+  for (const number of catalogs.keys()) bytes += await put(number);
+  const started = await startProcess(
+    onCore(tools, 'any', [process.execPath, benchFile('upstream-server.js'), folder, String(count)]),
+    { output: path.join(folder, 'upstreams.log'), until: /listening on ([\d,]+)\./ },
+  );
+  return {
+    catalogs,
+    urls: started.said[1]!.split(',').map((port) => `http://127.0.0.1:${port}/catalog.yaml`),
+    bytes,
+    async change(number, entries) {
+      let changed = { marker: '' };
+      for (const one of number === 'all' ? catalogs.keys() : [number]) {
+        changed = catalogs[one]!.change(entries);
+        await put(one);
+      }
+      return changed;
+    },
+    stop: () => started.stop(),
+  };
+}
