@@ -23,6 +23,11 @@ export interface AssembledForms<Form extends SnapshotForm = SnapshotForm> {
   discard(): Promise<void>;
 }
 
+type ByteWriter = Pick<BlobWriter, 'write'>;
+
+/** How names of forms end. */
+const SYNTAXES = ['.yaml', '.json'];
+
 /** Writes forms of a catalog of entries in their order, all in one run; an entry is in memory only meanwhile. */
 export async function assembleForms<Form extends SnapshotForm>(
   blobs: BlobStore,
@@ -30,21 +35,42 @@ export async function assembleForms<Form extends SnapshotForm>(
   header: CatalogHeader,
   entries: AsyncIterable<RenderedEntry>,
 ): Promise<AssembledForms<Form>> {
-  const written: { form: Form; piece: PieceWriter; writer: BlobWriter }[] = [];
+  const written: { form: Form; writer: BlobWriter; sized: SizedWriter }[] = [];
   const discard = async () => {
     await Promise.all(written.map(({ writer }) => writer.discard()));
   };
   try {
     for (const form of forms) {
       const writer = await blobs.write();
-      written.push({ form, writer, piece: new PieceWriter(writer) });
+      written.push({ form, writer, sized: new SizedWriter(writer) });
     }
-    const documents = written.map(({ form, piece }) => ({ piece, pieces: catalogPieces(form, header) }));
+    const documents = written.map(({ form, sized }) => ({
+      form,
+      sized,
+      piece: new PieceWriter(sized),
+      pieces: catalogPieces(form, header),
+    }));
+    // After its first entry, a form goes on with the same bytes as every other in its syntax.
+    const tails = SYNTAXES.flatMap((syntax) => {
+      const alike = documents.filter(({ form }) => form.endsWith(syntax));
+      const [first] = alike;
+      if (first === undefined) return [];
+      const piece = new PieceWriter(new Writers(alike.map(({ sized }) => sized)));
+      return { pieces: first.pieces, piece };
+    });
     let functions = 0;
     for await (const entry of entries) {
       functions += 1;
-      for (const { piece, pieces } of documents) await piece.write(pieces.entry(entry));
+      if (functions > 1) {
+        for (const { piece, pieces } of tails) await piece.write(pieces.entry(entry));
+        continue;
+      }
+      for (const { piece, pieces } of documents) {
+        await piece.write(pieces.entry(entry));
+        await piece.flush();
+      }
     }
+    for (const { piece } of tails) await piece.flush();
     for (const { piece, pieces } of documents) {
       await piece.write(pieces.end());
       await piece.flush();
@@ -52,14 +78,14 @@ export async function assembleForms<Form extends SnapshotForm>(
     return {
       functions,
       digests: byForm(written.map(({ form, writer }) => [form, writer.digest()])),
-      sizes: byForm(written.map(({ form, piece }) => [form, piece.size])),
+      sizes: byForm(written.map(({ form, sized }) => [form, sized.size])),
       async commit() {
-        try {
-          for (const { writer } of written) await writer.commit();
-        } catch (error) {
-          await discard();
-          throw error;
-        }
+        // All at once: each waits for the disk.
+        const commits = await Promise.allSettled(written.map(({ writer }) => writer.commit()));
+        const failed = commits.find((one) => one.status === 'rejected');
+        if (failed === undefined) return;
+        await discard();
+        throw failed.reason;
       },
       discard,
     };
@@ -108,26 +134,64 @@ export async function* storedEntries(
   }
 }
 
-/** Puts small pieces of text together before they are written. */
+/** Puts small pieces of text together before they are written. What is written goes on while the next piece is made. */
 export class PieceWriter {
-  readonly #writer: BlobWriter;
+  readonly #writer: ByteWriter;
   #pending = '';
+  #last: Promise<void> = Promise.resolve();
   size = 0;
 
-  constructor(writer: BlobWriter) {
+  constructor(writer: ByteWriter) {
     this.#writer = writer;
   }
 
   async write(text: string): Promise<void> {
     this.#pending += text;
-    if (this.#pending.length >= SERVER_LIMITS.formPieceCharacters) await this.flush();
+    if (this.#pending.length >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
   }
 
+  /** Resolves once all of it is written. */
   async flush(): Promise<void> {
+    await this.#begin();
+    await this.#last;
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#pending === '') return;
     const bytes = Buffer.from(this.#pending);
     this.#pending = '';
     this.size += bytes.byteLength;
-    await this.#writer.write(bytes);
+    await this.#last;
+    this.#last = this.#writer.write(bytes);
+    // Whoever writes next, or flushes, is told.
+    this.#last.catch(() => undefined);
+  }
+}
+
+class SizedWriter implements ByteWriter {
+  readonly #writer: ByteWriter;
+  size = 0;
+
+  constructor(writer: ByteWriter) {
+    this.#writer = writer;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    this.size += bytes.byteLength;
+    return this.#writer.write(bytes);
+  }
+}
+
+/** Several that get the same bytes. */
+class Writers implements ByteWriter {
+  readonly #writers: readonly ByteWriter[];
+
+  constructor(writers: readonly ByteWriter[]) {
+    this.#writers = writers;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.write(bytes)));
   }
 }
 

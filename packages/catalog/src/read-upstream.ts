@@ -1,13 +1,10 @@
-import {
-  compareApiVersions,
-  type Digest,
-  DOCUMENT_LIMITS,
-  type FunctionDefinition,
-  type FunctionVersion,
-  parseImageReference,
-  readCatalog,
-  runtimeKinds,
-} from '@krmhub/schema';
+import type { Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+// Module by module: catalogs of others are read in processes of their own, each of which loads what is named here.
+import { runtimeKinds } from '@krmhub/schema/definition';
+import { compareApiVersions } from '@krmhub/schema/gvk';
+import { parseImageReference } from '@krmhub/schema/image-reference';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { readCatalog } from '@krmhub/schema/read-catalog';
 import type { RenderedEntry } from './records.js';
 import { renderEntry } from './render.js';
 import type { InvalidEntry, UpstreamEntry, VersionFacts } from './source-records.js';

@@ -1,14 +1,14 @@
-import {
-  type CatalogKind,
-  type FunctionDefinition,
-  type FunctionRuntime,
-  type FunctionVersion,
-  type JsonObject,
-  type JsonValue,
-  KRM_API_VERSION,
-  type SnapshotForm,
-  sha256,
+import type {
+  CatalogKind,
+  FunctionDefinition,
+  FunctionRuntime,
+  FunctionVersion,
+  JsonObject,
+  JsonValue,
+  SnapshotForm,
 } from '@krmhub/schema';
+import { KRM_API_VERSION } from '@krmhub/schema/definition';
+import { sha256 } from '@krmhub/schema/digest';
 import type { RenderedEntry } from './records.js';
 import { toYaml, toYamlItem } from './to-yaml.js';
 

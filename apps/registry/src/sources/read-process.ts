@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
-import { readUpstreamCatalog } from '@krmhub/catalog';
+import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
 import type { ReadAnswer, ReadInput } from './upstream-reader.js';
 
 /** Reads a catalog that somebody else serves: what is too much for it takes down this process alone. */
