@@ -64,10 +64,7 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
 }
 
 function entryPutter({ client, db }: Connection) {
-  const stoodBefore = client.prepare<
-    Record<string, string>,
-    { firstSeen: string; goneAt: string | null }
-  >(
+  const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
     `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition`,
