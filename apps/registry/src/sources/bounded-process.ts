@@ -12,15 +12,17 @@ export interface ProcessBounds {
   signal: AbortSignal;
 }
 
+/** It took too much time or memory, it ended in a way that nobody foresaw, or whoever asked has called it off. */
+export type ProcessEnd = 'exhausted' | 'failed' | 'broken-off';
+
 /** Why a process gave no answer. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded';
-  /** It took too much time or memory: what it was given is the reason. */
-  readonly exhausted: boolean;
+  readonly end: ProcessEnd;
 
-  constructor(exhausted: boolean, message: string) {
+  constructor(end: ProcessEnd, message: string) {
     super(message);
-    this.exhausted = exhausted;
+    this.end = end;
   }
 }
 
@@ -44,12 +46,19 @@ export async function runBounded(module: string, input: Uint8Array, bounds: Proc
     stopped ??= why;
     child.kill('SIGKILL');
   };
-  const onAbort = () => stop(new ProcessEnded(false, 'it was broken off'));
+  const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
   bounds.signal.addEventListener('abort', onAbort);
+<<<<<<< HEAD
   if (bounds.signal.aborted) onAbort();
   const timer = setTimeout(() => stop(new ProcessEnded(true, 'it takes too long')), bounds.milliseconds);
+=======
+  const timer = setTimeout(
+    () => stop(new ProcessEnded('exhausted', 'it takes too long')),
+    bounds.milliseconds,
+  );
+>>>>>>> attack
   const answer = collect(child.stdout, bounds.maxAnswerBytes, () =>
-    stop(new ProcessEnded(true, 'its answer is too long')),
+    stop(new ProcessEnded('exhausted', 'its answer is too long')),
   );
   const said = collect(child.stderr, MAX_SAID_BYTES);
   if (child.pid !== undefined) lowerPriority(child.pid);
@@ -64,9 +73,9 @@ export async function runBounded(module: string, input: Uint8Array, bounds: Proc
     if (stopped !== undefined) throw stopped;
     if (code === 0) return Buffer.concat(answer);
     if (signal !== null && OUT_OF_MEMORY.includes(signal)) {
-      throw new ProcessEnded(true, 'it takes too much memory');
+      throw new ProcessEnded('exhausted', 'it takes too much memory');
     }
-    throw new ProcessEnded(false, `it ended with ${signal ?? code}: ${Buffer.concat(said).toString()}`);
+    throw new ProcessEnded('failed', `it ended with ${signal ?? code}: ${Buffer.concat(said).toString()}`);
   } finally {
     clearTimeout(timer);
     bounds.signal.removeEventListener('abort', onAbort);

@@ -128,6 +128,20 @@ describe('a source', () => {
     expect(await events()).toEqual(['source.changed']);
   });
 
+  it('that stands still does not hold up what a new recipe puts in its place', async () => {
+    let asked = 0;
+    upstream.misbehave = () => void asked++;
+    await apply();
+    await expect.poll(() => asked).toBe(1);
+    const demanded = refresh();
+    upstream.misbehave = undefined;
+    upstream.files.set('/other.yaml', catalogText({ Other: 'other' }));
+    await apply({ urls: { theirs: `${upstream.origin}/other.yaml` } });
+    await cut();
+    expect(await kinds()).toEqual(['Other']);
+    expect(await demanded).toMatchObject({ url: `${upstream.origin}/other.yaml`, state: 'current' });
+  }, 15_000);
+
   it('is asked again when its time has come, and not before', async () => {
     put({ One: 'first' });
     await apply();

@@ -3,6 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
 import { ProcessEnded, runBounded } from './bounded-process.js';
 
 export interface ReadInput {
@@ -33,13 +34,17 @@ export class UpstreamReader {
   readonly #module: string;
   readonly #milliseconds: number;
   readonly #megabytes: number;
+  readonly #log: Pick<Log, 'error'> | undefined;
   readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: { module?: string; milliseconds?: number; megabytes?: number } = {}) {
+  constructor(
+    options: { module?: string; milliseconds?: number; megabytes?: number; log?: Pick<Log, 'error'> } = {},
+  ) {
     // A process is always run as it was built, wherever it is started from.
     this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
     this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.readMilliseconds;
+    this.#log = options.log;
     this.#megabytes = options.megabytes ?? SERVER_LIMITS.maxReadMegabytes;
   }
 
@@ -65,14 +70,18 @@ export class UpstreamReader {
         signal: this.#closing.signal,
       });
     } catch (error) {
-      if (!(error instanceof ProcessEnded) || !error.exhausted) throw error;
-      return refused('it takes too much time or memory to read');
+      if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
+      if (error.end === 'exhausted')
+        return refused('invalid-catalog', 'it takes too much time or memory to read');
+      // Its entries are the ones that are missing: were this thrown, its catalog would wait for it for ever.
+      this.#log?.error({ err: error, source: file }, 'the process that reads a source failed');
+      return refused('internal', 'it cannot be read: the log of this registry says why');
     }
     const answer = deserialize(output) as ReadAnswer;
-    return 'problem' in answer ? refused(answer.problem) : answer;
+    return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
   }
 }
 
-function refused(message: string): { refused: Refusal } {
-  return { refused: { problem: 'invalid-catalog', message } };
+function refused(problem: Refusal['problem'], message: string): { refused: Refusal } {
+  return { refused: { problem, message } };
 }

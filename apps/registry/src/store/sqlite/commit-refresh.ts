@@ -64,6 +64,14 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
 }
 
 function entryPutter({ client, db }: Connection) {
+<<<<<<< HEAD
+=======
+  const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
+    `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
+     WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
+       AND definition = :definition`,
+  );
+>>>>>>> attack
   const isStored = db
     .select({ digest: entries.digest })
     .from(entries)
@@ -88,7 +96,44 @@ function entryPutter({ client, db }: Connection) {
       throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
     }
     const kindFolded = kind.toLowerCase();
+<<<<<<< HEAD
     const facts = JSON.stringify(rest satisfies EntryFacts);
     put.run({ catalog, source, group, kindFolded, definition, kind, facts, firstSeen, changedEvent });
+=======
+    const before = stoodBefore.get({ catalog, source, group, kindFolded, definition });
+    const columns = {
+      kind,
+      facts,
+      firstSeen: before === undefined ? firstSeen : withTimeBefore(firstSeen, before),
+      goneAt: null,
+      changedEvent,
+    };
+    db.insert(upstreamEntries)
+      .values({ catalog, source, group, kindFolded, definition, ...columns })
+      .onConflictDoUpdate({
+        target: [
+          upstreamEntries.catalog,
+          upstreamEntries.source,
+          upstreamEntries.group,
+          upstreamEntries.kindFolded,
+          upstreamEntries.definition,
+        ],
+        set: columns,
+      })
+      .run();
+>>>>>>> attack
   };
+}
+
+/**
+ * When an entry that is back would have come, had it stood there in one piece: while it was away nobody could see it, so
+ * that what was put right within an hour does not grow old in secret.
+ */
+function withTimeBefore(
+  back: string,
+  { firstSeen, goneAt }: { firstSeen: string; goneAt: string | null },
+): string {
+  if (goneAt === null) return firstSeen;
+  const stood = Math.max(Date.parse(goneAt) - Date.parse(firstSeen), 0);
+  return new Date(Date.parse(back) - stood).toISOString();
 }
