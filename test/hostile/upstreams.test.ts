@@ -6,7 +6,8 @@ import { gzipSync } from 'node:zlib';
 import type { Source } from '@krmhub/api/model';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commitFiles, type GitServer, startGitServer } from '../git-server.js';
+import { gitServer } from '../../packages/sources/src/testing.js';
+import { commitFiles } from '../commit-files.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { meterLatency, publishOwn } from './latency.js';
 import { MAX_GROWTH, memoryOf } from './neighbour.js';
@@ -374,7 +375,7 @@ describe('an upstream that is partly or sometimes good', () => {
 });
 
 describe('a git repository', () => {
-  let git: GitServer;
+  let git: Awaited<ReturnType<typeof gitServer>>;
 
   beforeAll(async () => {
     const repositories = path.join(folder, 'git');
@@ -401,7 +402,7 @@ describe('a git repository', () => {
     run('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`);
     run('commit', '--quiet', '--message', 'A link and a submodule');
     run('push', '--quiet', path.join(repositories, 'theirs.git'), 'main');
-    git = await startGitServer(repositories);
+    git = await gitServer(repositories);
     servers.push(git);
   });
 
@@ -428,7 +429,7 @@ describe('a git repository', () => {
     ['a file below a submodule', 'sub/catalog.yaml', 'not-found'],
     ['a link', 'link.yaml', 'bad-answer'],
   ])('with %s at the path is refused', async (_, file, problem) => {
-    await expectRefused(`git::${git.url}/theirs.git//${file}`, problem, /./);
+    await expectRefused(`git::${git.origin}/theirs.git//${file}`, problem, /./);
   });
 });
 

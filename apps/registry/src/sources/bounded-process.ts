@@ -48,15 +48,11 @@ export async function runBounded(module: string, input: Uint8Array, bounds: Proc
   };
   const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
   bounds.signal.addEventListener('abort', onAbort);
-<<<<<<< HEAD
   if (bounds.signal.aborted) onAbort();
-  const timer = setTimeout(() => stop(new ProcessEnded(true, 'it takes too long')), bounds.milliseconds);
-=======
   const timer = setTimeout(
     () => stop(new ProcessEnded('exhausted', 'it takes too long')),
     bounds.milliseconds,
   );
->>>>>>> attack
   const answer = collect(child.stdout, bounds.maxAnswerBytes, () =>
     stop(new ProcessEnded('exhausted', 'its answer is too long')),
   );

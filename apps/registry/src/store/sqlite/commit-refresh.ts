@@ -64,14 +64,11 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
 }
 
 function entryPutter({ client, db }: Connection) {
-<<<<<<< HEAD
-=======
   const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
     `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition`,
   );
->>>>>>> attack
   const isStored = db
     .select({ digest: entries.digest })
     .from(entries)
@@ -83,7 +80,8 @@ function entryPutter({ client, db }: Connection) {
        (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at, changed_event)
      VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :changedEvent)
      ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE
-     SET kind = excluded.kind, facts = excluded.facts, gone_at = NULL, changed_event = excluded.changed_event`,
+     SET kind = excluded.kind, facts = excluded.facts, first_seen = excluded.first_seen, gone_at = NULL,
+       changed_event = excluded.changed_event`,
   );
   return (
     { catalog, source }: SourceRecord,
@@ -96,32 +94,16 @@ function entryPutter({ client, db }: Connection) {
       throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
     }
     const kindFolded = kind.toLowerCase();
-<<<<<<< HEAD
     const facts = JSON.stringify(rest satisfies EntryFacts);
-    put.run({ catalog, source, group, kindFolded, definition, kind, facts, firstSeen, changedEvent });
-=======
-    const before = stoodBefore.get({ catalog, source, group, kindFolded, definition });
-    const columns = {
+    const key = { catalog, source, group, kindFolded, definition };
+    const before = stoodBefore.get(key);
+    put.run({
+      ...key,
       kind,
       facts,
       firstSeen: before === undefined ? firstSeen : withTimeBefore(firstSeen, before),
-      goneAt: null,
       changedEvent,
-    };
-    db.insert(upstreamEntries)
-      .values({ catalog, source, group, kindFolded, definition, ...columns })
-      .onConflictDoUpdate({
-        target: [
-          upstreamEntries.catalog,
-          upstreamEntries.source,
-          upstreamEntries.group,
-          upstreamEntries.kindFolded,
-          upstreamEntries.definition,
-        ],
-        set: columns,
-      })
-      .run();
->>>>>>> attack
+    });
   };
 }
 
