@@ -55,6 +55,7 @@ async function printProblems(io: Io, sources: readonly Source[], now: Date): Pro
     const since = failingSince === undefined ? '' : `, first ${relativeTime(failingSince, now)}`;
     return [
       `${source.catalog}/${source.source}: ${problem}${since}`,
+      ...indented(source.url),
       ...indented(message),
       ...indented(`hint: ${hintFor(source, now)}`),
     ];
