@@ -15,7 +15,7 @@ const COLUMNS = [
   { header: 'URL', min: 16 },
 ];
 
-/** Sources in a table, and below it what is wrong with which, in full; for a program one line for each. */
+/** Sources in a table, for a program one line for each with everything. */
 export async function printSources(io: Io, sources: readonly Source[]): Promise<void> {
   if (sources.length === 0) return;
   const now = io.now();
@@ -43,10 +43,12 @@ export async function printSources(io: Io, sources: readonly Source[]): Promise<
       message ?? '',
     ],
   });
-  if (io.stdout.isTTY === true) await printProblems(io, sources, now);
 }
 
-async function printProblems(io: Io, sources: readonly Source[], now: Date): Promise<void> {
+/** What is wrong with which, in full, where the table of a terminal has no room for it. */
+export async function printProblems(io: Io, sources: readonly Source[]): Promise<void> {
+  if (io.stdout.isTTY !== true) return;
+  const now = io.now();
   const width = columnsOf(io.stdout);
   const indented = (text: string) => wrap(visible(text), width - 2).map((line) => `  ${line}`);
   const lines = sources.flatMap((source) => {
@@ -55,6 +57,7 @@ async function printProblems(io: Io, sources: readonly Source[], now: Date): Pro
     const since = failingSince === undefined ? '' : `, first ${relativeTime(failingSince, now)}`;
     return [
       `${source.catalog}/${source.source}: ${problem}${since}`,
+      ...indented(source.url),
       ...indented(message),
       ...indented(`hint: ${hintFor(source, now)}`),
     ];

@@ -3,7 +3,8 @@ import { relativeTime } from '../output/time.js';
 
 /** The way out, for who administers the registry that asks; what a registry itself says of it stays in its log. */
 const HINTS: Record<NonNullable<Source['problem']>, string> = {
-  unreachable: 'Does it answer from where the registry runs, at that address?',
+  unreachable:
+    'Does it answer from where the registry runs, at that address and with a certificate that is trusted there?',
   'too-slow': 'A copy of the catalog that is nearer to the registry helps.',
   'too-large': 'docs/configuration.md has the limits; ask whoever publishes it for less.',
   'forbidden-address':
@@ -24,8 +25,8 @@ const HINTS: Record<NonNullable<Source['problem']>, string> = {
 export function hintFor({ problem, copy }: Source, now: Date): string {
   const meanwhile =
     copy === undefined
-      ? 'There is no earlier copy, so that nothing of it is taken until then.'
-      : `Until then the last good copy is used, of ${relativeTime(copy.fetchedAt, now)}.`;
+      ? 'Until then nothing of it is taken.'
+      : `Until then the last good copy is used, fetched ${relativeTime(copy.fetchedAt, now)}.`;
   const hint = problem === undefined ? undefined : HINTS[problem];
   return hint === undefined ? meanwhile : `${hint} ${meanwhile}`;
 }

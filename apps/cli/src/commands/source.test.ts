@@ -61,7 +61,7 @@ describe('a recipe over catalogs elsewhere', () => {
     expect(applied.exitCode, applied.err()).toBe(0);
     expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 unusable$/m);
     expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: Is the url in the recipe right/);
-    expect(applied.err()).toContain('nothing of it is taken until then.');
+    expect(applied.err()).toContain('Until then nothing of it is taken.');
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
@@ -103,7 +103,7 @@ describe('sources', () => {
     for (const line of shown.out().split('\n'))
       expect(line.length).toBeLessThanOrEqual(80 + '\u001b[1m\u001b[22m'.length);
     expect(shown.out()).toMatch(
-      /\n\nplatform\/gone: not-found, first .+\n {2}.+ answered 404 for \/gone\.yaml\n {2}hint: /,
+      /\n\nplatform\/gone: not-found, first .+\n {2}http:.+\/gone\.yaml\n {2}.+ answered 404 for \/gone\.yaml\n {2}hint: /,
     );
   });
 
@@ -196,6 +196,8 @@ describe('a report', () => {
     ]);
     const json = JSON.parse((await run(['catalog', 'report', 'platform', '-o', 'json'])).out());
     expect(json).toEqual(await new RegistryClient(registry).catalogReport('platform'));
+    const now = await run(['catalog', 'report', 'platform']);
+    expect(now.err()).toContain('Since when, and what to do: krmhub source list platform\n');
   });
 
   it('of a catalog that leaves nothing out says so', async () => {
@@ -223,8 +225,15 @@ describe('an applied recipe that leaves its catalog empty says why', () => {
     expect(await applied('young', young)).toContain(
       'all that its sources have is refused; the report says from when on what is too new is taken\n1 refused (minimum-age): krmhub',
     );
-    expect(await applied('good', sourceText('good', `${server.origin}/good.yaml`))).toContain(
-      'nothing is left out\n',
-    );
+    const good = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
+    expect(good).toContain('nothing is left out\n');
+    expect(good).not.toContain('catalog diff');
+  });
+
+  it('and what consumers of its last snapshot lose by that', async () => {
+    const lost = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
+    expect(lost).toContain('it has 0 functions, and had 1 in snapshot 1: krmhub catalog diff good 1\n');
+    const found = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
+    expect(found).toContain('What changed since snapshot 2: krmhub catalog diff good 2\n');
   });
 });

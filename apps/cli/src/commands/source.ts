@@ -67,8 +67,11 @@ Examples:
 async function list(io: Io, catalog: string | undefined, options: SourceOptions): Promise<void> {
   const { ofCatalog } = await import('./catalog/catalog-name.js');
   const found = await ofCatalog((await connect(io, options.registry)).sources(catalog));
-  const { printSources } = await import('../catalog-sources/print-sources.js');
-  await printData(io, options.output, found, () => printSources(io, found.sources));
+  const { printProblems, printSources } = await import('../catalog-sources/print-sources.js');
+  await printData(io, options.output, found, async () => {
+    await printSources(io, found.sources);
+    await printProblems(io, found.sources);
+  });
   if (found.sources.length === 0) await saySourcesOf(io, catalog);
 }
 

@@ -250,5 +250,14 @@ describe('from signed catalogs', () => {
     expect(built.exitCode).toBe(4);
     expect(built.err()).toContain('banana: failed: its snapshot 7 was signed as the newest until 2020-01-01');
     expect(await exists('expired.yaml')).toBe(false);
+    await put(
+      'two.yaml',
+      recipe(
+        upstream('banana', `${origin}/banana/catalog.yaml`) + upstream('gone', `${origin}/gone.yaml`),
+        policy,
+      ),
+    );
+    const two = await run(['two.yaml', '--out', 'expired.yaml']);
+    expect([two.exitCode, two.err()]).toEqual([4, expect.stringContaining('2 of 2 sources failed')]);
   });
 });
