@@ -161,7 +161,7 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       expect(await kindsOf('c', 'a')).toEqual(['A', 'B']);
     });
 
-    it('lose everything with their address or their place in the recipe', async () => {
+    it('keep their copy and entries with another address, which nothing of it binds, and lose all with their place in the recipe', async () => {
       await apply('c', { a: URL, b: URL });
       for (const source of ['a', 'b']) {
         await refresh('c', source, [entryOf('A')], {
@@ -175,13 +175,22 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       }
       await apply('c', { a: `${URL}?2` }, hours(1));
       expect(await store().sources('c')).toEqual([
-        { catalog: 'c', source: 'a', url: `${URL}?2`, nextAt: hours(1) },
+        {
+          catalog: 'c',
+          source: 'a',
+          url: `${URL}?2`,
+          nextAt: hours(1),
+          copy: { ...copyOf('x'), formerUrl: URL },
+        },
       ]);
-      expect(await kindsOf('c', 'a')).toEqual([]);
-      expect(await store().sourceCopies()).toEqual(new Set());
-      await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(2) })]);
+      expect(await kindsOf('c', 'a')).toEqual(['A']);
+      expect(await store().sourceCopies()).toEqual(new Set([sha256('x')]));
+      await apply('c', { a: `${URL}?3` }, hours(1));
+      expect((await found('c', 'a')).copy?.formerUrl).toBe(URL);
+      await apply('c', { a: URL }, hours(1));
+      expect((await found('c', 'a')).copy).toEqual(copyOf('x'));
       const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-      expect(offer?.offers.get('a')?.[0]?.firstSeen).toBe(hours(2));
+      expect(offer?.offers.get('a')?.[0]?.firstSeen).toBe(AT);
       await apply('c', { a: `${URL}?2`, b: URL }, hours(3));
       expect(await kindsOf('c', 'b')).toEqual([]);
     });

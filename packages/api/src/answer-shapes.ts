@@ -287,6 +287,7 @@ export const SOURCE: ShapeOf<model.Source> = {
     digest: 'string',
     size: 'number',
     fetchedAt: 'string',
+    'formerUrl?': 'string',
     entries: 'number',
     invalid: [{ entry: 'number', 'group?': 'string', 'kind?': 'string', message: 'string' }],
     invalidEntries: 'number',

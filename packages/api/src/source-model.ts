@@ -8,6 +8,10 @@ const SourceCopy = z.object({
   digest: DigestText.openapi({ description: 'Digest of its exact bytes' }),
   size: z.number().int().openapi({ description: 'Bytes' }),
   fetchedAt: Time,
+  formerUrl: z.string().optional().openapi({
+    description:
+      'From where it was fetched, where the recipe has named another address since that did not answer yet',
+  }),
   entries: z.number().int().openapi({ description: 'Number of entries that can be used' }),
   invalid: z
     .array(

@@ -61,6 +61,14 @@ describe('a copy', () => {
     });
   });
 
+  it('of another address is bound by nothing that came from the one before', () => {
+    const copy = signedBy(key('a'), { snapshot: claimOf(7), formerUrl: 'https://example.org/catalog.yaml' });
+    expect(judge(recordOf({ copy }), [])).toEqual({ accepted: { signatures: [] } });
+    expect(judge(recordOf({ copy: signedBy(key('a')) }), [])).toMatchObject({
+      refused: { problem: 'signature' },
+    });
+  });
+
   it('keeps who signed it and since when that is known', () => {
     const record = recordOf({ copy: signedBy(key('a')) });
     const both = [{ signer: key('a') }, { signer: key('a') }, { signer: ROBOT, signedAt: LATER }];

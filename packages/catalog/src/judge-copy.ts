@@ -48,7 +48,8 @@ export function judgeCopy(input: {
   const { record, policies, digest, found, now } = input;
   const isNamed = ({ signer }: { signer: Signer }) => namesSigner(policies, signer);
   const good = found.signatures.filter(isNamed);
-  const binding = record.copy?.signatures.find(isNamed);
+  // Another address is another publisher until it says otherwise: whoever applied the recipe has chosen it.
+  const binding = record.copy?.formerUrl === undefined ? record.copy?.signatures.find(isNamed) : undefined;
   const claim = newestClaim(good);
   const refused =
     (binding && lessThanBefore(record.copy!, binding, good, claim, found)) ??

@@ -27,7 +27,8 @@ export const REFRESH_LIMITS = {
 /** What a look at a source has found. */
 export type LookOutcome =
   | ({
-      outcome: 'failed' /** For how long it wants to be left alone. */;
+      outcome: 'failed';
+      /** For how long it wants to be left alone. */
       retryAfterSeconds?: number;
     } & Refusal)
   /** The bytes are those of the last good copy. */
@@ -148,7 +149,7 @@ function copyOf(
     };
   }
   if (record.copy === undefined) throw new TypeError('what has no copy cannot be unchanged');
-  const { snapshot: _, ...copy } = record.copy;
+  const { snapshot: _, formerUrl: _url, ...copy } = record.copy;
   return { ...copy, validators, ...signed };
 }
 

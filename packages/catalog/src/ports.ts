@@ -157,7 +157,8 @@ export interface CatalogStore extends SourceStore {
   /**
    * Stores a recipe; the catalog is then to be cut anew as a whole, which `throughEvent: 0` says, by the time `at`.
    * `expectedRecipe` is the text that it replaces, undefined for none; another one rejects with a RevisionConflict.
-   * Its sources are all to be asked at once. What is known of a source stays while its name and its address do.
+   * Its sources are all to be asked at once. What is known of a source stays while its name does;
+   * the copy of another address is used until the new one answers, and binds it to nothing.
    */
   applyRecipe(input: {
     name: string;

@@ -13,7 +13,9 @@ export function reportedSources({ sources }: Recipe, records: readonly SourceRec
 
 /** A source as it is now. */
 export function reportedSource({ source, url, failure, copy }: SourceRecord): ReportedSource {
-  const reason = failure === undefined ? {} : { reason: failure.message };
+  const former =
+    copy?.formerUrl === undefined ? '' : `; until it answers, what ${copy.formerUrl} gave is used`;
+  const reason = failure === undefined ? {} : { reason: failure.message + former };
   if (copy === undefined) return { ...missing(source, url), ...reason };
   return {
     source,

@@ -57,6 +57,8 @@ export interface SourceCopy {
   fetchedAt: Time;
   /** What a later request is made conditional by. */
   validators: Record<string, string>;
+  /** From where it was fetched, where the recipe has named another address since: it binds what comes from there to nothing. */
+  formerUrl?: string;
   /** Number of entries that can be used. */
   entries: number;
   /** The first of those that cannot, and how many there are. */

@@ -115,6 +115,7 @@ describe('backup and restore', () => {
       'artifacts',
       'backup.json',
       'blobs',
+      'copies',
       'keys',
       'registry.db',
     ]);
@@ -131,6 +132,7 @@ describe('backup and restore', () => {
       'admin.token',
       'artifacts',
       'blobs',
+      'copies',
       'keys',
       'registry.db',
     ]);
@@ -163,6 +165,7 @@ describe('backup and restore', () => {
       'admin.token',
       'artifacts',
       'blobs',
+      'copies',
       'keys',
       'lost+found',
       'registry.db',

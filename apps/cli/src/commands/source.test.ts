@@ -231,7 +231,10 @@ describe('an applied recipe that leaves its catalog empty says why', () => {
   });
 
   it('and what consumers of its last snapshot lose by that', async () => {
-    const lost = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
+    const mistyped = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
+    expect(mistyped).toContain('Until then the last good copy is used');
+    expect(mistyped).not.toContain('catalog diff');
+    const lost = await applied('good', sourceText('other', `${server.origin}/mistyped.yaml`));
     expect(lost).toContain('it has 0 functions, and had 1 in snapshot 1: krmhub catalog diff good 1\n');
     const found = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
     expect(found).toContain('What changed since snapshot 2: krmhub catalog diff good 2\n');

@@ -84,11 +84,12 @@ function presented(record: SourceRecord): Source {
 }
 
 function presentedCopy(copy: NonNullable<SourceRecord['copy']>): NonNullable<Source['copy']> {
-  const { digest, size, fetchedAt, entries, invalid, invalidEntries, snapshot, signatures } = copy;
+  const { digest, size, fetchedAt, formerUrl, entries, invalid, invalidEntries, snapshot, signatures } = copy;
   return {
     digest,
     size,
     fetchedAt,
+    ...(formerUrl === undefined ? {} : { formerUrl }),
     entries,
     invalid,
     invalidEntries,

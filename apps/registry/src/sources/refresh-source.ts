@@ -150,7 +150,9 @@ async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): 
     fetched = await parts.fetcher.fetch({
       address: read.address,
       // What was lost here is fetched again whole.
-      ...(held === undefined ? {} : { validators: record.copy!.validators }),
+      ...(held === undefined || record.copy?.formerUrl !== undefined
+        ? {}
+        : { validators: record.copy!.validators }),
       bundles: policiesOf(recipe).length > 0,
       signal,
     });

@@ -96,6 +96,28 @@ const events = async () =>
 const report = async () => call<SnapshotReport>('GET', fillPath('catalogReport', { name: 'ours' }));
 
 describe('a source', () => {
+  it('that gets an address which does not answer keeps what it had, until that does', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    const mistyped = `${upstream.origin}/catalgo.yaml`;
+    await apply({ urls: { theirs: mistyped } });
+    await cut();
+    expect(await kinds()).toEqual(['One']);
+    const [source] = (await call<SourceList>('GET', `${fillPath('sources', {})}?catalog=ours`)).sources;
+    expect(source).toMatchObject({
+      url: mistyped,
+      state: 'stale',
+      problem: 'not-found',
+      copy: { formerUrl: upstream.origin + FILE, entries: 1 },
+    });
+    expect((await report()).sources![0]!.reason).toContain(`what ${upstream.origin}${FILE} gave is used`);
+    upstream.files.set('/catalgo.yaml', catalogText({ Two: 'second' }));
+    expect((await refresh()).copy).not.toHaveProperty('formerUrl');
+    await cut();
+    expect(await kinds()).toEqual(['Two']);
+  });
+
   it('is fetched as soon as its recipe is applied, and its entries are in the catalog', async () => {
     const text = put({ One: 'first', Two: 'second' });
     await apply();

@@ -46,25 +46,37 @@ function sourceReconciler(connection: Connection) {
     const rowOf = (source: string) =>
       and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source));
     const rows = db
-      .select({ source: catalogSources.source, url: catalogSources.url })
+      .select({ source: catalogSources.source, url: catalogSources.url, copy: catalogSources.copy })
       .from(catalogSources)
       .where(eq(catalogSources.catalog, catalog))
       .all();
-    const kept = new Set<string>();
-    for (const { source, url } of rows) {
-      if (wanted.some((one) => one.source === source && one.url === url)) {
-        kept.add(source);
-        continue;
-      }
+    for (const { source } of rows) {
+      if (wanted.some((one) => one.source === source)) continue;
       forget.all({ catalog, source }, at);
       db.delete(catalogSources).where(rowOf(source)).run();
     }
     for (const { source, url } of wanted) {
-      if (kept.has(source)) {
-        db.update(catalogSources).set({ nextAt: at, checkedAt: null }).where(rowOf(source)).run();
-      } else {
+      const row = rows.find((one) => one.source === source);
+      if (row === undefined) {
         db.insert(catalogSources).values({ catalog, source, url, nextAt: at }).run();
+        continue;
       }
+      const due = { nextAt: at, checkedAt: null };
+      const moved = row.url === url ? {} : movedTo(url, row);
+      db.update(catalogSources)
+        .set({ ...due, ...moved })
+        .where(rowOf(source))
+        .run();
     }
   };
+}
+
+/** A mistyped address must not empty a catalog: until the new one answers, the last good copy of the old one is used. */
+function movedTo(
+  url: string,
+  { url: before, copy }: Pick<typeof catalogSources.$inferSelect, 'url' | 'copy'>,
+): Partial<typeof catalogSources.$inferInsert> {
+  if (!copy) return { url, failure: null, highest: null };
+  const { formerUrl = before, ...rest } = copy;
+  return { url, failure: null, highest: null, copy: formerUrl === url ? rest : { ...rest, formerUrl } };
 }
