@@ -79,7 +79,7 @@ function nextSerial({ db }: Connection, cut: CatalogCut): number {
 }
 
 /** Gives a function its place in a catalog from the next serial on; to be called in a transaction. */
-export function placeWriter({ db }: Connection) {
+export function placeWriter({ client, db }: Connection) {
   const group = sql.placeholder('group');
   const kind = sql.placeholder('kind');
   const isOpen = and(
@@ -100,13 +100,16 @@ export function placeWriter({ db }: Connection) {
     .prepare();
   // What waits for the next snapshot already is replaced.
   const forget = db.delete(catalogFunctions).where(isOpen).prepare();
+  // Built once: a cut may give thousands their place, and others wait to write.
+  const put = client.prepare<Record<string, string | number | null>>(
+    `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
+     VALUES (:catalog, :group, :kind, :next, :entry, :selection)`,
+  );
 
   return (catalog: string, next: number, { group, kind, entry, ...selection }: CatalogFunction): void => {
     const current = open.get({ catalog, group, kind });
     if (current?.fromSerial === next) forget.run({ catalog, group, kind });
     else if (current !== undefined) close.run({ catalog, group, kind, next });
-    db.insert(catalogFunctions)
-      .values({ catalog, group, kind, fromSerial: next, entry: entry ?? null, selection })
-      .run();
+    put.run({ catalog, group, kind, next, entry: entry ?? null, selection: JSON.stringify(selection) });
   };
 }
