@@ -383,6 +383,21 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       expect((await store().entries(digestOf('Placed'))).size).toBe(1);
     });
 
+    it('forget as many rendered entries as a source can set loose at once', async () => {
+      await apply('c', { a: URL, b: URL });
+      const kinds = Array.from({ length: 2_500 }, (_, at) => `Many${at}`);
+      await refresh(
+        'c',
+        'a',
+        kinds.map((kind) => entryOf(kind)),
+      );
+      await apply('c', { b: URL }, hours(1));
+      await refresh('c', 'b', [], { at: hours(3) });
+      for (const kind of [kinds[0]!, kinds[1_250]!, kinds.at(-1)!]) {
+        await expect(store().entries([sha256(kind)])).rejects.toMatchObject({ code: 'internal' });
+      }
+    });
+
     it('tell which functions they have changed, and for which catalog', async () => {
       await apply('c', { a: URL });
       await apply('other', { a: URL });

@@ -1,7 +1,7 @@
 import { RevisionConflict, type SourceRecord, type SourceRefresh, type SourceStore } from '@krmhub/catalog';
-import { and, eq, sql } from 'drizzle-orm';
+import { KrmhubError } from '@krmhub/schema';
+import { and, eq } from 'drizzle-orm';
 import { catalogSources, type EntryFacts } from '../schema/sources.js';
-import { entries } from '../schema/sqlite.js';
 import type { Connection } from './connection.js';
 import { eventAppender } from './events.js';
 import { entryForgetter, sourceRecord } from './source-rows.js';
@@ -20,7 +20,7 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
     `UPDATE upstream_entry SET changed_event = ? WHERE catalog = ? AND source = ? AND gone_at IS NULL`,
   );
 
-  return (refresh) =>
+  const commit = (refresh: SourceRefresh) =>
     write(() => {
       const { record, put, removed, event } = refresh;
       const { catalog, source } = record;
@@ -44,9 +44,34 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
         if (refresh.judgeAnew) judgeAnew.run(sequence, catalog, source);
       }
       forget.goneBefore(record, refresh.forgetGoneBefore, at);
-      forget.collect(at);
       return appended;
     });
+
+  return async (refresh) => {
+    const appended = await commit(refresh);
+    await collectEntries(connection, forget, refresh.record.checkedAt!);
+    return appended;
+  };
+}
+
+/** Batches collected behind one refresh: more than it can have set loose, so that no source outruns this. */
+const COLLECTED_BATCHES = 50;
+
+/** Others write between two batches. What is not collected now is collected behind the next refresh. */
+async function collectEntries(
+  { write }: Connection,
+  forget: ReturnType<typeof entryForgetter>,
+  at: string,
+): Promise<void> {
+  for (let batch = 0; batch < COLLECTED_BATCHES && forget.canCollect(at); batch++) {
+    try {
+      await write(() => forget.collect(at));
+    } catch (error) {
+      // The refresh itself is done.
+      if (error instanceof KrmhubError) return;
+      throw error;
+    }
+  }
 }
 
 function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh): void {
@@ -63,24 +88,20 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
   throw new RevisionConflict(`The source ${source} of catalog ${catalog} was changed meanwhile`);
 }
 
-function entryPutter({ client, db }: Connection) {
+function entryPutter({ client }: Connection) {
   const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
     `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition`,
   );
-  const isStored = db
-    .select({ digest: entries.digest })
-    .from(entries)
-    .where(eq(entries.digest, sql.placeholder('digest')))
-    .prepare();
-  // Prepared once: a source has thousands of entries, and others wait to write meanwhile.
+  const isStored = client.prepare<[string]>('SELECT 1 FROM entry WHERE digest = ?');
+  // Built once: there are thousands of entries, and others wait to write.
   const put = client.prepare<Record<string, string | number>>(
-    `INSERT INTO upstream_entry
-       (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at, changed_event)
-     VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :changedEvent)
-     ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE
-     SET kind = excluded.kind, facts = excluded.facts, first_seen = excluded.first_seen, gone_at = NULL,
+    `INSERT INTO upstream_entry (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at,
+       changed_event)
+     VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :event)
+     ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE SET
+       kind = excluded.kind, facts = excluded.facts, first_seen = excluded.first_seen, gone_at = NULL,
        changed_event = excluded.changed_event`,
   );
   return (
@@ -88,21 +109,19 @@ function entryPutter({ client, db }: Connection) {
     entry: SourceRefresh['put'][number],
     changedEvent: number,
   ): void => {
-    const { group, kind, definition, firstSeen, goneAt: _, ...rest } = entry;
+    const { group, kind, definition, firstSeen, goneAt: _, ...facts } = entry;
     // Another source may have lost the last name of it since it was stored.
-    if (isStored.get({ digest: definition }) === undefined) {
+    if (isStored.get(definition) === undefined) {
       throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
     }
-    const kindFolded = kind.toLowerCase();
-    const facts = JSON.stringify(rest satisfies EntryFacts);
-    const key = { catalog, source, group, kindFolded, definition };
+    const key = { catalog, source, group, kindFolded: kind.toLowerCase(), definition };
     const before = stoodBefore.get(key);
     put.run({
       ...key,
       kind,
-      facts,
+      facts: JSON.stringify(facts satisfies EntryFacts),
       firstSeen: before === undefined ? firstSeen : withTimeBefore(firstSeen, before),
-      changedEvent,
+      event: changedEvent,
     });
   };
 }

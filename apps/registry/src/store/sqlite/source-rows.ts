@@ -44,8 +44,8 @@ export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalo
 
 /** Entries that a cut may be reading are left for so long: milliseconds. */
 const LOOSE_MILLISECONDS = 3_600_000;
-/** Entries collected at once. */
-const COLLECTED = 1_000;
+/** Entries collected in one transaction. */
+const COLLECTED = 500;
 
 /**
  * Forgets entries of sources, and later their rendered entries where nothing else names them; to be called in
@@ -102,12 +102,18 @@ export function entryForgetter({ client }: Connection) {
       loosenGone.run({ catalog, source: name, before, at });
       forgetGone.run({ catalog, source: name, before });
     },
+    canCollect(at: string): boolean {
+      return looseSince.get(looseBefore(at), 1) !== undefined;
+    },
     collect(at: string): void {
-      const before = new Date(Date.parse(at) - LOOSE_MILLISECONDS).toISOString();
-      for (const digest of looseSince.all(before, COLLECTED)) {
+      for (const digest of looseSince.all(looseBefore(at), COLLECTED)) {
         collect.run({ digest });
         tighten.run(digest);
       }
     },
   };
+}
+
+function looseBefore(at: string): string {
+  return new Date(Date.parse(at) - LOOSE_MILLISECONDS).toISOString();
 }
