@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { ProcessEnded, runBounded } from './bounded-process.js';
+import { BoundedProcess, type ProcessBounds, ProcessEnded } from './bounded-process.js';
 
 export interface ReadInput {
   bytes: Uint8Array;
@@ -31,20 +31,28 @@ export type ReadAnswer = ReadCatalog | { problem: string };
  */
 export class UpstreamReader {
   readonly #module: string;
-  readonly #milliseconds: number;
-  readonly #megabytes: number;
+  readonly #bounds: ProcessBounds;
   readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** The process of who is next: starting it takes as long as reading does, and can be done meanwhile. */
+  #next: Promise<BoundedProcess> | undefined;
 
   constructor(options: { module?: string; milliseconds?: number; megabytes?: number } = {}) {
     // A process is always run as it was built, wherever it is started from.
     this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
-    this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.readMilliseconds;
-    this.#megabytes = options.megabytes ?? SERVER_LIMITS.maxReadMegabytes;
+    const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
+      options;
+    this.#bounds = { milliseconds, megabytes };
   }
 
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    const answered = this.#last.then(() => this.#ask(input));
+    this.#waiting += 1;
+    const answered = this.#last
+      .then(() => this.#ask(input))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
     this.#last = answered.catch(() => undefined);
     return answered;
   }
@@ -53,14 +61,23 @@ export class UpstreamReader {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#last;
+    (await this.#next?.catch(() => undefined))?.kill();
+  }
+
+  #start(): Promise<BoundedProcess> {
+    this.#closing.signal.throwIfAborted();
+    const started = BoundedProcess.start(this.#module, this.#bounds);
+    // Who takes it is told.
+    started.catch(() => undefined);
+    return started;
   }
 
   async #ask({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     let output: Buffer;
     try {
-      output = await runBounded(this.#module, serialize({ bytes, file, known } satisfies ReadInput), {
-        milliseconds: this.#milliseconds,
-        megabytes: this.#megabytes,
+      const reading = await (this.#next ?? this.#start());
+      this.#next = this.#waiting > 1 ? this.#start() : undefined;
+      output = await reading.answer(serialize({ bytes, file, known } satisfies ReadInput), {
         maxAnswerBytes: SERVER_LIMITS.maxReadAnswerBytes,
         signal: this.#closing.signal,
       });
