@@ -306,7 +306,7 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       expect(await store().groupsHeld([])).toEqual(new Set());
     });
 
-    it('know an entry that goes and comes back with the same bytes', async () => {
+    it('know for how long an entry stood there that goes and comes back with the same bytes', async () => {
       await apply('c', { a: URL });
       await refresh('c', 'a', [entryOf('A'), entryOf('B')]);
       const removed = [entryOf('A')];
@@ -325,8 +325,12 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
         const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
         return offer?.offers.get('a')?.[0];
       };
-      expect(await ask()).toEqual(entryOf('A'));
+      // It had stood for an hour, and did not grow older while it was away.
+      expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(2) }));
       await refresh('c', 'a', [], { at: hours(4), removed });
+      await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(4.5) })], { at: hours(4.5) });
+      expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(2.5) }));
+      await refresh('c', 'a', [], { at: hours(4.75), removed });
       await refresh('c', 'a', [], { at: hours(5), forgetGoneBefore: hours(5) });
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(6) })], { at: hours(6) });
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(6) }));

@@ -80,7 +80,7 @@ it('finds what a vendor serves once it is in a snapshot, and no more once it is 
       },
     ],
   });
-  expect(await run(['show', 'Many7'])).toContain('release unknown  (vendor in platform)');
+  expect(await run(['show', 'Many7'])).toContain('release unknown  (from vendor in the catalog platform)');
 
   served = served.slice(0, 10);
   await apply('two');

@@ -45,7 +45,9 @@ export const SERVER_LIMITS = {
   /** Bytes of what is read of one: its entries as YAML, as JSON and what is known of them. */
   maxReadAnswerBytes: 402_653_184,
   /** Milliseconds that a request waits for a source that it has asked: less than clients wait for an answer. */
-  refreshWaitMilliseconds: 50_000,
+  refreshWaitMilliseconds: 40_000,
+  /** Milliseconds that it then waits for the catalog to be cut. */
+  refreshedCutMilliseconds: 15_000,
   /** Milliseconds that a requested cut waits for sources, before `waitMilliseconds` for itself. */
   unaskedWaitMilliseconds: 25_000,
   /** Milliseconds after which the schedule is looked at again, whatever it says: clocks are set. */

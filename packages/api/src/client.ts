@@ -216,7 +216,7 @@ export class RegistryClient {
     return this.#json(fillPath('sources', {}), shapes.SOURCE_LIST, { query: { catalog } });
   }
 
-  /** Has a source asked now, and gives what was found, whether or not that succeeded. */
+  /** Has a source asked now and its catalog cut, and gives what was found, whether or not that succeeded. */
   refreshSource(name: string, source: string): Promise<Source> {
     return this.#json(fillPath('refreshSource', { name, source }), shapes.SOURCE, { method: 'POST' });
   }

@@ -26,7 +26,7 @@ export const SOURCE_ROUTES = {
     path: PATHS.refreshSource,
     operationId: 'refreshSource',
     tags: ['sources'],
-    summary: 'Ask a source now and wait for it',
+    summary: 'Ask a source now, and wait for it and for the catalog to be cut',
     ...bearer,
     request: { params: sourceParameters },
     responses: {

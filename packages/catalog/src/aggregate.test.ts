@@ -246,6 +246,28 @@ describe('a policy', () => {
     expect(refusals(policed(policy, script))).toEqual(['a v1 digest']);
   });
 
+  const platform = {
+    bin: 'split',
+    os: 'linux' as const,
+    arch: 'amd64' as const,
+    uri: 'https://banana.co/split',
+  };
+  const digits = 'a'.repeat(64);
+  it.each([
+    ['a word', { container: { image: 'banana.gcr.io/split:v1', sha256: 'none' } }],
+    ['capitals', { container: { image: 'banana.gcr.io/split:v1', sha256: digits.toUpperCase() } }],
+    ['zeros', { container: { image: `banana.gcr.io/split@sha256:${'0'.repeat(64)}` } }],
+    ['a tag', { container: { image: `banana.gcr.io/split:sha256-${digits}` } }],
+    ['a word for a binary', { exec: { platforms: [{ ...platform, sha256: 'none' }] } }],
+    ['a query', { starlark: `https://banana.co/split.star?v=@sha256:${digits}` }],
+    ['a fragment', { starlark: `https://banana.co/split.star#@sha256:${digits}` }],
+  ])('takes %s for no digest', (_, runtime) => {
+    const version = functionVersion('v1', { runtime });
+    expect(refusals(policed({ requireDigest: true }, definition({ versions: [version] })))).toEqual([
+      'a v1 digest',
+    ]);
+  });
+
   it('keeps out what needs the network or storage', () => {
     const needy = definition({
       versions: [
@@ -277,6 +299,17 @@ describe('a policy', () => {
       { code: 'denied', message: 'the recipe denies it: leaks secrets' },
     ]);
     expect(policed({ deny: [{ group: 'banana.co', kind: 'Peel' }] }).versions).toHaveLength(1);
+  });
+
+  it('lets nothing in by another spelling of its kind', () => {
+    const spelt = entry(definition({ names: { kind: 'SPLIT' } }));
+    const known = { kind: 'SPLIT', upstream: { a: spelt } };
+    const denied = select(recipe([upstream('a')], { deny: [{ kind: 'Split' }] }), known);
+    expect(refusals(denied)).toEqual(['a v1 denied']);
+    const excluded = select(recipe([upstream('a', { exclude: [{ kind: 'Split' }] })]), known);
+    expect(excluded.versions).toEqual([]);
+    const matched = select(recipe([upstream('a', { match: [{ kind: 'Split' }] })]), known);
+    expect(matched.versions).toEqual([]);
   });
 
   it('wants a signature of those whom it names, of a catalog or of a release', () => {
@@ -391,6 +424,20 @@ describe('rewriting', () => {
       { container: { image: 'banana.gcr.io.evil.example/split:v1' } },
     ]);
     expect(of.versions[0]!.runtime.container!.image).toContain('banana.gcr.io/');
+  });
+
+  it.each([
+    'https://banana.co/bin/../../melon/split',
+    'https://banana.co/bin/x/%2e%2E/../split',
+    'https://banana.co/bin/..%2fsplit',
+    'https://banana.co/bin/..\\split',
+  ])('refuses %s, which leads out of the mirror', (uri) => {
+    const version = functionVersion('v1', { runtime: { exec: { platforms: [{ ...exec, uri }] } } });
+    const climbing = entry(definition({ versions: [version] }));
+    expect(refusals(select(recipe([upstream('a', { rewrite })]), { upstream: { a: climbing } }))).toEqual([
+      'a v1 rewrite',
+    ]);
+    expect(select(recipe([upstream('a')]), { upstream: { a: climbing } }).versions).toHaveLength(1);
   });
 
   it('refuses what is no reference any more, and nothing else', () => {

@@ -142,13 +142,22 @@ function referencesOf({ runtime: { container, exec, starlark } }: FunctionVersio
   ];
 }
 
-/** Binaries have a digest always; a script has one only in its reference. */
-function unpinnedReferences({ runtime: { container, starlark } }: FunctionVersion): string[] {
+/** What is written where a digest should stand, and is none, pins nothing: whoever runs it may pass over it. */
+function unpinnedReferences({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
   const unpinned: string[] = [];
-  if (container !== undefined && container.sha256 === undefined) {
+  if (container !== undefined) {
     const reference = parseImageReference(container.image);
-    if (!reference.ok || reference.digest === undefined) unpinned.push(container.image);
+    const inside = reference.ok ? reference.digest?.slice('sha256:'.length) : undefined;
+    if (!isPin(container.sha256) && !isPin(inside)) unpinned.push(container.image);
   }
-  if (starlark !== undefined && !/@sha256:[a-f0-9]{64}$/.test(starlark)) unpinned.push(starlark);
+  for (const { uri, sha256 } of exec?.platforms ?? []) if (!isPin(sha256)) unpinned.push(uri);
+  // A script has a digest only in its reference; in a query or fragment it says nothing of the script.
+  const script = /^[^?#]*@sha256:(.*)$/.exec(starlark ?? '')?.[1];
+  if (starlark !== undefined && !isPin(script)) unpinned.push(starlark);
   return unpinned;
+}
+
+/** 64 hexadecimal digits, and not the zeros that stand where one is to be put. */
+function isPin(sha256: string | undefined): boolean {
+  return sha256 !== undefined && /^(?!0{64}$)[a-f0-9]{64}$/.test(sha256);
 }

@@ -1,5 +1,5 @@
 import { allowsLicense, type FunctionName, type Refused } from '@krmhub/schema';
-import { matchesSelector, type RecipePolicy, type SelectedBy } from './recipe.js';
+import { keepsOut, type RecipePolicy, type SelectedBy } from './recipe.js';
 import { describeSigner, judgeSignatures } from './signing-policy.js';
 import type { OfferSignature, VersionFacts } from './source-records.js';
 
@@ -23,7 +23,7 @@ export function judgeByPolicy(
   const { group, kind, release = '', summary, facts, signatures } = judged;
   const { requireSignature = [], requireDigest, allowNetwork, allowStorage, licenses, deny = [] } = policy;
   const reasons: Refused['reasons'] = [];
-  const denied = deny.find((rule) => matchesSelector(rule, { group, kind }, summary));
+  const denied = deny.find((rule) => keepsOut(rule, { group, kind }, summary));
   if (denied !== undefined) {
     const { reason } = denied;
     reasons.push({

@@ -127,8 +127,16 @@ export function sourceMatches(
   name: FunctionName,
   what: SelectedBy,
 ): boolean {
-  const matches = (selector: Selector) => matchesSelector(selector, name, what);
-  return (match === undefined || match.some(matches)) && !exclude.some(matches);
+  return (
+    (match === undefined || match.some((selector) => matchesSelector(selector, name, what))) &&
+    !exclude.some((selector) => keepsOut(selector, name, what))
+  );
+}
+
+/** For what is kept out: kinds that differ by case only are one function, and none is let in by its spelling. */
+export function keepsOut(selector: Selector, { group, kind }: FunctionName, what: SelectedBy): boolean {
+  const isMeant = selector.kind?.toLowerCase() === kind.toLowerCase();
+  return matchesSelector(selector, { group, kind: isMeant ? selector.kind! : kind }, what);
 }
 
 export function matchesSelector(selector: Selector, name: FunctionName, what: SelectedBy): boolean {

@@ -17,7 +17,7 @@ export function rewriteAll(
     const rewritten = rewriteReference(rules, reference);
     if (rewritten === reference) continue;
     changed = true;
-    const problem = problemOf(rewritten);
+    const problem = problemOf(rewritten) ?? (climbs(rewritten) ? 'leads out of it' : undefined);
     if (problem !== undefined) return { changed, problem: `${reference} rewritten to a mirror ${problem}` };
   }
   return { changed };
@@ -44,4 +44,10 @@ function problemOf(reference: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:/.test(reference) && URL.canParse(reference)) return undefined;
   const image = parseImageReference(reference);
   return image.ok ? undefined : image.reason;
+}
+
+/** Whether it steps back up a path, however that is written: what a mirror has elsewhere is no copy of this. */
+function climbs(reference: string): boolean {
+  const plain = reference.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/');
+  return plain.split(/[\\/]/).includes('..');
 }

@@ -29,7 +29,10 @@ export interface UpstreamEntry extends FunctionName {
   publisher: string;
   runtimes: string[];
   licenses: string[];
-  /** When this registry first saw the entry with these bytes in this source. */
+  /**
+   * When this registry first saw the entry with these bytes in this source; for one that was away meanwhile, so much
+   * later. Minimum ages count from then.
+   */
   firstSeen: Time;
   /** Since when the source does not have it any more; absent while it does. */
   goneAt?: Time;
@@ -95,7 +98,7 @@ export interface SourceRefresh {
   expected: SourceRecord;
   /** The record afterwards. */
   record: SourceRecord;
-  /** Entries that are new or back; one that was seen before keeps when that was. Their rendered entries are stored. */
+  /** Entries that are new or back; one that stood there before keeps for how long that was. Their rendered entries are stored. */
   put: UpstreamEntry[];
   /** Entries that the source does not have any more. */
   removed: UpstreamEntryName[];

@@ -107,7 +107,10 @@ async function wholeOf(
 function unreadable(name: string, error: unknown): SourceFailure {
   const code = (error as { code?: unknown }).code;
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new SourceFailure('not-found', `${named(name)} is not in the folder of sources`, { cause: error });
+    return new SourceFailure('not-found', `${named(name)} is not in the folder of sources`, {
+      cause: error,
+      hint: 'Files are read below the folder of sources of a registry, and by a build below that of the recipe.',
+    });
   }
   if (code === 'EACCES' || code === 'EPERM') {
     return new SourceFailure('unauthorized', `${named(name)} may not be read by the user that this runs as`, {

@@ -137,7 +137,10 @@ describe('a catalog in a registry', () => {
       problem: 'bad-answer',
     });
     const empty = await registry({});
-    expect(await failureOf(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({ problem: 'not-found' });
+    expect(await failureOf(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({
+      problem: 'not-found',
+      message: expect.stringMatching(/^.+:.+ is not there: .+ answered 404/),
+    });
     const page = await registry({ 'manifests/v1': { type: 'text/html', body: Buffer.from('<html>') } });
     expect(await failureOf(fetcher().fetch(asking(hostOf(page))))).toMatchObject({ problem: 'bad-answer' });
   });

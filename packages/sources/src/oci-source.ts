@@ -69,7 +69,7 @@ export async function fetchOci(
       manifest: digest,
     };
   } catch (error) {
-    throw context.deadline.failure ?? failureOf(registry, error, context);
+    throw context.deadline.failure ?? failureOf({ registry, reference: text }, error, context);
   }
 }
 
@@ -177,7 +177,11 @@ async function bundleOf(
 }
 
 /** The client's errors speak to who logs in at a terminal. */
-function failureOf(registry: string, error: unknown, { limits }: SourceContext): unknown {
+function failureOf(
+  { registry, reference }: { registry: string; reference: string },
+  error: unknown,
+  { limits }: SourceContext,
+): unknown {
   const known = failureIn(error);
   if (known !== undefined || !(error instanceof KrmhubError)) return known ?? error;
   const failure = (problem: SourceFailure['problem'], hint?: string, message = error.message) => {
@@ -196,7 +200,11 @@ function failureOf(registry: string, error: unknown, { limits }: SourceContext):
       return failure('unauthorized', `It may want credentials for ${printable(registry)}, or others.`);
     case 'not-found':
     case 'gone':
-      return failure('not-found', 'Is the reference right, and the catalog still there?');
+      return failure(
+        'not-found',
+        'Is the reference right, and the catalog still there?',
+        `${printable(reference)} is not there: ${error.message}`,
+      );
     case 'too-large':
       return failure('too-large');
     case 'unavailable':

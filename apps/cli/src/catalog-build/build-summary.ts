@@ -1,7 +1,7 @@
 import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
 import type { Digest, RefusalCode, SnapshotForm } from '@krmhub/schema';
 import type { Io } from '../io.js';
-import { codeCounts, countsLine } from '../output/catalog-report.js';
+import { codeCounts, countsLine, type ReportCounts } from '../output/catalog-report.js';
 import { printTable, say } from '../output/print.js';
 import { plural } from '../output/text.js';
 
@@ -87,16 +87,17 @@ export async function printSummary(io: Io, { sources }: BuildSummary): Promise<v
 }
 
 /** `platform: 12 functions; 2 refused (1 claim, 1 signature), 1 shadowed`, on stderr. */
-export async function saySummary(io: Io, summary: BuildSummary): Promise<void> {
+export async function saySummary(io: Io, summary: BuildSummary): Promise<ReportCounts> {
   const { catalog, functions, shadowed, yanked, invalid, failing } = summary;
-  const counts = countsLine({
-    sources: summary.sources.length,
+  const counts: ReportCounts = {
+    sources: summary.sources.filter(({ url }) => url !== undefined).length,
     failing,
     refused: summary.sources.reduce((sum, { refused }) => sum + refused, 0),
     codes: new Map(Object.entries(summary.refused) as [RefusalCode, number][]),
     shadowed,
     yanked,
     invalid,
-  });
-  await say(io, `${catalog}: ${plural(functions, 'function')}; ${counts}`);
+  };
+  await say(io, `${catalog}: ${plural(functions, 'function')}; ${countsLine(counts)}`);
+  return counts;
 }

@@ -82,7 +82,7 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
   );
   for (const { source, digest } of inputs.sources) {
     if (digest === undefined) continue;
-    await progress.show(`${source}: copying`);
+    await progress.show(`copying ${source}`);
     const bytes = await copyOf(client, name, source);
     if (bytes === undefined || sha256(bytes) !== digest) return undefined;
     await folder.write(folder.copyPath(source), bytes);
@@ -93,7 +93,7 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
     counting(exporter.functionLines(), async (line) => {
       readExportedFunction(line, exporter.url);
       functions += 1;
-      await progress.tick(() => `read ${functions} functions`);
+      await progress.tick(() => `copying functions: ${functions} so far`);
     }),
   );
   const document = await ofCatalog(client.snapshotDocument(name, String(snapshot.serial)));

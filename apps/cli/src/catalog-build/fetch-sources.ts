@@ -153,7 +153,8 @@ function readFetched(
 
 function failed(failures: readonly { source: string; error: KrmhubError }[], count: number): KrmhubError {
   const names = failures.map(({ source }) => source).sort();
-  const untrusted = failures.every(({ error }) => error.code === 'untrusted');
+  // Asking again may mend the others; it must not hide that somebody else's bytes are offered.
+  const untrusted = failures.some(({ error }) => error.code === 'untrusted');
   const what = `${failures.length} of ${plural(count, 'source')} failed: ${names.join(', ')}`;
   return new KrmhubError(untrusted ? 'untrusted' : 'unreachable', `${what}; nothing was written`, {
     hint: 'A registry goes on with the last good copy of each source: `krmhub catalog apply` makes the catalog there.',

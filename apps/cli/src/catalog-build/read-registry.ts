@@ -3,6 +3,7 @@ import type { BuildFunction } from '@krmhub/catalog';
 import { connectExport } from '../connect.js';
 import type { Io } from '../io.js';
 import type { Progress } from '../output/progress.js';
+import { plural } from '../output/text.js';
 import { buildFunction } from './build-function.js';
 
 /** Every function of the registry that `--registry` or the environment names, with all definitions. */
@@ -13,7 +14,7 @@ export async function readRegistry(
 ): Promise<BuildFunction[]> {
   const client = await connectExport(io, registry);
   const functions = await readFunctionLines(client.functionLines(), client.url, (count) =>
-    progress.tick(() => `${client.url}: read ${count} functions`),
+    progress.tick(() => `${client.url}: ${plural(count, 'function')} so far`),
   );
   await progress.clear();
   return functions;

@@ -13,6 +13,7 @@ import { KrmhubError, type SnapshotForm } from '@krmhub/schema';
 import { printRecipeDiagnostics } from '../catalog-recipes/print-recipe-diagnostics.js';
 import { readRecipeFile } from '../catalog-recipes/read-recipe-file.js';
 import { type Io, write } from '../io.js';
+import { isNothingLeftOut, whyEmpty } from '../output/catalog-report.js';
 import { type OutputFormat, printData, say, warn } from '../output/print.js';
 import { Progress } from '../output/progress.js';
 import { SourceProgress } from '../output/source-progress.js';
@@ -76,16 +77,19 @@ async function recipeOf(io: Io, file: string): Promise<Recipe> {
 }
 
 /** What a build of this machine cannot know, or does not do. */
-async function tellLimits(io: Io, { sources }: Recipe): Promise<void> {
+async function tellLimits(io: Io, { name, sources }: Recipe): Promise<void> {
   const elsewhere = sources.filter(({ catalog }) => catalog !== undefined);
   const young = elsewhere.filter(({ catalog }) => (catalog?.minimumAgeSeconds ?? 0) > 0);
   if (young.length > 0) {
-    const names = young.map(({ name }) => name).join(', ');
+    const names = young.map((source) => source.name).join(', ');
     await warn(
       io,
       `${names}: since when an entry is there is known to a registry alone, so that with minimumAge all are too new`,
     );
-    await say(io, '  hint: export it: krmhub catalog inputs NAME --out DIR, then build with --inputs DIR.');
+    await say(
+      io,
+      `  hint: Where a registry has the catalog: krmhub catalog inputs ${name} --out DIR, then build with --inputs DIR.`,
+    );
   }
   const proxied = Object.entries(io.env).some(([name, value]) => /^(https?|all)_proxy$/i.test(name) && value);
   if (proxied && elsewhere.some(({ catalog }) => /^(?:https?:|git::)/i.test(catalog?.url ?? ''))) {
@@ -151,11 +155,14 @@ export async function tellBuilt(
   io: Io,
   recipe: Recipe,
   built: BuiltCatalog,
-  options: Pick<BuildOptions, 'out' | 'kind' | 'format' | 'output'>,
+  options: Pick<BuildOptions, 'out' | 'report' | 'kind' | 'format' | 'output'>,
 ): Promise<void> {
   const summary = summaryOf(recipe, built);
   if (options.out !== '-') await printData(io, options.output, summary, () => printSummary(io, summary));
-  await saySummary(io, summary);
-  if (built.count === 0) await warn(io, 'nothing that the sources have is taken');
+  const counts = await saySummary(io, summary);
+  if (built.count === 0) await warn(io, whyEmpty(counts));
+  if (options.report === undefined && !isNothingLeftOut(counts)) {
+    await say(io, '--report FILE says of each what is left out, and why');
+  }
   if (options.out !== '-') await say(io, `Wrote ${options.out}, ${built.digests[formOf(options)]}`);
 }

@@ -1,41 +1,66 @@
 import type { Source } from '@krmhub/api/model';
-import type { Io } from '../io.js';
+import { columnsOf, type Io, write } from '../io.js';
 import { printTable } from '../output/print.js';
+import { visible, wrap } from '../output/text.js';
 import { relativeTime } from '../output/time.js';
+import { hintFor } from './source-hints.js';
 
 const COLUMNS = [
   { header: 'CATALOG', min: 8 },
   { header: 'SOURCE', min: 8 },
   { header: 'STATE' },
   { header: 'ENTRIES' },
-  { header: 'LAST SUCCESS' },
-  { header: 'PROBLEM', min: 12 },
+  { header: 'CHANGED' },
+  { header: 'ASKED' },
+  { header: 'URL', min: 16 },
 ];
 
-/** Sources in a table; for a program also the whole of what is wrong. */
+/** Sources in a table, for a program one line for each with everything. */
 export async function printSources(io: Io, sources: readonly Source[]): Promise<void> {
+  if (sources.length === 0) return;
   const now = io.now();
-  const cells = (source: Source, time: (text: string) => string, none: string) => [
-    source.catalog,
-    source.source,
-    source.state,
-    source.copy === undefined ? none : String(source.copy.entries),
-    successOf(source, time) ?? none,
-    problemOf(source),
-  ];
+  const ago = (time: string | undefined) => (time === undefined ? '-' : relativeTime(time, now));
   await printTable(io, COLUMNS, sources, {
-    terminal: (source) => cells(source, (text) => relativeTime(text, now), '-'),
-    pipe: (source) => cells(source, (text) => text, ''),
+    terminal: ({ catalog, source, state, copy, checkedAt, url }) => [
+      catalog,
+      source,
+      state,
+      copy === undefined ? '-' : String(copy.entries),
+      ago(copy?.fetchedAt),
+      ago(checkedAt),
+      url,
+    ],
+    pipe: ({ catalog, source, state, copy, checkedAt, url, failingSince, problem, message }) => [
+      catalog,
+      source,
+      state,
+      copy === undefined ? '' : String(copy.entries),
+      copy?.fetchedAt ?? '',
+      checkedAt ?? '',
+      url,
+      failingSince ?? '',
+      problem ?? '',
+      message ?? '',
+    ],
   });
 }
 
-/** Of one that fails now, the last that changed something: others are not remembered. */
-function successOf({ state, checkedAt, copy }: Source, time: (text: string) => string): string | undefined {
-  const at = state === 'current' ? checkedAt : copy?.fetchedAt;
-  return at === undefined ? undefined : time(at);
-}
-
-function problemOf({ problem, message, checkedAt }: Source): string {
-  if (problem !== undefined) return `${problem}: ${message ?? ''}`;
-  return checkedAt === undefined ? 'not asked yet' : '';
+/** What is wrong with which, in full, where the table of a terminal has no room for it. */
+export async function printProblems(io: Io, sources: readonly Source[]): Promise<void> {
+  if (io.stdout.isTTY !== true) return;
+  const now = io.now();
+  const width = columnsOf(io.stdout);
+  const indented = (text: string) => wrap(visible(text), width - 2).map((line) => `  ${line}`);
+  const lines = sources.flatMap((source) => {
+    const { problem, message = '', failingSince } = source;
+    if (problem === undefined) return [];
+    const since = failingSince === undefined ? '' : `, first ${relativeTime(failingSince, now)}`;
+    return [
+      `${source.catalog}/${source.source}: ${problem}${since}`,
+      ...indented(source.url),
+      ...indented(message),
+      ...indented(`hint: ${hintFor(source, now)}`),
+    ];
+  });
+  if (lines.length > 0) await write(io.stdout, `\n${lines.join('\n')}\n`);
 }

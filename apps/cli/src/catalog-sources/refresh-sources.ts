@@ -5,6 +5,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io.js';
 import { SourceProgress } from '../output/source-progress.js';
 import { plural } from '../output/text.js';
+import { hintFor } from './source-hints.js';
 
 /** Requests at once; each is open until its source was asked. */
 const PARALLEL = 8;
@@ -33,7 +34,7 @@ export async function refreshSources(
       const source = await client.refreshSource(catalog, name);
       found.set(name, source);
       if (source.state !== 'current') failed.add(name);
-      await tellAsked(progress, source);
+      await tellAsked(io, progress, source);
     } catch (error) {
       // Of one source; what is wrong with the token or the registry is wrong with all.
       const isOne = error instanceof KrmhubError && ['unavailable', 'not-found'].includes(error.code);
@@ -49,10 +50,10 @@ export async function refreshSources(
 }
 
 /** What was found when a source was asked. */
-export async function tellAsked(progress: SourceProgress, source: Source): Promise<void> {
+export async function tellAsked(io: Io, progress: SourceProgress, source: Source): Promise<void> {
   if (source.state === 'current') return progress.end(source.source, described(source));
   const message = source.message ?? 'it was not asked';
-  return progress.fail(source.source, { message, hint: hintFor(source) });
+  return progress.fail(source.source, { message, hint: hintFor(source, io.now()) });
 }
 
 function described({ copy }: Source): string {
@@ -60,10 +61,4 @@ function described({ copy }: Source): string {
   const unusable = copy.invalidEntries === 0 ? '' : `, ${copy.invalidEntries} unusable`;
   const serial = copy.serial === undefined ? '' : `, snapshot ${copy.serial}`;
   return `${plural(copy.entries, 'entry', 'entries')}${unusable}${serial}`;
-}
-
-function hintFor({ state }: Source): string {
-  return state === 'stale'
-    ? 'The last good copy is used until it is back.'
-    : 'There is no earlier copy of it, so that nothing of it is taken.';
 }

@@ -38,6 +38,9 @@ export function registerSearch(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+A function that only catalogs elsewhere have is marked with (SOURCE in CATALOG),
+and its release is unknown: entries of catalogs do not say it.
+
 Examples:
   krmhub search set labels
   krmhub search --tag mutator

@@ -20,6 +20,9 @@ export function registerShow(program: Command, io: Io): void {
     .addHelpText(
       'after',
       `
+Of a function that only catalogs elsewhere have, shown is the entry that the
+catalogs of this registry serve, with images from the mirror of its recipe.
+
 Examples:
   krmhub show SetLabels
   krmhub show example.com/SetLabels

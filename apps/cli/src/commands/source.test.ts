@@ -60,10 +60,13 @@ describe('a recipe over catalogs elsewhere', () => {
     const applied = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(applied.exitCode, applied.err()).toBe(0);
     expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 unusable$/m);
-    expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: There is no earlier copy of it/);
+    expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: Is the url in the recipe right/);
+    expect(applied.err()).toContain('Until then nothing of it is taken.');
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
+    const shown = await run(['catalog', 'show', 'platform']);
+    expect(shown.out()).toContain('1 of 4 catalogs elsewhere not current: krmhub source list platform\n');
     const again = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(again.err()).not.toContain('banana: 2 entries');
   });
@@ -84,19 +87,33 @@ describe('sources', () => {
       ['platform', 'gone', 'missing', ''],
       ['platform', 'melon', 'current', '1'],
     ]);
-    expect(rows[0]![4]).toMatch(/^\d{4}-\d\d-\d\dT/);
-    expect(rows[2]![5]).toMatch(/^not-found: /);
+    const isTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
+    expect(rows[0]!.slice(4)).toEqual([isTime, isTime, `${server.origin}/banana.yaml`, '', '', '']);
+    expect(rows[2]!.slice(4)).toEqual([
+      '',
+      isTime,
+      `${server.origin}/gone.yaml`,
+      isTime,
+      'not-found',
+      expect.stringContaining('answered 404 for /gone.yaml'),
+    ]);
     const json = JSON.parse((await run(['source', 'list', '-o', 'json'])).out());
     expect(json.sources).toHaveLength(4);
     const shown = await run(['source', 'list'], { tty: true });
     for (const line of shown.out().split('\n'))
       expect(line.length).toBeLessThanOrEqual(80 + '\u001b[1m\u001b[22m'.length);
+    expect(shown.out()).toMatch(
+      /\n\nplatform\/gone: not-found, first .+\n {2}http:.+\/gone\.yaml\n {2}.+ answered 404 for \/gone\.yaml\n {2}hint: /,
+    );
   });
 
   it('are none for a catalog of the registry alone, and not of what is no catalog', async () => {
     const none = await run(['source', 'list', 'default']);
     expect([none.exitCode, none.out()]).toEqual([0, '']);
     expect(none.err()).toContain('default takes functions of the registry alone');
+    const asked = await run(['source', 'refresh', 'default'], { tty: true });
+    expect([asked.exitCode, asked.out()]).toEqual([0, '']);
+    expect(asked.err()).toContain('default takes functions of the registry alone');
     expect((await run(['source', 'list', 'nothing'])).exitCode).toBe(3);
   });
 
@@ -106,6 +123,12 @@ describe('sources', () => {
     expect(one.exitCode, one.err()).toBe(0);
     expect(one.err()).toContain('asking banana');
     expect(one.err()).toMatch(/banana: 3 entries$/m);
+    expect(one.err()).toContain('Cut snapshot 2 of platform: krmhub catalog diff platform 1\n');
+    const diff = await run(['catalog', 'diff', 'platform', '1']);
+    expect(diff.out()).toContain('banana.co/Slice');
+    const same = await run(['source', 'refresh', 'platform', 'banana', '-o', 'json']);
+    expect(same.err()).toContain('Nothing changes in platform: snapshot 2 is the newest');
+    expect(JSON.parse(same.out())).toMatchObject({ changed: false, snapshot: { serial: 2 } });
     const all = await run(['source', 'refresh', 'platform', '-o', 'json']);
     expect(all.exitCode).toBe(5);
     expect(JSON.parse(all.out()).sources.map(({ source }: { source: string }) => source)).toEqual([
@@ -115,6 +138,7 @@ describe('sources', () => {
       'melon',
     ]);
     expect(all.err()).toMatch(/^gone: failed: /m);
+    expect(all.err()).toContain('Nothing changes in platform: snapshot 2 is the newest');
     expect(all.err()).toContain('1 of 4 sources failed: gone');
   });
 
@@ -172,6 +196,8 @@ describe('a report', () => {
     ]);
     const json = JSON.parse((await run(['catalog', 'report', 'platform', '-o', 'json'])).out());
     expect(json).toEqual(await new RegistryClient(registry).catalogReport('platform'));
+    const now = await run(['catalog', 'report', 'platform']);
+    expect(now.err()).toContain('Since when, and what to do: krmhub source list platform\n');
   });
 
   it('of a catalog that leaves nothing out says so', async () => {
@@ -179,5 +205,35 @@ describe('a report', () => {
     expect(report.err()).toContain('1 yanked');
     expect((await run(['catalog', 'report', 'nothing'])).exitCode).toBe(3);
     expect((await run(['catalog', 'report', 'default', '--snapshot', 'x'])).exitCode).toBe(2);
+  });
+});
+
+describe('an applied recipe that leaves its catalog empty says why', () => {
+  const applied = async (name: string, source: string) => {
+    await writeFile(path.join(folder, `${name}.yaml`), recipeText(source, '', name));
+    const result = await run(['catalog', 'apply', `${name}.yaml`]);
+    expect(result.exitCode, result.err()).toBe(0);
+    return result.err();
+  };
+
+  it('and where to read more, if there is more', async () => {
+    expect(await applied('lost', sourceText('gone', `${server.origin}/gone.yaml`))).toContain(
+      'the catalog is empty: none of its catalogs elsewhere could be had\n1 of 1 source not current: krmhub catalog report lost\n',
+    );
+    server.served.set('/good.yaml', catalogText('good.co', ['Good']));
+    const young = sourceText('young', `${server.origin}/good.yaml`, ', minimumAge: 72h');
+    expect(await applied('young', young)).toContain(
+      'all that its sources have is refused; the report says from when on what is too new is taken\n1 refused (minimum-age): krmhub',
+    );
+    const good = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
+    expect(good).toContain('nothing is left out\n');
+    expect(good).not.toContain('catalog diff');
+  });
+
+  it('and what consumers of its last snapshot lose by that', async () => {
+    const lost = await applied('good', sourceText('good', `${server.origin}/mistyped.yaml`));
+    expect(lost).toContain('it has 0 functions, and had 1 in snapshot 1: krmhub catalog diff good 1\n');
+    const found = await applied('good', sourceText('good', `${server.origin}/good.yaml`));
+    expect(found).toContain('What changed since snapshot 2: krmhub catalog diff good 2\n');
   });
 });

@@ -43,7 +43,8 @@ export function codeCounts(refused: readonly Pick<Refused, 'reasons'>[]): Map<Re
 
 /** `2 refused (1 claim, 1 denied), 1 shadowed`; what there is nothing of is left out. */
 export function countsLine(counts: ReportCounts): string {
-  const codes = [...counts.codes].map(([code, count]) => `${count} ${code}`).join(', ');
+  const only = counts.codes.size === 1;
+  const codes = [...counts.codes].map(([code, count]) => (only ? code : `${count} ${code}`)).join(', ');
   const parts = [
     ...(counts.failing === 0 ? [] : [`${counts.failing} of ${plural(counts.sources, 'source')} not current`]),
     ...(counts.refused === 0 ? [] : [`${counts.refused} refused (${codes})`]),
@@ -52,6 +53,21 @@ export function countsLine(counts: ReportCounts): string {
     ...(counts.invalid === 0 ? [] : [`${counts.invalid} invalid`]),
   ];
   return parts.length === 0 ? 'nothing is left out' : parts.join(', ');
+}
+
+export function isNothingLeftOut({ failing, refused, shadowed, yanked, invalid }: ReportCounts): boolean {
+  return failing + refused + shadowed + yanked + invalid === 0;
+}
+
+/** Why a catalog over others has no entry. */
+export function whyEmpty({ sources, failing, refused, codes }: ReportCounts): string {
+  if (refused > 0) {
+    const young = codes.has('minimum-age') ? '; the report says from when on what is too new is taken' : '';
+    return `the catalog is empty: all that its sources have is refused${young}`;
+  }
+  return sources > 0 && failing === sources
+    ? 'the catalog is empty: none of its catalogs elsewhere could be had'
+    : 'the catalog is empty: nothing that its sources have is taken';
 }
 
 /** A report by section at a terminal; for a program, tab-separated lines that begin with their section. */

@@ -69,7 +69,7 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
 function standingOf({ known, entries }: FunctionPage): [release: string, standing: string] {
   if (known === undefined) {
     const places = entries.flatMap(({ catalog, versions }) => [
-      ...new Set(upstreamOnly(versions).map(({ source }) => `${source} in ${catalog}`)),
+      ...new Set(upstreamOnly(versions).map(({ source }) => `from ${source} in the catalog ${catalog}`)),
     ]);
     return ['release unknown', places.join(', ')];
   }

@@ -1,9 +1,9 @@
 import type { KrmhubError } from '@krmhub/schema';
 import { sizeText } from '../artifacts/size-text.js';
-import { type Io, paint } from '../io.js';
+import { columnsOf, type Io, paint } from '../io.js';
 import { say } from './print.js';
 import { Progress } from './progress.js';
-import { visible } from './text.js';
+import { visible, wrap } from './text.js';
 
 /** How far sources are: at a terminal a line for each that is done, and one for those that are under way. Failures are told everywhere. */
 export class SourceProgress {
@@ -38,10 +38,13 @@ export class SourceProgress {
 
   async fail(source: string, { message, hint }: Pick<KrmhubError, 'message' | 'hint'>): Promise<void> {
     const failed = paint(this.#io, this.#io.stderr, ['bold', 'red'], 'failed');
-    await this.#tell(
-      source,
-      `${failed}: ${visible(message)}${hint === undefined ? '' : `\n  hint: ${visible(hint)}`}`,
-    );
+    const hints = hint === undefined ? [] : this.#fitting(`hint: ${visible(hint)}`);
+    await this.#tell(source, [`${failed}: ${visible(message)}`, ...hints].join('\n  '));
+  }
+
+  /** Lines for below a source; where nobody looks at them, one. */
+  #fitting(text: string): string[] {
+    return this.#io.stderr.isTTY === true ? wrap(text, columnsOf(this.#io.stderr) - 2) : [text];
   }
 
   async #tell(source: string, what: string): Promise<void> {
@@ -58,8 +61,8 @@ export class SourceProgress {
 
   #text(): string {
     const each = [...this.#underWay].map(([source, bytes]) =>
-      bytes === 0 ? `${this.#doing} ${source}` : `${source} ${sizeText(bytes)}`,
+      bytes === 0 ? source : `${source} (${sizeText(bytes)})`,
     );
-    return each.join(', ');
+    return `${this.#doing} ${each.join(', ')}`;
   }
 }

@@ -18,7 +18,7 @@ import { storedRecipe } from '../stored-recipe.js';
 
 /** Catalogs elsewhere that recipes take from. Their state is for everybody: it says why a catalog is as it is. */
 export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, refresher, copies } = parts;
+  const { store, cutter, refresher, copies } = parts;
 
   serveRoute(app, ROUTES.sources, async (c, { query: { catalog } }) => {
     if (catalog !== undefined) await foundCatalog(store, catalog);
@@ -30,6 +30,8 @@ export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
     await authorise(c, parts, 'admin');
     const { catalog, source } = await foundSource(store, params);
     await withinTime(refresher.refreshNow(catalog, source), { catalog, source });
+    // Whoever asks for the source reads the catalog next.
+    await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedCutMilliseconds);
     return c.json(presented(await foundSource(store, params)));
   });
 

@@ -10,15 +10,17 @@ export interface ProcessBounds {
   megabytes: number;
 }
 
+/** It took too much time or memory, it ended in a way that nobody foresaw, or whoever asked has called it off. */
+export type ProcessEnd = 'exhausted' | 'failed' | 'broken-off';
+
 /** Why a process gave no answer. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded';
-  /** It took too much time or memory: what it was given is the reason. */
-  readonly exhausted: boolean;
+  readonly end: ProcessEnd;
 
-  constructor(exhausted: boolean, message: string) {
+  constructor(end: ProcessEnd, message: string) {
     super(message);
-    this.exhausted = exhausted;
+    this.end = end;
   }
 }
 
@@ -75,12 +77,15 @@ export class BoundedProcess {
       stopped ??= why;
       this.kill();
     };
-    const onAbort = () => stop(new ProcessEnded(false, 'it was broken off'));
+    const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
-    const timer = setTimeout(() => stop(new ProcessEnded(true, 'it takes too long')), this.#milliseconds);
+    const timer = setTimeout(
+      () => stop(new ProcessEnded('exhausted', 'it takes too long')),
+      this.#milliseconds,
+    );
     const answer = collect(child.stdout, maxAnswerBytes, () =>
-      stop(new ProcessEnded(true, 'its answer is too long')),
+      stop(new ProcessEnded('exhausted', 'its answer is too long')),
     );
     const said = collect(child.stderr, MAX_SAID_BYTES);
     child.stdin.end(input);
@@ -89,10 +94,10 @@ export class BoundedProcess {
       if (stopped !== undefined) throw stopped;
       if (ending.code === 0) return Buffer.concat(answer);
       if (ending.signal !== null && OUT_OF_MEMORY.includes(ending.signal)) {
-        throw new ProcessEnded(true, 'it takes too much memory');
+        throw new ProcessEnded('exhausted', 'it takes too much memory');
       }
       const how = ending.signal ?? ending.code;
-      throw new ProcessEnded(false, `it ended with ${how}: ${Buffer.concat(said).toString()}`);
+      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(said).toString()}`);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);

@@ -18,7 +18,10 @@ export interface RefresherParts extends RefreshParts {
 }
 
 interface Look {
+  url: string;
   origin: string;
+  /** Breaks it off. */
+  end: AbortController;
   done: Promise<void>;
 }
 
@@ -131,10 +134,12 @@ export class Refresher implements CatalogRefresher {
     const { store } = this.#parts;
     const now = this.#now();
     const sources = await store.sources();
-    const keys = new Set(sources.map(keyOf));
-    for (const key of this.#failures.keys()) if (!keys.has(key)) this.#failures.delete(key);
+    const urls = new Map(sources.map((record) => [keyOf(record), record.url]));
+    for (const key of this.#failures.keys()) if (!urls.has(key)) this.#failures.delete(key);
+    // Nobody wants to know what comes of these, and what took their place would wait for their deadline.
+    for (const [key, look] of this.#looks) if (urls.get(key) !== look.url) look.end.abort();
     for (const [key, demands] of this.#demands) {
-      if (keys.has(key)) continue;
+      if (urls.has(key)) continue;
       this.#demands.delete(key);
       for (const { reject } of demands) reject(notThere(key));
     }
@@ -163,18 +168,24 @@ export class Refresher implements CatalogRefresher {
     if ([...this.#looks.values()].some((look) => look.origin === origin)) return;
     const demands = this.#demands.get(key) ?? [];
     this.#demands.delete(key);
-    const done = this.#look(record, demands).finally(() => {
+    const end = new AbortController();
+    const done = this.#look(record, demands, end.signal).finally(() => {
       this.#looks.delete(key);
       this.wake();
     });
-    this.#looks.set(key, { origin, done });
+    this.#looks.set(key, { url: record.url, origin, end, done });
   }
 
-  async #look({ catalog, source, failure }: SourceRecord, demands: readonly Demand[]): Promise<void> {
+  async #look(
+    { catalog, source, failure }: SourceRecord,
+    demands: readonly Demand[],
+    end: AbortSignal,
+  ): Promise<void> {
     const { log, metrics } = this.#parts;
     const key = keyOf({ catalog, source });
+    const signal = AbortSignal.any([this.#stopping.signal, end]);
     try {
-      const refreshed = await refreshSource(this.#parts, { catalog, source }, this.#stopping.signal);
+      const refreshed = await refreshSource(this.#parts, { catalog, source }, signal);
       this.#failures.delete(key);
       if (refreshed !== undefined) {
         metrics.refresh(catalog, source, outcomeOf(refreshed));
@@ -184,6 +195,12 @@ export class Refresher implements CatalogRefresher {
       this.#tell();
       for (const { resolve } of demands) resolve();
     } catch (error) {
+      if (end.aborted && !this.#isStopping) {
+        // Of what stands there now, if anything does.
+        const all = [...demands, ...(this.#demands.get(key) ?? [])];
+        if (all.length > 0) this.#demands.set(key, all);
+        return;
+      }
       const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1;
       this.#failures.set(key, { attempts, retryAt: this.#now() + retryDelay(attempts) });
       if (!this.#isStopping) {

@@ -8,6 +8,8 @@ import { UpstreamReader } from './upstream-reader.js';
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
 let reader: UpstreamReader;
 let started = 0;
+/** What the last reader has told the log. */
+let logged: string[] = [];
 afterEach(() => reader.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -22,7 +24,9 @@ const answer = (value) => writeSync(1, serialize(value));
 const input = deserialize(readFileSync(0));
 ${body}`,
   );
-  reader = new UpstreamReader({ module, milliseconds, megabytes: 64 });
+  logged = [];
+  const log = { error: ({ err }: { err: Error }) => void logged.push(err.message) };
+  reader = new UpstreamReader({ module, milliseconds, megabytes: 64, log: log as never });
   return reader;
 }
 
@@ -72,11 +76,19 @@ describe('reading a catalog elsewhere', () => {
     expect(await read('x')).toMatchObject({ refused: { message: 'none' } });
   });
 
-  it('fails where the process does, and is broken off by a stop', async () => {
-    readerThat('process.exit(3)');
-    await expect(read('x')).rejects.toThrow('it ended with 3');
-    readerThat('throw new Error("a fault")');
-    await expect(read('x')).rejects.toThrow('a fault');
+  it.each([
+    ['a number', 'process.exit(3)', /it ended with 3/],
+    ['a fault', 'throw new Error("a fault")', /a fault/],
+    ['a signal', 'process.kill(process.pid, "SIGSEGV")', /it ended with SIGSEGV/],
+  ])('refuses what ends its process by %s, and the log has what it said', async (_, body, said) => {
+    readerThat(body);
+    expect(await read('x')).toEqual({
+      refused: { problem: 'internal', message: 'it cannot be read: the log of this registry says why' },
+    });
+    expect(logged).toEqual([expect.stringMatching(said)]);
+  });
+
+  it('is broken off by a stop', async () => {
     readerThat('for (;;);');
     const reading = read('x');
     const waiting = read('y');

@@ -3,6 +3,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
 import { BoundedProcess, type ProcessBounds, ProcessEnded } from './bounded-process.js';
 
 export interface ReadInput {
@@ -32,18 +33,22 @@ export type ReadAnswer = ReadCatalog | { problem: string };
 export class UpstreamReader {
   readonly #module: string;
   readonly #bounds: ProcessBounds;
+  readonly #log: Pick<Log, 'error'> | undefined;
   readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** The process of who is next: starting it takes as long as reading does, and can be done meanwhile. */
+  /** The process of who is next: starting one takes as long as reading does, and can be done meanwhile. */
   #next: Promise<BoundedProcess> | undefined;
 
-  constructor(options: { module?: string; milliseconds?: number; megabytes?: number } = {}) {
+  constructor(
+    options: { module?: string; milliseconds?: number; megabytes?: number; log?: Pick<Log, 'error'> } = {},
+  ) {
     // A process is always run as it was built, wherever it is started from.
     this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
     const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
       options;
     this.#bounds = { milliseconds, megabytes };
+    this.#log = options.log;
   }
 
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
@@ -65,7 +70,6 @@ export class UpstreamReader {
   }
 
   #start(): Promise<BoundedProcess> {
-    this.#closing.signal.throwIfAborted();
     const started = BoundedProcess.start(this.#module, this.#bounds);
     // Who takes it is told.
     started.catch(() => undefined);
@@ -75,21 +79,29 @@ export class UpstreamReader {
   async #ask({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     let output: Buffer;
     try {
-      const reading = await (this.#next ?? this.#start());
-      this.#next = this.#waiting > 1 ? this.#start() : undefined;
+      const { signal } = this.#closing;
+      signal.throwIfAborted();
+      const started = this.#next ?? this.#start();
+      this.#next = undefined;
+      const reading = await started;
+      if (this.#waiting > 1 && !signal.aborted) this.#next = this.#start();
       output = await reading.answer(serialize({ bytes, file, known } satisfies ReadInput), {
         maxAnswerBytes: SERVER_LIMITS.maxReadAnswerBytes,
-        signal: this.#closing.signal,
+        signal,
       });
     } catch (error) {
-      if (!(error instanceof ProcessEnded) || !error.exhausted) throw error;
-      return refused('it takes too much time or memory to read');
+      if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
+      if (error.end === 'exhausted')
+        return refused('invalid-catalog', 'it takes too much time or memory to read');
+      // Its entries are the ones that are missing: were this thrown, its catalog would wait for it for ever.
+      this.#log?.error({ err: error, source: file }, 'the process that reads a source failed');
+      return refused('internal', 'it cannot be read: the log of this registry says why');
     }
     const answer = deserialize(output) as ReadAnswer;
-    return 'problem' in answer ? refused(answer.problem) : answer;
+    return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
   }
 }
 
-function refused(message: string): { refused: Refusal } {
-  return { refused: { problem: 'invalid-catalog', message } };
+function refused(problem: Refusal['problem'], message: string): { refused: Refusal } {
+  return { refused: { problem, message } };
 }

@@ -26,7 +26,7 @@ const refresher = new Refresher({
   copies: blobsIn(copiesFolder),
   gate: new Gate(),
   fetcher: sourceFetcher(settings, { temporaryFolder: fetchingFolder, log }),
-  reader: new UpstreamReader(),
+  reader: new UpstreamReader({ log }),
   root: await configuredRoot(trustedRoot),
   clock: () => new Date(),
   random: () => Math.random(),

@@ -60,6 +60,7 @@ const EXPLANATIONS: readonly Explanation[] = [
     said: /returned error: 4(?:04|10)|[Rr]epository (?:'.*' )?not found|does not appear to be a git repository/,
     problem: 'not-found',
     message: 'has no such repository',
+    hint: 'Is that the address of the repository, as `git clone` takes it, with // after it?',
   },
   {
     said: /returned error: 3\d\d|redirect/i,

@@ -86,9 +86,22 @@ export function networkFailure(host: string, error: unknown): SourceFailure {
   }
   return new SourceFailure('unreachable', `cannot reach ${printable(host)}: ${networkReason(error)}`, {
     cause: error,
-    hint: 'Does it answer from here? A name that only an internal DNS server knows has to be known where this runs.',
+    hint: wayOutOf(code),
     passing: PASSING.includes(code),
   });
+}
+
+function wayOutOf(code: string): string {
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return 'A name that only an internal DNS server knows has to be known where this runs.';
+  }
+  if (code === 'CERT_HAS_EXPIRED') return 'Whoever serves it has to renew the certificate.';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Write the name that its certificate is for.';
+  if (/CERT|SIGNATURE/.test(code)) {
+    return 'NODE_EXTRA_CA_CERTS names a file of further certificates to trust, where this runs.';
+  }
+  if (code === 'EPROTO') return 'Write the address with the protocol and the port that it speaks.';
+  return 'Does it answer from here, on that port?';
 }
 
 function standsStill(url: URL, milliseconds: number): SourceFailure {

@@ -416,6 +416,7 @@ describe('a server that is not there', () => {
     expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({
       problem: 'unreachable',
       message: `cannot reach 127.0.0.1:${server.port}: connection refused`,
+      hint: 'Does it answer from here, on that port?',
     });
     const nameless = testFetcher(folder, {
       resolve: async () => {
@@ -425,6 +426,7 @@ describe('a server that is not there', () => {
     expect(await failureOf(nameless.fetch(asking('http://vendor.invalid/c.yaml')))).toMatchObject({
       problem: 'unreachable',
       message: 'cannot reach vendor.invalid: no such host',
+      hint: expect.stringContaining('internal DNS server'),
     });
   });
 });

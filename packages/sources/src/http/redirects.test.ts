@@ -136,6 +136,7 @@ describe('redirects', () => {
       expect(await failureOf(testFetcher(folder).fetch(asking(url)))).toMatchObject({
         problem: 'unreachable',
         message: `cannot reach 127.0.0.1:${port}: its certificate is self-signed`,
+        hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
       });
       process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
       expect(await failureOf(testFetcher(folder).fetch(asking(url)))).toMatchObject({

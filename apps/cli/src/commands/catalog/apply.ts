@@ -47,6 +47,7 @@ async function apply(
     throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
   }
   const client = await connect(io, options.registry);
+  const before = await newestOf(client, recipe.name);
   const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
   await printRecipeDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
   const elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
@@ -61,14 +62,36 @@ async function apply(
   await printData(io, options.output, { outcome: applied.outcome, catalog }, () =>
     printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
   );
-  if (catalog.newest?.functions === 0) {
+  const isEmpty = catalog.newest?.functions === 0;
+  if (elsewhere) await sayReport(io, client, recipe.name, isEmpty);
+  else if (isEmpty) await warn(io, 'no release of this registry matches the recipe');
+  await sayChange(io, recipe.name, before, catalog.newest);
+  await say(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
+}
+
+type Newest = CatalogDetail['newest'];
+
+async function newestOf(client: RegistryClient, name: string): Promise<Newest> {
+  try {
+    return (await client.catalog(name)).newest;
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** A recipe that was there is served at once as it is now: what its consumers lose by that is not to be overlooked. */
+async function sayChange(io: Io, name: string, before: Newest, now: Newest): Promise<void> {
+  if (before === undefined || now === undefined || now.serial === before.serial) return;
+  const diff = `krmhub catalog diff ${name} ${before.serial}`;
+  if (now.functions < before.functions) {
     await warn(
       io,
-      elsewhere ? 'nothing that the sources have is taken' : 'no release of this registry matches the recipe',
+      `it has ${plural(now.functions, 'function')}, and had ${before.functions} in snapshot ${before.serial}: ${diff}`,
     );
+  } else {
+    await say(io, `What changed since snapshot ${before.serial}: ${diff}`);
   }
-  if (elsewhere) await sayReport(io, client, recipe.name);
-  await say(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
 }
 
 /** The registry asks those that are new by itself; who waits is told what comes of it. None that fails keeps the rest out. */
@@ -79,16 +102,18 @@ async function askNewSources(io: Io, client: RegistryClient, name: string): Prom
   const progress = new SourceProgress(io, 'asking');
   const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
   // It may have been quicker than we.
-  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(progress, source);
+  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(io, progress, source);
   if (fresh.length > 0) await refreshSources(io, client, name, fresh);
 }
 
-async function sayReport(io: Io, client: RegistryClient, name: string): Promise<void> {
-  const { countsLine, reportCounts } = await import('../../output/catalog-report.js');
-  await say(
-    io,
-    `${countsLine(reportCounts(await client.catalogReport(name)))}: krmhub catalog report ${name}`,
+async function sayReport(io: Io, client: RegistryClient, name: string, isEmpty: boolean): Promise<void> {
+  const { countsLine, isNothingLeftOut, reportCounts, whyEmpty } = await import(
+    '../../output/catalog-report.js'
   );
+  const counts = reportCounts(await client.catalogReport(name));
+  if (isEmpty) await warn(io, whyEmpty(counts));
+  const why = isNothingLeftOut(counts) ? '' : `: krmhub catalog report ${name}`;
+  await say(io, `${countsLine(counts)}${why}`);
 }
 
 const COLUMNS = [

@@ -129,7 +129,7 @@ describe('from catalogs elsewhere', () => {
       shadowed: [{ kind: 'Split', source: 'melon', by: { source: 'banana' } }],
       refused: [{ kind: 'Peel', reasons: [{ code: 'denied', message: 'the recipe denies it: sharp' }] }],
     });
-    expect(built.err()).toContain('platform: 1 function; 1 refused (1 denied), 1 shadowed, 1 invalid');
+    expect(built.err()).toContain('platform: 1 function; 1 refused (denied), 1 shadowed, 1 invalid');
   });
 
   it('does not depend on when, and leaves files with the same bytes alone', async () => {
@@ -177,7 +177,8 @@ describe('from catalogs elsewhere', () => {
     expect(built.exitCode, built.err()).toBe(0);
     expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { 'minimum-age': 1 } });
     expect(built.err()).toContain('melon: since when an entry is there is known to a registry alone');
-    expect(built.err()).toContain('krmhub catalog inputs NAME');
+    expect(built.err()).toContain('krmhub catalog inputs platform --out DIR');
+    expect(built.err()).toContain('the report says from when on what is too new is taken');
   });
 
   it('shows how far each source is at a terminal', async () => {
@@ -237,7 +238,9 @@ describe('from signed catalogs', () => {
       const built = await run(['recipe.yaml', '--out', 'c.yaml', '-o', 'json']);
       expect(built.exitCode, built.err()).toBe(0);
       expect(JSON.parse(built.out())).toMatchObject({ functions: 0, refused: { signature: 1 } });
-      expect(built.err()).toContain('nothing that the sources have is taken');
+      expect(built.err()).toContain('1 refused (signature)');
+      expect(built.err()).toContain('the catalog is empty: all that its sources have is refused\n');
+      expect(built.err()).toContain('--report FILE says of each what is left out');
     }
   });
 
@@ -247,5 +250,14 @@ describe('from signed catalogs', () => {
     expect(built.exitCode).toBe(4);
     expect(built.err()).toContain('banana: failed: its snapshot 7 was signed as the newest until 2020-01-01');
     expect(await exists('expired.yaml')).toBe(false);
+    await put(
+      'two.yaml',
+      recipe(
+        upstream('banana', `${origin}/banana/catalog.yaml`) + upstream('gone', `${origin}/gone.yaml`),
+        policy,
+      ),
+    );
+    const two = await run(['two.yaml', '--out', 'expired.yaml']);
+    expect([two.exitCode, two.err()]).toEqual([4, expect.stringContaining('2 of 2 sources failed')]);
   });
 });

@@ -45,7 +45,7 @@ Examples:
   krmhub catalog build recipe.yaml > catalog.yaml
   krmhub catalog build recipe.yaml --out catalog.yaml --report report.json
   krmhub catalog build recipe.yaml --out catalog.json --format json -o json
-  krmhub catalog build recipe.yaml --registry https://krm.example.com --out catalog.yaml
+  krmhub catalog build recipe.yaml --registry https://krm.example.com > c.yaml
   krmhub catalog build --inputs platform --out catalog.yaml`,
     )
     .action(async (file: string | undefined, { inputs, ...options }: BuildOptions & { inputs?: string }) => {

@@ -42,17 +42,17 @@ export function registerCatalogPull(parent: Command, io: Io): void {
       'after',
       `
 What a profile cannot say is counted on stderr:
-  kep                  kind Catalog, runtime beside versions, as in the KEP's examples
+  kep                  kind Catalog, runtime beside versions, by the KEP's text
   kep-schema           kind KRMFunctionCatalog, valid by the KEP's schema
-  kustomize-prototype  the fields that the prototype of catalogs in kustomize knows
+  kustomize-prototype  what the prototype of catalogs in kustomize knows
   porch                FunctionConfig objects
-  kpt-list             images with digests and types, as kpt's function catalogs list them
+  kpt-list             images with digests and types, as kpt lists functions
 
 Examples:
   krmhub catalog pull default > catalog.yaml
   krmhub catalog pull default --out catalog.yaml
   krmhub catalog pull default --snapshot 7 --format json --out catalog.json
-  krmhub catalog pull default --profile porch --losses losses.json > functions.yaml`,
+  krmhub catalog pull default --profile porch --losses losses.json > porch.yaml`,
     )
     .action((name: string, options: PullOptions) => pull(io, name, options));
 }

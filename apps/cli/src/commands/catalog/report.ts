@@ -38,7 +38,11 @@ Examples:
       );
       await printData(io, options.output, report, () => printReport(io, report));
       const snapshot = report.serial === 0 ? 'no snapshot yet' : `snapshot ${report.serial}`;
-      await say(io, `${name}, ${snapshot}: ${countsLine(reportCounts(report))}`);
+      const counts = reportCounts(report);
+      await say(io, `${name}, ${snapshot}: ${countsLine(counts)}`);
+      if (counts.failing > 0 && options.snapshot === undefined) {
+        await say(io, `Since when, and what to do: krmhub source list ${name}`);
+      }
     });
 }
 

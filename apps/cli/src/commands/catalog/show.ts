@@ -1,4 +1,4 @@
-import type { CatalogDetail } from '@krmhub/api/model';
+import type { CatalogDetail, Source } from '@krmhub/api/model';
 import type { Command } from 'commander';
 import { connect } from '../../connect.js';
 import { type Io, write } from '../../io.js';
@@ -17,11 +17,19 @@ export function registerCatalogShow(parent: Command, io: Io): void {
       const client = await connect(io, options.registry);
       const catalog = await ofCatalog(client.catalog(name));
       const addresses = catalogAddresses(client.url, catalog);
-      await printData(io, options.output, { ...catalog, addresses }, () => print(io, catalog, addresses));
+      await printData(io, options.output, { ...catalog, addresses }, async () => {
+        const { sources } = await client.sources(name);
+        await print(io, catalog, addresses, sources);
+      });
     });
 }
 
-async function print(io: Io, catalog: CatalogDetail, addresses: CatalogAddresses): Promise<void> {
+async function print(
+  io: Io,
+  catalog: CatalogDetail,
+  addresses: CatalogAddresses,
+  sources: readonly Source[],
+): Promise<void> {
   const { name, newest, appliedAt, appliedBy, recipe } = catalog;
   const time = (at: string) => (io.stdout.isTTY === true ? relativeTime(at, io.now()) : at);
   const lines = [
@@ -36,6 +44,7 @@ async function print(io: Io, catalog: CatalogDetail, addresses: CatalogAddresses
           ),
           field('Digest', newest.digest),
         ]),
+    ...(sources.length === 0 ? [] : [field('Sources', standingOf(sources, name))]),
     '',
     bold(io, 'Addresses'),
     `  ${addresses.yaml}`,
@@ -49,6 +58,15 @@ async function print(io: Io, catalog: CatalogDetail, addresses: CatalogAddresses
       .map((line) => `  ${visible(line.replace(/\r$/, ''))}`.trimEnd()),
   ];
   await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
+}
+
+/** How the catalogs elsewhere are that it takes from. */
+function standingOf(sources: readonly Source[], name: string): string {
+  const failing = sources.filter(({ state }) => state !== 'current').length;
+  const elsewhere = plural(sources.length, 'catalog');
+  return failing === 0
+    ? `${elsewhere} elsewhere, current`
+    : `${failing} of ${elsewhere} elsewhere not current: krmhub source list ${name}`;
 }
 
 /** A digest fits after it at 80 columns. */

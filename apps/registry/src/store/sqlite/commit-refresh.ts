@@ -64,6 +64,11 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
 }
 
 function entryPutter({ client, db }: Connection) {
+  const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
+    `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
+     WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
+       AND definition = :definition`,
+  );
   const isStored = db
     .select({ digest: entries.digest })
     .from(entries)
@@ -75,7 +80,8 @@ function entryPutter({ client, db }: Connection) {
        (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at, changed_event)
      VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :changedEvent)
      ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE
-     SET kind = excluded.kind, facts = excluded.facts, gone_at = NULL, changed_event = excluded.changed_event`,
+     SET kind = excluded.kind, facts = excluded.facts, first_seen = excluded.first_seen, gone_at = NULL,
+       changed_event = excluded.changed_event`,
   );
   return (
     { catalog, source }: SourceRecord,
@@ -89,6 +95,27 @@ function entryPutter({ client, db }: Connection) {
     }
     const kindFolded = kind.toLowerCase();
     const facts = JSON.stringify(rest satisfies EntryFacts);
-    put.run({ catalog, source, group, kindFolded, definition, kind, facts, firstSeen, changedEvent });
+    const key = { catalog, source, group, kindFolded, definition };
+    const before = stoodBefore.get(key);
+    put.run({
+      ...key,
+      kind,
+      facts,
+      firstSeen: before === undefined ? firstSeen : withTimeBefore(firstSeen, before),
+      changedEvent,
+    });
   };
+}
+
+/**
+ * When an entry that is back would have come, had it stood there in one piece: while it was away nobody could see it, so
+ * that what was put right within an hour does not grow old in secret.
+ */
+function withTimeBefore(
+  back: string,
+  { firstSeen, goneAt }: { firstSeen: string; goneAt: string | null },
+): string {
+  if (goneAt === null) return firstSeen;
+  const stood = Math.max(Date.parse(goneAt) - Date.parse(firstSeen), 0);
+  return new Date(Date.parse(back) - stood).toISOString();
 }

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Somebody else's web server on this machine, whose answer can be changed while it runs. */
+export interface UpstreamServer {
+  /** Of a catalog. */
+  url: string;
+  answer: Answer;
+  close(): Promise<void>;
+}
+
+export async function startUpstreamServer(answer: Answer): Promise<UpstreamServer> {
+  const server = createServer((request, response) => {
+    // Whoever is attacked ends connections in the middle.
+    response.on('error', () => undefined);
+    upstream.answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const upstream: UpstreamServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/catalog.yaml`,
+    answer,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  return upstream;
+}
+
+export function giving(text: string | Uint8Array): Answer {
+  return (_, response) => void response.writeHead(200, { 'Content-Type': 'application/yaml' }).end(text);
+}
+
+/** A catalog of functions of a group; with the texts that they say of themselves. */
+export function catalogOf(group: string, entries: Readonly<Record<string, string>>, more = ''): string {
+  const list = Object.entries(entries).map(([kind, description]) =>
+    JSON.stringify(functionOf(group, kind, description)),
+  );
+  return `apiVersion: config.kubernetes.io/v1alpha1
+kind: Catalog
+metadata: {name: theirs}
+spec:
+  krmFunctions:
+${list.map((entry) => `  - ${entry}\n`).join('')}${more}`;
+}
+
+export function functionOf(group: string, kind: string, description: string): Record<string, unknown> {
+  return {
+    group,
+    names: { kind },
+    description,
+    publisher: 'Example Co',
+    versions: [
+      {
+        name: 'v1',
+        idempotent: true,
+        license: 'Apache-2.0',
+        usage: 'https://example.com/usage.md',
+        examples: ['https://example.com/example.yaml'],
+        runtime: {
+          container: { image: `registry.example.com/${kind.toLowerCase()}:v1.0.0`, sha256: 'b'.repeat(64) },
+        },
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            description: 'What to do.',
+            properties: { name: { type: 'string', description: 'A name.' } },
+          },
+        },
+      },
+    ],
+  };
+}

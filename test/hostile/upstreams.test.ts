@@ -1,0 +1,449 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import type { Source } from '@krmhub/api/model';
+import type { SnapshotReport } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gitServer } from '../../packages/sources/src/testing.js';
+import { commitFiles } from '../commit-files.js';
+import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
+import { meterLatency, publishOwn } from './latency.js';
+import { MAX_GROWTH, memoryOf } from './neighbour.js';
+import {
+  type Answer,
+  catalogOf,
+  giving,
+  startUpstreamServer,
+  type UpstreamServer,
+} from './upstream-server.js';
+
+/**
+ * A hostile or dead upstream harms only its own entries. Beside a good one each recipe names a bad one; meanwhile
+ * somebody reads the catalog and publishes all the time.
+ */
+
+const { folder, remove } = temporaryFolder();
+const SETTINGS = {
+  KRMHUB_SOURCE_ADDRESSES: '127.0.0.1',
+  KRMHUB_REQUESTS_PER_MINUTE: '0',
+  KRMHUB_WRITES_PER_MINUTE: '0',
+};
+/** Each test applies its recipe anew, with a good source and a bad one. */
+const CATALOG = 'platform';
+const GOOD = ['Alpha', 'Beta', 'Gamma'];
+/** Milliseconds; alone it is some five. */
+const MAX_LATENCY = 250;
+
+let registry: RunningRegistry;
+/** Another one, that nobody attacks: what both suffer is the machine's. */
+let calm: RunningRegistry;
+let good: UpstreamServer;
+let memory: number;
+const servers: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  registry = await startRegistry(path.join(folder, 'data'), SETTINGS);
+  calm = await startRegistry(path.join(folder, 'calm'), SETTINGS);
+  good = await serving(
+    giving(catalogOf('good.example.com', Object.fromEntries(GOOD.map((kind) => [kind, 'Good'])))),
+  );
+  expect((await publishOwn(registry)).status).toBe(201);
+  await applied([]);
+  await cut();
+  memory = await memoryOf(registry);
+});
+
+afterAll(async () => {
+  try {
+    expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
+  } finally {
+    const ended = await registry.stop();
+    await calm.stop();
+    for (const server of servers) await server.close();
+    remove();
+    expect(ended).toBe(0);
+  }
+});
+
+async function serving(answer: Answer): Promise<UpstreamServer> {
+  const server = await startUpstreamServer(answer);
+  servers.push(server);
+  return server;
+}
+
+function recipe(urls: readonly string[]): string {
+  const bad = urls.map(
+    (url, index) => `  - {name: bad${index || ''}, catalog: {url: ${JSON.stringify(url)}}}\n`,
+  );
+  return `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ${CATALOG}}
+spec:
+  sources:
+  - {name: own, functions: {}, match: [{group: own.example.com}]}
+  - {name: good, catalog: {url: ${JSON.stringify(good.url)}}}
+${bad.join('')}`;
+}
+
+function ask(method: string, target: string, body?: string): Promise<Response> {
+  return fetch(registry.url + target, {
+    method,
+    headers: {
+      authorization: `Bearer ${registry.token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/yaml' }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+async function applied(urls: readonly string[]): Promise<void> {
+  const response = await ask('PUT', `/api/v1/catalogs/${CATALOG}`, recipe(urls));
+  expect([response.status, response.ok ? '' : await response.text()]).toEqual([expect.any(Number), '']);
+}
+
+async function cut(): Promise<void> {
+  const response = await ask('POST', `/api/v1/catalogs/${CATALOG}/cut`);
+  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+}
+
+async function refreshed(source = 'bad'): Promise<Source> {
+  const response = await ask('POST', `/api/v1/catalogs/${CATALOG}/sources/${source}/refresh`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Source;
+}
+
+async function sourceOf(source = 'bad'): Promise<Source> {
+  const { sources } = (await (await ask('GET', `/api/v1/sources?catalog=${CATALOG}`)).json()) as {
+    sources: Source[];
+  };
+  return sources.find((one) => one.source === source)!;
+}
+
+async function reportOf(): Promise<SnapshotReport> {
+  return (await (await ask('GET', `/api/v1/catalogs/${CATALOG}/report`)).json()) as SnapshotReport;
+}
+
+async function catalogText(): Promise<string> {
+  const response = await fetch(`${registry.url}/catalogs/${CATALOG}/catalog.yaml`);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+async function expectGood(): Promise<void> {
+  const text = await catalogText();
+  for (const kind of [...GOOD, 'Own']) expect(text).toContain(`kind: ${kind}\n`);
+}
+
+/** Reads a catalog and publishes, until it is told to look whether that took long, or much longer than elsewhere. */
+function latencyOf(): { expectFlat(): Promise<void> } {
+  const meters = [meterLatency(registry, CATALOG), meterLatency(calm, 'default')];
+  return {
+    async expectFlat() {
+      const [attacked, usual] = await Promise.all(meters.map((meter) => meter.stop()));
+      if (process.env.KRMHUB_TEST_LATENCY) console.log(expect.getState().currentTestName, attacked, usual);
+      expect(attacked!.read).toBeLessThan(Math.max(MAX_LATENCY, usual!.read * 4));
+      expect(attacked!.publish).toBeLessThan(Math.max(MAX_LATENCY, usual!.publish * 4));
+    },
+  };
+}
+
+/** Applies a recipe with the bad source, has it cut, and looks at what came of it while others read and publish. */
+async function attacked(url: string): Promise<{ source: Source; report: SnapshotReport }> {
+  const latency = latencyOf();
+  await applied([url]);
+  await cut();
+  await latency.expectFlat();
+  await expectGood();
+  const report = await reportOf();
+  expect(report.sources?.find(({ source }) => source === 'good')).toMatchObject({ state: 'current' });
+  return { source: await sourceOf(), report };
+}
+
+/** The registry tells of the problem, in the list of sources and in the report, and has no copy. */
+async function expectRefused(url: string, problem: string, message: RegExp): Promise<void> {
+  const { source, report } = await attacked(url);
+  expect(source).toMatchObject({ state: 'missing', problem, message: expect.stringMatching(message) });
+  expect(report.sources?.find((one) => one.source === 'bad')).toMatchObject({
+    state: 'missing',
+    reason: source.message,
+  });
+}
+
+describe('an upstream that sends one byte a second', () => {
+  const dripping: Answer = (_, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/yaml' });
+    const timer = setInterval(() => response.write('#'), 1_000);
+    response.on('close', () => clearInterval(timer));
+  };
+
+  it('holds up no reader, no publish, and no other source of its catalog', async () => {
+    const slow = await serving(giving(catalogOf('slow.example.com', { Slow: 'At first' })));
+    await applied([slow.url]);
+    await cut();
+    slow.answer = dripping;
+    const latency = latencyOf();
+    const asked = refreshed();
+    asked.catch(() => undefined);
+    await sleep(500);
+    good.answer = giving(
+      catalogOf('good.example.com', Object.fromEntries([...GOOD, 'New'].map((k) => [k, 'Good']))),
+    );
+    await refreshed('good');
+    await cut();
+    const text = await catalogText();
+    for (const kind of ['New', 'Slow', 'Own']) expect(text).toContain(`kind: ${kind}\n`);
+    await sleep(1_000);
+    await latency.expectFlat();
+    expect(await sourceOf()).toMatchObject({ state: 'current' });
+  });
+
+  it('leaves the catalog as it was where a recipe names it anew, and a cut says so', async () => {
+    const slow = await serving(dripping);
+    await applied([]);
+    await cut();
+    const text = await catalogText();
+    await applied([slow.url]);
+    const latency = latencyOf();
+    await sleep(2_000);
+    await latency.expectFlat();
+    expect(await catalogText()).toBe(text);
+    const source = await sourceOf();
+    expect(source).toMatchObject({ state: 'missing' });
+    expect(source.checkedAt).toBeUndefined();
+    const response = await ask('POST', `/api/v1/catalogs/${CATALOG}/cut`);
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      expect.objectContaining({ detail: expect.stringContaining('still being asked') }),
+    ]);
+  }, 60_000);
+});
+
+describe('an upstream that gives no catalog', () => {
+  it('sends without an end', async () => {
+    const noise = Buffer.alloc(1_048_576, '# noise\n');
+    const { url } = await serving((_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/yaml' });
+      const more = () => {
+        while (!response.destroyed && response.write(noise));
+      };
+      response.on('drain', more);
+      more();
+    });
+    await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
+  });
+
+  it('is over the size that is read', async () => {
+    const { url } = await serving((_, response) => {
+      response.writeHead(200, { 'Content-Length': 67_108_865 }).write('#');
+    });
+    await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
+  });
+
+  it('announces more than it sends', async () => {
+    const { url } = await serving((_, response) => {
+      response.writeHead(200, { 'Content-Length': 1_000 }).write('kind: Catalog\n', () => response.destroy());
+    });
+    await expectRefused(url, 'bad-answer', /announced with 1000 bytes, and ended after 14/);
+  });
+
+  it('sends more than it announces', async () => {
+    const text = catalogOf('bad.example.com', { Bad: 'Bad' });
+    const { url } = await serving((request, response) => {
+      const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\n';
+      request.socket.end(head + text);
+      response.destroy();
+    });
+    const { source } = await attacked(url);
+    expect(source).toMatchObject({
+      state: 'missing',
+      problem: expect.stringMatching(/^(?:bad-answer|invalid-catalog)$/),
+    });
+  });
+
+  it('sends a bomb of gzip', async () => {
+    const bomb = gzipSync(Buffer.alloc(134_217_728));
+    const { url } = await serving((_, response) => {
+      response.writeHead(200, { 'Content-Encoding': 'gzip', 'Content-Length': bomb.byteLength }).end(bomb);
+    });
+    await expectRefused(url, 'too-large', /larger than 67108864 bytes/);
+  });
+
+  it('redirects in a circle', async () => {
+    const { url } = await serving((request, response) => {
+      response.writeHead(302, { Location: `${request.url}?` }).end();
+    });
+    await expectRefused(url, 'too-many-redirects', /redirects more than 3 times/);
+  });
+
+  it('redirects to the address of metadata', async () => {
+    const { url } = await serving((_, response) => {
+      response.writeHead(302, { Location: 'http://169.254.169.254/latest/meta-data/' }).end();
+    });
+    await expectRefused(
+      url,
+      'forbidden-address',
+      /^169\.254\.169\.254 is not an address of the public Internet/,
+    );
+  });
+
+  it('is not there', async () => {
+    const dead = await startUpstreamServer(giving(''));
+    await dead.close();
+    await expectRefused(dead.url, 'unreachable', /connection refused/);
+  });
+});
+
+describe('an upstream whose YAML is a bomb', () => {
+  const aliases = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
+  for (let level = 1; level < 30; level++) {
+    aliases.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(9)}]`);
+  }
+  const bombs: Record<string, () => string> = {
+    'of aliases': () => `${aliases.join('\n')}\nspec: {krmFunctions: *a29}\n`,
+    'nested deeply': () => `spec: ${'['.repeat(200_000)}`,
+    'nested deeply, in JSON': () => `${'{"spec":'.repeat(200_000)}1${'}'.repeat(200_000)}`,
+    'of keys that are mappings': () => '? '.repeat(500),
+    'of 20,000 keys': () =>
+      catalogOf('bad.example.com', {}, '').replace(
+        'spec:',
+        `spec:\n${Array.from({ length: 20_000 }, (_, key) => `  k${key}: 1\n`).join('')}`,
+      ),
+    'of lists without an end to them': () => `spec: {krmFunctions: [${'[],'.repeat(2_000_000)}]}`,
+  };
+  it.each(Object.entries(bombs))(
+    '%s is refused',
+    async (_, make) => {
+      const { url } = await serving(giving(make()));
+      await expectRefused(url, 'invalid-catalog', /./);
+    },
+    60_000,
+  );
+});
+
+describe('an upstream that is partly or sometimes good', () => {
+  it('loses the entries that cannot be used, and no others', async () => {
+    const invalid = [
+      '  - {group: bad.example.com, names: {kind: Nothing}}\n',
+      '  - just a text\n',
+      `  - ${JSON.stringify({ group: 'BAD', names: { kind: '\u001b[31mred' } })}\n`,
+    ];
+    const { url } = await serving(giving(catalogOf('bad.example.com', { Valid: 'Valid' }, invalid.join(''))));
+    const { source, report } = await attacked(url);
+    expect(source).toMatchObject({ state: 'current', copy: { entries: 1, invalidEntries: 3 } });
+    expect(await catalogText()).toContain('kind: Valid\n');
+    const reported = report.sources?.find((one) => one.source === 'bad');
+    expect(reported?.invalid.map(({ entry }) => entry)).toEqual([1, 2, 3]);
+  });
+
+  it('goes up and down', async () => {
+    const server = await serving(giving(catalogOf('bad.example.com', { Steady: 'Steady' })));
+    const up = server.answer;
+    await attacked(server.url);
+    const latency = latencyOf();
+    for (let turn = 0; turn < 3; turn++) {
+      server.answer = (_, response) => void response.writeHead(404).end();
+      expect(await refreshed()).toMatchObject({ state: 'stale', problem: 'not-found' });
+      expect(await catalogText()).toContain('kind: Steady\n');
+      server.answer = up;
+      expect(await refreshed()).toMatchObject({ state: 'current' });
+    }
+    await latency.expectFlat();
+    await expectGood();
+  });
+
+  it('changes thousands of entries at every look', async () => {
+    const kinds = Array.from({ length: 2_000 }, (_, at) => `Kind${at}`);
+    let looks = 0;
+    const server = await serving((request, response) => {
+      const text = ['A', 'B'][looks++ % 2]!;
+      giving(catalogOf('bad.example.com', Object.fromEntries(kinds.map((kind) => [kind, text]))))(
+        request,
+        response,
+      );
+    });
+    await attacked(server.url);
+    const latency = latencyOf();
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await refreshed()).toMatchObject({ state: 'current', copy: { entries: 2_000 } });
+    }
+    await cut();
+    await latency.expectFlat();
+    await expectGood();
+  }, 60_000);
+});
+
+describe('a git repository', () => {
+  let git: Awaited<ReturnType<typeof gitServer>>;
+
+  beforeAll(async () => {
+    const repositories = path.join(folder, 'git');
+    mkdirSync(repositories);
+    commitFiles(repositories, 'theirs', { 'catalog.yaml': catalogOf('bad.example.com', { Bad: 'Bad' }) });
+    const work = path.join(repositories, 'theirs.work');
+    const run = (...args: string[]) => {
+      const { status, stderr } = spawnSync(
+        'git',
+        ['-c', 'user.name=T', '-c', 'user.email=t@example.com', ...args],
+        {
+          cwd: work,
+          encoding: 'utf8',
+        },
+      );
+      expect([status, stderr]).toEqual([0, expect.any(String)]);
+    };
+    symlinkSync('/etc/passwd', path.join(work, 'link.yaml'));
+    writeFileSync(
+      path.join(work, '.gitmodules'),
+      '[submodule "sub"]\n\tpath = sub\n\turl = ext::sh -c "touch /tmp/x"\n',
+    );
+    run('add', '--all');
+    run('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`);
+    run('commit', '--quiet', '--message', 'A link and a submodule');
+    run('push', '--quiet', path.join(repositories, 'theirs.git'), 'main');
+    git = await gitServer(repositories);
+    servers.push(git);
+  });
+
+  it.each([
+    ['options', 'git::--upload-pack=touch //catalog.yaml'],
+    ['a program', 'git::ext::sh -c touch% /tmp/x //catalog.yaml'],
+    ['an option for a host', 'git::ssh://-oProxyCommand=touch/x.git//catalog.yaml'],
+    ['an option for a ref', 'git::https://example.com/x.git//catalog.yaml?ref=--upload-pack=touch'],
+    ['a local path', 'git::/etc//passwd'],
+    ['a file', 'git::file:///etc//passwd'],
+    ['a path out of it', 'git::https://example.com/x.git//../../etc/passwd'],
+    ['its own settings', 'git::https://example.com/x.git//.git/config'],
+  ])('with %s in its address is refused with the recipe', async (_, url) => {
+    const response = await ask('PUT', `/api/v1/catalogs/${CATALOG}`, recipe([url]));
+    const problem = (await response.json()) as { diagnostics: { severity: string; path: string }[] };
+    expect(response.status).toBe(422);
+    expect(problem.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([
+      expect.objectContaining({ path: 'spec.sources[2].catalog.url' }),
+    ]);
+  });
+
+  it.each([
+    ['a submodule', 'sub', 'bad-answer'],
+    ['a file below a submodule', 'sub/catalog.yaml', 'not-found'],
+    ['a link', 'link.yaml', 'bad-answer'],
+  ])('with %s at the path is refused', async (_, file, problem) => {
+    await expectRefused(`git::${git.origin}/theirs.git//${file}`, problem, /./);
+  });
+});
+
+it('a stop does not wait for a source that does not end', async () => {
+  const other = await startRegistry(path.join(folder, 'stopped'), SETTINGS);
+  const { url } = await serving((_, response) => void response.writeHead(200).write('#'));
+  const response = await fetch(`${other.url}/api/v1/catalogs/${CATALOG}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${other.token}`, 'content-type': 'application/yaml' },
+    body: recipe([url]),
+  });
+  expect(response.status).toBe(201);
+  await sleep(500);
+  const begin = performance.now();
+  expect(await other.stop()).toBe(0);
+  expect(performance.now() - begin).toBeLessThan(5_000);
+});
