@@ -79,7 +79,6 @@ export async function measureStalls(
       } finally {
         done = true;
         await working;
-        await registry.settle();
       }
     },
   });

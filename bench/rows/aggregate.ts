@@ -75,9 +75,8 @@ async function measureRound(bench: Bench, upstreams: Upstreams, functions: numbe
   const { tools, folders, effort } = bench;
   const folder = await folders.scratch();
   const registry = await AggregateServer.start(tools, folder, upstreams);
-  // Search learns of a snapshot, and its forms are compressed, after it is served.
+  // Big forms are compressed after the snapshot is served.
   const settle = async () => {
-    await registry.settle();
     if (!effort.quick) await untilStill(folder, STILL_SECONDS);
   };
   const change = async (entries: number): Promise<Step> => {

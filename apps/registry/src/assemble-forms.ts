@@ -104,10 +104,16 @@ export async function* changedEntries(
 ): AsyncIterable<RenderedEntry> {
   const changes = [...changed].sort(compareFunctionNames);
   let at = 0;
+  let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
   const takeChange = async (): Promise<RenderedEntry[]> => {
-    const { entry: digest } = changes[at++]!;
+    const { entry: digest } = changes[at]!;
+    if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
+      const next = changes.slice(at, at + SERVER_LIMITS.cutBatch).flatMap(({ entry }) => entry ?? []);
+      read = await store.entries(next.filter((one) => !known.has(one)));
+    }
+    at += 1;
     if (digest === undefined) return [];
-    const entry = known.get(digest) ?? (await store.entries([digest])).get(digest);
+    const entry = known.get(digest) ?? read.get(digest);
     if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
     return [entry];
   };

@@ -4,12 +4,10 @@ import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
 
 export interface ProcessBounds {
+  /** From its input to its answer. */
   milliseconds: number;
   /** Mebibytes of V8's heap. */
   megabytes: number;
-  /** Bytes of its answer. */
-  maxAnswerBytes: number;
-  signal: AbortSignal;
 }
 
 /** It took too much time or memory, it ended in a way that nobody foresaw, or whoever asked has called it off. */
@@ -32,49 +30,82 @@ const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
 /** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
 const PROCESSOR_SHARE = 4;
 
+/** How a process ended. */
+interface Ending {
+  code: number | null;
+  signal: string | null;
+}
+
 /**
- * Runs a module in a Node process of its own: input and answer are bytes on its standard streams, and it sees nothing of
+ * A module in a Node process of its own: input and answer are bytes on its standard streams, and it sees nothing of
  * the environment. A thread would not do for hostile input: V8 ends the whole process when the heap of a thread is full
- * while it is being ended for that. Rejects with ProcessEnded.
+ * while it is being ended for that.
  */
-export async function runBounded(module: string, input: Uint8Array, bounds: ProcessBounds): Promise<Buffer> {
-  bounds.signal.throwIfAborted();
-  const seconds = Math.ceil(bounds.milliseconds / 1_000) * PROCESSOR_SHARE;
-  const child = await start([`--max-old-space-size=${bounds.megabytes}`, module], seconds);
-  let stopped: ProcessEnded | undefined;
-  const stop = (why: ProcessEnded) => {
-    stopped ??= why;
-    child.kill('SIGKILL');
-  };
-  const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
-  bounds.signal.addEventListener('abort', onAbort);
-  if (bounds.signal.aborted) onAbort();
-  const timer = setTimeout(
-    () => stop(new ProcessEnded('exhausted', 'it takes too long')),
-    bounds.milliseconds,
-  );
-  const answer = collect(child.stdout, bounds.maxAnswerBytes, () =>
-    stop(new ProcessEnded('exhausted', 'its answer is too long')),
-  );
-  const said = collect(child.stderr, MAX_SAID_BYTES);
-  if (child.pid !== undefined) lowerPriority(child.pid);
-  child.stdin.end(input);
-  try {
-    const { code, signal } = await new Promise<{ code: number | null; signal: string | null }>(
-      (resolve, reject) => {
-        child.on('error', reject);
-        child.on('close', (code, signal) => resolve({ code, signal }));
-      },
+export class BoundedProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #ending: Promise<Ending>;
+  readonly #milliseconds: number;
+
+  private constructor(child: ChildProcessWithoutNullStreams, milliseconds: number) {
+    this.#child = child;
+    this.#milliseconds = milliseconds;
+    this.#ending = new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code, signal) => resolve({ code, signal }));
+    });
+    // It may end before anybody asks it.
+    this.#ending.catch(() => undefined);
+  }
+
+  /** Starts one that waits for its input. */
+  static async start(module: string, { milliseconds, megabytes }: ProcessBounds): Promise<BoundedProcess> {
+    const seconds = Math.ceil(milliseconds / 1_000) * PROCESSOR_SHARE;
+    const child = await start([`--max-old-space-size=${megabytes}`, module], seconds);
+    const started = new BoundedProcess(child, milliseconds);
+    if (child.pid !== undefined) lowerPriority(child.pid);
+    return started;
+  }
+
+  /** What it makes of its input, once. Rejects with ProcessEnded. */
+  async answer(
+    input: Uint8Array,
+    { maxAnswerBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
+  ): Promise<Buffer> {
+    const child = this.#child;
+    let stopped: ProcessEnded | undefined;
+    const stop = (why: ProcessEnded) => {
+      stopped ??= why;
+      this.kill();
+    };
+    const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    const timer = setTimeout(
+      () => stop(new ProcessEnded('exhausted', 'it takes too long')),
+      this.#milliseconds,
     );
-    if (stopped !== undefined) throw stopped;
-    if (code === 0) return Buffer.concat(answer);
-    if (signal !== null && OUT_OF_MEMORY.includes(signal)) {
-      throw new ProcessEnded('exhausted', 'it takes too much memory');
+    const answer = collect(child.stdout, maxAnswerBytes, () =>
+      stop(new ProcessEnded('exhausted', 'its answer is too long')),
+    );
+    const said = collect(child.stderr, MAX_SAID_BYTES);
+    child.stdin.end(input);
+    try {
+      const ending = await this.#ending;
+      if (stopped !== undefined) throw stopped;
+      if (ending.code === 0) return Buffer.concat(answer);
+      if (ending.signal !== null && OUT_OF_MEMORY.includes(ending.signal)) {
+        throw new ProcessEnded('exhausted', 'it takes too much memory');
+      }
+      const how = ending.signal ?? ending.code;
+      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(said).toString()}`);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
     }
-    throw new ProcessEnded('failed', `it ended with ${signal ?? code}: ${Buffer.concat(said).toString()}`);
-  } finally {
-    clearTimeout(timer);
-    bounds.signal.removeEventListener('abort', onAbort);
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
   }
 }
 

@@ -4,7 +4,7 @@ import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhu
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import { ProcessEnded, runBounded } from './bounded-process.js';
+import { BoundedProcess, type ProcessBounds, ProcessEnded } from './bounded-process.js';
 
 export interface ReadInput {
   bytes: Uint8Array;
@@ -32,24 +32,32 @@ export type ReadAnswer = ReadCatalog | { problem: string };
  */
 export class UpstreamReader {
   readonly #module: string;
-  readonly #milliseconds: number;
-  readonly #megabytes: number;
+  readonly #bounds: ProcessBounds;
   readonly #log: Pick<Log, 'error'> | undefined;
   readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  /** The process of who is next: starting one takes as long as reading does, and can be done meanwhile. */
+  #next: Promise<BoundedProcess> | undefined;
 
   constructor(
     options: { module?: string; milliseconds?: number; megabytes?: number; log?: Pick<Log, 'error'> } = {},
   ) {
     // A process is always run as it was built, wherever it is started from.
     this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
-    this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.readMilliseconds;
+    const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
+      options;
+    this.#bounds = { milliseconds, megabytes };
     this.#log = options.log;
-    this.#megabytes = options.megabytes ?? SERVER_LIMITS.maxReadMegabytes;
   }
 
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    const answered = this.#last.then(() => this.#ask(input));
+    this.#waiting += 1;
+    const answered = this.#last
+      .then(() => this.#ask(input))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
     this.#last = answered.catch(() => undefined);
     return answered;
   }
@@ -58,16 +66,28 @@ export class UpstreamReader {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#last;
+    (await this.#next?.catch(() => undefined))?.kill();
+  }
+
+  #start(): Promise<BoundedProcess> {
+    const started = BoundedProcess.start(this.#module, this.#bounds);
+    // Who takes it is told.
+    started.catch(() => undefined);
+    return started;
   }
 
   async #ask({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     let output: Buffer;
     try {
-      output = await runBounded(this.#module, serialize({ bytes, file, known } satisfies ReadInput), {
-        milliseconds: this.#milliseconds,
-        megabytes: this.#megabytes,
+      const { signal } = this.#closing;
+      signal.throwIfAborted();
+      const started = this.#next ?? this.#start();
+      this.#next = undefined;
+      const reading = await started;
+      if (this.#waiting > 1 && !signal.aborted) this.#next = this.#start();
+      output = await reading.answer(serialize({ bytes, file, known } satisfies ReadInput), {
         maxAnswerBytes: SERVER_LIMITS.maxReadAnswerBytes,
-        signal: this.#closing.signal,
+        signal,
       });
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
