@@ -197,6 +197,20 @@ describe('what is no catalog', () => {
     );
   });
 
+  it('is small, and would be written as a great one', () => {
+    let deep: unknown = Array.from({ length: 8_300 }, () => 'x');
+    for (let depth = 0; depth < 50; depth++) deep = { a: deep };
+    const { versions, ...rest } = named('Deep');
+    const nested = [{ ...versions[0]!, schema: { openAPIV3Schema: { type: 'object', deep } } }];
+    const text = catalog(
+      Array.from({ length: 150 }, (_, at) => ({ ...rest, names: { kind: `Deep${at}` }, versions: nested })),
+    );
+    expect(text.length).toBeLessThan(6_000_000);
+    expect(read(text)).toEqual({
+      problem: `its entries have more than ${UPSTREAM_LIMITS.maxRenderedBytes} bytes in normal form, as YAML and JSON`,
+    });
+  });
+
   it('is empty bytes of any kind, without an exception', () => {
     for (const bytes of [new Uint8Array(), new Uint8Array([0xff, 0xfe, 0x00]), new Uint8Array(1_000)]) {
       expect(readUpstreamCatalog(bytes, 'x')).toHaveProperty('problem');
