@@ -146,6 +146,26 @@ describe('a source', () => {
     expect(await demanded).toMatchObject({ url: `${upstream.origin}/other.yaml`, state: 'current' });
   }, 15_000);
 
+  it('that answers is asked in time, although many others stand still', async () => {
+    const dead = await Promise.all(Array.from({ length: SERVER_LIMITS.maxRefreshes }, () => startUpstream()));
+    try {
+      put({ One: 'first' });
+      const urls = dead.map(({ origin }, at) => [`dead${at}`, origin + FILE]);
+      await apply({ urls: { theirs: upstream.origin + FILE, ...Object.fromEntries(urls) } });
+      await cut();
+      let hanging = 0;
+      for (const one of dead) one.misbehave = () => void hanging++;
+      registry.advance(2 * HOUR);
+      put({ One: 'first', Two: 'second' });
+      registry.parts.refresher.wake();
+      await expect.poll(() => kinds(), { timeout: 10_000 }).toEqual(['One', 'Two']);
+      expect(hanging).toBe(SERVER_LIMITS.maxRefreshesOfFailed);
+    } finally {
+      await registry.close();
+      for (const one of dead) await one.close();
+    }
+  });
+
   it('is asked again when its time has come, and not before', async () => {
     put({ One: 'first' });
     await apply();
@@ -192,7 +212,7 @@ describe('a source', () => {
     expect(await kinds()).toEqual(['One']);
     expect((await report()).sources).toMatchObject([{ source: 'theirs', state: 'stale' }]);
     const metrics = await (await registry.request('/metrics')).text();
-    expect(metrics).toMatch(/^krmhub_source_failing_seconds\{catalog="ours",source="theirs"\} 0\.\d+$/m);
+    expect(metrics).toMatch(/^krmhub_source_failing_seconds\{catalog="ours",source="theirs"\} \d+\.\d+$/m);
     expect(metrics).toContain('outcome="unreachable"} 1');
     upstream.misbehave = undefined;
     expect(await refresh()).toMatchObject({ state: 'current' });
@@ -408,6 +428,13 @@ describe('an entry', () => {
         return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
       })
       .toContain('description: right');
+    // It has stood for an hour, and did not grow older while it was away.
+    put({ One: 'wrong' });
+    await refresh();
+    await registry.settle();
+    const [still] = await registry.parts.store.catalogFunctions('ours');
+    const served = await registry.parts.store.entries([still!.entry!]);
+    expect([...served.values()][0]!.yaml).toContain('description: right');
   });
 });
 
