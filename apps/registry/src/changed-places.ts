@@ -60,6 +60,10 @@ class Places {
     this.#elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
   }
 
+  get #isNewRecipe(): boolean {
+    return this.#catalog.throughEvent === 0;
+  }
+
   async lookAtAll(): Promise<void> {
     const places = new Map(
       (await this.#store.catalogFunctions(this.#catalog.name)).map((place) => [nameKey(place), place]),
@@ -162,8 +166,8 @@ class Places {
       // What stood under another spelling of the kind stands there no more.
       for (const place of held) if (place.kind !== selection.kind) this.#empty(place);
       const place = held.find(({ kind }) => kind === selection.kind);
-      if (place === undefined ? isEmpty(selection) : sameSelection(selection, place)) continue;
-      changed.push(selection);
+      const same = place === undefined ? isEmpty(selection) : sameSelection(selection, place);
+      if (!same || (this.#isNewRecipe && isWrittenByRecipe(selection))) changed.push(selection);
     }
     await this.#render(changed, places);
   }
@@ -193,6 +197,7 @@ class Places {
         continue;
       }
       const entry = renderEntry(entryDefinition(selection, definitions, this.#recipe));
+      if (entry.digest === place?.entry && sameSelection(selection, place)) continue;
       result.changed.push({ ...selection, entry: entry.digest });
       if (entry.digest === place?.entry) continue;
       result.bytesChanged = true;
@@ -255,6 +260,11 @@ function isFirst({ group, kind }: FunctionName, index: number, all: readonly Fun
 
 function isEmpty({ versions, shadowed, refused = [], yanked }: Selection): boolean {
   return versions.length === 0 && shadowed.length === 0 && refused.length === 0 && yanked.length === 0;
+}
+
+/** Whether the recipe says what stands in the entry beside which definitions are in it: a mirror, or whose word goes first. */
+function isWrittenByRecipe({ versions }: Selection): boolean {
+  return versions.some(({ rewritten, source }) => rewritten === true || source !== versions[0]!.source);
 }
 
 function nameKey({ group, kind }: FunctionName): string {

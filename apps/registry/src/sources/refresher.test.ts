@@ -36,6 +36,8 @@ interface RecipeOptions {
   /** By name of the source. */
   urls?: Record<string, string>;
   minimumAge?: string;
+  /** Prefix of a mirror for `registry.example.com/`. */
+  mirror?: string;
   signers?: TestKey[];
 }
 
@@ -43,11 +45,12 @@ function recipe({
   name = 'ours',
   urls = { theirs: upstream.origin + FILE },
   minimumAge,
+  mirror,
   signers = [],
 }: RecipeOptions) {
   const sources = Object.entries(urls).map(
     ([source, url]) =>
-      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n`,
+      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n${mirror === undefined ? '' : `    rewrite: [{from: registry.example.com/, to: ${mirror}}]\n`}`,
   );
   const policy = signers.map(
     ({ pem }) => `        - key: |\n${pem.trimEnd().replace(/^/gm, '            ')}\n`,
@@ -316,6 +319,43 @@ describe('a source', () => {
     expect(upstream.asked).toHaveLength(10);
     const sources = await registry.parts.store.sources();
     expect(sources.every(({ copy }) => copy !== undefined)).toBe(true);
+  });
+
+  it('is taken from the mirror of the newest recipe', async () => {
+    put({ One: 'first' });
+    const image = async () => {
+      const [place] = await registry.parts.store.catalogFunctions('ours');
+      const entries = await registry.parts.store.entries([place!.entry!]);
+      return /image: (\S+)/.exec([...entries.values()][0]!.yaml)?.[1];
+    };
+    for (const mirror of ['mirror.example.com/a/', 'mirror.example.com/b/']) {
+      await apply({ mirror });
+      await cut();
+      expect(await image()).toBe(`${mirror}one`);
+    }
+  });
+
+  it('gives its word for a function where the newest recipe has it first', async () => {
+    const other = await startUpstream();
+    try {
+      upstream.files.set(FILE, catalogText({ One: 'theirs' }));
+      other.files.set(FILE, catalogText({ One: 'others' }).replace('- name: v1', '- name: v2'));
+      const theirs = { theirs: upstream.origin + FILE };
+      const others = { others: other.origin + FILE };
+      for (const [first, urls] of [
+        ['theirs', { ...theirs, ...others }],
+        ['others', { ...others, ...theirs }],
+      ] as const) {
+        await apply({ urls });
+        await cut();
+        const [place] = await registry.parts.store.catalogFunctions('ours');
+        const entries = await registry.parts.store.entries([place!.entry!]);
+        expect([...entries.values()][0]!.yaml).toContain(`description: ${first}`);
+      }
+    } finally {
+      await registry.close();
+      await other.close();
+    }
   });
 
   it('that was fetched for an older recipe is looked at again', async () => {
