@@ -197,6 +197,21 @@ describe('what is no catalog', () => {
     );
   });
 
+  it('has more API versions than anybody reads', () => {
+    const [version] = named('Many').versions;
+    const versions = Array.from({ length: 50 }, (_, at) => ({ ...version!, name: `v${at + 1}` }));
+    const { versions: _, ...rest } = named('Many');
+    const count = UPSTREAM_LIMITS.maxAllVersions / 50 + 1;
+    const entries = Array.from({ length: count }, (_, at) => ({
+      ...rest,
+      names: { kind: `Many${at}` },
+      versions,
+    }));
+    expect(read(catalog(entries))).toEqual({
+      problem: `its entries have ${count * 50} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+    });
+  }, 60_000);
+
   it('is small, and would be written as a great one', () => {
     let deep: unknown = Array.from({ length: 8_300 }, () => 'x');
     for (let depth = 0; depth < 50; depth++) deep = { a: deep };

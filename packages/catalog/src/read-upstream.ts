@@ -23,6 +23,8 @@ export const UPSTREAM_LIMITS = {
   maxRenderedBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
   /** API versions of one entry. */
   maxVersions: 50,
+  /** API versions of all entries: a report has a line for each that is refused. */
+  maxAllVersions: 60_000,
   /** Unusable entries that are told one by one; the rest is counted. */
   maxInvalidTold: 100,
   /** UTF-16 code units of what is told of each. */
@@ -81,6 +83,12 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     } else found.set(key, { at: earlier?.at ?? at, definition: merged });
   }
   const entries: ReadEntry[] = [];
+  const versions = [...found.values()].reduce((sum, { definition }) => sum + definition.versions.length, 0);
+  if (versions > UPSTREAM_LIMITS.maxAllVersions) {
+    return {
+      problem: `its entries have ${versions} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+    };
+  }
   let renderedBytes = 0;
   for (const { at, definition } of found.values()) {
     const made = readEntry(definition);
