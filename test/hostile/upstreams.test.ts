@@ -14,6 +14,7 @@ import { MAX_GROWTH, memoryOf } from './neighbour.js';
 import {
   type Answer,
   catalogOf,
+  functionOf,
   giving,
   startUpstreamServer,
   type UpstreamServer,
@@ -32,6 +33,8 @@ const SETTINGS = {
 };
 /** Each test applies its recipe anew, with a good source and a bad one. */
 const CATALOG = 'platform';
+/** That of a recipe with a source that does not end: it is waited for during all other tests. */
+const SLOW = 'slow';
 const GOOD = ['Alpha', 'Beta', 'Gamma'];
 /** Milliseconds; alone it is some five. */
 const MAX_LATENCY = 250;
@@ -41,6 +44,7 @@ let registry: RunningRegistry;
 let calm: RunningRegistry;
 let good: UpstreamServer;
 let memory: number;
+let cutOfSlow: Promise<Response> | undefined;
 const servers: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
@@ -73,13 +77,13 @@ async function serving(answer: Answer): Promise<UpstreamServer> {
   return server;
 }
 
-function recipe(urls: readonly string[]): string {
+function recipe(urls: readonly string[], name = CATALOG): string {
   const bad = urls.map(
     (url, index) => `  - {name: bad${index || ''}, catalog: {url: ${JSON.stringify(url)}}}\n`,
   );
   return `apiVersion: krmhub.dev/v1alpha1
 kind: CatalogRecipe
-metadata: {name: ${CATALOG}}
+metadata: {name: ${name}}
 spec:
   sources:
   - {name: own, functions: {}, match: [{group: own.example.com}]}
@@ -98,13 +102,13 @@ function ask(method: string, target: string, body?: string): Promise<Response> {
   });
 }
 
-async function applied(urls: readonly string[]): Promise<void> {
-  const response = await ask('PUT', `/api/v1/catalogs/${CATALOG}`, recipe(urls));
+async function applied(urls: readonly string[], name = CATALOG): Promise<void> {
+  const response = await ask('PUT', `/api/v1/catalogs/${name}`, recipe(urls, name));
   expect([response.status, response.ok ? '' : await response.text()]).toEqual([expect.any(Number), '']);
 }
 
-async function cut(): Promise<void> {
-  const response = await ask('POST', `/api/v1/catalogs/${CATALOG}/cut`);
+async function cut(name = CATALOG): Promise<void> {
+  const response = await ask('POST', `/api/v1/catalogs/${name}/cut`);
   expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
 }
 
@@ -114,8 +118,8 @@ async function refreshed(source = 'bad'): Promise<Source> {
   return (await response.json()) as Source;
 }
 
-async function sourceOf(source = 'bad'): Promise<Source> {
-  const { sources } = (await (await ask('GET', `/api/v1/sources?catalog=${CATALOG}`)).json()) as {
+async function sourceOf(source = 'bad', name = CATALOG): Promise<Source> {
+  const { sources } = (await (await ask('GET', `/api/v1/sources?catalog=${name}`)).json()) as {
     sources: Source[];
   };
   return sources.find((one) => one.source === source)!;
@@ -125,8 +129,8 @@ async function reportOf(): Promise<SnapshotReport> {
   return (await (await ask('GET', `/api/v1/catalogs/${CATALOG}/report`)).json()) as SnapshotReport;
 }
 
-async function catalogText(): Promise<string> {
-  const response = await fetch(`${registry.url}/catalogs/${CATALOG}/catalog.yaml`);
+async function catalogText(name = CATALOG): Promise<string> {
+  const response = await fetch(`${registry.url}/catalogs/${name}/catalog.yaml`);
   expect(response.status).toBe(200);
   return response.text();
 }
@@ -142,7 +146,6 @@ function latencyOf(): { expectFlat(): Promise<void> } {
   return {
     async expectFlat() {
       const [attacked, usual] = await Promise.all(meters.map((meter) => meter.stop()));
-      if (process.env.KRMHUB_TEST_LATENCY) console.log(expect.getState().currentTestName, attacked, usual);
       expect(attacked!.read).toBeLessThan(Math.max(MAX_LATENCY, usual!.read * 4));
       expect(attacked!.publish).toBeLessThan(Math.max(MAX_LATENCY, usual!.publish * 4));
     },
@@ -199,25 +202,22 @@ describe('an upstream that sends one byte a second', () => {
     expect(await sourceOf()).toMatchObject({ state: 'current' });
   });
 
-  it('leaves the catalog as it was where a recipe names it anew, and a cut says so', async () => {
+  it('leaves the catalog as it was where a recipe names it anew', async () => {
     const slow = await serving(dripping);
-    await applied([]);
-    await cut();
-    const text = await catalogText();
-    await applied([slow.url]);
+    await applied([], SLOW);
+    await cut(SLOW);
+    const text = await catalogText(SLOW);
+    await applied([slow.url], SLOW);
     const latency = latencyOf();
-    await sleep(2_000);
+    cutOfSlow = ask('POST', `/api/v1/catalogs/${SLOW}/cut`);
+    cutOfSlow.catch(() => undefined);
+    await sleep(1_500);
     await latency.expectFlat();
-    expect(await catalogText()).toBe(text);
-    const source = await sourceOf();
+    expect(await catalogText(SLOW)).toBe(text);
+    const source = await sourceOf('bad', SLOW);
     expect(source).toMatchObject({ state: 'missing' });
     expect(source.checkedAt).toBeUndefined();
-    const response = await ask('POST', `/api/v1/catalogs/${CATALOG}/cut`);
-    expect([response.status, await response.json()]).toEqual([
-      503,
-      expect.objectContaining({ detail: expect.stringContaining('still being asked') }),
-    ]);
-  }, 60_000);
+  });
 });
 
 describe('an upstream that gives no catalog', () => {
@@ -310,6 +310,13 @@ describe('an upstream whose YAML is a bomb', () => {
         'spec:',
         `spec:\n${Array.from({ length: 20_000 }, (_, key) => `  k${key}: 1\n`).join('')}`,
       ),
+    'that is small, and great when it is written out': () => {
+      const deep = `${'{"a":'.repeat(50)}[${Array(8_300).fill('"x"').join()}]${'}'.repeat(50)}`;
+      const entries = Array.from({ length: 150 }, (_, at) =>
+        JSON.stringify(functionOf('bad.example.com', `Deep${at}`, 'Deep')).replace('"What to do."', deep),
+      );
+      return catalogOf('bad.example.com', {}, entries.map((entry) => `  - ${entry}\n`).join(''));
+    },
     'of lists without an end to them': () => `spec: {krmFunctions: [${'[],'.repeat(2_000_000)}]}`,
   };
   it.each(Object.entries(bombs))(
@@ -426,11 +433,19 @@ describe('a git repository', () => {
 
   it.each([
     ['a submodule', 'sub', 'bad-answer'],
-    ['a file below a submodule', 'sub/catalog.yaml', 'not-found'],
+    ['a file below a submodule', 'sub/catalog.yaml', 'bad-answer'],
     ['a link', 'link.yaml', 'bad-answer'],
   ])('with %s at the path is refused', async (_, file, problem) => {
     await expectRefused(`git::${git.origin}/theirs.git//${file}`, problem, /./);
   });
+});
+
+it('a cut that waits for a source that does not end says so', async () => {
+  const response = await cutOfSlow!;
+  expect([response.status, await response.json()]).toEqual([
+    503,
+    expect.objectContaining({ detail: expect.stringContaining('still being asked') }),
+  ]);
 });
 
 it('a stop does not wait for a source that does not end', async () => {

@@ -63,6 +63,10 @@ class Places {
     this.#elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
   }
 
+  get #isNewRecipe(): boolean {
+    return this.#catalog.throughEvent === 0;
+  }
+
   async lookAtAll(): Promise<void> {
     const places = new Map(
       (await this.#store.catalogFunctions(this.#catalog.name)).map((place) => [nameKey(place), place]),
@@ -164,8 +168,8 @@ class Places {
       // What stood under another spelling of the kind stands there no more.
       for (const place of held) if (place.kind !== selection.kind) this.#empty(place);
       const place = held.find(({ kind }) => kind === selection.kind);
-      if (place === undefined ? saysNothing(selection) : sameSelection(selection, place)) continue;
-      changed.push(selection);
+      const same = place === undefined ? saysNothing(selection) : sameSelection(selection, place);
+      if (!same || (this.#isNewRecipe && isWrittenByRecipe(selection))) changed.push(selection);
     }
     await this.#render(changed, places);
   }
@@ -195,6 +199,7 @@ class Places {
         continue;
       }
       const entry = renderEntry(entryDefinition(selection, definitions, this.#recipe));
+      if (entry.digest === place?.entry && sameSelection(selection, place)) continue;
       result.changed.push({ ...selection, entry: entry.digest });
       if (entry.digest === place?.entry) continue;
       result.bytesChanged = true;
@@ -253,6 +258,11 @@ function spellingsOf({ kind, upstream }: FunctionOffers): string[] {
 
 function isFirst({ group, kind }: FunctionName, index: number, all: readonly FunctionName[]): boolean {
   return all.findIndex((one) => one.group === group && one.kind === kind) === index;
+}
+
+/** Whether the recipe says what stands in the entry beside which definitions are in it: a mirror, or whose word goes first. */
+function isWrittenByRecipe({ versions }: Selection): boolean {
+  return versions.some(({ rewritten, source }) => rewritten === true || source !== versions[0]!.source);
 }
 
 function nameKey({ group, kind }: FunctionName): string {

@@ -36,6 +36,8 @@ export const SERVER_LIMITS = {
   maxPlanMegabytes: 512,
   /** Sources that are asked at once, and never two of one host. */
   maxRefreshes: 4,
+  /** Of these, sources whose last look failed: each may take its whole deadline again, and others answer at once. */
+  maxRefreshesOfFailed: 2,
   /** How often a source is asked anew when its recipe is changed meanwhile. */
   refreshAttempts: 3,
   /** Milliseconds in which a catalog elsewhere must be read: six times what 64 MiB of honest entries take. */

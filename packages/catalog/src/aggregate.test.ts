@@ -301,6 +301,18 @@ describe('a policy', () => {
     expect(policed({ deny: [{ group: 'banana.co', kind: 'Peel' }] }).versions).toHaveLength(1);
   });
 
+  it('does not repeat at length what others write', () => {
+    const long = (at: number) => `https://banana.co/${at}${'x'.repeat(9_000)}`;
+    const platforms = Array.from({ length: 6 }, (_, at) => ({ ...platform, uri: long(at), sha256: 'none' }));
+    const version = functionVersion('v1', { license: 'L'.repeat(9_000), runtime: { exec: { platforms } } });
+    const policy = { requireDigest: true, licenses: ['MIT'] };
+    const { refused } = policed(policy, definition({ versions: [version] }));
+    const [digest, license] = refused![0]!.reasons.map(({ message }) => message);
+    expect(digest).toMatch(/^no digest pins (?:https:\S+…,? ){3}and 3 more$/);
+    expect(license).toMatch(/^its licence L+… is not among the allowed ones$/);
+    expect(`${digest}${license}`.length).toBeLessThan(1_000);
+  });
+
   it('lets nothing in by another spelling of its kind', () => {
     const spelt = entry(definition({ names: { kind: 'SPLIT' } }));
     const known = { kind: 'SPLIT', upstream: { a: spelt } };

@@ -197,6 +197,35 @@ describe('what is no catalog', () => {
     );
   });
 
+  it('has more API versions than anybody reads', () => {
+    const [version] = named('Many').versions;
+    const versions = Array.from({ length: 50 }, (_, at) => ({ ...version!, name: `v${at + 1}` }));
+    const { versions: _, ...rest } = named('Many');
+    const count = UPSTREAM_LIMITS.maxAllVersions / 50 + 1;
+    const entries = Array.from({ length: count }, (_, at) => ({
+      ...rest,
+      names: { kind: `Many${at}` },
+      versions,
+    }));
+    expect(read(catalog(entries))).toEqual({
+      problem: `its entries have ${count * 50} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+    });
+  }, 60_000);
+
+  it('is small, and would be written as a great one', () => {
+    let deep: unknown = Array.from({ length: 8_300 }, () => 'x');
+    for (let depth = 0; depth < 50; depth++) deep = { a: deep };
+    const { versions, ...rest } = named('Deep');
+    const nested = [{ ...versions[0]!, schema: { openAPIV3Schema: { type: 'object', deep } } }];
+    const text = catalog(
+      Array.from({ length: 150 }, (_, at) => ({ ...rest, names: { kind: `Deep${at}` }, versions: nested })),
+    );
+    expect(text.length).toBeLessThan(6_000_000);
+    expect(read(text)).toEqual({
+      problem: `its entries have more than ${UPSTREAM_LIMITS.maxRenderedBytes} bytes in normal form, as YAML and JSON`,
+    });
+  });
+
   it('is empty bytes of any kind, without an exception', () => {
     for (const bytes of [new Uint8Array(), new Uint8Array([0xff, 0xfe, 0x00]), new Uint8Array(1_000)]) {
       expect(readUpstreamCatalog(bytes, 'x')).toHaveProperty('problem');

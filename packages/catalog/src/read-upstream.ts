@@ -13,8 +13,15 @@ import type { InvalidEntry, UpstreamEntry, VersionFacts } from './source-records
 export const UPSTREAM_LIMITS = {
   /** Entries of one catalog. */
   maxEntries: 20_000,
+  /**
+   * Bytes of all entries in normal form, as YAML and as JSON: twice those of a catalog. Deep nesting, which JSON writes
+   * for nothing, is indented in YAML, and would make a gigabyte of ten megabytes.
+   */
+  maxRenderedBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
   /** API versions of one entry. */
   maxVersions: 50,
+  /** API versions of all entries: a report has a line for each that is refused. */
+  maxAllVersions: 60_000,
   /** Unusable entries that are told one by one; the rest is counted. */
   maxInvalidTold: 100,
   /** UTF-16 code units of what is told of each. */
@@ -73,10 +80,26 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     } else found.set(key, { at: earlier?.at ?? at, definition: merged });
   }
   const entries: ReadEntry[] = [];
+  const versions = [...found.values()].reduce((sum, { definition }) => sum + definition.versions.length, 0);
+  if (versions > UPSTREAM_LIMITS.maxAllVersions) {
+    return {
+      problem: `its entries have ${versions} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+    };
+  }
+  let renderedBytes = 0;
   for (const { at, definition } of found.values()) {
     const made = readEntry(definition);
-    if (typeof made === 'string') refuse(at, made, { group: definition.group, kind: definition.names.kind });
-    else entries.push(made);
+    if (typeof made === 'string') {
+      refuse(at, made, { group: definition.group, kind: definition.names.kind });
+      continue;
+    }
+    renderedBytes += Buffer.byteLength(made.rendered.yaml) + Buffer.byteLength(made.rendered.json);
+    if (renderedBytes > UPSTREAM_LIMITS.maxRenderedBytes) {
+      return {
+        problem: `its entries have more than ${UPSTREAM_LIMITS.maxRenderedBytes} bytes in normal form, as YAML and JSON`,
+      };
+    }
+    entries.push(made);
   }
   return { entries, invalid: invalid.sort((a, b) => a.entry - b.entry), invalidEntries };
 }

@@ -34,7 +34,7 @@ export function judgeByPolicy(
   const verdict = judgeSignatures(requireSignature, { group, kind, release }, signatures);
   if (verdict?.trusted === false) reasons.push({ code: 'signature', message: verdict.reason });
   if (requireDigest === true && facts.unpinned.length > 0) {
-    reasons.push({ code: 'digest', message: `no digest pins ${facts.unpinned.join(', ')}` });
+    reasons.push({ code: 'digest', message: `no digest pins ${quotedList(facts.unpinned)}` });
   }
   if (allowNetwork === false && facts.network) {
     reasons.push({ code: 'network', message: 'it needs the network' });
@@ -43,7 +43,26 @@ export function judgeByPolicy(
     reasons.push({ code: 'storage', message: 'it needs storage mounts' });
   }
   if (licenses !== undefined && !allowsLicense(licenses, facts.license)) {
-    reasons.push({ code: 'license', message: `its licence ${facts.license} is not among the allowed ones` });
+    reasons.push({
+      code: 'license',
+      message: `its licence ${quoted(facts.license)} is not among the allowed ones`,
+    });
   }
   return verdict?.trusted === true ? { reasons, signedBy: describeSigner(verdict.signer) } : { reasons };
+}
+
+/** UTF-16 code units of a text of others that a reason repeats: whoever wrote it could make reports of any size. */
+const MAX_QUOTED_LENGTH = 200;
+/** Texts that a reason repeats. */
+const MAX_QUOTED = 3;
+
+/** What somebody else wrote, as reasons repeat it. */
+export function quoted(text: string): string {
+  return text.length <= MAX_QUOTED_LENGTH ? text : `${text.slice(0, MAX_QUOTED_LENGTH)}…`;
+}
+
+function quotedList(texts: readonly string[]): string {
+  const more = texts.length - MAX_QUOTED;
+  const told = texts.slice(0, MAX_QUOTED).map(quoted).join(', ');
+  return more > 0 ? `${told} and ${more} more` : told;
 }

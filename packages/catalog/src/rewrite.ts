@@ -1,5 +1,6 @@
 import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
 import type { RewriteRule } from './recipe.js';
+import { quoted } from './recipe-policy.js';
 
 /** A reference as a recipe's rules make it; the first rule that fits does. What follows the prefix, digests too, stays. */
 export function rewriteReference(rules: readonly RewriteRule[], reference: string): string {
@@ -18,7 +19,8 @@ export function rewriteAll(
     if (rewritten === reference) continue;
     changed = true;
     const problem = problemOf(rewritten) ?? (climbs(rewritten) ? 'leads out of it' : undefined);
-    if (problem !== undefined) return { changed, problem: `${reference} rewritten to a mirror ${problem}` };
+    if (problem !== undefined)
+      return { changed, problem: `${quoted(reference)} rewritten to a mirror ${problem}` };
   }
   return { changed };
 }

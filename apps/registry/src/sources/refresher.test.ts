@@ -30,6 +30,8 @@ interface RecipeOptions {
   /** By name of the source. */
   urls?: Record<string, string>;
   minimumAge?: string;
+  /** Prefix of a mirror for `registry.example.com/`. */
+  mirror?: string;
   signers?: TestKey[];
 }
 
@@ -37,11 +39,12 @@ function recipe({
   name = 'ours',
   urls = { theirs: upstream.origin + FILE },
   minimumAge,
+  mirror,
   signers = [],
 }: RecipeOptions) {
   const sources = Object.entries(urls).map(
     ([source, url]) =>
-      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n`,
+      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n${mirror === undefined ? '' : `    rewrite: [{from: registry.example.com/, to: ${mirror}}]\n`}`,
   );
   const policy = signers.map(
     ({ pem }) => `        - key: |\n${pem.trimEnd().replace(/^/gm, '            ')}\n`,
@@ -164,6 +167,26 @@ describe('a source', () => {
     expect(await demanded).toMatchObject({ url: `${upstream.origin}/other.yaml`, state: 'current' });
   }, 15_000);
 
+  it('that answers is asked in time, although many others stand still', async () => {
+    const dead = await Promise.all(Array.from({ length: SERVER_LIMITS.maxRefreshes }, () => startUpstream()));
+    try {
+      put({ One: 'first' });
+      const urls = dead.map(({ origin }, at) => [`dead${at}`, origin + FILE]);
+      await apply({ urls: { theirs: upstream.origin + FILE, ...Object.fromEntries(urls) } });
+      await cut();
+      let hanging = 0;
+      for (const one of dead) one.misbehave = () => void hanging++;
+      registry.advance(2 * HOUR);
+      put({ One: 'first', Two: 'second' });
+      registry.parts.refresher.wake();
+      await expect.poll(() => kinds(), { timeout: 10_000 }).toEqual(['One', 'Two']);
+      expect(hanging).toBe(SERVER_LIMITS.maxRefreshesOfFailed);
+    } finally {
+      await registry.close();
+      for (const one of dead) await one.close();
+    }
+  });
+
   it('is asked again when its time has come, and not before', async () => {
     put({ One: 'first' });
     await apply();
@@ -209,7 +232,7 @@ describe('a source', () => {
     expect(await kinds()).toEqual(['One']);
     expect((await report()).sources).toMatchObject([{ source: 'theirs', state: 'stale' }]);
     const metrics = await (await registry.request('/metrics')).text();
-    expect(metrics).toMatch(/^krmhub_source_failing_seconds\{catalog="ours",source="theirs"\} 0\.\d+$/m);
+    expect(metrics).toMatch(/^krmhub_source_failing_seconds\{catalog="ours",source="theirs"\} \d+\.\d+$/m);
     expect(metrics).toContain('outcome="unreachable"} 1');
     upstream.misbehave = undefined;
     expect(await refresh()).toMatchObject({ state: 'current' });
@@ -313,6 +336,43 @@ describe('a source', () => {
     expect(upstream.asked).toHaveLength(10);
     const sources = await registry.parts.store.sources();
     expect(sources.every(({ copy }) => copy !== undefined)).toBe(true);
+  });
+
+  it('is taken from the mirror of the newest recipe', async () => {
+    put({ One: 'first' });
+    const image = async () => {
+      const [place] = await registry.parts.store.catalogFunctions('ours');
+      const entries = await registry.parts.store.entries([place!.entry!]);
+      return /image: (\S+)/.exec([...entries.values()][0]!.yaml)?.[1];
+    };
+    for (const mirror of ['mirror.example.com/a/', 'mirror.example.com/b/']) {
+      await apply({ mirror });
+      await cut();
+      expect(await image()).toBe(`${mirror}one`);
+    }
+  });
+
+  it('gives its word for a function where the newest recipe has it first', async () => {
+    const other = await startUpstream();
+    try {
+      upstream.files.set(FILE, catalogText({ One: 'theirs' }));
+      other.files.set(FILE, catalogText({ One: 'others' }).replace('- name: v1', '- name: v2'));
+      const theirs = { theirs: upstream.origin + FILE };
+      const others = { others: other.origin + FILE };
+      for (const [first, urls] of [
+        ['theirs', { ...theirs, ...others }],
+        ['others', { ...others, ...theirs }],
+      ] as const) {
+        await apply({ urls });
+        await cut();
+        const [place] = await registry.parts.store.catalogFunctions('ours');
+        const entries = await registry.parts.store.entries([place!.entry!]);
+        expect([...entries.values()][0]!.yaml).toContain(`description: ${first}`);
+      }
+    } finally {
+      await registry.close();
+      await other.close();
+    }
   });
 
   it('that was fetched for an older recipe is looked at again', async () => {
@@ -422,6 +482,13 @@ describe('an entry', () => {
       const [now] = await registry.parts.store.catalogFunctions('ours');
       return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
     }).toContain('description: right');
+    // It has stood for an hour, and did not grow older while it was away.
+    put({ One: 'wrong' });
+    await refresh();
+    await registry.settle();
+    const [still] = await registry.parts.store.catalogFunctions('ours');
+    const served = await registry.parts.store.entries([still!.entry!]);
+    expect([...served.values()][0]!.yaml).toContain('description: right');
   });
 });
 

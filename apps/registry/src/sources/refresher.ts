@@ -20,6 +20,8 @@ export interface RefresherParts extends RefreshParts {
 interface Look {
   url: string;
   origin: string;
+  /** The look before failed. */
+  failed: boolean;
   /** Breaks it off. */
   end: AbortController;
   done: Promise<void>;
@@ -165,6 +167,9 @@ export class Refresher implements CatalogRefresher {
     const key = keyOf(record);
     const origin = originOf(record.url);
     if (this.#isStopping || this.#looks.has(key) || this.#looks.size >= SERVER_LIMITS.maxRefreshes) return;
+    const failed = record.failure !== undefined;
+    if (failed && this.#looksAtFailed >= SERVER_LIMITS.maxRefreshesOfFailed && !this.#demands.has(key))
+      return;
     if ([...this.#looks.values()].some((look) => look.origin === origin)) return;
     const demands = this.#demands.get(key) ?? [];
     this.#demands.delete(key);
@@ -173,7 +178,11 @@ export class Refresher implements CatalogRefresher {
       this.#looks.delete(key);
       this.wake();
     });
-    this.#looks.set(key, { url: record.url, origin, end, done });
+    this.#looks.set(key, { url: record.url, origin, failed, end, done });
+  }
+
+  get #looksAtFailed(): number {
+    return [...this.#looks.values()].filter(({ failed }) => failed).length;
   }
 
   async #look(
