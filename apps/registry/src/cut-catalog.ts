@@ -91,8 +91,6 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     createdAt: now,
     ...(sources.length === 0 ? {} : { sources: reportedSources(recipe, sources) }),
   };
-  // The bytes are durable before the rows that name them.
-  await forms.store(assembled);
   const event: NewEvent = {
     type: 'catalog.cut',
     at: now,
@@ -102,9 +100,13 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
     digest: digests['catalog.yaml'],
   };
   const artifact = snapshotArtifact(snapshot, assembled.sizes['catalog.yaml']);
-  const functions = changedFunctions(await store.catalogFunctions(name), changed);
-  const contents = snapshotDigests(snapshot, functions, artifact.manifest);
-  const signed = await signSnapshot(signing, snapshot, contents, artifact.manifest);
+  const sign = async () => {
+    const functions = changedFunctions(await store.catalogFunctions(name), changed);
+    const contents = snapshotDigests(snapshot, functions, artifact.manifest);
+    return signSnapshot(signing, snapshot, contents, artifact.manifest);
+  };
+  // The bytes are durable before the rows that name them. While the disk is at it, there is work for the processor.
+  const [, signed] = await Promise.all([forms.store(assembled), sign()]);
   const { signature } = signed;
   await store.commitCut({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
   return snapshot;

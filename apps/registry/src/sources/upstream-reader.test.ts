@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
@@ -67,6 +67,32 @@ describe('reading a catalog elsewhere', () => {
       refused: { problem: 'invalid-catalog', message: 'it takes too much time or memory to read' },
     });
     expect(await good).toMatchObject({ entries: [] });
+  });
+
+  it('starts the process of who is next while one reads, and ends both', async () => {
+    const pids = mkdtempSync(path.join(folder, 'pids-'));
+    const module = path.join(pids, 'process.mjs');
+    writeFileSync(
+      module,
+      `import { readFileSync, writeFileSync } from 'node:fs';
+writeFileSync(${JSON.stringify(pids)} + '/' + process.pid, '');
+readFileSync(0);
+for (;;);`,
+    );
+    reader = new UpstreamReader({ module });
+    const reads = Promise.allSettled([read('one'), read('two')]);
+    const started = () => readdirSync(pids).filter((name) => name !== 'process.mjs');
+    await expect.poll(() => started().length, { timeout: 10_000 }).toBe(2);
+    await reader.close();
+    expect((await reads).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    const isAlive = (pid: string) => {
+      try {
+        return process.kill(Number(pid), 0);
+      } catch {
+        return false;
+      }
+    };
+    await expect.poll(() => started().filter(isAlive), { timeout: 10_000 }).toEqual([]);
   });
 
   it('sees nothing of the environment', async () => {
