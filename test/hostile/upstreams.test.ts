@@ -154,6 +154,8 @@ function latencyOf(): { expectFlat(): Promise<void> } {
 
 /** Applies a recipe with the bad source, has it cut, and looks at what came of it while others read and publish. */
 async function attacked(url: string): Promise<{ source: Source; report: SnapshotReport }> {
+  // Of another address a source would still have what was fetched there.
+  await applied([]);
   const latency = latencyOf();
   await applied([url]);
   await cut();
