@@ -222,7 +222,7 @@ describe('what is no catalog', () => {
     );
     expect(text.length).toBeLessThan(6_000_000);
     expect(read(text)).toEqual({
-      problem: `its entries have more than ${UPSTREAM_LIMITS.maxRenderedBytes} bytes in normal form, as YAML and JSON`,
+      problem: `more than ${UPSTREAM_LIMITS.maxKeptBytes} bytes would be kept of its entries, which are written out in normal form`,
     });
   });
 

@@ -14,10 +14,10 @@ export const UPSTREAM_LIMITS = {
   /** Entries of one catalog. */
   maxEntries: 20_000,
   /**
-   * Bytes of all entries in normal form, as YAML and as JSON: twice those of a catalog. Deep nesting, which JSON writes
-   * for nothing, is indented in YAML, and would make a gigabyte of ten megabytes.
+   * Bytes of what is kept of all entries, their normal form as YAML and as JSON and what policies judge by: twice those of
+   * a catalog. Deep nesting, which JSON writes for nothing, is indented in YAML, and would make a gigabyte of ten megabytes.
    */
-  maxRenderedBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
+  maxKeptBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
   /** API versions of one entry. */
   maxVersions: 50,
   /** API versions of all entries: a report has a line for each that is refused. */
@@ -86,17 +86,19 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
       problem: `its entries have ${versions} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
     };
   }
-  let renderedBytes = 0;
+  let keptBytes = 0;
   for (const { at, definition } of found.values()) {
     const made = readEntry(definition);
     if (typeof made === 'string') {
       refuse(at, made, { group: definition.group, kind: definition.names.kind });
       continue;
     }
-    renderedBytes += Buffer.byteLength(made.rendered.yaml) + Buffer.byteLength(made.rendered.json);
-    if (renderedBytes > UPSTREAM_LIMITS.maxRenderedBytes) {
+    for (const kept of [made.rendered.yaml, made.rendered.json, JSON.stringify(made.facts)]) {
+      keptBytes += Buffer.byteLength(kept);
+    }
+    if (keptBytes > UPSTREAM_LIMITS.maxKeptBytes) {
       return {
-        problem: `its entries have more than ${UPSTREAM_LIMITS.maxRenderedBytes} bytes in normal form, as YAML and JSON`,
+        problem: `more than ${UPSTREAM_LIMITS.maxKeptBytes} bytes would be kept of its entries, which are written out in normal form`,
       };
     }
     entries.push(made);
