@@ -36,7 +36,7 @@ type StepName = Exclude<keyof Round, 'peak'>;
 
 export const aggregate: Row = {
   name: 'aggregate',
-  title: 'catalog of others’ catalogs',
+  title: 'catalog of upstream catalogs',
   async run(bench, functions) {
     const { tools, folders, effort } = bench;
     const upstreams = await startUpstreams(tools, await folders.scratch(), functions);
