@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
+import { HEADER_BYTES, lengthOf } from './answer-frames.js';
 
 export interface ProcessBounds {
   /** From its input to its answer. */
@@ -30,6 +31,9 @@ const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
 /** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
 const PROCESSOR_SHARE = 4;
 
+/** Of the time for one answer, as much as a process may have used before it is asked again. */
+const REUSED_SHARE = 0.25;
+
 /** How a process ended. */
 interface Ending {
   code: number | null;
@@ -37,21 +41,31 @@ interface Ending {
 }
 
 /**
- * A module in a Node process of its own: input and answer are bytes on its standard streams, and it sees nothing of
- * the environment. A thread would not do for hostile input: V8 ends the whole process when the heap of a thread is full
- * while it is being ended for that.
+ * A module in a Node process of its own, which answers what it is asked, one after the other (`answerFrames`), and sees
+ * nothing of the environment. A thread would not do for hostile input: V8 ends the whole process when the heap of a thread
+ * is full while it is being ended for that.
  */
 export class BoundedProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ending: Promise<Ending>;
   readonly #milliseconds: number;
+  readonly #said: Buffer[];
+  /** Takes what comes on the standard output. */
+  #onOutput: (piece: Buffer) => void = () => undefined;
+  #hasEnded = false;
+  #millisecondsUsed = 0;
 
   private constructor(child: ChildProcessWithoutNullStreams, milliseconds: number) {
     this.#child = child;
     this.#milliseconds = milliseconds;
+    this.#said = collect(child.stderr, MAX_SAID_BYTES);
+    child.stdout.on('data', (piece: Buffer) => this.#onOutput(piece));
     this.#ending = new Promise((resolve, reject) => {
       child.on('error', reject);
-      child.on('close', (code, signal) => resolve({ code, signal }));
+      child.on('close', (code, signal) => {
+        this.#hasEnded = true;
+        resolve({ code, signal });
+      });
     });
     // It may end before anybody asks it.
     this.#ending.catch(() => undefined);
@@ -59,19 +73,25 @@ export class BoundedProcess {
 
   /** Starts one that waits for its input. */
   static async start(module: string, { milliseconds, megabytes }: ProcessBounds): Promise<BoundedProcess> {
-    const seconds = Math.ceil(milliseconds / 1_000) * PROCESSOR_SHARE;
+    // Of the time that it is asked for again for, some is used already.
+    const seconds = Math.ceil((milliseconds * (1 + REUSED_SHARE)) / 1_000) * PROCESSOR_SHARE;
     const child = await start([`--max-old-space-size=${megabytes}`, module], seconds);
     const started = new BoundedProcess(child, milliseconds);
     if (child.pid !== undefined) lowerPriority(child.pid);
     return started;
   }
 
-  /** What it makes of its input, once. Rejects with ProcessEnded. */
+  /** Whether it lives and has time left for as much as anybody may ask. */
+  get isReusable(): boolean {
+    return !this.#hasEnded && this.#millisecondsUsed <= this.#milliseconds * REUSED_SHARE;
+  }
+
+  /** What it makes of an input; the next one is asked after the answer. Rejects with ProcessEnded, and is of no use then. */
   async answer(
     input: Uint8Array,
     { maxAnswerBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
   ): Promise<Buffer> {
-    const child = this.#child;
+    const began = performance.now();
     let stopped: ProcessEnded | undefined;
     const stop = (why: ProcessEnded) => {
       stopped ??= why;
@@ -84,28 +104,48 @@ export class BoundedProcess {
       () => stop(new ProcessEnded('exhausted', 'it takes too long')),
       this.#milliseconds,
     );
-    const answer = collect(child.stdout, maxAnswerBytes, () =>
+    const answered = this.#frame(maxAnswerBytes, () =>
       stop(new ProcessEnded('exhausted', 'its answer is too long')),
     );
-    const said = collect(child.stderr, MAX_SAID_BYTES);
-    child.stdin.end(input);
+    this.#child.stdin.write(lengthOf(input));
+    this.#child.stdin.write(input);
     try {
-      const ending = await this.#ending;
+      const result = await Promise.race([answered, this.#ending]);
       if (stopped !== undefined) throw stopped;
-      if (ending.code === 0) return Buffer.concat(answer);
-      if (ending.signal !== null && OUT_OF_MEMORY.includes(ending.signal)) {
+      if (Buffer.isBuffer(result)) return result;
+      if (result.signal !== null && OUT_OF_MEMORY.includes(result.signal)) {
         throw new ProcessEnded('exhausted', 'it takes too much memory');
       }
-      const how = ending.signal ?? ending.code;
-      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(said).toString()}`);
+      const how = result.signal ?? result.code;
+      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(this.#said).toString()}`);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
+      this.#onOutput = () => undefined;
+      this.#millisecondsUsed += performance.now() - began;
     }
   }
 
   kill(): void {
     this.#child.kill('SIGKILL');
+  }
+
+  /** The next answer, whole; it may be of at most so many bytes. */
+  #frame(maxBytes: number, onMore: () => void): Promise<Buffer> {
+    return new Promise((resolve) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      let wanted: number | undefined;
+      this.#onOutput = (piece) => {
+        pieces.push(piece);
+        size += piece.byteLength;
+        if (wanted === undefined && size >= HEADER_BYTES) {
+          wanted = HEADER_BYTES + Buffer.concat(pieces, HEADER_BYTES).readUInt32LE();
+        }
+        if (wanted !== undefined && (wanted > HEADER_BYTES + maxBytes || size > wanted)) onMore();
+        else if (size === wanted) resolve(Buffer.concat(pieces).subarray(HEADER_BYTES));
+      };
+    });
   }
 }
 
@@ -132,17 +172,12 @@ async function spawned(program: string, args: readonly string[]): Promise<ChildP
 }
 
 /** Up to so many bytes; the rest is dropped. */
-function collect(
-  stream: NodeJS.ReadableStream,
-  maxBytes: number,
-  onMore: () => void = () => undefined,
-): Buffer[] {
+function collect(stream: NodeJS.ReadableStream, maxBytes: number): Buffer[] {
   const pieces: Buffer[] = [];
   let size = 0;
   stream.on('data', (piece: Buffer) => {
     size += piece.byteLength;
     if (size <= maxBytes) pieces.push(piece);
-    else onMore();
   });
   return pieces;
 }

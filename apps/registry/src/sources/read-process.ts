@@ -1,14 +1,12 @@
-import { readFileSync, writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
+import { answerFrames } from './answer-frames.js';
 import type { ReadAnswer, ReadInput } from './upstream-reader.js';
 
-/** Reads a catalog that somebody else serves: what is too much for it takes down this process alone. */
-const { bytes, file, known } = deserialize(readFileSync(0)) as ReadInput;
-const answer = serialize(read());
-for (let written = 0; written < answer.byteLength; ) written += writeSync(1, answer, written);
+/** Reads catalogs that somebody else serves: what is too much for it takes down this process alone. */
+answerFrames((input) => serialize(read(deserialize(input) as ReadInput)));
 
-function read(): ReadAnswer {
+function read({ bytes, file, known }: ReadInput): ReadAnswer {
   const read = readUpstreamCatalog(bytes, file);
   if ('problem' in read) return read;
   const { entries, invalid, invalidEntries } = read;

@@ -1,10 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { catalogText } from './testing.js';
 import { UpstreamReader } from './upstream-reader.js';
 
+/** As it was built: a process cannot read TypeScript. */
+const frames = createRequire(import.meta.url)
+  .resolve('@krmhub/registry/read-process')
+  .replace('read-process', 'answer-frames');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
 let reader: UpstreamReader;
 let started = 0;
@@ -14,19 +19,24 @@ afterEach(() => reader.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A reader whose process does what the body says with `input`, and answers with `answer`. */
-function readerThat(body: string, milliseconds = 60_000): UpstreamReader {
+function readerThat(body: string, milliseconds = 60_000, idleMilliseconds = 10_000): UpstreamReader {
   const module = path.join(folder, `process-${started++}.mjs`);
   writeFileSync(
     module,
-    `import { readFileSync, writeSync } from 'node:fs';
+    `import { writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
-const answer = (value) => writeSync(1, serialize(value));
-const input = deserialize(readFileSync(0));
-${body}`,
+import { answerFrames } from ${JSON.stringify(frames)};
+answerFrames((bytes) => {
+  const input = deserialize(bytes);
+  let said;
+  const answer = (value) => { said = serialize(value); };
+  ${body}
+  return said;
+});`,
   );
   logged = [];
   const log = { error: ({ err }: { err: Error }) => void logged.push(err.message) };
-  reader = new UpstreamReader({ module, milliseconds, megabytes: 64, log: log as never });
+  reader = new UpstreamReader({ module, milliseconds, idleMilliseconds, megabytes: 64, log: log as never });
   return reader;
 }
 
@@ -69,30 +79,26 @@ describe('reading a catalog elsewhere', () => {
     expect(await good).toMatchObject({ entries: [] });
   });
 
-  it('starts the process of who is next while one reads, and ends both', async () => {
-    const pids = mkdtempSync(path.join(folder, 'pids-'));
-    const module = path.join(pids, 'process.mjs');
-    writeFileSync(
-      module,
-      `import { readFileSync, writeFileSync } from 'node:fs';
-writeFileSync(${JSON.stringify(pids)} + '/' + process.pid, '');
-readFileSync(0);
-for (;;);`,
-    );
-    reader = new UpstreamReader({ module });
-    const reads = Promise.allSettled([read('one'), read('two')]);
-    const started = () => readdirSync(pids).filter((name) => name !== 'process.mjs');
-    await expect.poll(() => started().length, { timeout: 10_000 }).toBe(2);
-    await reader.close();
-    expect((await reads).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    const isAlive = (pid: string) => {
+  it('keeps a process for what comes next, for a while and not after much was read', async () => {
+    const pid = (result: Awaited<ReturnType<typeof read>>) =>
+      'refused' in result ? result.refused.message : '';
+    const isAlive = (id: string) => {
       try {
-        return process.kill(Number(pid), 0);
+        return process.kill(Number(id), 0);
       } catch {
         return false;
       }
     };
-    await expect.poll(() => started().filter(isAlive), { timeout: 10_000 }).toEqual([]);
+    const body = `const until = performance.now() + input.bytes.length; while (performance.now() < until); answer({ problem: String(process.pid) })`;
+    readerThat(body, 8_000, 300);
+    const [first, second] = [pid(await read('x')), pid(await read('x'))];
+    expect(second).toBe(first);
+    await expect.poll(() => isAlive(first), { timeout: 10_000 }).toBe(false);
+    const third = pid(await read('x'.repeat(2_500)));
+    expect([third === first, pid(await read('x')) === third]).toEqual([false, false]);
+    const last = pid(await read('x'));
+    await reader.close();
+    await expect.poll(() => isAlive(last), { timeout: 10_000 }).toBe(false);
   });
 
   it('sees nothing of the environment', async () => {

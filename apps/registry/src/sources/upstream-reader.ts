@@ -27,37 +27,40 @@ export interface ReadCatalog {
 export type ReadAnswer = ReadCatalog | { problem: string };
 
 /**
- * Reads catalogs that somebody else serves, one after the other, each in a process of its own, in bounded time and
- * memory.
+ * Reads catalogs that somebody else serves, one after the other, in a process that is bounded in time and memory. One that
+ * has read what is honest reads on; what is too much for it takes it down alone.
  */
 export class UpstreamReader {
   readonly #module: string;
   readonly #bounds: ProcessBounds;
+  readonly #idleMilliseconds: number;
   readonly #log: Pick<Log, 'error'> | undefined;
   readonly #closing = new AbortController();
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
-  /** The process of who is next: starting one takes as long as reading does, and can be done meanwhile. */
-  #next: Promise<BoundedProcess> | undefined;
+  /** Waits for what is to be read next: starting one takes as long as reading does. */
+  #idle: BoundedProcess | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    options: { module?: string; milliseconds?: number; megabytes?: number; log?: Pick<Log, 'error'> } = {},
+    options: {
+      module?: string;
+      milliseconds?: number;
+      megabytes?: number;
+      idleMilliseconds?: number;
+      log?: Pick<Log, 'error'>;
+    } = {},
   ) {
     // A process is always run as it was built, wherever it is started from.
     this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
     const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
       options;
     this.#bounds = { milliseconds, megabytes };
+    this.#idleMilliseconds = options.idleMilliseconds ?? SERVER_LIMITS.readerIdleMilliseconds;
     this.#log = options.log;
   }
 
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    this.#waiting += 1;
-    const answered = this.#last
-      .then(() => this.#ask(input))
-      .finally(() => {
-        this.#waiting -= 1;
-      });
+    const answered = this.#last.then(() => this.#ask(input));
     this.#last = answered.catch(() => undefined);
     return answered;
   }
@@ -66,14 +69,7 @@ export class UpstreamReader {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#last;
-    (await this.#next?.catch(() => undefined))?.kill();
-  }
-
-  #start(): Promise<BoundedProcess> {
-    const started = BoundedProcess.start(this.#module, this.#bounds);
-    // Who takes it is told.
-    started.catch(() => undefined);
-    return started;
+    this.#takeIdle()?.kill();
   }
 
   async #ask({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
@@ -81,14 +77,12 @@ export class UpstreamReader {
     try {
       const { signal } = this.#closing;
       signal.throwIfAborted();
-      const started = this.#next ?? this.#start();
-      this.#next = undefined;
-      const reading = await started;
-      if (this.#waiting > 1 && !signal.aborted) this.#next = this.#start();
+      const reading = this.#takeIdle() ?? (await BoundedProcess.start(this.#module, this.#bounds));
       output = await reading.answer(serialize({ bytes, file, known } satisfies ReadInput), {
         maxAnswerBytes: SERVER_LIMITS.maxReadAnswerBytes,
         signal,
       });
+      this.#keep(reading);
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
@@ -99,6 +93,25 @@ export class UpstreamReader {
     }
     const answer = deserialize(output) as ReadAnswer;
     return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
+  }
+
+  #takeIdle(): BoundedProcess | undefined {
+    clearTimeout(this.#idleTimer);
+    const idle = this.#idle;
+    this.#idle = undefined;
+    if (idle === undefined || idle.isReusable) return idle;
+    idle.kill();
+    return undefined;
+  }
+
+  #keep(reading: BoundedProcess): void {
+    if (!reading.isReusable || this.#closing.signal.aborted) {
+      reading.kill();
+      return;
+    }
+    this.#idle = reading;
+    this.#idleTimer = setTimeout(() => this.#takeIdle()?.kill(), this.#idleMilliseconds);
+    this.#idleTimer.unref();
   }
 }
 
