@@ -147,7 +147,9 @@ describe('a function that only a catalog elsewhere has', () => {
     const io = await run(['show', 'peelbanana'], { tty: true });
     const page = io.out().replace(/\u001b\[\d+m/g, '');
     expect([io.exitCode, io.err()]).toEqual([0, '']);
-    expect(page).toMatch(/^vendor\.example\.org\/PeelBanana {2}release unknown {2}\(banana in platform\)$/m);
+    expect(page).toMatch(
+      /^vendor\.example\.org\/PeelBanana {2}release unknown {2}\(from banana in the catalog platform\)$/m,
+    );
     for (const part of [
       'Peels every banana',
       'kind: PeelBanana',

@@ -348,6 +348,10 @@ describe('the tables', () => {
     maxTakedownRecordBytes: 'apps/registry/src/takedown-record.test.ts',
     maxCountedClients: 'apps/registry/src/rate-limit.test.ts',
     planAttempts: 'apps/registry/src/publish.test.ts',
+    readMilliseconds: 'apps/registry/src/sources/upstream-reader.test.ts',
+    maxReadMegabytes: 'apps/registry/src/sources/upstream-reader.test.ts',
+    maxReadAnswerBytes: 'apps/registry/src/sources/upstream-reader.test.ts',
+    maxExports: 'apps/registry/src/routes/functions-export.test.ts',
     minRefreshSeconds: 'packages/catalog/src/read-recipe-policy.test.ts',
     defaultRefreshSeconds: 'a default',
     defaultSearchLimit: 'a default',
@@ -356,7 +360,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery)Milliseconds$|^(maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|readerIdle|refreshWait|refreshedCut|unaskedWait|refreshLook|keepCopy|exportTurn)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));
