@@ -75,22 +75,20 @@ class Places {
       offers.flatMap((one) =>
         spellingsOf(one).flatMap((kind) => places.get(nameKey({ ...one, kind })) ?? []),
       );
-    for await (const batch of inBatches(this.#store.allFunctions())) {
-      const offers = await this.#offersOf(batch, batch);
+    const lookAt = async (offers: readonly FunctionOffers[]) => {
       await this.#compare(offers, placesOf);
       for (const one of offers) for (const kind of spellingsOf(one)) places.delete(nameKey({ ...one, kind }));
+    };
+    for await (const batch of inBatches(this.#store.allFunctions())) {
+      await lookAt(await this.#offersOf(batch, batch));
     }
     if (this.#elsewhere) {
       for await (const batch of inBatches(this.#store.allUpstreamOffers(this.#catalog.name))) {
         const held = new Set((await this.#store.functions(batch)).map(functionKey));
-        const offers = await this.#withFacts(
-          batch
-            .filter((one) => !held.has(functionKey(one)))
-            .flatMap(({ offers: upstream }) => functionOffers(this.#recipe, undefined, upstream) ?? []),
-        );
-        await this.#compare(offers, placesOf);
-        for (const one of offers)
-          for (const kind of spellingsOf(one)) places.delete(nameKey({ ...one, kind }));
+        const offers = batch
+          .filter((one) => !held.has(functionKey(one)))
+          .flatMap(({ offers: upstream }) => functionOffers(this.#recipe, undefined, upstream) ?? []);
+        await lookAt(await this.#withFacts(offers));
       }
     }
     // Nobody provides these any more.

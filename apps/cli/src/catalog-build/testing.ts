@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { RegistryClient } from '@krmhub/api/client';
 
 /** Catalogs of others as tests need them: on the loopback interface, and with functions of any name. */
 
@@ -105,3 +106,16 @@ export function sourceText(name: string, url: string, more = '', rest = ''): str
 }
 
 export const OUR_FUNCTIONS = '  - name: ours\n    functions: {}\n';
+
+/** Publishes what `OUR_FUNCTIONS` takes: two functions, one of them in two releases. */
+export async function publishOurs(client: RegistryClient): Promise<void> {
+  for (const [kind, release] of [
+    ['SetLabels', '1.0.0'],
+    ['SetLabels', '1.1.0'],
+    ['Apply', '0.1.0'],
+  ] as const) {
+    const definition = new TextEncoder().encode(definitionText({ kind, release }));
+    const name = { group: 'example.com', kind, release, mediaType: 'application/yaml' as const };
+    await client.publish({ ...name, definition, wait: true });
+  }
+}

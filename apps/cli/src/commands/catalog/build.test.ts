@@ -10,8 +10,8 @@ import {
   type CatalogServer,
   catalogServer,
   catalogText,
-  definitionText,
   OUR_FUNCTIONS,
+  publishOurs,
   recipeText as recipe,
   sourceText as upstream,
 } from '../../catalog-build/testing.js';
@@ -27,15 +27,7 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'krmhub-build-test-'));
   registry = await testRegistry();
   const client = new RegistryClient(registry);
-  for (const [kind, release] of [
-    ['SetLabels', '1.0.0'],
-    ['SetLabels', '1.1.0'],
-    ['Apply', '0.1.0'],
-  ] as const) {
-    const definition = new TextEncoder().encode(definitionText({ kind, release }));
-    const name = { group: 'example.com', kind, release, mediaType: 'application/yaml' as const };
-    await client.publish({ ...name, definition, wait: true });
-  }
+  await publishOurs(client);
   server = await catalogServer();
   ({ origin, served } = server);
 });

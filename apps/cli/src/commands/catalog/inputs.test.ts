@@ -10,6 +10,7 @@ import {
   catalogText,
   definitionText,
   OUR_FUNCTIONS,
+  publishOurs,
   recipeText,
   sourceText,
 } from '../../catalog-build/testing.js';
@@ -27,15 +28,7 @@ beforeAll(async () => {
   server = await catalogServer();
   registry = await testRegistry({ KRMHUB_SOURCE_ADDRESSES: '127.0.0.1' });
   client = new RegistryClient(registry);
-  for (const [kind, release] of [
-    ['SetLabels', '1.0.0'],
-    ['SetLabels', '1.1.0'],
-    ['Apply', '0.1.0'],
-  ] as const) {
-    const definition = new TextEncoder().encode(definitionText({ kind, release }));
-    const name = { group: 'example.com', kind, release, mediaType: 'application/yaml' as const };
-    await client.publish({ ...name, definition, wait: true });
-  }
+  await publishOurs(client);
   await client.yank('example.com', 'SetLabels', '1.1.0', 'bad');
   const { served, origin } = server;
   served.set(
