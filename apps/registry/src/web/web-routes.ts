@@ -3,6 +3,7 @@ import type { RegistryApp, RegistryParts } from '../environment.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
 import { DISCOVERY_ROUTES, discoveryRoutes } from './discovery/discovery-routes.js';
 import { HOME_ROUTES, homeRoutes } from './home/home-routes.js';
+import { OPERATE_ROUTES, operateRoutes } from './operate/operate-routes.js';
 import { SEARCH_ROUTES, searchRoutes } from './search/search-routes.js';
 import type { Site } from './site.js';
 
@@ -17,6 +18,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...HOME_ROUTES,
   ...SEARCH_ROUTES,
   ...DISCOVERY_ROUTES,
+  ...OPERATE_ROUTES,
 };
 
 /** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
@@ -25,4 +27,5 @@ export function webRoutes(app: RegistryApp, parts: WebParts): void {
   homeRoutes(app, parts);
   searchRoutes(app, parts);
   discoveryRoutes(app, parts);
+  operateRoutes(app, parts);
 }
