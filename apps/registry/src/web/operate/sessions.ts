@@ -65,7 +65,7 @@ export class Sessions {
       if (session.expires <= now) this.#sessions.delete(key);
       else if (session.tokenHash === tokenHash) ofToken.push(key);
     }
-    for (const key of ofToken.slice(0, ofToken.length + 1 - SERVER_LIMITS.maxSessionsOfToken)) {
+    for (const key of ofToken.slice(0, Math.max(ofToken.length + 1 - SERVER_LIMITS.maxSessionsOfToken, 0))) {
       this.#sessions.delete(key);
     }
     const [oldest] = this.#sessions.keys();

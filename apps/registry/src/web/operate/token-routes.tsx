@@ -53,7 +53,7 @@ export const TOKEN_PAGE_ROUTES = {
 
 const TokenForm = z.object({
   name: z.string('is missing'),
-  scopes: z.array(z.string()).default([]),
+  scopes: z.array(z.string()).optional(),
   groups: z.string('is missing'),
   repositories: z.string('is missing'),
   expiresInDays: z.string('is missing'),
@@ -84,8 +84,9 @@ export function tokenPageRoutes(parts: WebParts, pages: OperatorPages): void {
   pages.page(TOKEN_PAGE_ROUTES.newTokenPage, { needs }, async () => newToken(EMPTY_TOKEN));
 
   pages.action(TOKEN_PAGE_ROUTES.makeToken, { needs, form: TokenForm }, async (_, { form }, operator) => {
+    const typed = { ...form, scopes: form.scopes ?? [] };
     try {
-      const { token, secret } = await issueToken(parts, wantedToken(form), operator.token.name);
+      const { token, secret } = await issueToken(parts, wantedToken(typed), operator.token.name);
       return {
         head: { title: 'Token', path: NEW_TOKEN },
         body: <MadeTokenPage token={{ ...tokenDetail(token), token: secret }} />,
@@ -93,7 +94,7 @@ export function tokenPageRoutes(parts: WebParts, pages: OperatorPages): void {
       };
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'invalid-request') throw error;
-      return newToken(form, error);
+      return newToken(typed, error);
     }
   });
 
@@ -130,14 +131,14 @@ function newToken(typed: TypedToken, problem?: KrmhubError): PrivatePage {
 }
 
 /** What the HTTP API would be asked for; throws `invalid-request` in the words that it has. */
-function wantedToken(form: TypedToken): z.output<typeof CreateTokenRequest> {
+function wantedToken(typed: TypedToken): z.output<typeof CreateTokenRequest> {
   const globs = (text: string) => text.split(/[\s,]+/).filter(Boolean);
   const result = CreateTokenRequest.safeParse({
-    name: form.name.trim(),
-    scopes: form.scopes,
-    groups: globs(form.groups),
-    repositories: globs(form.repositories),
-    expiresInDays: /^\d{1,9}$/.test(form.expiresInDays.trim()) ? Number(form.expiresInDays) : Number.NaN,
+    name: typed.name.trim(),
+    scopes: typed.scopes,
+    groups: globs(typed.groups),
+    repositories: globs(typed.repositories),
+    expiresInDays: /^\d{1,9}$/.test(typed.expiresInDays.trim()) ? Number(typed.expiresInDays) : Number.NaN,
   });
   if (result.success) return result.data;
   const problems = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);

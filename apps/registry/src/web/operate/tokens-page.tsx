@@ -68,8 +68,11 @@ function TokenItem({ token }: { token: ShownToken }) {
         {token.state === 'good' ? null : <Label>{token.state}</Label>}
         {isOwn ? <Label>you are signed in with it</Label> : null}
         {token.state === 'good' ? (
-          <a class="button-plain" href={at(revokeTokenPath(token))} aria-label={`Revoke ${token.name}`}>
-            Revoke
+          <a class="button-plain" href={at(revokeTokenPath(token))}>
+            Revoke{' '}
+            <span class="unseen">
+              <Text value={token.name} max={100} />
+            </span>
           </a>
         ) : null}
       </div>
@@ -80,11 +83,21 @@ function TokenItem({ token }: { token: ShownToken }) {
 }
 
 export function TokenRights({ token: { scopes, groups, repositories } }: { token: Token }) {
+  const ofGroups = scopes.some((scope) => scope !== 'push');
   return (
     <p>
       {scopes.join(', ')}
-      {scopes.some((scope) => scope !== 'push') ? ` for ${named(groups, 'every group')}` : null}
-      {scopes.includes('push') ? `; pushes to ${named(repositories, 'every repository')}` : null}
+      {ofGroups ? (
+        <>
+          {' '}
+          for <Text value={named(groups, 'every group')} />
+        </>
+      ) : null}
+      {scopes.includes('push') ? (
+        <>
+          ; pushes to <Text value={named(repositories, 'every repository')} />
+        </>
+      ) : null}
     </p>
   );
 }
