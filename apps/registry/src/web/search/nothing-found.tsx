@@ -1,0 +1,60 @@
+import type { FacetCount } from '@krmhub/catalog';
+import { HOME, searchPath } from '../addresses.js';
+import { Empty } from '../parts/empty.js';
+import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
+import { chips, type Search } from './search-view.js';
+
+const SAMPLES = 8;
+
+/** Says what was looked for and what could be left out, and offers what would be found. */
+export function NothingFound({ search, tags }: { search: Search; tags: readonly FacetCount[] }) {
+  const { at } = useSite();
+  const asked = chips(search);
+  if (asked.length === 0) {
+    return (
+      <Empty title="Nothing was published in this registry.">
+        <p>
+          The <a href={at(HOME)}>first page</a> says how to publish a function.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={asked.length === 1 ? 'No function has this:' : 'No function has all of this:'}>
+      <ul>
+        {asked.map(({ title, value, path }) => (
+          <li>
+            {title.toLowerCase()} “<Text value={value} max={200} />”
+            {asked.length === 1 ? null : (
+              <>
+                {' – '}
+                <a href={at(path)} rel="nofollow">
+                  search without it
+                </a>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      <p>
+        Words may be shortened at their end, and filters left out.{' '}
+        <a href={at(searchPath())}>See every function.</a>
+      </p>
+      {tags.length === 0 ? null : (
+        <>
+          <p>Tags of functions here:</p>
+          <ul class="tags">
+            {tags.slice(0, SAMPLES).map(({ value, count }) => (
+              <li>
+                <a href={at(searchPath({ tag: [value] }))}>
+                  <Text value={value} max={80} /> <span class="quiet">{count.toLocaleString('en')}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Empty>
+  );
+}
