@@ -60,7 +60,9 @@ for (const name of workspaces) {
   const from = path.join(root, name);
   const to = path.join(program, name);
   copy(path.join(from, 'package.json'), path.join(to, 'package.json'));
-  if (existsSync(path.join(from, 'bin'))) copy(path.join(from, 'bin'), path.join(to, 'bin'));
+  for (const folder of ['bin', 'assets']) {
+    if (existsSync(path.join(from, folder))) copy(path.join(from, folder), path.join(to, folder));
+  }
   copy(path.join(from, 'dist'), path.join(to, 'dist'), isProgram);
   const link = path.join(
     installed,
@@ -120,7 +122,9 @@ function isProgram(name, from) {
   if (lstatSync(path.join(from, name)).isDirectory()) return true;
   if (!name.endsWith('.js') || name.endsWith('.test.js')) return false;
   if (['testing.js', 'test-registry.js'].includes(path.basename(name))) return false;
-  return existsSync(path.join(path.dirname(from), 'src', name.replace(/\.js$/, '.ts')));
+  return ['.ts', '.tsx'].some((suffix) =>
+    existsSync(path.join(path.dirname(from), 'src', name.replace(/\.js$/, suffix))),
+  );
 }
 
 function copy(from, to, wanted = () => true) {

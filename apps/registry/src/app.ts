@@ -6,7 +6,6 @@ import { clientAddresses, readTrustedProxies } from './client-address.js';
 import { refuseOtherMethods } from './endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
 import { ociRoutes } from './oci/routes.js';
-import { problemAnswer } from './problem-answer.js';
 import { rateLimitFields } from './rate-limit.js';
 import { RequestLimits } from './request-limits.js';
 import { bundleRoutes } from './routes/bundles.js';
@@ -24,12 +23,17 @@ import { snapshotRoutes } from './routes/snapshots.js';
 import { sourceRoutes } from './routes/sources.js';
 import { takedownRoutes } from './routes/takedowns.js';
 import { tokenRoutes } from './routes/tokens.js';
+import { readAssets } from './web/assets.js';
+import { errorAnswer } from './web/error/error-answer.js';
+import { createSite } from './web/site.js';
+import { WEB_ROUTES, webRoutes } from './web/web-routes.js';
 
 /** The registry over HTTP, without a socket. */
 export function createApp(parts: RegistryParts): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
   const { config, clock, log } = parts;
   const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
+  const site = createSite(config, readAssets());
   const limits = new RequestLimits(config, clock);
   const always = Object.entries(alwaysSent(config.publicUrl));
   app.use(async (c, next) => {
@@ -42,12 +46,12 @@ export function createApp(parts: RegistryParts): RegistryApp {
     addHeaders(c, always);
     record(c, parts, (performance.now() - started) / 1000);
   });
-  app.onError((error, c) => problemAnswer(c, error, parts));
+  app.onError((error, c) => errorAnswer(c, error, site, parts));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
       hint: 'GET / says what is where.',
     });
-    return problemAnswer(c, missing, parts);
+    return errorAnswer(c, missing, site, parts);
   });
   ociRoutes(app, parts);
   functionRoutes(app, parts);
@@ -65,7 +69,8 @@ export function createApp(parts: RegistryParts): RegistryApp {
   snapshotRoutes(app, parts);
   signatureRoutes(app, parts);
   operationRoutes(app, parts);
-  refuseOtherMethods(app, [...Object.values(ROUTES), { method: 'get', path: '/', responses: {} }]);
+  webRoutes(app, { ...parts, site });
+  refuseOtherMethods(app, [...Object.values(ROUTES), ...Object.values(WEB_ROUTES)]);
   return app;
 }
 

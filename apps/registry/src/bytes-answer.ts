@@ -28,7 +28,7 @@ export async function bytesAnswer(c: RegistryContext, answer: BytesAnswer): Prom
   const { digest, mediaType, cacheControl, coded = false, headers: others = {} } = answer;
   const wanted = coded ? negotiateCoding(c.req.header('accept-encoding')) : 'identity';
   const headers = new Headers({ ...others, 'Cache-Control': cacheControl });
-  if (coded) headers.set('Vary', 'Accept-Encoding');
+  if (coded) headers.append('Vary', 'Accept-Encoding');
   const matched = matchingTag(
     c.req.header('if-none-match'),
     coded ? codedTags(digest, wanted) : [entityTag(digest, wanted)],

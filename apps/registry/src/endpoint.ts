@@ -2,6 +2,7 @@ import { type RouteConfig, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
 import type { RegistryApp, RegistryContext } from './environment.js';
+import type { Door } from './request-limits.js';
 
 type ParamsOf<Route> = Route extends { request: { params: infer Params extends z.ZodType } }
   ? z.output<Params>
@@ -15,6 +16,14 @@ export interface EndpointInput<Route> {
   query: QueryOf<Route>;
 }
 
+/** For a route that is not of the HTTP API. */
+export interface EndpointOptions {
+  /** What its requests are counted by; the API's routes stand in a table. */
+  door?: Door;
+  /** What to do about parameters that are wrong. */
+  hint?: string;
+}
+
 /**
  * Serves a route of the HTTP contract. The handler gets the path's parameters and the query decoded and
  * checked by the route's own schemas; what the route does not name is refused, every problem at once.
@@ -23,20 +32,20 @@ export function serveRoute<Route extends RouteConfig>(
   app: RegistryApp,
   route: Route,
   handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
+  { door, hint = 'GET /openapi.json describes every operation.' }: EndpointOptions = {},
 ): void {
   const { pattern, suffixes } = routingPattern(route.path);
   const paramsSchema = (route.request?.params as z.ZodObject | undefined) ?? z.object({});
   const querySchema = (route.request?.query as z.ZodObject | undefined) ?? z.object({});
   app.on(route.method, pattern, (c) => {
     c.set('route', route.path);
-    c.get('limits').countRequest(c, route);
+    if (door === undefined) c.get('limits').countRequest(c, route);
+    else c.get('limits').countBy(c, door);
     const problems: string[] = [];
     const params = check(paramsSchema, pathValues(c, suffixes), 'path parameter', problems);
     const query = check(querySchema, queryValues(c, querySchema, problems), 'parameter', problems);
     if (problems.length > 0) {
-      throw new KrmhubError('invalid-request', problems.join('; '), {
-        hint: 'GET /openapi.json describes every operation.',
-      });
+      throw new KrmhubError('invalid-request', problems.join('; '), { hint });
     }
     return handler(c, { params, query } as EndpointInput<Route>);
   });

@@ -1,17 +1,27 @@
 import { STATUS_CODES } from 'node:http';
 import type { Problem } from '@krmhub/api/model';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
-import { KrmhubError } from '@krmhub/schema';
+import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import type { RegistryContext, RegistryParts } from './environment.js';
 import { SERVER_LIMITS } from './limits.js';
 import { TooManyRequests } from './request-limits.js';
 
-/** Any failure as an RFC 9457 answer. What the caller cannot understand is logged, and told as "internal". */
+/** Any failure as an RFC 9457 answer. */
 export function problemAnswer(
   c: RegistryContext,
   failure: unknown,
-  { log, config }: Pick<RegistryParts, 'log' | 'config'>,
+  parts: Pick<RegistryParts, 'log' | 'config'>,
 ): Response {
+  const { problem, status, headers } = failureAnswer(c, failure, parts);
+  return c.body(JSON.stringify(problem), status, { ...headers, 'Content-Type': PROBLEM_MEDIA_TYPE });
+}
+
+/** What is said of a failure, in whatever form. What the caller cannot understand is logged, and told as "internal". */
+export function failureAnswer(
+  c: RegistryContext,
+  failure: unknown,
+  { log, config }: Pick<RegistryParts, 'log' | 'config'>,
+): { problem: Problem; status: (typeof HTTP_STATUS)[ErrorCode]; headers: Record<string, string> } {
   const requestId = c.get('requestId');
   const error = failure instanceof KrmhubError ? failure : internalError(failure);
   const status = HTTP_STATUS[error.code];
@@ -29,13 +39,13 @@ export function problemAnswer(
     ...(error.takedowns.length === 0 ? {} : { takedowns: [...error.takedowns] }),
     requestId,
   };
-  const headers: Record<string, string> = { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' };
+  const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
   if (status === 401) headers['WWW-Authenticate'] = `Bearer realm="${config.publicUrl ?? 'krmhub'}"`;
   if (status === 503) headers['Retry-After'] = '1';
   if (error instanceof TooManyRequests) headers['Retry-After'] = String(error.retryAfterSeconds);
   // The rest of a body that is too large is not worth reading.
   if (status === 413) headers.Connection = 'close';
-  return c.body(JSON.stringify(problem), status, headers);
+  return { problem, status, headers };
 }
 
 /** It may name as many problems as the client sent things that are wrong. */

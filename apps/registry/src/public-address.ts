@@ -35,7 +35,18 @@ function originForm(target: string): string {
 }
 
 /** First segments of the registry's own paths. */
-const OWN_SEGMENTS = new Set(['v2', ...Object.values(PATHS).map((path) => path.split('/')[1])]);
+const OWN_SEGMENTS = new Set([
+  'v2',
+  'functions',
+  'functions.atom',
+  'operate',
+  'assets',
+  'suggestions',
+  'opensearch.xml',
+  'robots.txt',
+  'favicon.ico',
+  ...Object.values(PATHS).map((path) => path.split('/')[1]),
+]);
 
 /** What is wrong with a public URL, to be read after it; undefined where nothing is. */
 export function publicUrlProblem(text: string): string | undefined {

@@ -7,30 +7,7 @@ import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
 
-const FIRST_PAGE = `krmhub: a registry of KRM functions
-
-/api/v1/functions                        search: q, tag, kind, group, publisher, runtime, license, catalog
-/api/v1/functions/{group}/{kind}         a function and its releases
-/api/v1/catalogs                         catalogs and their recipes
-/catalogs/default/catalog.yaml           every function's newest release, as a KEP-2906 catalog
-/catalogs/default/snapshots              its history
-/.well-known/krmhub-keys.json            the keys by which snapshots are signed
-/schemas/{group}/{version}/{kind}.json   JSON Schema of a functionConfig, for editors
-/v2/                                     OCI artifacts: functions/{group}/{kind}, catalogs/{name}, and others
-/api/v1/events                           what happened, in order
-/api/v1/revocations                      yanks and takedowns, in order, for mirrors
-/openapi.json                            all of the API
-/healthz /readyz /metrics                for operators
-
-The command line is krmhub: krmhub search, krmhub show, krmhub publish, krmhub --help.
-`;
-
 export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
-  app.get('/', (c) => {
-    c.set('route', '/');
-    return c.text(FIRST_PAGE);
-  });
-
   const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));
   serveRoute(app, ROUTES.openapi, (c) =>
     bytesAnswer(c, {

@@ -1,0 +1,173 @@
+// @ts-check
+// What pages do beyond links and forms: everything on them works without this.
+
+document.documentElement.classList.add('scripted');
+
+const announcer = document.getElementById('announcer');
+
+/** Tells it to who does not see it. @param {string} text */
+function announce(text) {
+  if (announcer === null) return;
+  announcer.textContent = '';
+  // The same words are told again only where they were gone meanwhile.
+  setTimeout(() => {
+    announcer.textContent = text;
+  }, 50);
+}
+
+/** @param {HTMLElement} snippet with its code in `code`, and what it is in `data-copy` */
+function addCopyButton(snippet) {
+  const code = snippet.querySelector('code');
+  if (code === null || navigator.clipboard === undefined) return;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = 'Copy';
+  button.setAttribute('aria-label', `Copy: ${snippet.dataset.copy}`);
+  button.addEventListener('click', async () => {
+    const copied = await navigator.clipboard.writeText(code.textContent ?? '').then(
+      () => true,
+      () => false,
+    );
+    button.textContent = copied ? 'Copied' : 'Not copied';
+    announce(copied ? `Copied: ${snippet.dataset.copy}` : 'The browser did not let it be copied');
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 2000);
+  });
+  snippet.classList.add('copyable');
+  snippet.append(button);
+}
+
+/**
+ * Makes a search box a combobox that suggests functions (ARIA 1.2, list autocomplete with manual selection).
+ * @param {HTMLInputElement} input with the address of the suggestions in `data-suggestions`
+ */
+function addSuggestions(input) {
+  const list = document.createElement('ul');
+  list.className = 'suggestions';
+  list.id = `${input.id}-suggestions`;
+  list.setAttribute('role', 'listbox');
+  list.setAttribute('aria-label', 'Functions');
+  list.hidden = true;
+  input.after(list);
+  for (const [name, value] of Object.entries({
+    role: 'combobox',
+    'aria-autocomplete': 'list',
+    'aria-controls': list.id,
+    'aria-expanded': 'false',
+  })) {
+    input.setAttribute(name, value);
+  }
+  /** Where each leads. @type {string[]} */
+  let addresses = [];
+  let selected = -1;
+  let timer = 0;
+  /** @type {AbortController | undefined} */
+  let asking;
+
+  /** @param {number} at -1 for none */
+  const select = (at) => {
+    selected = at;
+    for (const [index, option] of [...list.children].entries()) {
+      option.setAttribute('aria-selected', String(index === at));
+      if (index === at) option.scrollIntoView({ block: 'nearest' });
+    }
+    if (at < 0) input.removeAttribute('aria-activedescendant');
+    else input.setAttribute('aria-activedescendant', `${list.id}-${at}`);
+  };
+
+  /** @param {[string, string[], string[], string[]]} answer as OpenSearch has it */
+  const show = ([, names, descriptions, urls]) => {
+    addresses = urls;
+    list.replaceChildren(
+      ...names.map((name, at) => {
+        const option = document.createElement('li');
+        option.id = `${list.id}-${at}`;
+        option.setAttribute('role', 'option');
+        const description = document.createElement('span');
+        description.textContent = descriptions[at] ?? '';
+        option.append(name, description);
+        return option;
+      }),
+    );
+    list.hidden = names.length === 0;
+    input.setAttribute('aria-expanded', String(!list.hidden));
+    select(-1);
+    if (!list.hidden) announce(names.length === 1 ? '1 suggestion' : `${names.length} suggestions`);
+  };
+
+  const hide = () => {
+    clearTimeout(timer);
+    asking?.abort();
+    show(['', [], [], []]);
+  };
+
+  const ask = async () => {
+    const text = input.value.trim();
+    if (text.length < 2) return hide();
+    asking?.abort();
+    asking = new AbortController();
+    try {
+      const query = new URLSearchParams({ q: text });
+      const response = await fetch(`${input.dataset.suggestions}?${query}`, { signal: asking.signal });
+      if (response.ok && document.activeElement === input) show(await response.json());
+    } catch {
+      // Without suggestions the form still searches.
+    }
+  };
+
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, 120);
+  });
+  input.addEventListener('blur', hide);
+  input.addEventListener('keydown', (event) => {
+    const count = addresses.length;
+    if (event.key === 'Escape' && !list.hidden) {
+      event.preventDefault();
+      hide();
+    } else if ((event.key === 'ArrowDown' || event.key === 'ArrowUp') && count > 0) {
+      event.preventDefault();
+      // One place more than there are suggestions: the text itself.
+      const step = event.key === 'ArrowDown' ? 1 : count;
+      select(((selected + 1 + step) % (count + 1)) - 1);
+    } else if (event.key === 'Enter' && selected >= 0) {
+      event.preventDefault();
+      location.assign(addresses[selected] ?? '');
+    }
+  });
+  // Not the click: the box would lose the focus first, and the list with it.
+  list.addEventListener('mousedown', (event) => {
+    event.preventDefault();
+    const at = [...list.children].findIndex((option) => option.contains(/** @type {Node} */ (event.target)));
+    if (event.button === 0 && at >= 0) location.assign(addresses[at] ?? '');
+  });
+}
+
+/** The search box of the page, or else of its header. */
+function focusSearch() {
+  const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('[data-suggestions]'));
+  const box = [...boxes].at(-1);
+  box?.focus();
+  box?.select();
+}
+
+document.addEventListener('keydown', (event) => {
+  const isTyping =
+    event.target instanceof Element && event.target.closest('input, textarea, select') !== null;
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  focusSearch();
+});
+
+for (const snippet of document.querySelectorAll('[data-copy]')) {
+  addCopyButton(/** @type {HTMLElement} */ (snippet));
+}
+for (const input of document.querySelectorAll('[data-suggestions]')) {
+  addSuggestions(/** @type {HTMLInputElement} */ (input));
+}
+// An address of this registry that it does not know itself.
+for (const place of document.querySelectorAll('[data-registry]')) {
+  const base = /** @type {HTMLElement} */ (place).dataset.registry ?? '';
+  place.textContent = location.origin + base;
+}

@@ -1,0 +1,70 @@
+/** Where the pages are, as paths below the registry's own; `Site.at` makes links of them. */
+
+export const HOME = '/';
+export const CATALOGS = '/catalogs';
+export const OPERATE = '/operate/sources';
+export const FEED_OF_RELEASES = '/functions.atom';
+
+export interface SearchLink {
+  q?: string | undefined;
+  tag?: readonly string[] | undefined;
+  kind?: readonly string[] | undefined;
+  group?: readonly string[] | undefined;
+  publisher?: readonly string[] | undefined;
+  runtime?: readonly string[] | undefined;
+  license?: readonly string[] | undefined;
+  signedBy?: readonly string[] | undefined;
+  catalog?: readonly string[] | undefined;
+  sort?: string | undefined;
+  cursor?: string | undefined;
+}
+
+/** The page of a search; its parameters in the order of this interface, whatever the order of what is given. */
+export function searchPath(search: SearchLink = {}): string {
+  const parameters = new URLSearchParams();
+  for (const name of SEARCH_PARAMETERS) {
+    const given = search[name];
+    if (typeof given === 'string') {
+      if (given !== '') parameters.append(name, given);
+    } else for (const value of given ?? []) parameters.append(name, value);
+  }
+  const query = parameters.toString();
+  return query === '' ? '/functions' : `/functions?${query}`;
+}
+
+const SEARCH_PARAMETERS = [
+  'q',
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'signedBy',
+  'catalog',
+  'sort',
+  'cursor',
+] as const satisfies readonly (keyof SearchLink)[];
+
+export function functionPath({ group, kind }: { group: string; kind: string }): string {
+  return `/functions/${encodeURIComponent(group)}/${encodeURIComponent(kind)}`;
+}
+
+export function releasePath(name: { group: string; kind: string; release: string }): string {
+  return `${functionPath(name)}/releases/${encodeURIComponent(name.release)}`;
+}
+
+export function compareReleasesPath(
+  name: { group: string; kind: string },
+  { from, to }: { from: string; to: string },
+): string {
+  return `${functionPath(name)}/compare?${new URLSearchParams({ from, to })}`;
+}
+
+export function feedOfFunctionPath(name: { group: string; kind: string }): string {
+  return `${functionPath(name)}/releases.atom`;
+}
+
+export function catalogPath(name: string): string {
+  return `/catalogs/${encodeURIComponent(name)}`;
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { createRoute, z } from '@hono/zod-openapi';
+import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
+import { bytesAnswer, CACHE_FOREVER, CACHE_SHORT } from '../bytes-answer.js';
+import type { RegistryApp } from '../environment.js';
+import { codedBody } from './coded-body.js';
+import { servePage } from './serve-page.js';
+
+/** Files that pages load, as they stand in the folder `assets` of this app. */
+export interface Assets {
+  /** Where a file is served: its digest is a part of that, so that it can be kept for ever. */
+  path(name: string): string;
+  find(name: string): Asset | undefined;
+}
+
+interface Asset {
+  bytes: Uint8Array;
+  digest: Digest;
+  mediaType: string;
+  path: string;
+}
+
+const FOLDER = fileURLToPath(new URL('../../assets/', import.meta.url));
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** Reads all of them, once. */
+export function readAssets(): Assets {
+  const assets = new Map<string, Asset>();
+  for (const name of readdirSync(FOLDER)) {
+    const mediaType = MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    if (mediaType === undefined) continue;
+    const bytes = new Uint8Array(readFileSync(FOLDER + name));
+    const digest = sha256(bytes);
+    const path = `/assets/${digest.slice('sha256:'.length, 'sha256:'.length + 16)}/${name}`;
+    assets.set(name, { bytes, digest, mediaType, path });
+  }
+  return {
+    find: (name) => assets.get(name),
+    path: (name) => {
+      const asset = assets.get(name);
+      if (asset === undefined) throw new Error(`There is no asset ${name}.`);
+      return asset.path;
+    },
+  };
+}
+
+export const ASSET_ROUTES = {
+  asset: createRoute({
+    method: 'get',
+    path: '/assets/{digest}/{name}',
+    request: { params: z.object({ digest: z.string(), name: z.string() }) },
+    responses: { 200: { description: 'A file that pages load' } },
+  }),
+  favicon: createRoute({
+    method: 'get',
+    path: '/favicon.ico',
+    responses: { 200: { description: 'The icon, for who asks by this name' } },
+  }),
+} as const;
+
+export function assetRoutes(app: RegistryApp, assets: Assets): void {
+  const answer = (c: Parameters<typeof bytesAnswer>[0], asset: Asset, cacheControl: string) =>
+    bytesAnswer(c, {
+      digest: asset.digest,
+      mediaType: asset.mediaType,
+      cacheControl,
+      coded: true,
+      find: (coding) => codedBody(asset.bytes, coding),
+    });
+  servePage(app, ASSET_ROUTES.asset, { door: 'free' }, (c, { params: { digest, name } }) => {
+    const asset = assets.find(name);
+    if (asset === undefined || asset.path !== `/assets/${digest}/${name}`) {
+      throw new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
+        hint: 'Load the page again: it names its files as they are now.',
+      });
+    }
+    return answer(c, asset, CACHE_FOREVER);
+  });
+  servePage(app, ASSET_ROUTES.favicon, { door: 'free' }, (c) =>
+    answer(c, assets.find('icon.svg')!, CACHE_SHORT),
+  );
+}

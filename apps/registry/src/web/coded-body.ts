@@ -1,0 +1,25 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { BytesAnswer } from '../bytes-answer.js';
+import type { Coding } from '../content-coding.js';
+
+const brotli = promisify(brotliCompress);
+const gzipped = promisify(gzip);
+/** Some 1 ms for 50 KB, and two thirds of what the best would save beyond it. */
+const BROTLI_QUALITY = 4;
+const GZIP_LEVEL = 5;
+
+/** Bytes of a page in a content coding, for `BytesAnswer.find`; compressed outside of the main thread. */
+export async function codedBody(
+  bytes: Uint8Array,
+  coding: Coding,
+): Promise<Awaited<ReturnType<BytesAnswer['find']>>> {
+  if (coding === 'identity') return { coding, body: bytes };
+  if (coding === 'gzip') return { coding, body: await gzipped(bytes, { level: GZIP_LEVEL }) };
+  const params = {
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength,
+  };
+  return { coding, body: await brotli(bytes, { params }) };
+}

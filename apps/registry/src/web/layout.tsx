@@ -1,0 +1,143 @@
+import type { Child } from 'hono/jsx';
+import { CATALOGS, FEED_OF_RELEASES, HOME, OPERATE, searchPath } from './addresses.js';
+import { SearchBox } from './parts/search-box.js';
+import { type Site, useSite } from './site.js';
+import { visibleText } from './visible-text.js';
+
+export type Section = 'functions' | 'catalogs' | 'operate';
+
+/** What a page says of itself. */
+export interface PageHead {
+  /** What the page is of; the name of the registry's program is added. */
+  title: string;
+  /** One sentence for search engines and previews. */
+  description?: string;
+  /** Of the page, without what only changes its view; it becomes the canonical address. */
+  path: string;
+  /** Where the page stands in the navigation. */
+  section?: Section;
+  /** False for what search engines should not list. */
+  isIndexed?: boolean;
+  /** Atom feeds beside the one of all releases. */
+  feeds?: readonly { title: string; path: string }[];
+  /** What stands in the search box of the header; null for a page that has a box of its own. */
+  search?: string | null;
+}
+
+const MAX_DESCRIPTION = 200;
+
+/** The document around the body of every page. */
+export function Layout({ head, children }: { head: PageHead; children?: Child }) {
+  const site = useSite();
+  return (
+    <html lang="en">
+      <Head head={head} site={site} />
+      <body>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <Header head={head} site={site} />
+        <main id="main" tabindex={-1}>
+          {children}
+        </main>
+        <Footer site={site} />
+        <p class="unseen" role="status" id="announcer" />
+      </body>
+    </html>
+  );
+}
+
+function Head({ head, site }: { head: PageHead; site: Site }) {
+  const { publicUrl, at, whole, assets } = site;
+  const title = head.path === HOME ? head.title : `${visibleText(head.title)} · krmhub`;
+  const description = shortened(visibleText(head.description ?? 'A registry of KRM functions.'));
+  return (
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <title>{title}</title>
+      <meta name="description" content={description} />
+      {head.isIndexed === false ? <meta name="robots" content="noindex" /> : null}
+      <meta name="color-scheme" content="light dark" />
+      <meta property="og:title" content={title} />
+      <meta property="og:description" content={description} />
+      <meta property="og:type" content="website" />
+      <meta property="og:site_name" content="krmhub" />
+      {publicUrl === undefined ? null : (
+        <>
+          <meta property="og:url" content={whole(head.path)} />
+          <link rel="canonical" href={whole(head.path)} />
+          <link
+            rel="search"
+            type="application/opensearchdescription+xml"
+            title="krmhub"
+            href={at('/opensearch.xml')}
+          />
+        </>
+      )}
+      <link rel="icon" type="image/svg+xml" href={at(assets.path('icon.svg'))} />
+      <link rel="stylesheet" href={at(assets.path('style.css'))} />
+      <script type="module" src={at(assets.path('script.js'))} />
+      {[{ title: 'Releases of all functions', path: FEED_OF_RELEASES }, ...(head.feeds ?? [])].map((feed) => (
+        <link rel="alternate" type="application/atom+xml" title={feed.title} href={at(feed.path)} />
+      ))}
+    </head>
+  );
+}
+
+function Header({ head, site: { at, assets } }: { head: PageHead; site: Site }) {
+  const entry = (section: Section, name: string, path: string) => (
+    <li>
+      <a href={at(path)} aria-current={head.section === section ? 'true' : undefined}>
+        {name}
+      </a>
+    </li>
+  );
+  return (
+    <header class="site-header">
+      <div class="site-header-row">
+        <a class="site-name" href={at(HOME)}>
+          <img src={at(assets.path('icon.svg'))} alt="" width="24" height="24" />
+          krmhub
+        </a>
+        {head.search === null ? null : <SearchBox id="header-search" value={head.search ?? ''} />}
+        <nav class="site-nav" aria-label="Site">
+          <ul>
+            {entry('functions', 'Functions', searchPath())}
+            {entry('catalogs', 'Catalogs', CATALOGS)}
+            {entry('operate', 'Operate', OPERATE)}
+          </ul>
+        </nav>
+      </div>
+    </header>
+  );
+}
+
+function Footer({ site: { at } }: { site: Site }) {
+  return (
+    <footer class="site-footer">
+      <div class="site-footer-row">
+        <p>
+          Every page has the same as data: see the <a href={at('/openapi.json')}>HTTP API</a>, the{' '}
+          <a href={at('/catalogs/default/catalog.yaml')}>catalog of everything</a> and the OCI artifacts at{' '}
+          <code>/v2/</code>.
+        </p>
+        <ul>
+          <li>
+            <a href={at(FEED_OF_RELEASES)}>Feed of releases</a>
+          </li>
+          <li>
+            <a href={at('/api/v1/events')}>Events</a>
+          </li>
+          <li>
+            <a href={at('/.well-known/krmhub-keys.json')}>Keys of this registry</a>
+          </li>
+        </ul>
+      </div>
+    </footer>
+  );
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_DESCRIPTION ? text : `${text.slice(0, MAX_DESCRIPTION - 1)}…`;
+}

@@ -1,0 +1,76 @@
+import { sha256 } from '@krmhub/schema';
+import type { Child } from 'hono/jsx';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
+import { negotiateCoding } from '../content-coding.js';
+import type { RegistryContext } from '../environment.js';
+import { codedBody } from './coded-body.js';
+import { Layout, type PageHead } from './layout.js';
+import { type Site, SiteProvider } from './site.js';
+
+/** Nothing but our own files: no inline script or style, nothing from elsewhere, in no frame. */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "script-src-attr 'none'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export interface Page {
+  head: PageHead;
+  /** What stands in `main`. */
+  body: Child;
+  /** 200 where it is absent. */
+  status?: ContentfulStatusCode;
+  headers?: Record<string, string>;
+  /** `no-cache` where it is absent: asked for each time, and mostly answered with a 304. */
+  cacheControl?: string;
+}
+
+const HTML = 'text/html; charset=utf-8';
+
+/** Answers with a page: its policy, its ETag, and in the coding that the client likes best. */
+export async function pageAnswer(c: RegistryContext, site: Site, page: Page): Promise<Response> {
+  const { status = 200, cacheControl = CACHE_ASKING } = page;
+  const bytes = renderPage(site, page);
+  // What is an error to a program is a page to a browser, at every address.
+  const headers = {
+    ...page.headers,
+    'Content-Security-Policy': PAGE_POLICY,
+    Vary: 'Accept',
+    ...(page.head.isIndexed === false ? { 'X-Robots-Tag': 'noindex' } : {}),
+  };
+  if (status === 200) {
+    return bytesAnswer(c, {
+      digest: sha256(bytes),
+      mediaType: HTML,
+      cacheControl,
+      headers,
+      coded: true,
+      find: (coding) => codedBody(bytes, coding),
+    });
+  }
+  const { coding, body } = await codedBody(bytes, negotiateCoding(c.req.header('accept-encoding')));
+  return c.newResponse(c.req.method === 'HEAD' ? null : (body as Uint8Array<ArrayBuffer>), status, {
+    ...headers,
+    Vary: 'Accept, Accept-Encoding',
+    'Content-Type': HTML,
+    'Cache-Control': cacheControl,
+    ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
+  });
+}
+
+/** UTF-8. */
+export function renderPage(site: Site, { head, body }: Pick<Page, 'head' | 'body'>): Uint8Array {
+  const document = (
+    <SiteProvider value={site}>
+      <Layout head={head}>{body}</Layout>
+    </SiteProvider>
+  );
+  return new TextEncoder().encode(`<!doctype html>${document}`);
+}

@@ -1,0 +1,11 @@
+/** Text to be taken as it is, such as commands. The button comes with the script, which copies what `code` holds. */
+export function CopySnippet({ code, label }: { code: string; label: string }) {
+  return (
+    <figure class="snippet" data-copy={label}>
+      <figcaption class="unseen">{label}</figcaption>
+      <pre tabindex={0}>
+        <code>{code}</code>
+      </pre>
+    </figure>
+  );
+}

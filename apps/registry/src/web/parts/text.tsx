@@ -1,0 +1,20 @@
+import { cutText, visibleText } from '../visible-text.js';
+
+/**
+ * A name or free text from elsewhere: its direction stays its own. With `max` it is cut to so many characters, for
+ * overviews whose page shows the whole.
+ */
+export function Text({ value, max }: { value: string; max?: number }) {
+  return <bdi>{visibleText(max === undefined ? value : cutText(value, max))}</bdi>;
+}
+
+/** An address from elsewhere: a link where it is http or https, else text. */
+export function ExternalLink({ url, text = url }: { url: string; text?: string }) {
+  const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isWeb) return <Text value={text} />;
+  return (
+    <a class="external" href={url} rel="nofollow noopener noreferrer">
+      <Text value={text} />
+    </a>
+  );
+}

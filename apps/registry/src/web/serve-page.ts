@@ -1,0 +1,17 @@
+import type { RouteConfig } from '@hono/zod-openapi';
+import { type EndpointInput, serveRoute } from '../endpoint.js';
+import type { RegistryApp, RegistryContext } from '../environment.js';
+import type { Door } from '../request-limits.js';
+
+/** What is said with a page's parameters that are wrong: whoever wrote them follows links and fills in forms. */
+const WRONG_PARAMETERS = 'Leave out what is wrong in the address, or begin anew at the search.';
+
+/** Serves a route of the pages: counted as reading where nothing else is said, its hints for people. */
+export function servePage<Route extends RouteConfig>(
+  app: RegistryApp,
+  route: Route,
+  { door = 'read' }: { door?: Door },
+  handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
+): void {
+  serveRoute(app, route, handler, { door, hint: WRONG_PARAMETERS });
+}

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await openTestRegistry();
+});
+afterAll(() => registry.close());
+
+const ask = (target: string, headers: Record<string, string> = {}) => registry.request(target, { headers });
+const browse = (target: string, headers: Record<string, string> = {}) =>
+  ask(target, { Accept: BROWSER, ...headers });
+
+describe('the first page', () => {
+  it.each([
+    [BROWSER, 'text/html; charset=utf-8'],
+    ['text/html', 'text/html; charset=utf-8'],
+    ['TEXT/HTML ; q=0.5', 'text/html; charset=utf-8'],
+    ['*/*', 'text/plain; charset=UTF-8'],
+    ['text/*', 'text/plain; charset=UTF-8'],
+    ['text/html;q=0', 'text/plain; charset=UTF-8'],
+    ['text/plain, text/html;q=0.9', 'text/plain; charset=UTF-8'],
+    ['', 'text/plain; charset=UTF-8'],
+  ])('is for Accept: %s', async (accept, type) => {
+    const response = await ask('/', { Accept: accept });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe(type);
+    expect(response.headers.get('vary')).toContain('Accept');
+  });
+
+  it('is text for who says nothing', async () => {
+    expect(await (await ask('/')).text()).toContain('/api/v1/functions');
+  });
+});
+
+describe('a page', () => {
+  it('lets nothing run or load but files of ours', async () => {
+    const response = await browse('/');
+    const policy = response.headers.get('content-security-policy');
+    expect(policy).toBe(
+      "default-src 'none'; style-src 'self'; script-src 'self'; script-src-attr 'none'; img-src 'self'; " +
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer');
+    const text = await response.text();
+    expect(text).not.toMatch(/\sstyle=|\son[a-z]+=|<style|<script>|javascript:/);
+    for (const [, target] of text.matchAll(/(?:src|href)="([^"]+)"/g)) expect(target).toMatch(/^[/#](?!\/)/);
+  });
+
+  it('is not sent again to who has it, in each coding', async () => {
+    for (const coding of ['br', 'gzip', 'identity']) {
+      const headers = { 'Accept-Encoding': coding };
+      const first = await browse('/', headers);
+      expect(first.headers.get('content-encoding')).toBe(coding === 'identity' ? null : coding);
+      expect(first.headers.get('vary')).toBe('Accept, Accept-Encoding');
+      expect(first.headers.get('cache-control')).toBe('no-cache');
+      const tag = first.headers.get('etag') ?? '';
+      expect(tag).not.toBe('');
+      const again = await browse('/', { ...headers, 'If-None-Match': tag });
+      expect([again.status, await again.text()]).toEqual([304, '']);
+    }
+  });
+
+  it('stands below the path of the public URL', async () => {
+    const below = await openTestRegistry({ config: { publicUrl: 'https://example.com/krm' } });
+    try {
+      const response = await below.request('/', { headers: { Accept: BROWSER } });
+      const text = await response.text();
+      for (const [, target = ''] of text.matchAll(/(?:src|href|action|data-suggestions)="([^"]+)"/g)) {
+        expect(target).toMatch(/^(?:\/krm(?:\/|$)|#|https:\/\/example\.com\/krm)/);
+      }
+      expect(text).toContain('<link rel="canonical" href="https://example.com/krm/"/>');
+    } finally {
+      await below.close();
+    }
+  });
+});
+
+describe('failures', () => {
+  it('are pages to browsers, with the words of the problem', async () => {
+    const response = await browse('/nothing/here');
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const text = await response.text();
+    expect(text).toContain('There is nothing at /nothing/here.');
+    expect(text).toContain('Not Found');
+    expect(text).toContain(response.headers.get('x-request-id') ?? 'no id');
+  });
+
+  it.each([
+    '/api/v1/nothing',
+    '/api/v1/functions?limit=x',
+    '/catalogs/none/catalog.yaml',
+    '/schemas/a.b/v1/C.json',
+  ])('of programs stay problems: %s', async (target) => {
+    const response = await browse(target);
+    expect(response.status).toBeGreaterThanOrEqual(400);
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+  });
+
+  it('are problems to who asks for no page', async () => {
+    const response = await ask('/nothing', { Accept: '*/*' });
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+  });
+
+  it('show what is hostile as text', async () => {
+    const text = await (await browse(`/${encodeURIComponent('<script>alert(1)</script>\u202e"\'')}`)).text();
+    expect(text).not.toContain('<script>alert');
+    expect(text).not.toContain('\u202e');
+  });
+
+  it('of a wrong method name those that are possible', async () => {
+    const response = await registry.request('/', { method: 'POST', headers: { Accept: BROWSER } });
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+    expect(await response.text()).toContain('POST is not possible here');
+  });
+});
+
+describe('files that pages load', () => {
+  it('are kept for ever under their digest', async () => {
+    const page = await (await browse('/')).text();
+    const targets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, target]) => target!);
+    const types = new Map<string, string>();
+    for (const target of new Set(targets)) {
+      const response = await ask(target, { 'Accept-Encoding': 'br' });
+      expect(response.status, target).toBe(200);
+      expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(response.headers.get('content-encoding')).toBe('br');
+      types.set(target.split('/').at(-1)!, response.headers.get('content-type')!);
+    }
+    expect(Object.fromEntries(types)).toEqual({
+      'icon.svg': 'image/svg+xml',
+      'style.css': 'text/css; charset=utf-8',
+      'script.js': 'text/javascript; charset=utf-8',
+    });
+  });
+
+  it('are small', async () => {
+    const { assets } = (await import('./site.js')).createSite({}, (await import('./assets.js')).readAssets());
+    expect(assets.find('style.css')!.bytes.byteLength).toBeLessThan(20_000);
+    expect(assets.find('script.js')!.bytes.byteLength).toBeLessThan(10_000);
+  });
+
+  it.each(['/assets/0000000000000000/style.css', '/assets/x/..%2Fpackage.json', '/assets/x/__proto__'])(
+    'are not others: %s',
+    async (target) => {
+      expect((await ask(target)).status).toBe(404);
+    },
+  );
+
+  it('have the icon under the name that everybody asks for', async () => {
+    const response = await ask('/favicon.ico');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+  });
+});

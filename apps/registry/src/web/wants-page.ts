@@ -1,0 +1,27 @@
+import { ROUTES } from '@krmhub/api/routes';
+import type { RegistryContext } from '../environment.js';
+
+const API_PATHS = new Set<string>(Object.values(ROUTES).map(({ path }) => path));
+/** Below these everything speaks to programs, also what is not there. */
+const API_PREFIX = /^\/(?:api|v2|schemas|\.well-known)(?:\/|$)/;
+
+/** Whether the client is a browser: it names text/html, and likes nothing better that it names. A wildcard is none. */
+export function acceptsPage(accept: string | undefined): boolean {
+  if (accept === undefined) return false;
+  const weights = new Map<string, number>();
+  for (const item of accept.split(',', 50)) {
+    const [type = '', ...parameters] = item.split(';');
+    const weight = parameters
+      .map((one) => /^\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*$/i.exec(one)?.[1])
+      .find(Boolean);
+    weights.set(type.trim().toLowerCase(), Math.min(Number(weight ?? 1), 1));
+  }
+  const html = weights.get('text/html') ?? weights.get('application/xhtml+xml') ?? 0;
+  return html > 0 && html >= Math.max(weights.get('text/plain') ?? 0, weights.get('application/json') ?? 0);
+}
+
+/** Whether a failure is told by a page: to a browser, where no program's address is. */
+export function failsWithPage(c: RegistryContext): boolean {
+  const isProgram = API_PATHS.has(c.get('route')) || API_PREFIX.test(c.req.path);
+  return !isProgram && acceptsPage(c.req.header('accept'));
+}

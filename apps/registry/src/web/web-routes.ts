@@ -1,0 +1,22 @@
+import type { RouteConfig } from '@hono/zod-openapi';
+import type { RegistryApp, RegistryParts } from '../environment.js';
+import { ASSET_ROUTES, assetRoutes } from './assets.js';
+import { HOME_ROUTES, homeRoutes } from './home/home-routes.js';
+import type { Site } from './site.js';
+
+/** What pages stand on. */
+export interface WebParts extends RegistryParts {
+  site: Site;
+}
+
+/** Every route of the pages; none is of the HTTP API. */
+export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
+  ...ASSET_ROUTES,
+  ...HOME_ROUTES,
+};
+
+/** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
+export function webRoutes(app: RegistryApp, parts: WebParts): void {
+  assetRoutes(app, parts.site.assets);
+  homeRoutes(app, parts);
+}
