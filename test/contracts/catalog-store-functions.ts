@@ -1,6 +1,6 @@
 import { type CatalogStore, type FunctionRecord, RevisionConflict } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
-import { AT, changeOf } from './sample-records.js';
+import { AT, changeOf, foundAfter } from './sample-records.js';
 
 export function functionContract(store: () => CatalogStore): void {
   const all = async (): Promise<FunctionRecord[]> => {
@@ -172,7 +172,7 @@ export function functionContract(store: () => CatalogStore): void {
         expect(await store().release('example.com', `Fn${at}`, '1.0.0')).toEqual(change.release);
         expect((await store().events(at, 1))[0]?.reason).toBe(text);
         const found = await store().search({ tag: [text], limit: 1 });
-        expect(found.items).toEqual([change.search]);
+        expect(found.items).toEqual([foundAfter(change)]);
       }
       const lone = changeOf({
         kind: 'Lone',

@@ -2,7 +2,7 @@ import type { TokenRecord } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { CatalogStoreHarness } from './catalog-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, changeOf, foundAfter } from './sample-records.js';
 
 const LATER = '2030-02-02T03:04:05.678Z';
 
@@ -159,7 +159,7 @@ export function keepingContract(harness: () => CatalogStoreHarness): void {
       await store().rememberForms([{ digest: sha256('a'), coding: 'br', blob: sha256('b') }]);
       const reopened = await reopen();
       expect(await reopened.release('example.com', 'SetLabels', '1.0.0')).toEqual(change.release);
-      expect((await reopened.search({ text: 'labels', limit: 1 })).items).toEqual([change.search]);
+      expect((await reopened.search({ text: 'labels', limit: 1 })).items).toEqual([foundAfter(change)]);
       expect(await reopened.tokenByHash('f00d')).toEqual(token);
       expect(await reopened.catalog('c')).toMatchObject({ recipe: 'r' });
       expect(await reopened.storedForm(sha256('a'), 'br')).toBe(sha256('b'));

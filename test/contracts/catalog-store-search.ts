@@ -1,6 +1,7 @@
-import type { CatalogStore, SearchQuery } from '@krmhub/catalog';
+import { type CatalogStore, describeSigner, type SearchQuery, type Signer } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AT, changeOf, type SampleFunction } from './sample-records.js';
+import { AT, changeOf, foundAfter, type SampleFunction } from './sample-records.js';
 
 const mark = { at: AT, by: 'someone', reason: 'replaced' };
 
@@ -117,7 +118,7 @@ export function searchContract(store: () => CatalogStore): void {
         expect(await kinds(text === undefined ? {} : { text })).toEqual(expected);
       }
       expect((await search()).items.find(({ kind }) => kind === 'SetLabels')).toEqual(
-        changeOf(FUNCTIONS[0]!).search,
+        foundAfter(changeOf(FUNCTIONS[0]!)),
       );
     });
 
@@ -182,22 +183,72 @@ export function searchContract(store: () => CatalogStore): void {
       expect((await kinds({ text: 'labels' })).at(-1)).toBe('SetLabels');
     });
 
-    it.each([{}, { text: 'sets' }, { tag: ['mutator'] }, { text: 'labels', group: ['example.com'] }])(
-      'pages through %j without gaps or repetitions',
-      async (query) => {
-        const whole = await kinds(query);
-        const paged: string[] = [];
-        let cursor: string | undefined;
-        do {
-          const page = await search({ ...query, limit: 2, ...(cursor !== undefined && { cursor }) });
-          expect(page.items.length).toBeLessThanOrEqual(2);
-          expect(page.total).toBe(whole.length);
-          paged.push(...page.items.map(({ kind }) => kind));
-          cursor = page.next;
-        } while (cursor !== undefined && paged.length < 100);
-        expect(paged).toEqual(whole);
-      },
-    );
+    it('orders by name and by time where that is asked for, what is wholly yanked last', async () => {
+      const published = [
+        { kind: 'Oldest', publishedAt: '2031-01-01T00:00:00.000Z' },
+        { kind: 'Newest', publishedAt: '2033-01-01T00:00:00.000Z' },
+        { kind: 'Middle', publishedAt: '2032-01-01T00:00:00.000Z' },
+        { kind: 'Yanked', publishedAt: '2034-01-01T00:00:00.000Z', allYanked: true },
+      ];
+      for (const sample of published) await store().commitFunction(changeOf({ ...sample, tags: ['timed'] }));
+      const tag = ['timed'];
+      expect(await kinds({ tag, sort: 'newest' })).toEqual(['Newest', 'Middle', 'Oldest', 'Yanked']);
+      expect(await kinds({ tag, sort: 'name' })).toEqual(['Middle', 'Newest', 'Oldest', 'Yanked']);
+      expect(await kinds({ tag, text: 'newest middle', sort: 'newest' })).toEqual([]);
+      expect(await kinds({ tag, text: 'timed', sort: 'newest' })).toEqual([
+        'Newest',
+        'Middle',
+        'Oldest',
+        'Yanked',
+      ]);
+      // Those that were published at once stand by name.
+      expect((await kinds({ sort: 'newest' })).slice(3, 5)).toEqual((await kinds({})).slice(0, 2));
+      expect(await kinds({ text: 'labels', sort: 'relevance' })).toEqual(await kinds({ text: 'labels' }));
+      const again = { kind: 'Oldest', release: '2.0.0', publishedAt: '2035-01-01T00:00:00.000Z', tags: tag };
+      await store().commitFunction(changeOf(again, 1));
+      expect((await kinds({ sort: 'newest' }))[0]).toBe('Oldest');
+    });
+
+    it('filters and counts by who signed', async () => {
+      const key: Signer = { type: 'key', fingerprint: sha256('a key') };
+      const identity: Signer = {
+        type: 'identity',
+        issuer: 'https://issuer.example',
+        subject: 'a@example.com',
+      };
+      await store().commitFunction(changeOf({ kind: 'Both', signers: [key, identity, key] }));
+      await store().commitFunction(changeOf({ kind: 'ByKey', signers: [key] }));
+      const [byKey, byIdentity] = [describeSigner(key), describeSigner(identity)];
+      expect((await search()).facets.signedBy).toEqual([
+        { value: byKey, count: 2 },
+        { value: byIdentity, count: 1 },
+      ]);
+      expect(await kinds({ signedBy: [byKey] })).toEqual(['Both', 'ByKey']);
+      expect(await kinds({ signedBy: [byIdentity] })).toEqual(['Both']);
+      expect(await kinds({ signedBy: ['nobody'] })).toEqual([]);
+    });
+
+    it.each([
+      {},
+      { text: 'sets' },
+      { tag: ['mutator'] },
+      { text: 'labels', group: ['example.com'] },
+      { sort: 'newest' as const },
+      { sort: 'newest' as const, text: 'sets' },
+      { sort: 'name' as const, text: 'sets' },
+    ])('pages through %j without gaps or repetitions', async (query) => {
+      const whole = await kinds(query);
+      const paged: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await search({ ...query, limit: 2, ...(cursor !== undefined && { cursor }) });
+        expect(page.items.length).toBeLessThanOrEqual(2);
+        expect(page.total).toBe(whole.length);
+        paged.push(...page.items.map(({ kind }) => kind));
+        cursor = page.next;
+      } while (cursor !== undefined && paged.length < 100);
+      expect(paged).toEqual(whole);
+    });
 
     it('pages on where it was when something is published meanwhile', async () => {
       const first = await search({ limit: 4 });
@@ -216,6 +267,9 @@ export function searchContract(store: () => CatalogStore): void {
         await expect(search({ text: 'sets', cursor })).rejects.toMatchObject({ code: 'invalid-request' });
       }
       await expect(search({ text: 'other', cursor: next! })).rejects.toMatchObject({
+        code: 'invalid-request',
+      });
+      await expect(search({ text: 'sets', sort: 'newest', cursor: next! })).rejects.toMatchObject({
         code: 'invalid-request',
       });
       await expect(search({ text: 'sets', tag: ['a'], cursor: next! })).rejects.toMatchObject({
@@ -270,6 +324,7 @@ export function searchContract(store: () => CatalogStore): void {
         runtime: [text],
         license: [text],
         catalog: [text],
+        signedBy: [text],
       });
     });
 

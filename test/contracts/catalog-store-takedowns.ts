@@ -8,7 +8,7 @@ import {
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256, type Takedown } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { CatalogStoreHarness } from './catalog-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, changeOf, foundAfter } from './sample-records.js';
 
 const NAME = { group: 'example.com', kind: 'Bad' };
 const LATER = '2030-03-04T05:06:07.890Z';
@@ -131,7 +131,7 @@ export function takedownContract(harness: () => CatalogStoreHarness): void {
       expect(await store().takedowns('example.com', 'bad')).toEqual([tombstone]);
       expect(await store().takedowns('example.com', 'Other')).toEqual([]);
       expect(await store().allTakedowns()).toEqual([tombstone]);
-      expect((await store().search({ text: 'wicked', limit: 9 })).items).toEqual([one.search]);
+      expect((await store().search({ text: 'wicked', limit: 9 })).items).toEqual([foundAfter(one)]);
       expect((await store().search({ tag: ['fair'], limit: 9 })).total).toBe(0);
       expect(await store().events(2, 9)).toEqual([
         {

@@ -3,7 +3,7 @@ import type { CatalogStore, FunctionChange, FunctionTakedown, SearchQuery } from
 import { RevisionConflict, renderEntry } from '@krmhub/catalog';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogStoreHarness } from './catalog-store.js';
-import { AT, changeOf } from './sample-records.js';
+import { AT, changeOf, foundAfter } from './sample-records.js';
 import { cutUpstream, type SampleEntry, type SamplePlace, sampleDefinition } from './sample-upstream.js';
 
 const GROUP = 'vendor.example.org';
@@ -192,7 +192,7 @@ export function upstreamContract(harness: () => CatalogStoreHarness): void {
       await publish(kind);
       const ours = async () => {
         const { items, total } = await search({ text: 'peelbanana' });
-        expect([total, items[0]]).toEqual([1, changeOf({ group: GROUP, kind, tags: ['ours'] }).search]);
+        expect([total, items[0]]).toEqual([1, foundAfter(changeOf({ group: GROUP, kind, tags: ['ours'] }))]);
         expect(await kinds()).toEqual(['SetLabels', kind, 'Weigh']);
         expect(await kinds({ text: 'package' })).toEqual([]);
         expect(await kinds({ kind: ['peelbanana'] })).toEqual([kind]);

@@ -1,4 +1,12 @@
-import type { EventType, FunctionChange, Mark, ReleaseRecord, SearchDocument } from '@krmhub/catalog';
+import type {
+  EventType,
+  FoundFunction,
+  FunctionChange,
+  Mark,
+  ReleaseRecord,
+  SearchDocument,
+  Signer,
+} from '@krmhub/catalog';
 import { type FunctionDefinition, sha256 } from '@krmhub/schema';
 
 export const AT = '2030-01-02T03:04:05.678Z';
@@ -12,6 +20,9 @@ export interface SampleFunction {
   tags?: string[];
   runtimes?: string[];
   licenses?: string[];
+  publishedAt?: string;
+  /** Whose signatures of it hold. */
+  signers?: Signer[];
   allYanked?: boolean;
   deprecated?: Mark;
   yanked?: Mark;
@@ -44,6 +55,11 @@ function definitionOf(
   };
 }
 
+/** What search shows of the function after a change. */
+export function foundAfter({ search, release }: FunctionChange): FoundFunction {
+  return { ...search, publishedAt: release.publishedAt };
+}
+
 /** A change that stores a release of a function, or marks one. */
 export function changeOf(
   sample: SampleFunction,
@@ -71,7 +87,7 @@ export function changeOf(
     publisher,
     runtimes,
     licenses,
-    publishedAt: AT,
+    publishedAt: sample.publishedAt ?? AT,
     publishedBy: 'token publisher',
     definition: definitionOf({ group, kind, description }),
     ...(sample.yanked && { yanked: sample.yanked }),
@@ -89,7 +105,11 @@ export function changeOf(
     licenses,
     yanked: sample.allYanked ?? false,
     deprecated: sample.deprecated !== undefined,
-    signatures: [],
+    signatures: (sample.signers ?? []).map((signer) => ({
+      bundle: sha256('a bundle'),
+      signer,
+      receivedAt: AT,
+    })),
   };
   const event = { type, at: AT, by: 'token publisher', group, kind, release: name, digest };
   return { group, kind, expectedRevision, action, release, search, event };

@@ -206,6 +206,12 @@ const requests: Limit[] = [
     says: /"tag" is longer than 253 characters/,
   },
   {
+    name: 'maxSignerLength',
+    limit: REQUEST_LIMITS.maxSignerLength,
+    attempt: (size) => ask(`/api/v1/functions?signedBy=${'x'.repeat(size)}`),
+    says: /"signedBy" is longer than 2000 characters/,
+  },
+  {
     name: 'maxFilterValues',
     limit: REQUEST_LIMITS.maxFilterValues,
     attempt: (size) => ask(`/api/v1/functions?${list(size, (n) => `tag=t${n}`).join('&')}`),

@@ -55,6 +55,7 @@ describe('search', () => {
       description: 'SetLabels does what its name says.',
       publisher: 'Example Co',
       release: '2.0.0',
+      publishedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       versions: ['v1'],
       tags: ['mutator', 'labels'],
       runtimes: ['container'],

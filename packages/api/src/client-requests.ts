@@ -1,10 +1,13 @@
 import type { CatalogKind, Digest, Profile } from '@krmhub/schema';
 import type { FacetName } from './model.js';
+import type { SearchOrder } from './parameters.js';
 
 /** What methods of the client take and give, beside the models of the API. */
 
 export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
   q?: string;
+  /** `relevance` where it is absent. */
+  sort?: SearchOrder;
   /** At most 100. */
   limit?: number;
   cursor?: string;

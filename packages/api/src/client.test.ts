@@ -38,7 +38,16 @@ function answer(response: ServerResponse, status: number, type: string, body: st
   response.writeHead(status, { 'content-type': type }).end(body);
 }
 
-const NO_FACETS = { tag: [], kind: [], group: [], publisher: [], runtime: [], license: [], catalog: [] };
+const NO_FACETS = {
+  tag: [],
+  kind: [],
+  group: [],
+  publisher: [],
+  runtime: [],
+  license: [],
+  signedBy: [],
+  catalog: [],
+};
 const EMPTY_RESULT = { total: 0, items: [], facets: NO_FACETS };
 
 describe('the address of a registry', () => {

@@ -102,6 +102,7 @@ export const SearchItem = z
     release: z.string().optional().openapi({
       description: 'Absent for a function that only catalogs elsewhere have: its releases are not known',
     }),
+    publishedAt: Time.optional().openapi({ description: 'Of this release' }),
     from: z
       .array(
         z.object({
@@ -124,7 +125,16 @@ export const SearchItem = z
   })
   .openapi('SearchItem');
 
-export const FACET_NAMES = ['tag', 'kind', 'group', 'publisher', 'runtime', 'license', 'catalog'] as const;
+export const FACET_NAMES = [
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'signedBy',
+  'catalog',
+] as const;
 const Facet = z.array(z.object({ value: z.string(), count: z.number().int() }));
 
 export const SearchResult = z
@@ -139,6 +149,9 @@ export const SearchResult = z
         publisher: Facet,
         runtime: Facet,
         license: Facet,
+        signedBy: Facet.openapi({
+          description: 'Who signed the release that is shown; a policy need not trust them',
+        }),
         catalog: Facet,
       })
       .openapi({ description: 'The most frequent values; each counted without its own filter' }),

@@ -19,6 +19,8 @@ export const REQUEST_LIMITS = {
   maxQueryLength: 500,
   /** Characters of one filter value: a group has at most 253. */
   maxFilterLength: 253,
+  /** Characters of the name of a signer: the subject and the issuer of a certificate, which are URLs. */
+  maxSignerLength: 2_000,
   /** Values of one repeated filter. */
   maxFilterValues: 20,
   /** Items of a page of search results. */
@@ -124,13 +126,21 @@ const filterValue = z
   .min(1, 'is empty')
   .max(REQUEST_LIMITS.maxFilterLength, `is longer than ${REQUEST_LIMITS.maxFilterLength} characters`);
 
-function filter(description: string, repeated: 'any' | 'all' = 'any') {
+const signerName = z
+  .string()
+  .min(1, 'is empty')
+  .max(REQUEST_LIMITS.maxSignerLength, `is longer than ${REQUEST_LIMITS.maxSignerLength} characters`);
+
+function filter(description: string, repeated: 'any' | 'all' = 'any', value = filterValue) {
   return z
-    .array(filterValue)
+    .array(value)
     .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
     .optional()
     .openapi({ description: `${description}. Repeated: ${repeated} of them` });
 }
+
+export const SEARCH_ORDERS = ['relevance', 'name', 'newest'] as const;
+export type SearchOrder = (typeof SEARCH_ORDERS)[number];
 
 export const SearchParameters = z.object({
   q: z
@@ -147,7 +157,20 @@ export const SearchParameters = z.object({
     .optional()
     .openapi({ description: 'Runtime. Repeated: any of them' }),
   license: filter('SPDX licence expression'),
+  signedBy: filter(
+    'Who signed the release that is shown, as the facet of this name has it; a policy need not trust them',
+    'any',
+    signerName,
+  ),
   catalog: filter('Catalog whose newest snapshot has the function'),
+  sort: z
+    .enum(SEARCH_ORDERS, `is none of ${SEARCH_ORDERS.join(', ')}`)
+    .default('relevance')
+    .openapi({
+      description:
+        'By how well the text fits, or by group and kind where there is none; by group and kind; or by when the ' +
+        'release that is shown was published. What is wholly yanked comes last',
+    }),
   limit: limit(REQUEST_LIMITS.defaultSearchLimit, REQUEST_LIMITS.maxSearchLimit),
   cursor: z
     .string()

@@ -114,6 +114,8 @@ export interface UpstreamPlace {
 export interface FoundFunction extends Omit<SearchDocument, 'release'> {
   /** Absent where this registry has no release of it, so that nobody here knows which one it is. */
   release?: string;
+  /** Of the release above. */
+  publishedAt?: Time;
   /** By catalog, `default` last; absent for a function of this registry. */
   from?: UpstreamPlace[];
 }
@@ -299,6 +301,8 @@ export interface SnapshotSignature {
   expiresAt: Time;
 }
 
+export type SearchOrder = 'relevance' | 'name' | 'newest';
+
 export interface SearchQuery {
   text?: string;
   tag?: string[];
@@ -307,7 +311,11 @@ export interface SearchQuery {
   publisher?: string[];
   runtime?: string[];
   license?: string[];
+  /** Whose signature of the release holds, as `describeSigner` names them; a policy need not trust them. */
+  signedBy?: string[];
   catalog?: string[];
+  /** Absent for `relevance`, which is `name` where there is no text. What is wholly yanked comes last in each. */
+  sort?: SearchOrder;
   /** At most 100. */
   limit: number;
   /** As an earlier page's `next` gave it. */
@@ -323,7 +331,10 @@ export interface SearchPage {
   total: number;
   items: FoundFunction[];
   /** For each facet the most frequent values, each facet counted without its own filter. */
-  facets: Record<'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'catalog', FacetCount[]>;
+  facets: Record<
+    'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'signedBy' | 'catalog',
+    FacetCount[]
+  >;
   next?: string;
 }
 

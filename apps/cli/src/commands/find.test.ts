@@ -51,6 +51,22 @@ describe('search', () => {
     expect(JSON.parse(either.out())).toMatchObject({ total: 2 });
   });
 
+  it('orders by what is asked for', async () => {
+    const kinds = async (...args: string[]) =>
+      (await run(['search', '--all', ...args])).out().match(/(?<=\/)\w+/g);
+    expect(await kinds('--sort', 'newest')).toEqual([
+      'SetNamespace',
+      'RenameImages',
+      'RequireLimits',
+      'RenderChart',
+      'SetLabels',
+    ]);
+    expect(await kinds('--sort', 'name')).toEqual(await kinds());
+    const wrong = await run(['search', '--sort', 'oldest']);
+    expect([wrong.exitCode, wrong.err()]).toEqual([2, expect.stringContaining('relevance, name, newest')]);
+    expect((await run(['search', '--signed-by', 'nobody'])).err()).toContain('signedBy nobody');
+  });
+
   it('tells how many there are, and pages through all', async () => {
     const two = await run(['search', '--limit', '2']);
     expect(two.out().trim().split('\n')).toHaveLength(2);

@@ -1,5 +1,6 @@
 import type { SearchRequest } from '@krmhub/api/client';
 import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
+import type { SearchOrder } from '@krmhub/api/parameters';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Io } from '../io.js';
@@ -8,13 +9,24 @@ import { visible } from '../output/text.js';
 import { count, withOutput, withRegistry } from './options.js';
 
 interface SearchOptions extends Partial<Record<FacetName, string[]>> {
+  sort?: SearchOrder;
   limit: number;
   all?: boolean;
   output: OutputFormat;
   registry?: string;
 }
 
-const FILTERS: readonly FacetName[] = ['tag', 'kind', 'group', 'publisher', 'runtime', 'license', 'catalog'];
+const FILTERS: readonly FacetName[] = [
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'signedBy',
+  'catalog',
+];
+const ORDERS: readonly SearchOrder[] = ['relevance', 'name', 'newest'];
 /** What the registry answers at most in one page. */
 const PAGE = 100;
 
@@ -32,7 +44,9 @@ export function registerSearch(program: Command, io: Io): void {
         .argParser((value: string, earlier: string[] | undefined) => runtime(value, earlier)),
     )
     .option('--license <license>', 'Functions under this licence (SPDX).', collect)
+    .option('--signed-by <signer>', 'Functions that this key or identity signed.', collect)
     .option('--catalog <name>', 'Functions in this catalog.', collect)
+    .addOption(new Option('--sort <order>', 'What comes first.').choices(ORDERS))
     .option('--limit <count>', `How many to print, at most ${PAGE}.`, count(PAGE), 20)
     .addOption(new Option('--all', 'Print everything that is found.').conflicts('limit'))
     .addHelpText(
@@ -44,6 +58,7 @@ and its release is unknown: entries of catalogs do not say it.
 Examples:
   krmhub search set labels
   krmhub search --tag mutator
+  krmhub search --sort newest --limit 5
   krmhub search --kind SetLabels -o json
   krmhub search --runtime exec --license MIT --all`,
     )
@@ -67,7 +82,11 @@ async function search(io: Io, words: readonly string[], options: SearchOptions):
   const filters = Object.fromEntries(
     FILTERS.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   );
-  const request: SearchRequest = { ...filters, ...(text === '' ? {} : { q: text }) };
+  const request: SearchRequest = {
+    ...filters,
+    ...(text === '' ? {} : { q: text }),
+    ...(options.sort === undefined ? {} : { sort: options.sort }),
+  };
   const first = await client.search({ ...request, limit: options.all ? PAGE : options.limit });
   const items = [...first.items];
   for (let { next } = first; options.all && next !== undefined; ) {

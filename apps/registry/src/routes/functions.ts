@@ -1,24 +1,17 @@
 import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type CatalogStore, type SearchQuery, shownRelease } from '@krmhub/catalog';
+import { type CatalogStore, shownRelease } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { foundFunction, foundRelease } from '../lookup.js';
 import { functionDetail, searchItem } from '../presentation.js';
+import { searchQuery } from '../search-query.js';
 
 export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {
-    const { q, limit, cursor, ...filters } = query;
-    const wanted: SearchQuery = { limit };
-    if (q !== undefined && q.trim() !== '') wanted.text = q;
-    if (cursor !== undefined) wanted.cursor = cursor;
-    for (const name of Object.keys(filters) as (keyof typeof filters)[]) {
-      const values = filters[name];
-      if (values !== undefined) wanted[name] = [...new Set(values)];
-    }
-    const page = await store.search(wanted);
+    const page = await store.search(searchQuery(query));
     const result: SearchResult = {
       ...page,
       items: page.items.map((item) => searchItem(trust.policies, item)),

@@ -1,7 +1,7 @@
-import type { SearchPage } from '@krmhub/catalog';
+import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/catalog';
 import type { Connection } from './connection.js';
 import { FacetColumn } from './facet-column.js';
-import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT } from './search-rows.js';
+import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './search-rows.js';
 import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
 
 export type Facet = keyof SearchPage['facets'];
@@ -12,6 +12,7 @@ export const FACETS: readonly Facet[] = [
   'publisher',
   'runtime',
   'license',
+  'signedBy',
   'catalog',
 ];
 
@@ -30,6 +31,8 @@ export interface SearchColumns {
   yanked: Uint8Array;
   /** By id: the release that is shown is deprecated. */
   deprecated: Uint8Array;
+  /** By id: when the release that is shown was published, in milliseconds; 0 where there is none. */
+  published: Float64Array;
   /** How many functions stand before this name, or at it. */
   ranksUpTo(group: string, kind: string): number;
 }
@@ -44,6 +47,8 @@ interface FunctionRow {
   licenses: string;
   yanked: number;
   deprecated: number;
+  signatures: string;
+  published: string | null;
 }
 interface Name {
   group: string;
@@ -63,7 +68,8 @@ interface Seen {
   serials: ReadonlyMap<string, number>;
 }
 
-const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated`;
+const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated,
+  signatures, ${PUBLISHED_AT} AS published`;
 
 /**
  * What searches filter, count and order by, in memory, for every function. Gives a function that brings it up to
@@ -91,11 +97,11 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
     'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
   );
   const oneRow = client.prepare<[string, string], FunctionRow>(
-    `${ROW} FROM ${FINDABLE} WHERE group_name = ? AND kind_folded = ?`,
+    `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
   );
   // Each table is read in the order of its index; two that are in order are soon one.
   const allRows = FINDABLE_TABLES.map((table) =>
-    client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) ORDER BY group_name, kind`),
+    client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) AS shown ORDER BY group_name, kind`),
   );
   const catalogsOf = client
     .prepare<[string, string], string>(
@@ -177,6 +183,7 @@ class Columns implements SearchColumns {
   rank = new Uint32Array();
   yanked = new Uint8Array(1);
   deprecated = new Uint8Array(1);
+  published = new Float64Array(1);
   #ordered: NamedId[] = [];
   /** 1 for each id that is in `#ordered` or `#added`. */
   #present = new Uint8Array(1);
@@ -192,14 +199,17 @@ class Columns implements SearchColumns {
     facets.publisher.put(id, [publisher]);
     facets.runtime.put(id, JSON.parse(row.runtimes));
     facets.license.put(id, JSON.parse(row.licenses));
+    facets.signedBy.put(id, signersOf(row.signatures));
     facets.catalog.put(id, catalogs);
     if (id >= this.yanked.length) {
       this.yanked = grown(this.yanked, id);
       this.deprecated = grown(this.deprecated, id);
+      this.published = grownTimes(this.published, id);
       this.#present = grown(this.#present, id);
     }
     this.yanked[id] = row.yanked;
     this.deprecated[id] = row.deprecated;
+    this.published[id] = row.published === null ? 0 : Date.parse(row.published);
     if (this.#present[id] === 1) return;
     this.#present[id] = 1;
     this.#added.push({ id, group, kind });
@@ -250,6 +260,18 @@ function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {
   const more = new Uint8Array(Math.max(id + 1, flags.length * 2));
   more.set(flags);
   return more;
+}
+
+function grownTimes(times: Float64Array, id: number): Float64Array<ArrayBuffer> {
+  const more = new Float64Array(Math.max(id + 1, times.length * 2));
+  more.set(times);
+  return more;
+}
+
+/** Whose signatures hold, from the JSON list of them; mostly nobody's. */
+function signersOf(signatures: string): string[] {
+  if (signatures === '[]') return [];
+  return (JSON.parse(signatures) as ReleaseSignature[]).map(({ signer }) => describeSigner(signer));
 }
 
 function byName(a: Name, b: Name): number {

@@ -11,17 +11,15 @@ export function writeCursor(query: SearchQuery, position: Position): string {
   return Buffer.from(JSON.stringify([fingerprint(query), ...position])).toString('base64url');
 }
 
-/** `types` are those of the position's values. Throws `invalid-request` for what is no cursor of this query. */
-export function readCursor(
-  query: SearchQuery,
-  cursor: string,
-  types: readonly ('string' | 'number')[],
-): Position {
+/** A position has so many numbers before its name. Throws `invalid-request` for what is no cursor of this query. */
+export function readCursor(query: SearchQuery, cursor: string, numbers: number): Position {
   const [of, ...position] = parse(cursor);
-  const fits = position.length === types.length && position.every((value, at) => typeof value === types[at]);
+  const fits =
+    position.length === numbers + 2 &&
+    position.every((value, at) => typeof value === (at < numbers ? 'number' : 'string'));
   if (!fits || of !== fingerprint(query)) {
     throw new KrmhubError('invalid-request', 'The cursor does not belong to this search.', {
-      hint: 'Give a cursor as the page before gave it, with the same text and filters, or leave it out.',
+      hint: 'Give a cursor as the page before gave it, with the same text, filters and order, or leave it out.',
     });
   }
   return position as Position;
@@ -37,10 +35,11 @@ function parse(cursor: string): unknown[] {
   }
 }
 
-function fingerprint({ limit: _limit, cursor: _cursor, text = '', ...filters }: SearchQuery): string {
+function fingerprint(query: SearchQuery): string {
+  const { limit: _limit, cursor: _cursor, text = '', sort = 'relevance', ...filters } = query;
   const given = Object.entries(filters)
     .filter(([, values]) => values.length > 0)
     .map(([name, values]) => [name, [...values].sort()] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return sha256(JSON.stringify([text.trim(), given])).slice('sha256:'.length, 'sha256:'.length + 16);
+  return sha256(JSON.stringify([text.trim(), sort, given])).slice('sha256:'.length, 'sha256:'.length + 16);
 }

@@ -46,4 +46,7 @@ export const FINDABLE_TABLES = [
      licenses, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
 ] as const;
 
+/** SQL: when the release was published that such a row, as `shown`, has; null where it shows none. */
+export const PUBLISHED_AT = `(SELECT published_at FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
+
 export const FINDABLE = `(${FINDABLE_TABLES.join(' UNION ALL ')})`;

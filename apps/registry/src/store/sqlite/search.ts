@@ -3,19 +3,13 @@ import type { Connection } from './connection.js';
 import { FACETS, type Facet, type SearchColumns, searchColumns } from './search-columns.js';
 import { type Position, readCursor, writeCursor } from './search-cursor.js';
 import { type TextHits, textHits } from './search-hits.js';
-import { FINDABLE } from './search-rows.js';
+import { countKeys, isRanked, type ResultOrder, resultOrder } from './search-order.js';
+import { FINDABLE, PUBLISHED_AT } from './search-rows.js';
 import { type Filters, firstBy, scan } from './search-scan.js';
 import { textQuery } from './search-text.js';
 import { upstreamPlaces } from './served-entries.js';
 
 const MAX_LIMIT = 100;
-
-/**
- * A position in the results. What is wholly yanked comes last; then, where text is sought, what it was found in
- * and how well it fits, and what is not deprecated; then the name.
- */
-const RANKED = ['number', 'number', 'number', 'number', 'string', 'string'] as const;
-const LISTED = ['number', 'string', 'string'] as const;
 
 interface ItemRow {
   group: string;
@@ -30,6 +24,7 @@ interface ItemRow {
   yanked: number;
   deprecated: number;
   signatures: string;
+  published: string | null;
 }
 
 /** Searches by full text in SQLite; filters, counts and orders in memory. */
@@ -42,7 +37,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     .pluck();
   const item = client.prepare<[number], ItemRow>(
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
-       yanked, deprecated, signatures FROM ${FINDABLE} WHERE id = ?`,
+       yanked, deprecated, signatures, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE id = ?`,
   );
   const placesOf = upstreamPlaces(connection);
 
@@ -58,18 +53,21 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   };
 
   const page = (query: SearchQuery): SearchPage => {
-    const listed = (query.text ?? '').trim() === '';
-    const sought = listed ? undefined : textQuery(query.text!);
-    const after =
-      query.cursor === undefined ? undefined : readCursor(query, query.cursor, listed ? LISTED : RANKED);
-    if (!listed && sought === undefined) return { total: 0, items: [], facets: noFacets() };
+    const sought = (query.text ?? '').trim() === '' ? undefined : textQuery(query.text!);
+    const after = query.cursor === undefined ? undefined : readCursor(query, query.cursor, countKeys(query));
+    if (sought === undefined && (query.text ?? '').trim() !== '') {
+      return { total: 0, items: [], facets: noFacets() };
+    }
 
     const columns = currentColumns();
     // A weight is never 0: the page before says whether weights decide, whatever was published since.
-    const text = sought && findText(sought, after && after[2] !== 0);
+    const weighed = isRanked(query) ? after && after[2] !== 0 : false;
+    const text = sought && findText(sought, weighed);
+    const order = resultOrder(query, columns, text);
     const { hits, facets } = scan(columns, text?.ids ?? columns.order, filtersOf(query, columns));
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
-    const ids = pageOf(hits, limit + 1, columns, text, after);
+    const rankedText = isRanked(query) ? text : undefined;
+    const ids = pageOf(hits, limit + 1, { columns, order, text: rankedText, after });
     const rows = ids.slice(0, limit).map((id) => item.get(id)!);
     const last = rows.at(-1);
     const more = ids.length > limit && last !== undefined;
@@ -77,32 +75,28 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
       total: hits.length,
       items: rows.map((row) => foundFunction(row, placesOf)),
       facets,
-      ...(more && { next: writeCursor(query, positionOf(last, ids[limit - 1]!, text)) }),
+      ...(more && { next: writeCursor(query, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]) }),
     };
   };
 
   return { search: (query) => read(() => page(query)) };
 }
 
-/** Ids of a page's functions in their order: the first ones, or those after a position. */
+/** Ids of a page's functions in their order: the first ones, or those after a position. `text` is what ranks them. */
 function pageOf(
   hits: Uint32Array,
   limit: number,
-  columns: SearchColumns,
-  text: TextHits | undefined,
-  after: Position | undefined,
+  wanted: {
+    columns: SearchColumns;
+    order: ResultOrder;
+    text: TextHits | undefined;
+    after: Position | undefined;
+  },
 ): number[] {
-  const { rank, yanked, deprecated } = columns;
-  const compare = (a: number, b: number): number =>
-    yanked[a]! - yanked[b]! ||
-    (text === undefined
-      ? 0
-      : text.tierOf(a) - text.tierOf(b) ||
-        text.weightOf(a) - text.weightOf(b) ||
-        deprecated[a]! - deprecated[b]!) ||
-    rank[a]! - rank[b]!;
-  const isAfter = after && afterPosition(columns, text, after);
-  const candidates = isAfter ? hits.filter(isAfter) : hits;
+  const { columns, order, text, after } = wanted;
+  const { rank, yanked } = columns;
+  const compare = (a: number, b: number): number => order.compare(a, b) || rank[a]! - rank[b]!;
+  const candidates = after === undefined ? hits : hits.filter(isAfter(after, columns, order));
   if (text !== undefined) {
     // Mostly enough is found in kinds, and what is found in tags need not be told apart.
     const inKind = candidates.filter((id) => text.tierOf(id) <= 2 && yanked[id] === 0);
@@ -112,26 +106,16 @@ function pageOf(
   return firstBy(candidates, limit, compare);
 }
 
-function afterPosition(
-  { rank, yanked, deprecated, ranksUpTo }: SearchColumns,
-  text: TextHits | undefined,
+function isAfter(
   position: Position,
+  { rank, ranksUpTo }: SearchColumns,
+  order: ResultOrder,
 ): (id: number) => boolean {
-  const keys = position.slice(0, -2) as number[];
-  const ranks = ranksUpTo(...(position.slice(-2) as [string, string]));
+  const ranks = ranksUpTo(...(position.slice(order.keys) as [string, string]));
   return (id) => {
-    const differs =
-      yanked[id]! - keys[0]! ||
-      (text === undefined
-        ? 0
-        : text.tierOf(id) - keys[1]! || text.weightOf(id) - keys[2]! || deprecated[id]! - keys[3]!);
+    const differs = order.compareTo(id, position);
     return differs === 0 ? rank[id]! >= ranks : differs > 0;
   };
-}
-
-function positionOf({ group, kind, yanked, deprecated }: ItemRow, id: number, text?: TextHits): Position {
-  if (text === undefined) return [yanked, group, kind];
-  return [yanked, text.tierOf(id), text.weightOf(id), deprecated, group, kind];
 }
 
 function foundFunction(
@@ -146,6 +130,7 @@ function foundFunction(
     description,
     publisher,
     ...(release === null ? {} : { release }),
+    ...(row.published === null ? {} : { publishedAt: row.published }),
     versions: list(row.versions),
     tags: list(row.tags),
     runtimes: list(row.runtimes),
