@@ -23,6 +23,7 @@ export {
   definitionSpecJsonSchema,
 } from './json-schema/definition.js';
 export { functionConfigSchema } from './json-schema/function-config.js';
+export * from './kebab-case.js';
 export * from './licenses.js';
 export * from './limits.js';
 export type { LintRule, RuleCode } from './lint/codes.js';

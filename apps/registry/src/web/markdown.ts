@@ -4,7 +4,7 @@ import { cutText, visibleText } from './visible-text.js';
 /** Limits on Markdown that a page shows: each with its unit, and why. */
 export const MARKDOWN_LIMITS = {
   /** UTF-16 code units that are read. The worst known text of this length takes some 100 ms; real ones of 20 KB take 3 ms. */
-  maxTextLength: 49_152,
+  maxTextLength: 32_768,
   /** UTF-16 code units of what comes out of it: tables of empty cells grow most. A longer one is shown as it was written. */
   maxPageLength: 400_000,
   /** Quotes, lists and emphasis inside each other; what is deeper stays text. */

@@ -210,7 +210,8 @@ function objectRules(parts: Parts, budget: TextBudget, complete: boolean, atRoot
   }
   const object =
     valueType(parts) === 'object' && (fields.size > 0 || says(parts, 'x-kubernetes-preserve-unknown-fields'));
-  if (object && isOpen(parts)) rules.push({ words: 'any further fields', values: [], more: 0 });
+  if (object && isOpen(parts))
+    rules.push({ words: fields.size > 0 ? 'any further fields' : 'any fields', values: [], more: 0 });
   return rules;
 }
 

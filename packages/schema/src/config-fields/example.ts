@@ -2,6 +2,7 @@ import type { FunctionDefinition, JsonObject, JsonValue } from '../definition.js
 import { functionConfigSchema, versionNamed } from '../json-schema/function-config.js';
 import { keyword, PROTOTYPE_NAMES, requiredOf } from '../json-schema/open-api.js';
 import { countValues, firstErrors, touchedBy, validateEach } from '../json-schema/validate.js';
+import { kebabCase } from '../kebab-case.js';
 import { isObject } from '../lint/json-access.js';
 import { PatternSet } from '../lint/structural/pattern-set.js';
 import { fieldsOf, innerParts, type Parts, partsOf, requiredIn, valueType } from './parts.js';
@@ -50,7 +51,7 @@ export function exampleConfig(definition: FunctionDefinition, versionName: strin
     const value: JsonObject = {
       apiVersion: `${definition.group}/${versionName}`,
       kind: definition.names.kind,
-      metadata: { name: resourceName(definition.names.kind), ...(isObject(metadata) ? metadata : {}) },
+      metadata: { name: kebabCase(definition.names.kind), ...(isObject(metadata) ? metadata : {}) },
       ...fields,
     };
     return { value, ...check(value, schema, builder.patterns), partly: builder.partly };
@@ -60,11 +61,6 @@ export function exampleConfig(definition: FunctionDefinition, versionName: strin
   if (generous.check === 'valid') return generous;
   const sparing = attempt(false);
   return sparing.check === 'valid' ? sparing : generous;
-}
-
-/** `SetLabels` as `set-labels`: most schemas that restrict names want a DNS label. */
-function resourceName(kind: string): string {
-  return kind.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 }
 
 function check(

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../definition.js';
 import { keyword } from '../json-schema/open-api.js';
 import { typesOf } from './choices.js';
-import { fieldsOf, innerParts, isOpen, type Parts, partsOf, valueType } from './parts.js';
+import { fieldsOf, innerParts, type Parts, partsOf, valueType } from './parts.js';
 
 const MAX_TYPE_DEPTH = 6;
 
@@ -27,8 +27,12 @@ export function typeWords(parts: Parts, depth = 0): string {
     return type === 'array' ? `list of ${inner}` : `map of <key>: ${inner}`;
   }
   if (type === 'array') return 'list';
-  if (type === 'object' && fieldsOf(parts).size === 0 && isOpen(parts)) return 'map of <key>: any';
+  if (type === 'object' && fieldsOf(parts).size === 0 && takesAny(parts)) return 'map of <key>: any';
   return type === 'any' ? (alternatives(parts) ?? 'any') : type;
+}
+
+function takesAny(parts: Parts): boolean {
+  return parts.some((part) => keyword(part, 'additionalProperties') === true);
 }
 
 /** Types that `anyOf` or `oneOf` name. */
