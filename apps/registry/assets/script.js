@@ -171,3 +171,5 @@ for (const place of document.querySelectorAll('[data-registry]')) {
   const base = /** @type {HTMLElement} */ (place).dataset.registry ?? '';
   place.textContent = location.origin + base;
 }
+// References of OCI registries have a host, and neither scheme nor path.
+for (const place of document.querySelectorAll('[data-registry-host]')) place.textContent = location.host;

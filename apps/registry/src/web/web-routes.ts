@@ -1,6 +1,7 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
+import { FUNCTION_PAGE_ROUTES, functionPageRoutes } from './function/function-routes.js';
 import { HOME_ROUTES, homeRoutes } from './home/home-routes.js';
 import type { Site } from './site.js';
 
@@ -13,10 +14,12 @@ export interface WebParts extends RegistryParts {
 export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...ASSET_ROUTES,
   ...HOME_ROUTES,
+  ...FUNCTION_PAGE_ROUTES,
 };
 
 /** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
 export function webRoutes(app: RegistryApp, parts: WebParts): void {
   assetRoutes(app, parts.site.assets);
   homeRoutes(app, parts);
+  functionPageRoutes(app, parts);
 }
