@@ -58,7 +58,7 @@ function addSuggestions(input) {
   })) {
     input.setAttribute(name, value);
   }
-  /** Where each leads. @type {string[]} */
+  /** Where each leads, as paths: a registry may be reached by more than its public name. @type {string[]} */
   let addresses = [];
   let selected = -1;
   let timer = 0;
@@ -78,7 +78,7 @@ function addSuggestions(input) {
 
   /** @param {[string, string[], string[], string[]]} answer as OpenSearch has it */
   const show = ([, names, descriptions, urls]) => {
-    addresses = urls;
+    addresses = urls.map((url) => new URL(url, location.href).pathname);
     list.replaceChildren(
       ...names.map((name, at) => {
         const option = document.createElement('li');
@@ -166,10 +166,10 @@ for (const snippet of document.querySelectorAll('[data-copy]')) {
 for (const input of document.querySelectorAll('[data-suggestions]')) {
   addSuggestions(/** @type {HTMLInputElement} */ (input));
 }
-// An address of this registry that it does not know itself.
+// Where a registry does not know how it is reached, the browser does.
 for (const place of document.querySelectorAll('[data-registry]')) {
-  const base = /** @type {HTMLElement} */ (place).dataset.registry ?? '';
-  place.textContent = location.origin + base;
+  const { registry } = /** @type {HTMLElement} */ (place).dataset;
+  place.textContent = registry === 'host' ? location.host : location.origin;
 }
 // References of OCI registries have a host, and neither scheme nor path.
 for (const place of document.querySelectorAll('[data-registry-host]')) place.textContent = location.host;

@@ -1,10 +1,151 @@
+import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
+import { CATALOGS, catalogPath, FEED_OF_RELEASES, functionPath, searchPath } from '../addresses.js';
 import { SearchBox } from '../parts/search-box.js';
+import { ShortSigner } from '../parts/signer.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { CommandLine } from './command-line.js';
 
-export function HomePage() {
+/** What the first page shows of the registry. */
+export interface Shown {
+  /** Functions that can be found. */
+  total: number;
+  facets: SearchResult['facets'];
+  /** The newest first. */
+  newest: readonly SearchItem[];
+  catalogs: readonly { name: string; functions?: number; cutAt?: string }[];
+}
+
+/** Facets to begin from, and how many of their values. */
+const BROWSED = [
+  { name: 'tag', title: 'Tags', values: 12 },
+  { name: 'runtime', title: 'Runtimes', values: 3 },
+  { name: 'group', title: 'Groups', values: 6 },
+  { name: 'publisher', title: 'Publishers', values: 6 },
+  { name: 'signedBy', title: 'Signed by', values: 6 },
+] as const satisfies readonly { name: FacetName; title: string; values: number }[];
+
+const SHOWN_CATALOGS = 6;
+
+export function HomePage({ shown }: { shown: Shown }) {
+  const { at } = useSite();
+  const { total, facets, newest, catalogs } = shown;
   return (
     <div class="home">
       <h1>A registry of KRM functions</h1>
+      <p class="lead">
+        Find functions for kustomize, kpt and other orchestrators, see what they do, what they may touch and
+        who signed them, and read <a href={at(CATALOGS)}>catalogs</a> of them.
+      </p>
       <SearchBox id="search" isLarge />
+      <p class="home-counts">
+        <a href={at(searchPath())}>{counted(total, 'function')}</a> in{' '}
+        <a href={at(CATALOGS)}>{counted(catalogs.length, 'catalog')}</a>
+      </p>
+      <div class="home-columns">
+        <div>
+          <Browse facets={facets} />
+          <CommandLine sample={newest[0]} />
+        </div>
+        <div>
+          <Newest items={newest} />
+          <Catalogs catalogs={catalogs} />
+        </div>
+      </div>
     </div>
   );
+}
+
+function Browse({ facets }: Pick<Shown, 'facets'>) {
+  const { at } = useSite();
+  return (
+    <section aria-labelledby="browse">
+      <h2 id="browse">Browse</h2>
+      <dl class="browse">
+        {BROWSED.map(({ name, title, values }) =>
+          facets[name].length === 0 ? null : (
+            <div>
+              <dt>{title}</dt>
+              <dd>
+                <ul class="tags">
+                  {facets[name].slice(0, values).map(({ value, count }) => (
+                    <li>
+                      <a href={at(searchPath({ [name]: [value] }))}>
+                        <ShortSigner value={value} max={60} />{' '}
+                        <span class="quiet">{count.toLocaleString('en')}</span>
+                      </a>
+                    </li>
+                  ))}
+                </ul>
+              </dd>
+            </div>
+          ),
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Newest({ items }: { items: readonly SearchItem[] }) {
+  const { at } = useSite();
+  if (items.length === 0) return null;
+  return (
+    <section aria-labelledby="newest">
+      <h2 id="newest">Newest releases</h2>
+      <ol class="newest">
+        {items.map((item) => (
+          <li>
+            <p class="newest-name">
+              <a href={at(functionPath(item))}>{item.kind}</a>{' '}
+              <span class="found-release">{item.release}</span>
+              <Time at={item.publishedAt ?? ''} />
+            </p>
+            <p class="quiet">
+              {item.group}
+              <br />
+              <Text value={item.description} max={120} />
+            </p>
+          </li>
+        ))}
+      </ol>
+      <p>
+        <a href={at(searchPath({ sort: 'newest' }))}>All, newest first</a> or their{' '}
+        <a href={at(FEED_OF_RELEASES)}>feed</a>
+      </p>
+    </section>
+  );
+}
+
+function Catalogs({ catalogs }: Pick<Shown, 'catalogs'>) {
+  const { at } = useSite();
+  return (
+    <section aria-labelledby="catalogs">
+      <h2 id="catalogs">Catalogs</h2>
+      <ul class="home-catalogs">
+        {catalogs.slice(0, SHOWN_CATALOGS).map(({ name, functions, cutAt }) => (
+          <li>
+            <a href={at(catalogPath(name))}>{name}</a>{' '}
+            <span class="quiet">
+              {functions === undefined ? 'being made' : counted(functions, 'function')}
+              {cutAt === undefined ? null : (
+                <>
+                  , <Time at={cutAt} />
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {catalogs.length <= SHOWN_CATALOGS ? null : (
+        <p>
+          <a href={at(CATALOGS)}>All {catalogs.length} catalogs</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,8 +1,10 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp } from '../../environment.js';
+import { searchItem } from '../../presentation.js';
 import { pageAnswer } from '../page-answer.js';
 import { acceptsPage } from '../wants-page.js';
 import type { WebParts } from '../web-routes.js';
+import { EmptyRegistry } from './empty-registry.js';
 import { FIRST_PAGE } from './first-page-text.js';
 import { HomePage } from './home-page.js';
 
@@ -10,15 +12,36 @@ export const HOME_ROUTES = {
   home: { method: 'get', path: '/', responses: {} },
 } as const satisfies Record<string, RouteConfig>;
 
+const NEWEST_RELEASES = 8;
+
 /** `/` answers browsers with a page, and everybody else with text. */
-export function homeRoutes(app: RegistryApp, { site }: WebParts): void {
+export function homeRoutes(app: RegistryApp, { site, store, trust }: WebParts): void {
   app.get('/', async (c) => {
     c.set('route', '/');
     if (!acceptsPage(c.req.header('accept'))) return c.text(FIRST_PAGE, 200, { Vary: 'Accept' });
     c.get('limits').countBy(c, 'read');
-    return pageAnswer(c, site, {
-      head: { title: 'krmhub', path: '/', search: null },
-      body: <HomePage />,
-    });
+    const found = await store.search({ sort: 'newest', limit: NEWEST_RELEASES });
+    const head = {
+      title: 'krmhub: a registry of KRM functions',
+      description: DESCRIPTION,
+      path: '/',
+      search: null,
+    };
+    if (found.total === 0) return pageAnswer(c, site, { head, body: <EmptyRegistry /> });
+    const { total, facets } = found;
+    const newest = found.items
+      .filter(({ publishedAt, yanked }) => publishedAt !== undefined && !yanked)
+      .map((item) => searchItem(trust.policies, item));
+    const catalogs = (await store.catalogs()).map(({ name, newest: snapshot }) => ({
+      name,
+      ...(snapshot === undefined || snapshot.withdrawn !== undefined
+        ? {}
+        : { functions: snapshot.functions, cutAt: snapshot.createdAt }),
+    }));
+    return pageAnswer(c, site, { head, body: <HomePage shown={{ total, facets, newest, catalogs }} /> });
   });
 }
+
+const DESCRIPTION =
+  'Find KRM functions for kustomize, kpt and other orchestrators, see what they do and who signed them, and read ' +
+  'catalogs of them.';

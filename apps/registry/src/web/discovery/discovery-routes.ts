@@ -1,0 +1,71 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { SearchParameters } from '@krmhub/api/parameters';
+import { KrmhubError } from '@krmhub/schema';
+import { CACHE_SHORT, textAnswer } from '../../bytes-answer.js';
+import type { RegistryApp } from '../../environment.js';
+import { functionPath } from '../addresses.js';
+import { servePage } from '../serve-page.js';
+import { cutText, visibleText } from '../visible-text.js';
+import type { WebParts } from '../web-routes.js';
+import { openSearchDescription } from './opensearch.js';
+import { robotsText } from './robots.js';
+
+export const DISCOVERY_ROUTES = {
+  suggestions: createRoute({
+    method: 'get',
+    path: '/suggestions',
+    request: { query: z.object({ q: SearchParameters.shape.q }) },
+    responses: { 200: { description: 'Functions for a text that is being typed, as OpenSearch has it' } },
+  }),
+  openSearch: createRoute({
+    method: 'get',
+    path: '/opensearch.xml',
+    responses: { 200: { description: 'How browsers search here' } },
+  }),
+  robots: createRoute({
+    method: 'get',
+    path: '/robots.txt',
+    responses: { 200: { description: 'What crawlers should leave alone' } },
+  }),
+} as const;
+
+const MAX_SUGGESTIONS = 8;
+const MAX_DESCRIPTION = 120;
+
+/** What browsers and crawlers look for beside pages. */
+export function discoveryRoutes(app: RegistryApp, { site, store }: WebParts): void {
+  servePage(app, DISCOVERY_ROUTES.suggestions, {}, async (c, { query: { q = '' } }) => {
+    const { items } =
+      q.trim() === '' ? { items: [] } : await store.search({ text: q, limit: MAX_SUGGESTIONS });
+    const suggestions = [
+      q,
+      items.map(({ group, kind }) => `${group}/${kind}`),
+      items.map(({ description }) => cutText(visibleText(description), MAX_DESCRIPTION)),
+      items.map((item) => (site.publicUrl === undefined ? site.at : site.whole)(functionPath(item))),
+    ];
+    return textAnswer(c, JSON.stringify(suggestions), {
+      mediaType: 'application/x-suggestions+json',
+      cacheControl: CACHE_SHORT,
+    });
+  });
+
+  servePage(app, DISCOVERY_ROUTES.openSearch, { door: 'free' }, (c) => {
+    if (site.publicUrl === undefined) {
+      throw new KrmhubError(
+        'not-found',
+        'This registry does not know the address by which browsers reach it',
+        {
+          hint: 'Whoever operates it can say it: KRMHUB_PUBLIC_URL.',
+        },
+      );
+    }
+    return textAnswer(c, openSearchDescription(site), {
+      mediaType: 'application/opensearchdescription+xml',
+      cacheControl: CACHE_SHORT,
+    });
+  });
+
+  servePage(app, DISCOVERY_ROUTES.robots, { door: 'free' }, (c) =>
+    textAnswer(c, robotsText(site), { mediaType: 'text/plain; charset=utf-8', cacheControl: CACHE_SHORT }),
+  );
+}

@@ -1,0 +1,52 @@
+import type { SearchItem } from '@krmhub/api/model';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { RegistryAddress } from '../parts/registry-address.js';
+import { useSite } from '../site.js';
+
+/** How the same is done by commands, with a function that is really here. */
+export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
+  const { publicUrl } = useSite();
+  // Clients of OCI registries know no path before /v2/.
+  const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
+  return (
+    <section aria-labelledby="command-line">
+      <h2 id="command-line">From the command line</h2>
+      <CopySnippet
+        label="Search and show by krmhub"
+        code={
+          <>
+            export KRMHUB_REGISTRY=
+            <RegistryAddress />
+            {sample === undefined
+              ? '\nkrmhub search'
+              : `\nkrmhub search ${sample.kind}\nkrmhub show ${sample.group}/${sample.kind}`}
+          </>
+        }
+      />
+      <p>The catalog of everything, as an orchestrator reads it:</p>
+      <CopySnippet
+        label="Fetch the catalog"
+        code={
+          <>
+            curl -O <RegistryAddress />
+            /catalogs/default/catalog.yaml
+          </>
+        }
+      />
+      {sample === undefined || !isOci ? null : (
+        <>
+          <p>Releases and catalogs are OCI artifacts too:</p>
+          <CopySnippet
+            label="Pull a release by oras"
+            code={
+              <>
+                oras pull <RegistryAddress isHost />
+                {`/functions/${sample.group}/${sample.kind.toLowerCase()}:${sample.release}`}
+              </>
+            }
+          />
+        </>
+      )}
+    </section>
+  );
+}

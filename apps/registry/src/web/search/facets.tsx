@@ -1,0 +1,48 @@
+import { ShortSigner } from '../parts/signer.js';
+import { useSite } from '../site.js';
+import type { FacetValue, FacetView } from './search-view.js';
+
+/** Folded on narrow screens; on wide ones the style shows what is in it. */
+export function Facets({ views }: { views: readonly FacetView[] }) {
+  if (views.length === 0) return null;
+  return (
+    <details class="facets">
+      <summary>Filter</summary>
+      <nav aria-label="Filters">
+        {views.map(({ title, first, more }) => (
+          <section class="facet">
+            <h2>{title}</h2>
+            <Values values={first} />
+            {more.length === 0 ? null : (
+              <details class="facet-more">
+                <summary>
+                  {more.length} more<span class="unseen"> of {title}</span>
+                </summary>
+                <Values values={more} />
+              </details>
+            )}
+          </section>
+        ))}
+      </nav>
+    </details>
+  );
+}
+
+function Values({ values }: { values: readonly FacetValue[] }) {
+  const { at } = useSite();
+  return (
+    <ul>
+      {values.map(({ value, count, isChosen, path }) => (
+        <li>
+          <a href={at(path)} rel="nofollow" aria-current={isChosen ? 'true' : undefined}>
+            <span class="facet-value">
+              <ShortSigner value={value} max={80} />
+              {isChosen ? <span class="unseen"> – leave out</span> : null}
+            </span>
+            {count === undefined ? null : <span class="facet-count">{count.toLocaleString('en')}</span>}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}

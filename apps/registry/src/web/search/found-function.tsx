@@ -1,0 +1,118 @@
+import type { SearchItem } from '@krmhub/api/model';
+import { catalogPath, functionPath, searchPath } from '../addresses.js';
+import { Label } from '../parts/label.js';
+import { ShortSigner } from '../parts/signer.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+
+/** Characters and items of a function that a list shows; its page shows all. */
+const MAX_DESCRIPTION = 280;
+const MAX_NAME = 80;
+const MAX_TAGS = 8;
+
+/** A function in a list. */
+export function FoundFunction({ item }: { item: SearchItem }) {
+  const { at } = useSite();
+  const { group, kind, release, description, yanked, deprecated } = item;
+  return (
+    <li class="found-function">
+      <h3>
+        <a href={at(functionPath(item))}>
+          <span class="found-group">{group}/</span>
+          <wbr />
+          {kind}
+        </a>{' '}
+        <span class="found-release">{release ?? 'release unknown'}</span>
+        {yanked ? (
+          <>
+            {' '}
+            <Label tone="danger">yanked</Label>
+          </>
+        ) : null}
+        {deprecated ? (
+          <>
+            {' '}
+            <Label tone="warning">deprecated</Label>
+          </>
+        ) : null}
+      </h3>
+      <p class="found-description">
+        <Text value={description} max={MAX_DESCRIPTION} />
+      </p>
+      <Facts item={item} />
+      {item.tags.length === 0 ? null : (
+        <ul class="tags" aria-label="Tags">
+          {item.tags.slice(0, MAX_TAGS).map((tag) => (
+            <li>
+              <a href={at(searchPath({ tag: [tag] }))} rel="nofollow">
+                <Text value={tag} max={MAX_NAME} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Facts({ item }: { item: SearchItem }) {
+  const { at } = useSite();
+  const { publishedAt, publisher, runtimes, license, from = [] } = item;
+  return (
+    <ul class="found-facts">
+      {publishedAt === undefined ? null : (
+        <li>
+          <Time at={publishedAt} />
+        </li>
+      )}
+      {publisher === '' ? null : (
+        <li>
+          by <Text value={publisher} max={MAX_NAME} />
+        </li>
+      )}
+      {runtimes.length === 0 ? null : <li>{runtimes.join(', ')}</li>}
+      {license === '' ? null : (
+        <li>
+          <Text value={license} max={MAX_NAME} />
+        </li>
+      )}
+      {from.slice(0, 1).map(({ catalog, source }) => (
+        <li>
+          from {source} in <a href={at(catalogPath(catalog))}>{catalog}</a>
+          {from.length > 1 ? ` and ${from.length - 1} more` : ''}
+        </li>
+      ))}
+      {item.release === undefined ? null : (
+        <li>
+          <Signature item={item} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** What is known of who signed the release, and by which policy that counts. */
+function Signature({ item: { signature } }: { item: SearchItem }) {
+  const { trusted, signer, policy, reason } = signature;
+  if (trusted) {
+    return (
+      <>
+        signed by <ShortSigner value={signer ?? ''} />, trusted by the policy {policy}
+      </>
+    );
+  }
+  if (policy !== undefined) {
+    return (
+      <>
+        <Label tone="danger">not trusted</Label> <Text value={reason ?? ''} max={MAX_DESCRIPTION} />
+      </>
+    );
+  }
+  if (signer === undefined) return <>unsigned</>;
+  return (
+    <>
+      signed by <ShortSigner value={signer} />, whom no policy names
+    </>
+  );
+}

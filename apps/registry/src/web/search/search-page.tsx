@@ -1,0 +1,104 @@
+import type { SearchResult } from '@krmhub/api/model';
+import type { FacetCount } from '@krmhub/catalog';
+import { searchPath } from '../addresses.js';
+import { Pages } from '../parts/pages.js';
+import { SearchBox } from '../parts/search-box.js';
+import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
+import { Facets } from './facets.js';
+import { FoundFunction } from './found-function.js';
+import { NothingFound } from './nothing-found.js';
+import {
+  type Chip,
+  chips,
+  facetViews,
+  firstPage,
+  keptParameters,
+  orderLinks,
+  type Search,
+} from './search-view.js';
+
+export function SearchPage({
+  search,
+  result,
+  tags,
+}: {
+  search: Search;
+  result: SearchResult;
+  /** The most frequent ones of the registry, where nothing was found. */
+  tags: readonly FacetCount[];
+}) {
+  const { total, items, facets, next } = result;
+  const filters = chips(search);
+  const isEmpty = total === 0 && filters.length === 0;
+  return (
+    <div class="search-page">
+      <h1 class={filters.length === 0 ? '' : 'unseen'}>Functions</h1>
+      <SearchBox id="search" value={search.q ?? ''} kept={keptParameters(search)} />
+      {filters.length === 0 ? null : <Chips chips={filters} />}
+      <div class="search-columns">
+        {isEmpty ? null : <Facets views={facetViews(search, facets)} />}
+        <section class="found" aria-labelledby="found-title">
+          <div class="found-head">
+            <h2 id="found-title">{total === 1 ? '1 function' : `${total.toLocaleString('en')} functions`}</h2>
+            {total > 1 ? <Order search={search} /> : null}
+          </div>
+          {total === 0 ? (
+            <NothingFound search={search} tags={tags} />
+          ) : (
+            <ol class="found-list">
+              {items.map((item) => (
+                <FoundFunction item={item} />
+              ))}
+            </ol>
+          )}
+          <Pages
+            first={search.cursor === undefined ? undefined : searchPath(firstPage(search))}
+            next={next === undefined ? undefined : searchPath({ ...search, cursor: next })}
+          />
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function Chips({ chips: all }: { chips: readonly Chip[] }) {
+  const { at } = useSite();
+  return (
+    <ul class="chips" aria-label="What is searched for">
+      {all.map(({ title, value, path }) => (
+        <li>
+          <a class="chip" href={at(path)} rel="nofollow">
+            <span class="chip-title">{title}</span> <Text value={value} max={60} />
+            <span class="chip-remove" aria-hidden="true">
+              ×
+            </span>
+            <span class="unseen"> – leave out</span>
+          </a>
+        </li>
+      ))}
+      {all.length < 2 ? null : (
+        <li>
+          <a href={at(searchPath())}>Clear all</a>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Order({ search }: { search: Search }) {
+  const { at } = useSite();
+  return (
+    <nav class="order" aria-label="Order">
+      <ul>
+        {orderLinks(search).map(({ title, isChosen, path }) => (
+          <li>
+            <a href={at(path)} rel="nofollow" aria-current={isChosen ? 'true' : undefined}>
+              {title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

@@ -1,0 +1,75 @@
+import { createRoute } from '@hono/zod-openapi';
+import { REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
+import type { FacetCount } from '@krmhub/catalog';
+import { isGroup, isKind } from '@krmhub/schema';
+import type { RegistryApp, RegistryContext } from '../../environment.js';
+import { searchItem } from '../../presentation.js';
+import { searchQuery } from '../../search-query.js';
+import { functionPath, searchPath } from '../addresses.js';
+import { pageAnswer } from '../page-answer.js';
+import { servePage } from '../serve-page.js';
+import type { WebParts } from '../web-routes.js';
+import { typedFilters } from './query-tokens.js';
+import { SearchPage } from './search-page.js';
+import type { Search } from './search-view.js';
+
+export const SEARCH_ROUTES = {
+  searchPage: createRoute({
+    method: 'get',
+    path: '/functions',
+    request: { query: SearchParameters.omit({ limit: true }) },
+    responses: { 200: { description: 'A page of functions' } },
+  }),
+} as const;
+
+export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts): void {
+  const redirect = (c: RegistryContext, path: string) => c.redirect(site.at(path), 302);
+
+  /** A function that is asked for by its whole name, in whatever case of its kind. */
+  const named = async (q: string): Promise<{ group: string; kind: string } | undefined> => {
+    const [group = '', kind = '', ...rest] = q.trim().split('/');
+    if (rest.length > 0 || !isGroup(group) || !isKind(kind)) return undefined;
+    return (
+      (await store.function(group, kind)) ??
+      (await store.servedEntries(group, kind))[0] ??
+      (await store.takedowns(group, kind))[0]
+    );
+  };
+
+  /** Tags that do find something, for who found nothing. */
+  const frequentTags = async (): Promise<FacetCount[]> => (await store.search({ limit: 1 })).facets.tag;
+
+  servePage(app, SEARCH_ROUTES.searchPage, {}, async (c, { query }) => {
+    const { q = '', sort, cursor, ...filters } = query;
+    const search: Search = { ...filters, q, sort, cursor };
+    const typed = typedFilters(q);
+    if (typed !== undefined) {
+      const merged = { ...search, q: typed.text, cursor: undefined };
+      for (const [name, values] of Object.entries(typed.filters) as [
+        keyof typeof typed.filters,
+        string[],
+      ][]) {
+        merged[name] = [...new Set([...(search[name] ?? []), ...values])];
+      }
+      return redirect(c, searchPath({ ...merged, sort: sort === 'relevance' ? undefined : sort }));
+    }
+    const found = await named(q);
+    if (found !== undefined) return redirect(c, functionPath(found));
+
+    const page = await store.search(searchQuery({ ...query, limit: REQUEST_LIMITS.defaultSearchLimit }));
+    const result = { ...page, items: page.items.map((item) => searchItem(trust.policies, item)) };
+    return pageAnswer(c, site, {
+      head: {
+        title: q.trim() === '' ? 'Functions' : `${q.trim()} – functions`,
+        description: 'Search the functions of this registry by words, tags, groups, publishers and more.',
+        path: '/functions',
+        section: 'functions',
+        isIndexed: false,
+        search: null,
+      },
+      body: (
+        <SearchPage search={search} result={result} tags={page.total === 0 ? await frequentTags() : []} />
+      ),
+    });
+  });
+}

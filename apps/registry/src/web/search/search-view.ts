@@ -1,0 +1,140 @@
+import type { FacetName, SearchResult } from '@krmhub/api/model';
+import { SEARCH_ORDERS, type SearchOrder } from '@krmhub/api/parameters';
+import { type SearchLink, searchPath } from '../addresses.js';
+
+/** What is searched for: the parameters of the page. */
+export type Search = Omit<SearchLink, 'sort'> & { sort?: SearchOrder };
+
+/** The facets in the order in which they are shown. */
+export const FACETS = [
+  { name: 'tag', title: 'Tag' },
+  { name: 'runtime', title: 'Runtime' },
+  { name: 'group', title: 'Group' },
+  { name: 'publisher', title: 'Publisher' },
+  { name: 'license', title: 'Licence' },
+  { name: 'signedBy', title: 'Signed by' },
+  { name: 'catalog', title: 'Catalog' },
+  { name: 'kind', title: 'Kind' },
+] as const satisfies readonly { name: FacetName; title: string }[];
+
+/** Values that a facet shows at once. */
+const SHOWN_VALUES = 6;
+
+export interface FacetValue {
+  value: string;
+  /** Absent for a chosen value that is not among the most frequent. */
+  count?: number;
+  isChosen: boolean;
+  /** The search with it, or without where it is chosen. */
+  path: string;
+}
+
+export interface FacetView {
+  title: string;
+  /** The chosen ones, and the most frequent. */
+  first: FacetValue[];
+  more: FacetValue[];
+}
+
+/** A filter or the text of the search, and the search without it. */
+export interface Chip {
+  title: string;
+  value: string;
+  path: string;
+}
+
+/** The facets that could narrow the search down or already do. */
+export function facetViews(search: Search, facets: SearchResult['facets']): FacetView[] {
+  return FACETS.flatMap(({ name, title }) => {
+    const chosen = search[name] ?? [];
+    const counts = new Map(facets[name].map(({ value, count }) => [value, count]));
+    const values = [
+      ...chosen.map((value) => facetValue(search, name, value, countOf(counts, value, name))),
+      ...facets[name]
+        .filter(({ value }) => !isAmong(chosen, value, name))
+        .map(({ value, count }) => facetValue(search, name, value, count)),
+    ];
+    // A kind of which every group has its own says nothing.
+    const isTelling = name !== 'kind' || facets.kind.some(({ count }) => count > 1);
+    if (values.length === 0 || (chosen.length === 0 && !isTelling)) return [];
+    const shown = Math.max(SHOWN_VALUES, chosen.length);
+    return [{ title, first: values.slice(0, shown), more: values.slice(shown) }];
+  });
+}
+
+function facetValue(search: Search, name: FacetName, value: string, count: number | undefined): FacetValue {
+  const isChosen = (search[name] ?? []).includes(value);
+  return {
+    value,
+    ...(count === undefined ? {} : { count }),
+    isChosen,
+    path: isChosen ? pathWithout(search, name, value) : pathWith(search, name, value),
+  };
+}
+
+/** Kinds are found whatever their case. */
+function isAmong(chosen: readonly string[], value: string, name: FacetName): boolean {
+  return name === 'kind'
+    ? chosen.some((one) => one.toLowerCase() === value.toLowerCase())
+    : chosen.includes(value);
+}
+
+function countOf(counts: ReadonlyMap<string, number>, chosen: string, name: FacetName): number | undefined {
+  const known = counts.get(chosen);
+  if (known !== undefined || name !== 'kind') return known;
+  return [...counts].find(([value]) => isAmong([chosen], value, name))?.[1];
+}
+
+export function chips(search: Search): Chip[] {
+  const { q } = search;
+  return [
+    ...(q === undefined || q.trim() === ''
+      ? []
+      : [{ title: 'Text', value: q, path: searchPath(firstPage({ ...search, q: undefined })) }]),
+    ...FACETS.flatMap(({ name, title }) =>
+      (search[name] ?? []).map((value) => ({ title, value, path: pathWithout(search, name, value) })),
+    ),
+  ];
+}
+
+const ORDER_TITLES: Record<SearchOrder, string> = {
+  relevance: 'Relevance',
+  name: 'Name',
+  newest: 'Newest',
+};
+
+/** Relevance is an order of text that is sought; without, it is that of names. */
+export function orderLinks(search: Search): { title: string; isChosen: boolean; path: string }[] {
+  const isText = (search.q ?? '').trim() !== '';
+  const usual: SearchOrder = isText ? 'relevance' : 'name';
+  const { sort = usual } = search;
+  const chosen = sort === 'relevance' ? usual : sort;
+  return SEARCH_ORDERS.filter((order) => isText || order !== 'relevance').map((order) => ({
+    title: ORDER_TITLES[order],
+    isChosen: order === chosen,
+    path: searchPath(firstPage({ ...search, sort: order === usual ? undefined : order })),
+  }));
+}
+
+/** The parameters of the search but for its text, for a form that asks for another one. */
+export function keptParameters(search: Search): [name: string, value: string][] {
+  return [
+    ...FACETS.flatMap(({ name }) => (search[name] ?? []).map((value): [string, string] => [name, value])),
+    ...(search.sort === undefined || search.sort === 'relevance'
+      ? []
+      : [['sort', search.sort] as [string, string]]),
+  ];
+}
+
+function pathWith(search: Search, name: FacetName, value: string): string {
+  return searchPath(firstPage({ ...search, [name]: [...(search[name] ?? []), value] }));
+}
+
+function pathWithout(search: Search, name: FacetName, value: string): string {
+  return searchPath(firstPage({ ...search, [name]: (search[name] ?? []).filter((one) => one !== value) }));
+}
+
+/** A cursor is of one search only. */
+export function firstPage(search: SearchLink): SearchLink {
+  return { ...search, cursor: undefined };
+}
