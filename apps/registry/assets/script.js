@@ -171,5 +171,3 @@ for (const place of document.querySelectorAll('[data-registry]')) {
   const { registry } = /** @type {HTMLElement} */ (place).dataset;
   place.textContent = registry === 'host' ? location.host : location.origin;
 }
-// References of OCI registries have a host, and neither scheme nor path.
-for (const place of document.querySelectorAll('[data-registry-host]')) place.textContent = location.host;

@@ -1,5 +1,7 @@
 import type { FunctionName } from '@krmhub/schema';
 import { functionRepository } from '../../oci/repositories.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { RegistryAddress } from '../parts/registry-address.js';
 import { useSite } from '../site.js';
 
 /** Stands for the host of this registry where it does not know it; the script of the page puts the host there. */
@@ -16,24 +18,20 @@ export function releaseReference(
   return pathname === '/' ? `${host}/${repository}` : undefined;
 }
 
-/** Commands for this registry, each with what it does; `REGISTRY` is written so that the script finds it. */
+/** Commands for this registry; where it does not know its host, the script of the page puts that in. */
 export function Commands({ label, lines }: { label: string; lines: readonly string[] }) {
   const { publicUrl } = useSite();
   const text = lines.join('\n');
   const parts = publicUrl === undefined ? text.split(UNKNOWN_HOST) : [text];
   return (
-    <figure class="snippet" data-copy={label}>
-      <figcaption class="unseen">{label}</figcaption>
-      <pre tabindex={0}>
-        <code>
-          {parts.map((part, index) => (
-            <>
-              {index === 0 ? null : <span data-registry-host="">{UNKNOWN_HOST}</span>}
-              {part}
-            </>
-          ))}
-        </code>
-      </pre>
-    </figure>
+    <CopySnippet
+      label={label}
+      code={parts.map((part, index) => (
+        <>
+          {index === 0 ? null : <RegistryAddress isHost />}
+          {part}
+        </>
+      ))}
+    />
   );
 }
