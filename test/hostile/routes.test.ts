@@ -111,6 +111,11 @@ describe('query parameters', () => {
       'constructor',
       'toString',
     ].map((name): [string, string] => ['/api/v1/functions', name]),
+    ...['q', 'tag', 'kind', 'signedBy', 'sort', 'cursor', '__proto__'].map((name): [string, string] => [
+      '/functions',
+      name,
+    ]),
+    ['/suggestions', 'q'],
     ...['after', 'limit', 'hasOwnProperty'].map((name): [string, string] => ['/api/v1/events', name]),
     ['/api/v1/functions.jsonl', 'limit'],
     ['/catalogs/default/snapshots', 'limit'],

@@ -49,7 +49,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   app.onError((error, c) => errorAnswer(c, error, site, parts));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
-      hint: 'GET / says what is where.',
+      hint: 'The first page, /, says what is where.',
     });
     return errorAnswer(c, missing, site, parts);
   });

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesAnswer, CACHE_FOREVER, CACHE_SHORT } from '../bytes-answer.js';
+import type { Coding } from '../content-coding.js';
 import type { RegistryApp } from '../environment.js';
 import { codedBody } from './coded-body.js';
 import { servePage } from './serve-page.js';
@@ -19,6 +20,8 @@ interface Asset {
   digest: Digest;
   mediaType: string;
   path: string;
+  /** What was compressed once. */
+  coded: Map<Coding, ReturnType<typeof codedBody>>;
 }
 
 const FOLDER = fileURLToPath(new URL('../../assets/', import.meta.url));
@@ -37,7 +40,7 @@ export function readAssets(): Assets {
     const bytes = new Uint8Array(readFileSync(FOLDER + name));
     const digest = sha256(bytes);
     const path = `/assets/${digest.slice('sha256:'.length, 'sha256:'.length + 16)}/${name}`;
-    assets.set(name, { bytes, digest, mediaType, path });
+    assets.set(name, { bytes, digest, mediaType, path, coded: new Map() });
   }
   return {
     find: (name) => assets.get(name),
@@ -70,7 +73,11 @@ export function assetRoutes(app: RegistryApp, assets: Assets): void {
       mediaType: asset.mediaType,
       cacheControl,
       coded: true,
-      find: (coding) => codedBody(asset.bytes, coding),
+      find: (coding) => {
+        const body = asset.coded.get(coding) ?? codedBody(asset.bytes, coding);
+        asset.coded.set(coding, body);
+        return body;
+      },
     });
   servePage(app, ASSET_ROUTES.asset, { door: 'free' }, (c, { params: { digest, name } }) => {
     const asset = assets.find(name);

@@ -118,8 +118,8 @@ function Footer({ site: { at } }: { site: Site }) {
     <footer class="site-footer">
       <div class="site-footer-row">
         <p>
-          Every page has the same as data: see the <a href={at('/openapi.json')}>HTTP API</a>, the{' '}
-          <a href={at('/catalogs/default/catalog.yaml')}>catalog of everything</a> and the OCI artifacts at{' '}
+          For programs: the <a href={at('/openapi.json')}>HTTP API</a>, the{' '}
+          <a href={at('/catalogs/default/catalog.yaml')}>catalog of everything</a>, and OCI artifacts at{' '}
           <code>/v2/</code>.
         </p>
         <ul>

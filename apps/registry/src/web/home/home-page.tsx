@@ -44,14 +44,12 @@ export function HomePage({ shown }: { shown: Shown }) {
         <a href={at(CATALOGS)}>{counted(catalogs.length, 'catalog')}</a>
       </p>
       <div class="home-columns">
-        <div>
-          <Browse facets={facets} />
-          <CommandLine sample={newest[0]} />
-        </div>
-        <div>
+        <Browse facets={facets} />
+        <div class="home-news">
           <Newest items={newest} />
           <Catalogs catalogs={catalogs} />
         </div>
+        <CommandLine sample={newest[0]} />
       </div>
     </div>
   );

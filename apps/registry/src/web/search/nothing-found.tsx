@@ -1,5 +1,5 @@
 import type { FacetCount } from '@krmhub/catalog';
-import { searchPath } from '../addresses.js';
+import { HOME, searchPath } from '../addresses.js';
 import { Empty } from '../parts/empty.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
@@ -13,28 +13,34 @@ export function NothingFound({ search, tags }: { search: Search; tags: readonly 
   const asked = chips(search);
   if (asked.length === 0) {
     return (
-      <Empty title="This registry has no functions yet.">
+      <Empty title="Nothing was published in this registry.">
         <p>
-          The <a href={at('/')}>first page</a> says how to publish one.
+          The <a href={at(HOME)}>first page</a> says how to publish a function.
         </p>
       </Empty>
     );
   }
   return (
-    <Empty title="Nothing is found for all of this together.">
-      <p>Search without</p>
+    <Empty title={asked.length === 1 ? 'No function has this:' : 'No function has all of this:'}>
       <ul>
         {asked.map(({ title, value, path }) => (
           <li>
-            <a href={at(path)} rel="nofollow">
-              {title.toLowerCase()} “<Text value={value} max={100} />”
-            </a>
+            {title.toLowerCase()} “<Text value={value} max={200} />”
+            {asked.length === 1 ? null : (
+              <>
+                {' – '}
+                <a href={at(path)} rel="nofollow">
+                  search without it
+                </a>
+              </>
+            )}
           </li>
         ))}
-        <li>
-          <a href={at(searchPath())}>all of it: every function</a>
-        </li>
       </ul>
+      <p>
+        Words may be shortened at their end, and filters left out.{' '}
+        <a href={at(searchPath())}>See every function.</a>
+      </p>
       {tags.length === 0 ? null : (
         <>
           <p>Tags of functions here:</p>

@@ -28,7 +28,7 @@ export function SearchPage({
   /** The most frequent ones of the registry, where nothing was found. */
   tags: readonly FacetCount[];
 }) {
-  const { total, items, facets, next } = result;
+  const { total, items, next } = result;
   const filters = chips(search);
   const isEmpty = total === 0 && filters.length === 0;
   return (
@@ -37,10 +37,10 @@ export function SearchPage({
       <SearchBox id="search" value={search.q ?? ''} kept={keptParameters(search)} />
       {filters.length === 0 ? null : <Chips chips={filters} />}
       <div class="search-columns">
-        {isEmpty ? null : <Facets views={facetViews(search, facets)} />}
+        {isEmpty ? null : <Facets views={facetViews(search, result)} />}
         <section class="found" aria-labelledby="found-title">
           <div class="found-head">
-            <h2 id="found-title">{total === 1 ? '1 function' : `${total.toLocaleString('en')} functions`}</h2>
+            <h2 id="found-title">{foundTitle(total, isEmpty)}</h2>
             {total > 1 ? <Order search={search} /> : null}
           </div>
           {total === 0 ? (
@@ -60,6 +60,11 @@ export function SearchPage({
       </div>
     </div>
   );
+}
+
+function foundTitle(total: number, isEmpty: boolean): string {
+  if (total === 0) return isEmpty ? 'No functions yet' : 'Nothing is found';
+  return total === 1 ? '1 function' : `${total.toLocaleString('en')} functions`;
 }
 
 function Chips({ chips: all }: { chips: readonly Chip[] }) {

@@ -40,7 +40,9 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts)
   const frequentTags = async (): Promise<FacetCount[]> => (await store.search({ limit: 1 })).facets.tag;
 
   servePage(app, SEARCH_ROUTES.searchPage, {}, async (c, { query }) => {
-    const { q = '', sort, cursor, ...filters } = query;
+    const { q = '', sort: order, cursor, ...filters } = query;
+    // What is usual is not said in addresses.
+    const sort = order === 'relevance' ? undefined : order;
     const search: Search = { ...filters, q, sort, cursor };
     const typed = typedFilters(q);
     if (typed !== undefined) {
@@ -51,7 +53,7 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts)
       ][]) {
         merged[name] = [...new Set([...(search[name] ?? []), ...values])];
       }
-      return redirect(c, searchPath({ ...merged, sort: sort === 'relevance' ? undefined : sort }));
+      return redirect(c, searchPath(merged));
     }
     const found = await named(q);
     if (found !== undefined) return redirect(c, functionPath(found));

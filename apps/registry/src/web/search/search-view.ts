@@ -2,8 +2,8 @@ import type { FacetName, SearchResult } from '@krmhub/api/model';
 import { SEARCH_ORDERS, type SearchOrder } from '@krmhub/api/parameters';
 import { type SearchLink, searchPath } from '../addresses.js';
 
-/** What is searched for: the parameters of the page. */
-export type Search = Omit<SearchLink, 'sort'> & { sort?: SearchOrder };
+/** What is searched for: the parameters of the page, without an order that is the usual one. */
+export type Search = Omit<SearchLink, 'sort'> & { sort?: SearchOrder | undefined };
 
 /** The facets in the order in which they are shown. */
 export const FACETS = [
@@ -44,19 +44,22 @@ export interface Chip {
 }
 
 /** The facets that could narrow the search down or already do. */
-export function facetViews(search: Search, facets: SearchResult['facets']): FacetView[] {
+export function facetViews(
+  search: Search,
+  { facets, total }: Pick<SearchResult, 'facets' | 'total'>,
+): FacetView[] {
   return FACETS.flatMap(({ name, title }) => {
     const chosen = search[name] ?? [];
     const counts = new Map(facets[name].map(({ value, count }) => [value, count]));
     const values = [
       ...chosen.map((value) => facetValue(search, name, value, countOf(counts, value, name))),
       ...facets[name]
-        .filter(({ value }) => !isAmong(chosen, value, name))
+        .filter(({ value, count }) => !isAmong(chosen, value, name) && isTelling(name, count))
         .map(({ value, count }) => facetValue(search, name, value, count)),
     ];
-    // A kind of which every group has its own says nothing.
-    const isTelling = name !== 'kind' || facets.kind.some(({ count }) => count > 1);
-    if (values.length === 0 || (chosen.length === 0 && !isTelling)) return [];
+    // One value that everything has leaves nothing to choose.
+    const isOne = chosen.length === 0 && values.length === 1 && values[0]?.count === total;
+    if (values.length === 0 || isOne || values.every(({ count = 0 }) => count === 0)) return [];
     const shown = Math.max(SHOWN_VALUES, chosen.length);
     return [{ title, first: values.slice(0, shown), more: values.slice(shown) }];
   });
@@ -70,6 +73,11 @@ function facetValue(search: Search, name: FacetName, value: string, count: numbe
     isChosen,
     path: isChosen ? pathWithout(search, name, value) : pathWith(search, name, value),
   };
+}
+
+/** Most kinds are of one group, and are no way to choose among functions. */
+function isTelling(name: FacetName, count: number): boolean {
+  return name !== 'kind' || count > 1;
 }
 
 /** Kinds are found whatever their case. */
@@ -107,8 +115,7 @@ const ORDER_TITLES: Record<SearchOrder, string> = {
 export function orderLinks(search: Search): { title: string; isChosen: boolean; path: string }[] {
   const isText = (search.q ?? '').trim() !== '';
   const usual: SearchOrder = isText ? 'relevance' : 'name';
-  const { sort = usual } = search;
-  const chosen = sort === 'relevance' ? usual : sort;
+  const chosen = search.sort ?? usual;
   return SEARCH_ORDERS.filter((order) => isText || order !== 'relevance').map((order) => ({
     title: ORDER_TITLES[order],
     isChosen: order === chosen,
@@ -120,9 +127,7 @@ export function orderLinks(search: Search): { title: string; isChosen: boolean; 
 export function keptParameters(search: Search): [name: string, value: string][] {
   return [
     ...FACETS.flatMap(({ name }) => (search[name] ?? []).map((value): [string, string] => [name, value])),
-    ...(search.sort === undefined || search.sort === 'relevance'
-      ? []
-      : [['sort', search.sort] as [string, string]]),
+    ...(search.sort === undefined ? [] : [['sort', search.sort] as [string, string]]),
   ];
 }
 

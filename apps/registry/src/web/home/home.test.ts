@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await openTestRegistry();
+});
+afterAll(() => registry.close());
+
+const home = async () => (await registry.request('/', { headers: { Accept: 'text/html' } })).text();
+
+describe('the first page', () => {
+  it('of an empty registry says how to publish', async () => {
+    const page = await home();
+    expect(page).toContain('Nothing was published here yet');
+    expect(page).toContain('krmhub publish');
+    expect(page).not.toContain('Newest releases');
+  });
+
+  it('shows what there is', async () => {
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0', tags: ['mutator', 'labels'] });
+    await registry.publish({ kind: 'CheckLimits', release: '2.0.0', tags: ['validator', 'labels'] });
+    await registry.publish({ kind: 'Yanked', release: '1.0.0', tags: ['gone'] });
+    const { secret } = await registry.token({});
+    const yank = await registry.request('/api/v1/functions/example.com/Yanked/releases/1.0.0/yank', {
+      method: 'POST',
+      body: JSON.stringify({ reason: 'wrong' }),
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+    });
+    expect(yank.status).toBe(200);
+    await registry.settle();
+    const page = await home();
+    expect(page).toContain('>3 functions</a>');
+    expect(page).toContain('>1 catalog</a>');
+    expect(page).toMatch(/href="\/functions\?tag=labels"><bdi>labels<\/bdi> <span class="quiet">2</);
+    expect(page).toMatch(/href="\/functions\?publisher=Example\+Co"/);
+    expect(page.indexOf('/functions/example.com/CheckLimits')).toBeLessThan(
+      page.indexOf('/functions/example.com/SetLabels'),
+    );
+    expect(page).not.toContain('/functions/example.com/Yanked');
+    expect(page).toMatch(/href="\/catalogs\/default">default<\/a> <span class="quiet">2 functions/);
+    expect(page).toContain('krmhub show example.com/CheckLimits');
+    expect(page).toContain('/functions/example.com/checklimits:2.0.0');
+  });
+
+  it('names the registry by its public URL in commands, and never by the Host header', async () => {
+    const named = await openTestRegistry({ config: { publicUrl: 'https://krm.example.com' } });
+    try {
+      await named.publish({ kind: 'SetLabels', release: '1.0.0' });
+      const headers = { Accept: 'text/html', Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
+      const page = await (await named.request('/', { headers })).text();
+      expect(page).toContain('export KRMHUB_REGISTRY=https://krm.example.com\n');
+      expect(page).toContain('oras pull krm.example.com/functions/example.com/setlabels:1.0.0');
+      expect(page).not.toContain('evil');
+      expect(page).not.toContain('registry.test');
+    } finally {
+      await named.close();
+    }
+  });
+});

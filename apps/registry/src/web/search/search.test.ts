@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+let registry: TestRegistry;
+beforeAll(async () => {
+  registry = await openTestRegistry();
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0', tags: ['mutator', 'labels'] });
+  await registry.publish({ kind: 'SetLabels', release: '0.9.0', group: 'other.example', tags: ['mutator'] });
+  await registry.publish({ kind: 'CheckLimits', release: '1.0.0', tags: ['validator'] });
+  for (let at = 0; at < 25; at++) {
+    await registry.publish(
+      { kind: `Many${at}`, release: '1.0.0', group: 'many.example', tags: ['many'] },
+      '',
+    );
+  }
+});
+afterAll(() => registry.close());
+
+const browse = (target: string) => registry.request(target, { headers: { Accept: BROWSER } });
+const pageOf = async (target: string) => {
+  const response = await browse(target);
+  expect(response.status, target).toBe(200);
+  return response.text();
+};
+/** The links of a page, by what they say. */
+function linksOf(page: string): Map<string, string> {
+  const links = new Map<string, string>();
+  for (const [, href = '', inner = ''] of page.matchAll(/<a [^>]*?href="([^"]+)"[^>]*>(.*?)<\/a>/gs)) {
+    links.set(
+      inner
+        .replace(/<[^>]*>/g, '')
+        .replace(/\s+/g, ' ')
+        .trim(),
+      href.replaceAll('&amp;', '&'),
+    );
+  }
+  return links;
+}
+
+describe('the search page', () => {
+  it('shows what is found, and is not to be listed', async () => {
+    const response = await browse('/functions?q=labels');
+    expect(response.headers.get('x-robots-tag')).toBe('noindex');
+    const page = await response.text();
+    expect(page).toContain('<meta name="robots" content="noindex"/>');
+    expect(page).toContain('2 functions');
+    expect(page).toContain('value="labels"');
+    expect(linksOf(page).get('example.com/SetLabels')).toBe('/functions/example.com/SetLabels');
+    expect(page).toContain('SetLabels does what its name says.');
+    expect(page).toContain('unsigned');
+    expect(page).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[^"]*Z"/);
+  });
+
+  it('has facets with counts that toggle, and chips that leave out', async () => {
+    const narrowed = linksOf(await pageOf('/functions?q=labels'));
+    expect(narrowed.get('labels1')).toBe('/functions?q=labels&tag=labels');
+    expect(narrowed.get('other.example1')).toBe('/functions?q=labels&group=other.example');
+    const page = await pageOf('/functions?q=labels&tag=mutator&group=example.com&sort=name');
+    const links = linksOf(page);
+    expect(page).toContain('1 function<');
+    // A facet is counted without its own filter: the other group would find one more.
+    expect(links.get('other.example1')).toBe(
+      '/functions?q=labels&tag=mutator&group=example.com&group=other.example&sort=name',
+    );
+    expect(links.get('example.com – leave out1')).toBe('/functions?q=labels&tag=mutator&sort=name');
+    expect(links.get('Tag mutator× – leave out')).toBe('/functions?q=labels&group=example.com&sort=name');
+    expect(links.get('Text labels× – leave out')).toBe('/functions?tag=mutator&group=example.com&sort=name');
+    expect(links.get('Clear all')).toBe('/functions');
+    const ordered = linksOf(await pageOf('/functions?q=labels&tag=mutator&sort=name'));
+    expect(ordered.get('Relevance')).toBe('/functions?q=labels&tag=mutator');
+    expect(ordered.get('Newest')).toBe('/functions?q=labels&tag=mutator&sort=newest');
+    expect(page).toContain('<input type="hidden" name="group" value="example.com"/>');
+  });
+
+  it('offers kinds that more than one group has', async () => {
+    const page = await pageOf('/functions');
+    expect(linksOf(page).get('SetLabels2')).toBe('/functions?kind=SetLabels');
+    expect(linksOf(page).has('CheckLimits1')).toBe(false);
+    expect(linksOf(await pageOf('/functions?kind=checklimits')).get('Kind checklimits× – leave out')).toBe(
+      '/functions',
+    );
+  });
+
+  it('pages by cursor, in each order, without gaps', async () => {
+    for (const query of ['tag=many', 'q=many', 'tag=many&sort=newest']) {
+      const seen = new Set<string>();
+      let next: string | undefined = `/functions?${query}`;
+      for (let pages = 0; next !== undefined && pages < 5; pages++) {
+        const page: string = await pageOf(next);
+        for (const [, kind = ''] of page.matchAll(/href="\/functions\/many\.example\/(Many\d+)"/g))
+          seen.add(kind);
+        if (pages > 0) expect(linksOf(page).get('First page')).toBe(`/functions?${query}`);
+        next = linksOf(page).get('Next page');
+      }
+      expect(seen.size, query).toBe(25);
+    }
+    expect([...linksOf(await pageOf('/functions?sort=newest')).values()]).toContain(
+      '/functions/many.example/Many24',
+    );
+  });
+
+  it.each([
+    ['tag:mutator labels', '/functions?q=labels&tag=mutator'],
+    ['kind:SetLabels', '/functions?kind=SetLabels'],
+    ['labels GROUP:other.example tag:labels', '/functions?q=labels&tag=labels&group=other.example'],
+    ['publisher:"Example Co" licence:MIT', '/functions?publisher=Example+Co&license=MIT'],
+    ['example.com/setlabels', '/functions/example.com/SetLabels'],
+    [' other.example/SetLabels ', '/functions/other.example/SetLabels'],
+  ])('leads from %s to %s', async (q, location) => {
+    const response = await browse(`/functions?q=${encodeURIComponent(q)}`);
+    expect([response.status, response.headers.get('location')]).toEqual([302, location]);
+  });
+
+  it('keeps filters that are given when others are typed', async () => {
+    const response = await browse('/functions?q=tag%3Alabels&tag=mutator&tag=labels&sort=newest');
+    expect(response.headers.get('location')).toBe('/functions?tag=mutator&tag=labels&sort=newest');
+  });
+
+  it.each(['runtime:docker', 'tag:', 'xtag:a', 'example.com/Nothing', 'a/b/c', `tag:${'x'.repeat(254)}`])(
+    'takes as text: %s',
+    async (q) => {
+      expect((await browse(`/functions?q=${encodeURIComponent(q)}`)).status).toBe(200);
+    },
+  );
+
+  it('says what was looked for where nothing is found, and offers what there is', async () => {
+    const page = await pageOf('/functions?q=zebra&tag=labels');
+    expect(page).toContain('No function has all of this');
+    expect(page).toContain('<bdi>zebra</bdi>');
+    const links = linksOf(page);
+    expect(links.get('search without it')).toBe('/functions?q=zebra');
+    expect(links.get('many 25')).toBe('/functions?tag=many');
+    expect(links.get('See every function.')).toBe('/functions');
+  });
+
+  it('explains parameters that are wrong, on a page', async () => {
+    for (const [query, words] of [
+      ['tags=x', 'did you mean &quot;tag&quot;?'],
+      ['runtime=docker', '&quot;runtime&quot; is none of container'],
+      ['sort=oldest', '&quot;sort&quot; is none of relevance'],
+      [`q=${'x'.repeat(501)}`, '&quot;q&quot; is longer than 500'],
+      ['cursor=nonsense', 'The cursor does not belong to this search'],
+      ['limit=5', '&quot;limit&quot; is unknown'],
+    ]) {
+      const response = await browse(`/functions?${query}`);
+      expect(response.status, query).toBe(400);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(await response.text()).toContain(words);
+    }
+  });
+
+  it('counts as reading', async () => {
+    const limited = await openTestRegistry({ config: { requestsPerMinute: 1 } });
+    try {
+      expect((await limited.request('/functions')).headers.get('ratelimit')).toMatch(/^"requests";r=0/);
+      const refused = await limited.request('/functions', { headers: { Accept: BROWSER } });
+      expect([refused.status, refused.headers.get('content-type')]).toEqual([
+        429,
+        'text/html; charset=utf-8',
+      ]);
+      expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    } finally {
+      await limited.close();
+    }
+  });
+});
+
+describe('hostile text', () => {
+  const SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(1)>"\'';
+
+  it('is shown as text', async () => {
+    const hostile = await openTestRegistry();
+    try {
+      const description = JSON.stringify(`${SCRIPT} and ${'long '.repeat(200)}`);
+      const published = await hostile.publish({
+        kind: 'Evil',
+        release: '1.0.0',
+        description,
+        tags: [JSON.stringify(SCRIPT), '"javascript:alert(1)"'],
+      });
+      expect(published.status, JSON.stringify(published.body)).toBe(201);
+      for (const target of [
+        '/',
+        '/functions',
+        `/functions?q=${encodeURIComponent(SCRIPT)}`,
+        `/functions?tag=${encodeURIComponent(SCRIPT)}`,
+        `/functions?publisher=${encodeURIComponent(`${SCRIPT}\u202e\u0000\u001b[2J`)}`,
+      ]) {
+        const response = await hostile.request(target, { headers: { Accept: BROWSER } });
+        // What somebody typed stands in the value of a field as it is, where it is no more than that.
+        const page = (await response.text()).replace(/ value="[^"<>]*"/g, '');
+        expect(response.status, target).toBe(200);
+        expect(page, target).not.toMatch(
+          /<script>|<img src=x|\sonerror=[^&]*>|href="javascript:|[\u202e\u0000\u001b]/,
+        );
+        expect(page, target).toContain('&lt;script&gt;');
+        expect(page.length, target).toBeLessThan(60_000);
+      }
+    } finally {
+      await hostile.close();
+    }
+  });
+});
+
+describe('suggestions', () => {
+  it('are functions with what they do and where they are', async () => {
+    const response = await registry.request('/suggestions?q=set%20lab');
+    expect(response.headers.get('content-type')).toBe('application/x-suggestions+json');
+    expect(await response.json()).toEqual([
+      'set lab',
+      ['example.com/SetLabels', 'other.example/SetLabels'],
+      ['SetLabels does what its name says.', 'SetLabels does what its name says.'],
+      ['/functions/example.com/SetLabels', '/functions/other.example/SetLabels'],
+    ]);
+  });
+
+  it('are none for nothing, and a few for much', async () => {
+    expect(await (await registry.request('/suggestions')).json()).toEqual(['', [], [], []]);
+    expect(await (await registry.request('/suggestions?q=%20')).json()).toEqual([' ', [], [], []]);
+    const [, names] = (await (await registry.request('/suggestions?q=many')).json()) as [string, string[]];
+    expect(names).toHaveLength(8);
+  });
+});
+
+describe('what browsers and crawlers look for', () => {
+  it('has whole addresses where the public URL is known', async () => {
+    const known = await openTestRegistry({ config: { publicUrl: 'https://example.com/krm' } });
+    try {
+      const response = await known.request('/opensearch.xml');
+      expect(response.headers.get('content-type')).toBe('application/opensearchdescription+xml');
+      const text = await response.text();
+      expect(text).toContain('template="https://example.com/krm/functions?q={searchTerms}"');
+      expect(text).toContain('template="https://example.com/krm/suggestions?q={searchTerms}"');
+      expect(await (await known.request('/robots.txt')).text()).toContain('Disallow: /krm/functions?\n');
+      const page = await (await known.request('/', { headers: { Accept: BROWSER } })).text();
+      expect(page).toContain('href="/krm/opensearch.xml"');
+    } finally {
+      await known.close();
+    }
+  });
+
+  it('is not there where it is not', async () => {
+    expect((await registry.request('/opensearch.xml')).status).toBe(404);
+    expect(await pageOf('/')).not.toContain('opensearch.xml');
+    const robots = await registry.request('/robots.txt');
+    expect(robots.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(await robots.text()).toMatch(/^User-agent: \*\nDisallow: /);
+  });
+});
