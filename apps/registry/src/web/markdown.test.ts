@@ -6,7 +6,7 @@ const REL = 'rel="nofollow noopener noreferrer"';
 
 /** Tags and attributes that may come out of any text at all. */
 const ALLOWED =
-  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol)|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|div class="wide"|t[hd] class="cell-(?:right|center)"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
+  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol)|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
 
 function expectSafe(text: string): void {
   const tags = new Set(text.match(/<[^>]*>?/g));
@@ -22,7 +22,7 @@ describe('renderMarkdown', () => {
     expect(html('```yaml\na: <b>\n```')).toBe('<pre tabindex="0"><code>a: &lt;b&gt;\n</code></pre>');
     expect(html('    code')).toBe('<pre tabindex="0"><code>code\n</code></pre>');
     const table = html('| a | b |\n|:-:|--:|\n| 1 | 2 |');
-    expect(table).toContain('<div class="wide"><table>');
+    expect(table).toContain('<div class="wide" tabindex="0"><table>');
     expect(table).toContain('<th class="cell-center">a</th>');
     expect(table).toContain('<td class="cell-right">2</td>');
     expect(table).not.toContain('style');

@@ -36,7 +36,7 @@ const markdown = new MarkdownIt({
 // Whether an address becomes a link is decided when it is written: what does not still shows where it leads.
 markdown.validateLink = () => true;
 markdown.renderer.rules.image = (tokens, index, _options, env) => writeImage(tokens[index]!, env as State);
-markdown.renderer.rules.table_open = () => '<div class="wide"><table>\n';
+markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 markdown.renderer.rules.link_open = (tokens, index, _options, env) => openLink(tokens[index]!, env as State);
 markdown.renderer.rules.link_close = (_tokens, _index, _options, env) => closeLink(env as State);

@@ -90,13 +90,15 @@ export function AboutSection({ view }: { view: FunctionView }) {
   );
 }
 
-/** Which release a catalog has, and from where. */
+/** Which release a catalog has, and from where; of several API versions, of which. */
 function placeWords(versions: FunctionView['catalogs'][number]['versions']): string {
-  const words = versions.map(({ release, source, rewritten }) => {
-    const from = release === undefined ? `from ${source}, release unknown` : release;
-    return rewritten === true ? `${from}, references rewritten to a mirror` : from;
-  });
-  return [...new Set(words)].join('; ');
+  const words = versions.map(({ name, release, source, rewritten }) => ({
+    name,
+    text: `${release ?? `release unknown, from ${source}`}${rewritten === true ? ', references rewritten to a mirror' : ''}`,
+  }));
+  const texts = new Set(words.map(({ text }) => text));
+  if (texts.size === 1) return [...texts][0]!;
+  return words.map(({ name, text }) => `${name}: ${text}`).join('; ');
 }
 
 function list(items: readonly Child[]): Child | undefined {

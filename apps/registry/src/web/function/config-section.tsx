@@ -4,16 +4,24 @@ import { Text } from '../parts/text.js';
 
 /** Fields up to which all of them are open; of more, those inside others are looked for. */
 const OPEN_FIELDS = 40;
+const MAX_OUTERMOST = 3;
 
 /** The fields of a functionConfig, those inside others folded below them; each has an address of its own. */
 export function ConfigFields({ description, schema }: { description: ConfigDescription; schema: string }) {
   const { fields, rules, complete } = description;
   const isOpen = count(fields) <= OPEN_FIELDS;
+  // What stands alone is what one has come to see.
+  const isOutermostOpen = isOpen || fields.length <= MAX_OUTERMOST;
   return (
     <>
       {rules.length === 0 ? null : <Rules rules={rules} />}
       {fields.length > 0 ? (
-        <FieldList fields={fields} leftOut={description.leftOut} isOpen={isOpen} />
+        <FieldList
+          fields={fields}
+          leftOut={description.leftOut}
+          isOpen={isOutermostOpen}
+          isInnerOpen={isOpen}
+        />
       ) : rules.length === 0 ? (
         <p>It has no fields of its own.</p>
       ) : null}
@@ -26,11 +34,21 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
   );
 }
 
-function FieldList({ fields, leftOut, isOpen }: { fields: ConfigField[]; leftOut: number; isOpen: boolean }) {
+/** Whether what is inside the fields is unfolded, and whether what is further inside is. */
+interface Unfolded {
+  isOpen: boolean;
+  isInnerOpen: boolean;
+}
+
+function FieldList({
+  fields,
+  leftOut,
+  ...unfolded
+}: Unfolded & { fields: readonly ConfigField[]; leftOut: number }) {
   return (
     <ul class="fields">
       {fields.map((field) => (
-        <Field field={field} isOpen={isOpen} />
+        <Field field={field} {...unfolded} />
       ))}
       {leftOut === 0 ? null : (
         <li class="quiet">
@@ -41,7 +59,7 @@ function FieldList({ fields, leftOut, isOpen }: { fields: ConfigField[]; leftOut
   );
 }
 
-function Field({ field, isOpen }: { field: ConfigField; isOpen: boolean }) {
+function Field({ field, isOpen, isInnerOpen }: Unfolded & { field: ConfigField }) {
   const { name, path, type, required, deprecated, nullable, description, default: fallback } = field;
   const id = fieldId(path);
   const inner = field.fields.length + field.leftOut;
@@ -75,15 +93,12 @@ function Field({ field, isOpen }: { field: ConfigField; isOpen: boolean }) {
       )}
       {field.inside.map(({ of, description: said, rules }) => (
         <div class="field-inside">
-          <p class="field-text">
-            <em>{of}</em>
-            {said === undefined ? null : (
-              <>
-                : <Text value={said} />
-              </>
-            )}
-          </p>
-          <Rules rules={rules} />
+          {said === undefined ? null : (
+            <p class="field-text">
+              <em>{of}</em>: <Text value={said} />
+            </p>
+          )}
+          <Rules rules={rules} of={of} />
         </div>
       ))}
       {inner === 0 ? null : (
@@ -91,19 +106,26 @@ function Field({ field, isOpen }: { field: ConfigField; isOpen: boolean }) {
           <summary>
             {inner} {inner === 1 ? 'field' : 'fields'}
           </summary>
-          <FieldList fields={field.fields} leftOut={field.leftOut} isOpen={isOpen} />
+          <FieldList
+            fields={field.fields}
+            leftOut={field.leftOut}
+            isOpen={isInnerOpen}
+            isInnerOpen={isInnerOpen}
+          />
         </details>
       )}
     </li>
   );
 }
 
-function Rules({ rules }: { rules: ConfigRule[] }) {
+/** `of` is what they are of, where that is not the field itself. */
+function Rules({ rules, of }: { rules: readonly ConfigRule[]; of?: string }) {
   if (rules.length === 0) return null;
   return (
     <ul class="rules">
       {rules.map(({ words, values, more }) => (
         <li class={words === FURTHER_RULES ? 'quiet' : undefined}>
+          {of === undefined ? null : <em>{of} </em>}
           <Text value={words} />
           {values.map((value) => (
             <>

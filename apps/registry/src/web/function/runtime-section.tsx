@@ -111,7 +111,7 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
         <tbody>
           {platforms.slice(0, MAX_PLATFORMS).map(({ os, arch, bin, uri, sha256 }) => (
             <tr>
-              <th scope="row">
+              <th scope="row" class="platform">
                 <Text value={`${os}/${arch}`} max={40} />
               </th>
               <td>

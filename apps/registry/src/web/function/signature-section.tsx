@@ -1,18 +1,17 @@
 import { describeSigner, type ReleaseBundle, type Signer } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
 import { Label, type Tone } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
-import { useSite } from '../site.js';
 import type { FunctionView } from './read-function.js';
-import { Commands, releaseReference } from './registry-commands.js';
-import { type SignatureState, verifyCommand } from './signature-states.js';
+import { Commands, useAddresses } from './registry-commands.js';
+import { type SignatureState, verifyOptions } from './signature-states.js';
 
 /** Who signed the release, as far as that is known here, and how to check it again. */
 export function SignatureSection({ view: { name, known } }: { view: FunctionView }) {
-  const { publicUrl } = useSite();
   return (
     <section aria-labelledby="signatures">
       <h2 id="signatures">Signatures</h2>
@@ -25,7 +24,7 @@ export function SignatureSection({ view: { name, known } }: { view: FunctionView
         <Signatures
           states={known.signatures}
           attestations={(known.release.bundles ?? []).filter(({ claim }) => claim === 'attestation')}
-          reference={releaseReference(publicUrl, { ...name, release: known.release.release })}
+          name={{ ...name, release: known.release.release }}
         />
       )}
     </section>
@@ -35,17 +34,16 @@ export function SignatureSection({ view: { name, known } }: { view: FunctionView
 function Signatures({
   states,
   attestations,
-  reference,
+  name,
 }: {
   states: readonly SignatureState[];
   attestations: readonly ReleaseBundle[];
-  reference: string | undefined;
+  name: FunctionName & { release: string };
 }) {
   const signers = states.flatMap((one) => ('signer' in one ? [one.signer] : []));
   const isSigned = states.some(({ state }) => state !== 'unsigned' && state !== 'unsupported');
-  const commands = new Set(
-    (signers.length > 0 ? signers : [undefined]).map((signer) => verifyCommand(reference ?? '', signer)),
-  );
+  const { reference } = useAddresses(name);
+  const options = new Set((signers.length > 0 ? signers : [undefined]).map(verifyOptions));
   return (
     <>
       <ul class="signatures">
@@ -72,7 +70,15 @@ function Signatures({
       ) : null}
       {isSigned && reference !== undefined ? (
         <>
-          <Commands label="Verify the signature" lines={[...commands]} />
+          <Commands
+            label="Verify the signature"
+            lines={[...options].map((option) => (
+              <>
+                krmhub verify {reference}
+                {option}
+              </>
+            ))}
+          />
           {signers.some(({ type }) => type === 'key') ? (
             <p class="quiet">
               <code>KEY.pub</code> is the public key with the fingerprint above, from somebody whom you

@@ -103,11 +103,11 @@ export function signatureLabel(
   return { words: 'unsigned', title: 'No signature', tone: 'plain' };
 }
 
-/** A command that checks it again on another machine; `reference` is HOST/REPOSITORY:TAG. */
-export function verifyCommand(reference: string, signer?: Signer): string {
-  if (signer === undefined) return `krmhub verify ${reference}`;
-  if (signer.type === 'key') return `krmhub verify ${reference} --key KEY.pub`;
-  return `krmhub verify ${reference} --identity ${shellWord(signer.subject)} --issuer ${shellWord(signer.issuer)}`;
+/** What stands behind `krmhub verify REFERENCE` for a signer; nothing where the own trust is to judge. */
+export function verifyOptions(signer: Signer | undefined): string {
+  if (signer === undefined) return '';
+  if (signer.type === 'key') return ' --key KEY.pub';
+  return ` --identity ${shellWord(signer.subject)} --issuer ${shellWord(signer.issuer)}`;
 }
 
 function shellWord(text: string): string {

@@ -1,10 +1,10 @@
 import type { UsageSection, UsageTopic } from '@krmhub/catalog';
+import { type ConfigExample, kebabCase } from '@krmhub/schema';
 import { CopySnippet } from '../parts/copy-snippet.js';
 import { Text } from '../parts/text.js';
-import { useSite } from '../site.js';
 import { visibleText } from '../visible-text.js';
 import type { FunctionView } from './read-function.js';
-import { Commands, releaseReference } from './registry-commands.js';
+import { Commands, useAddresses } from './registry-commands.js';
 
 const TITLES: Record<UsageTopic, string> = {
   config: 'The functionConfig',
@@ -21,7 +21,6 @@ const MAX_PARTS = 20;
 export function UseSection({ view }: { view: FunctionView }) {
   const { known, version } = view;
   const { usage } = version;
-  const { check, problem, partly } = usage.example;
   const container = version.version.runtime.container;
   const isPinned =
     container === undefined || container.sha256 !== undefined || container.image.includes('@sha256:');
@@ -29,16 +28,11 @@ export function UseSection({ view }: { view: FunctionView }) {
     <section aria-labelledby="use">
       <h2 id="use">Use it</h2>
       {usage.sections.map((section) => (
-        <Topic section={section} />
+        <>
+          <Topic section={section} />
+          {section.topic === 'config' ? <ExampleNote example={usage.example} /> : null}
+        </>
       ))}
-      {check === 'invalid' && problem !== undefined ? (
-        <p class="quiet">
-          The example is not valid yet: <Text value={problem} max={400} />.
-        </p>
-      ) : null}
-      {check === 'valid' && partly ? (
-        <p class="quiet">Expressions (CEL) and lists without duplicates were not checked in the example.</p>
-      ) : null}
       {isPinned ? null : (
         <p class="quiet">
           The definition names no digest of the image, so what the tag stands for can change after it was
@@ -47,6 +41,22 @@ export function UseSection({ view }: { view: FunctionView }) {
       )}
       {known === undefined ? null : <KrmhubCommands view={view} />}
     </section>
+  );
+}
+
+function ExampleNote({ example: { check, problem, partly } }: { example: ConfigExample }) {
+  if (check === 'invalid' && problem !== undefined) {
+    return (
+      <p class="quiet">
+        The schema does not take it as it is: <Text value={problem} max={400} />.
+      </p>
+    );
+  }
+  if (check !== 'valid' || !partly) return null;
+  return (
+    <p class="quiet">
+      Expressions (CEL) and lists without duplicates were not looked at when it was checked.
+    </p>
   );
 }
 
@@ -75,24 +85,28 @@ function Topic({ section: { topic, parts } }: { section: UsageSection }) {
 }
 
 function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
-  const { publicUrl } = useSite();
   const { release } = known!.release;
-  const full = `${name.group}/${name.kind}@${release}`;
-  const reference = releaseReference(publicUrl, { ...name, release });
+  const { url, reference } = useAddresses({ ...name, release });
   return (
     <>
       <h3 id="use-krmhub">With krmhub</h3>
       <p>
-        Read it in a terminal; fetch its definition and README, checked against their digests and those whom
-        you trust:
+        Read it in a terminal, or fetch its definition and README, held against their digests and against
+        those whom <code>krmhub trust</code> names:
       </p>
       <Commands
         label="Commands of krmhub"
         lines={[
-          `krmhub show ${full}${publicUrl === undefined ? '' : ` --registry ${publicUrl}`}`,
+          <>
+            krmhub show {name.group}/{name.kind}@{release} --registry {url}
+          </>,
           ...(reference === undefined
             ? []
-            : [`krmhub pull ${reference} --require-trust --out ${name.kind.toLowerCase()}`]),
+            : [
+                <>
+                  krmhub pull {reference} --out {kebabCase(name.kind)}
+                </>,
+              ]),
         ]}
       />
     </>
