@@ -1,0 +1,78 @@
+import type { SearchItem } from '@krmhub/api/model';
+import { describe, expect, it } from 'vitest';
+import { readAssets } from '../assets.js';
+import { renderPage } from '../page-answer.js';
+import { createSite } from '../site.js';
+import { FoundFunction } from './found-function.js';
+
+const site = createSite({}, readAssets());
+const ITEM: SearchItem = {
+  group: 'example.com',
+  kind: 'SetLabels',
+  description: 'Sets labels.',
+  publisher: 'Example Co',
+  release: '1.0.0',
+  publishedAt: '2030-01-02T03:04:05.678Z',
+  versions: ['v1'],
+  tags: ['mutator'],
+  runtimes: ['container'],
+  license: 'Apache-2.0',
+  signedBy: [],
+  signature: { trusted: false, reason: 'it is not signed, and no policy asks for it' },
+  yanked: false,
+  deprecated: false,
+};
+const KEY = `the key sha256:${'a1'.repeat(32)}`;
+
+/** The words of a function in a list. */
+function wordsOf(changes: Partial<SearchItem>): string {
+  const body = <FoundFunction item={{ ...ITEM, ...changes }} />;
+  const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
+  return page
+    .slice(page.indexOf('<li class="found-function"'), page.indexOf('</main>'))
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&quot;', '"');
+}
+
+describe('a function in a list', () => {
+  it.each<[SearchItem['signature'], string]>([
+    [ITEM.signature, 'unsigned'],
+    [
+      { trusted: true, signer: KEY, policy: 'ours' },
+      'signed by the key sha256:a1a1a1a1a1a1…, trusted by the policy ours',
+    ],
+    [
+      {
+        trusted: false,
+        signer: 'a@example.com (https://issuer.example)',
+        reason: 'no policy says who may sign it',
+      },
+      'signed by a@example.com (https://issuer.example), whom no policy names',
+    ],
+    [
+      { trusted: false, policy: 'ours', reason: 'it is not signed, and the policy ours wants the key x' },
+      'not trusted it is not signed, and the policy ours wants the key x',
+    ],
+  ])('says by whom it is signed and by which policy that counts (%#)', (signature, words) => {
+    expect(wordsOf({ signature })).toContain(words);
+  });
+
+  it('says what is wrong with it', () => {
+    expect(wordsOf({ yanked: true })).toContain('1.0.0 yanked');
+    expect(wordsOf({ deprecated: true })).toContain('1.0.0 deprecated');
+    expect(wordsOf({})).not.toMatch(/yanked|deprecated/);
+  });
+
+  it('says from where it is where this registry has no release of it', () => {
+    const { release: _, publishedAt: __, ...elsewhere } = ITEM;
+    const from = [
+      { catalog: 'platform', source: 'banana' },
+      { catalog: 'zoo', source: 'apes' },
+    ];
+    const body = <FoundFunction item={{ ...elsewhere, from }} />;
+    const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
+    expect(page).toContain('release unknown');
+    expect(page).toContain('from banana in <a href="/catalogs/platform">platform</a> and 1 more');
+    expect(page).not.toContain('unsigned');
+  });
+});
