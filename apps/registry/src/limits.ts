@@ -83,6 +83,8 @@ export const SERVER_LIMITS = {
   maxFormCacheBytes: 67_108_864,
   /** Bytes of single entries of catalogs that are kept in memory as they are sent. */
   maxEntryCacheBytes: 16_777_216,
+  /** Bytes of what pages show of definitions and READMEs, kept in memory: it is made once for each. */
+  maxPageCacheBytes: 33_554_432,
   /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
   maxFormCompressedFirstBytes: 1_048_576,
   /** Milliseconds for which a catalog is left alone before its big forms are compressed. */
