@@ -24,6 +24,7 @@ const rows = [
   'sparse',
   'aggregate',
   'artifacts',
+  'pages',
   'start',
   'memory',
 ];
