@@ -163,7 +163,8 @@ async function paintLines(
   ) as Record<Kind, string>;
   const painted = await largestPaint(urls, effort.rounds);
   if (painted === undefined) {
-    return [{ ...line('home'), ours: 'not measured: no Chromium is installed', figures: {} }];
+    const why = 'Largest Contentful Paint: Chromium is not installed';
+    return [{ row: 'pages', what: 'not measured', functions, ours: '', beside: why, figures: {} }];
   }
   return (Object.keys(urls) as Kind[]).map((kind) => {
     const { median, low, high } = painted[kind]!;

@@ -30,6 +30,7 @@ export async function openContext(
   options: BrowserContextOptions = {},
 ): Promise<{ context: BrowserContext; faults: string[]; open(url: string): Promise<Page> }> {
   const context = await browser.newContext({ viewport: VIEWPORTS.desk, ...options });
+  context.setDefaultTimeout(10_000);
   const faults: string[] = [];
   const open = async (url: string): Promise<Page> => {
     const page = await context.newPage();

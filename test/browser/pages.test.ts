@@ -17,7 +17,7 @@ suite('every page in a browser', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    [site, browser] = await Promise.all([startSampleSite(), startChromium()]);
+    [site, browser] = await Promise.all([startSampleSite({ hostile: true }), startChromium()]);
   }, 240_000);
   afterAll(async () => {
     await browser?.close();

@@ -20,9 +20,9 @@ const POLICY = 'functions.example.com';
 
 /**
  * A registry with what makes its pages worth a look: releases that are signed, yanked and deprecated, READMEs, a catalog
- * with a vendor that answers and one that does not, and a function whose author is hostile.
+ * with a vendor that answers and one that does not; and where it is asked for, a function whose author is hostile.
  */
-export async function startSampleSite(): Promise<SampleSite> {
+export async function startSampleSite({ hostile }: { hostile: boolean }): Promise<SampleSite> {
   const { folder, remove } = temporaryFolder();
   const vendor = await startVendor();
   const registry = await startRegistry(path.join(folder, 'data'), {
@@ -35,7 +35,7 @@ export async function startSampleSite(): Promise<SampleSite> {
     remove();
   };
   try {
-    await fill({ folder, registry, vendor: vendor.url });
+    await fill({ folder, registry, vendor: vendor.url, hostile });
   } catch (error) {
     await close();
     throw error;
@@ -47,9 +47,10 @@ interface Parts {
   folder: string;
   registry: RunningRegistry;
   vendor: string;
+  hostile: boolean;
 }
 
-async function fill({ folder, registry, vendor }: Parts): Promise<void> {
+async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void> {
   const env = { ...registry.env, KRMHUB_KEY_PASSWORD: 'a password of samples' };
   const run = (...args: string[]) => succeed(args, { env, cwd: folder });
   const functions = path.join(fixtures, 'functions');
@@ -85,14 +86,10 @@ async function fill({ folder, registry, vendor }: Parts): Promise<void> {
   ] as const) {
     await run('publish', definition(name, release), '--release', release, ...signed);
   }
-  await run(
-    'publish',
-    write('hostile.yaml', HOSTILE),
-    '--release',
-    '1.0.0',
-    '--readme',
-    write('hostile.md', HOSTILE_README),
-  );
+  if (hostile) {
+    const [file, text] = [write('hostile.yaml', HOSTILE), write('hostile.md', HOSTILE_README)];
+    await run('publish', file, '--release', '1.0.0', '--readme', text);
+  }
   await run('yank', 'functions.example.com/SetLabels@1.1.0', '--reason', 'drops the labels of templates');
   await run('deprecate', 'functions.example.com/RenameImages@0.2.0', '--reason', 'use images of kustomize');
   await run('catalog', 'apply', write('platform.yaml', recipeOf(vendor)));

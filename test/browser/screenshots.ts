@@ -16,7 +16,7 @@ const all = option === '--all';
 const out = path.resolve(all ? (folder ?? 'screenshots') : path.join(root, 'docs/images'));
 mkdirSync(out, { recursive: true });
 
-const [site, browser] = await Promise.all([startSampleSite(), startChromium()]);
+const [site, browser] = await Promise.all([startSampleSite({ hostile: all }), startChromium()]);
 try {
   const wanted = Object.entries(SAMPLE_PAGES).filter(([name]) => all || SHOWN.some((one) => one === name));
   for (const [name, address] of wanted) {
