@@ -17,6 +17,7 @@ import {
   hasErrors,
   isGroup,
   KrmhubError,
+  kebabCase,
   lint,
   lintDefinition,
   PROFILES,
@@ -25,7 +26,6 @@ import {
   readYaml,
 } from '@krmhub/schema';
 import { FINDINGS } from './exit-code.js';
-import { kebabCase } from './function-reference.js';
 import { type Io, write } from './io.js';
 import { printDiagnostics } from './output/diagnostics.js';
 import { printLosses, reportText } from './output/losses.js';

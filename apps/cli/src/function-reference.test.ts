@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { describe, expect, it } from 'vitest';
-import { kebabCase, parseFunctionReference, parseReleaseReference } from './function-reference.js';
+import { parseFunctionReference, parseReleaseReference } from './function-reference.js';
 
 describe('a reference to a function', () => {
   it.each([
@@ -34,13 +34,4 @@ describe('a reference to a function', () => {
       expect(() => parseReleaseReference(text)).toThrow(/does not name one release/);
     },
   );
-});
-
-it.each([
-  ['SetLabels', 'set-labels'],
-  ['HTTPRoute', 'http-route'],
-  ['RenderHelmChartV2', 'render-helm-chart-v2'],
-  ['already-kebab', 'already-kebab'],
-])('%s is written %s in names of files', (kind, name) => {
-  expect(kebabCase(kind)).toBe(name);
 });

@@ -54,7 +54,9 @@ export const SERVER_LIMITS = {
   /** Milliseconds in which a catalog elsewhere must be read: six times what 64 MiB of honest entries take. */
   readMilliseconds: 30_000,
   /** Milliseconds for which a process that has read one waits for the next: it holds some 100 MB. */
-  readerIdleMilliseconds: 5_000,
+  readerIdleMilliseconds: 60_000,
+  /** Mebibytes of the young part of the heap of each thread beside the main one. */
+  maxYoungMegabytes: 12,
   /** Mebibytes of memory that reading one takes at most. */
   maxReadMegabytes: 1_024,
   /** Bytes of what is read of one: its entries as YAML, as JSON and what is known of them. */
@@ -92,6 +94,8 @@ export const SERVER_LIMITS = {
   maxFormCacheBytes: 67_108_864,
   /** Bytes of single entries of catalogs that are kept in memory as they are sent. */
   maxEntryCacheBytes: 16_777_216,
+  /** Bytes of what pages show of definitions and READMEs, kept in memory: it is made once for each. */
+  maxPageCacheBytes: 33_554_432,
   /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
   maxFormCompressedFirstBytes: 1_048_576,
   /** Milliseconds for which a catalog is left alone before its big forms are compressed. */

@@ -40,3 +40,4 @@ export * from './source-store.js';
 export * from './split-catalog.js';
 export * from './to-yaml.js';
 export * from './trust.js';
+export * from './usage.js';

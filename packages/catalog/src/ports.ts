@@ -7,6 +7,7 @@ import type {
   FunctionChange,
   FunctionRecord,
   FunctionTakedown,
+  HeldEntrySize,
   NewEvent,
   PolicyRecord,
   ProfileForm,
@@ -197,6 +198,8 @@ export interface CatalogStore extends SourceStore {
   snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
   heldEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
+  /** The same places with the sizes of their entries, none of which is read. */
+  heldEntrySizes(name: string): AsyncIterable<HeldEntrySize>;
   /** Entries are durable before a cut names them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
   /** Rendered entries by digest; every digest asked for is answered, or it rejects with `internal`. */

@@ -1,5 +1,11 @@
 export type { Catalog, CatalogKind } from './catalog.js';
 export { CATALOG_KINDS } from './catalog.js';
+export type { ConfigDescription, ConfigElement, ConfigField } from './config-fields/describe.js';
+export { describeConfig } from './config-fields/describe.js';
+export type { ConfigExample } from './config-fields/example.js';
+export { exampleConfig } from './config-fields/example.js';
+export type { ConfigRule } from './config-fields/rules.js';
+export { FURTHER_RULES } from './config-fields/rules.js';
 export * from './convert/convert.js';
 export * from './definition.js';
 export * from './diagnostic.js';
@@ -17,6 +23,7 @@ export {
   definitionSpecJsonSchema,
 } from './json-schema/definition.js';
 export { functionConfigSchema } from './json-schema/function-config.js';
+export * from './kebab-case.js';
 export * from './licenses.js';
 export * from './limits.js';
 export type { LintRule, RuleCode } from './lint/codes.js';

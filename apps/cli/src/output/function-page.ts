@@ -1,10 +1,10 @@
 import type { ReleaseAnswer, ServedAnswer } from '@krmhub/api/client';
 import type { ReleaseSummary, Takedown, Verdict } from '@krmhub/api/model';
-import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
+import type { UsageTopic } from '@krmhub/catalog';
+import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { compareApiVersions } from '@krmhub/schema/gvk';
 import { columnsOf, type Io, write } from '../io.js';
-import { configFields, isOpenSchema } from './config-fields.js';
-import { reachOf, usageSections } from './function-usage.js';
+import { type ConfigRows, configRows } from './config-rows.js';
 import { bold } from './print.js';
 import { oneLine, pad, textWidth, visible, wrap } from './text.js';
 import { relativeTime } from './time.js';
@@ -32,13 +32,26 @@ export interface FunctionPage {
   schemaUrl(version: string): string;
 }
 
+const TOPICS: Record<UsageTopic, string> = {
+  config: 'CONFIGURE',
+  kustomize: 'USE IT WITH KUSTOMIZE',
+  kpt: 'USE IT WITH KPT',
+  container: 'CONTAINER',
+  executables: 'EXECUTABLES',
+  starlark: 'STARLARK',
+};
+
 const MAX_WIDTH = 100;
 /** Releases that are listed; the rest is counted. */
 const MAX_RELEASES = 20;
 
 /** What a person needs to judge and use a function. Nothing is cut; at a terminal, prose is wrapped to its columns. */
 export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
-  const { toYaml } = await import('@krmhub/catalog');
+  // They know the schema of functionConfigs, which takes a moment to load.
+  const [{ functionUsage, reachOf }, { describeConfig }] = await Promise.all([
+    import('@krmhub/catalog'),
+    import('@krmhub/schema'),
+  ]);
   const sheet = new Sheet(io);
   const { definition, known } = page;
   const versions = [...definition.versions].sort((a, b) => compareApiVersions(a.name, b.name));
@@ -50,16 +63,19 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
   sheet.prose(definition.description);
   const [preferred] = versions;
   if (known?.release.yanked === undefined && preferred !== undefined) {
-    const schemaUrl = page.schemaUrl(preferred.name);
-    for (const { title, parts } of usageSections(definition, preferred, schemaUrl, toYaml)) {
-      sheet.title(title);
+    const { sections } = functionUsage(definition, preferred, page.schemaUrl(preferred.name));
+    for (const { topic, parts } of sections) {
+      sheet.title(TOPICS[topic]);
       for (const { words, snippet } of parts) {
         sheet.prose(words);
         if (snippet !== undefined) sheet.snippet(snippet);
       }
     }
   }
-  for (const version of versions) versionSections(sheet, page, version);
+  for (const version of versions) {
+    const rows = configRows(describeConfig(definition, version.name));
+    versionSections(sheet, page, version, { rows, reach: reachOf(version) });
+  }
   about(sheet, page);
   entryList(sheet, page);
   releaseList(sheet, page);
@@ -101,12 +117,17 @@ function banners(sheet: Sheet, { release, newest }: NonNullable<FunctionPage['kn
   }
 }
 
-function versionSections(sheet: Sheet, page: FunctionPage, version: FunctionVersion): void {
+function versionSections(
+  sheet: Sheet,
+  page: FunctionPage,
+  version: FunctionVersion,
+  { rows, reach }: { rows: ConfigRows; reach: string[] },
+): void {
   sheet.title(`API VERSION ${version.name}`);
   const { container } = version.runtime;
   sheet.facts([
     ['image', container?.image],
-    ['may touch', reachOf(version).join('; ')],
+    ['may touch', reach.join('; ')],
     ['idempotent', version.idempotent ? 'yes' : 'no, or not known'],
     ['licence', version.license],
     ['maintainers', version.maintainers?.join(', ')],
@@ -115,29 +136,9 @@ function versionSections(sheet: Sheet, page: FunctionPage, version: FunctionVers
     ['schema', page.schemaUrl(version.name)],
   ]);
   sheet.blank();
-  fieldTable(sheet, version.schema.openAPIV3Schema);
+  sheet.table(['FIELD', 'TYPE', 'REQUIRED', 'DESCRIPTION'], rows.fields);
+  for (const note of rows.notes) sheet.prose(note);
   if (version.configMap === true) sheet.prose('It also takes a ConfigMap, with its settings under data.');
-}
-
-function fieldTable(sheet: Sheet, schema: JsonObject): void {
-  const { fields, complete } = configFields(schema);
-  if (fields.length > 0) {
-    const rows = fields.map((field) => [
-      field.path,
-      field.type,
-      field.required ? 'yes' : 'no',
-      field.description,
-    ]);
-    sheet.table(['FIELD', 'TYPE', 'REQUIRED', 'DESCRIPTION'], rows);
-  }
-  if (!complete) sheet.prose('There are more fields; the schema has them all.');
-  if (isOpenSchema(schema)) {
-    sheet.prose(
-      fields.length > 0
-        ? 'It takes any further fields.'
-        : 'Its schema names no fields and allows all; see its usage.',
-    );
-  } else if (fields.length === 0) sheet.prose('It has no fields of its own.');
 }
 
 function about(sheet: Sheet, { definition, known, catalogs }: FunctionPage): void {

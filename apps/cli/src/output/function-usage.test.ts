@@ -3,11 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { toYaml } from '@krmhub/catalog';
-import { type FunctionDefinition, type JsonObject, readYaml } from '@krmhub/schema';
+import { functionUsage, pinnedImage, toYaml, type UsageSection, type UsageTopic } from '@krmhub/catalog';
+import { describeConfig, type FunctionDefinition, type JsonObject, readYaml } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { configFields, configSkeleton } from './config-fields.js';
-import { pinnedImage, type UsageSection, usageSections } from './function-usage.js';
+import { configRows } from './config-rows.js';
 
 const execute = promisify(execFile);
 const sha256 = 'a'.repeat(64);
@@ -54,50 +53,43 @@ const definition: FunctionDefinition = {
 };
 
 const sections = () =>
-  usageSections(definition, definition.versions[0]!, 'https://example.com/s.json', toYaml);
+  functionUsage(definition, definition.versions[0]!, 'https://example.com/s.json').sections;
 const parse = (text: string) => readYaml(Buffer.from(text), { file: 'x' }).documents[0]!.value;
-const snippets = (all: UsageSection[], title: string) =>
-  all.find((section) => section.title.includes(title))!.parts.flatMap(({ snippet }) => snippet ?? []);
+const snippets = (all: UsageSection[], topic: UsageTopic) =>
+  all.find((section) => section.topic === topic)!.parts.flatMap(({ snippet }) => snippet ?? []);
 
-describe('configFields', () => {
-  it('names nested fields, lists and maps, those that are required first', () => {
-    const { fields, complete } = configFields(schema);
-    expect(complete).toBe(true);
-    expect(fields.map(({ path, type, required }) => [path, type, required])).toEqual([
-      ['charts', '[]object', true],
-      ['charts[].name', 'string', true],
-      ['charts[].version', 'string', false],
-      ['mode', 'string', true],
-      ['port', 'integer', true],
-      ['labels', 'map of object', true],
-      ['labels.<key>.value', 'string', false],
-      ['extra', 'object', false],
+describe('configRows', () => {
+  it('names nested fields, lists and maps, those that are required first, with all that is said of them', () => {
+    const { fields, notes } = configRows(describeConfig(definition, 'v1'));
+    expect(notes).toEqual([]);
+    expect(fields).toEqual([
+      ['charts', 'list of object', 'yes', 'At least 1 item.'],
+      ['charts[].name', 'string', 'yes', ''],
+      ['charts[].version', 'string', 'no', 'Default: newest.'],
+      ['mode', 'string', 'yes', 'One of fast, safe.'],
+      ['port', 'integer', 'yes', 'More than 0.'],
+      ['labels', 'map of <key>: object', 'yes', ''],
+      ['labels.<key>.value', 'string', 'no', ''],
+      ['extra', 'object', 'no', 'Any fields.'],
     ]);
-    expect(fields.find(({ path }) => path === 'mode')?.description).toContain('fast, safe');
   });
 
-  it('ends on schemas that are deep, wide or nonsense', () => {
-    let deep: JsonObject = { type: 'string' };
-    for (let depth = 0; depth < 5_000; depth++) deep = { type: 'object', properties: { a: deep } };
-    expect(configFields(deep).complete).toBe(false);
-    const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`f${at}`, { type: 'string' }]));
-    expect(configFields({ properties: wide }).fields).toHaveLength(100);
-    for (const nonsense of [
-      { properties: 3, required: {} },
-      { properties: { a: null, b: 'x' } },
-      { items: [] },
-    ]) {
-      expect(() => configFields(nonsense as unknown as JsonObject)).not.toThrow();
-      expect(() =>
-        configSkeleton({ ...nonsense, required: ['__proto__', 'a'] } as unknown as JsonObject),
-      ).not.toThrow();
-    }
+  it('says so where there are no fields', () => {
+    const [version] = definition.versions;
+    const none = {
+      ...definition,
+      versions: [{ ...version!, schema: { openAPIV3Schema: { type: 'object' } } }],
+    };
+    expect(configRows(describeConfig(none, 'v1'))).toEqual({
+      fields: [],
+      notes: ['It has no fields of its own.'],
+    });
   });
 });
 
-describe('the skeleton of a functionConfig', () => {
+describe('the example of a functionConfig', () => {
   it('has what is required: a default, a value of the enum, a number in bounds, a stub', () => {
-    const [config] = snippets(sections(), 'CONFIGURE');
+    const [config] = snippets(sections(), 'config');
     const container = { image: `registry.example.com:5000/charts@sha256:${sha256}`, network: true };
     expect(parse(config!)).toEqual({
       apiVersion: 'example.com/v1',
@@ -109,10 +101,10 @@ describe('the skeleton of a functionConfig', () => {
           'config.kubernetes.io/local-config': 'true',
         },
       },
-      charts: [{ name: '<name>' }],
+      charts: [{ version: 'newest', name: 'example' }],
       mode: 'fast',
       port: 1,
-      labels: { '<key>': {} },
+      labels: { key: { value: 'example' } },
     });
   });
 });
@@ -146,7 +138,7 @@ describe('the snippets, run by the real tools with a docker that hands its input
     const docker = `#!/bin/sh\necho "$*" >> "${folder}/calls"\n[ "$1" = version ] && echo 27.0.0\n[ "$1" = run ] && exec cat\nexit 0\n`;
     await writeFile(path.join(folder, 'docker'), docker, { mode: 0o755 });
     env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, HOME: folder };
-    const [config] = snippets(sections(), 'CONFIGURE');
+    const [config] = snippets(sections(), 'config');
     await writeFile(path.join(folder, 'render-chart.yaml'), config!);
     await writeFile(
       path.join(folder, 'config-map.yaml'),
@@ -159,7 +151,7 @@ describe('the snippets, run by the real tools with a docker that hands its input
   const image = `registry.example.com:5000/charts@sha256:${sha256}`;
 
   it.skipIf(!kubectl)('kustomize as kubectl has it (skipped where there is no kubectl)', async () => {
-    const [field, command] = snippets(sections(), 'KUSTOMIZE');
+    const [field, command] = snippets(sections(), 'kustomize');
     await writeFile(path.join(folder, 'kustomization.yaml'), `resources: [config-map.yaml]\n${field}`);
     const args = command!.trim().replace('kustomize build', 'kustomize').split(' ');
     await execute('kubectl', args, { cwd: folder, env });
@@ -169,7 +161,7 @@ describe('the snippets, run by the real tools with a docker that hands its input
   });
 
   it.skipIf(!kpt)('kpt eval and render (skipped where there is no kpt)', async () => {
-    const [evaluate, pipeline, render] = snippets(sections(), 'KPT');
+    const [evaluate, pipeline, render] = snippets(sections(), 'kpt');
     const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n';
     for (const [kptfile, command] of [
       [head, evaluate],

@@ -2,6 +2,8 @@ import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
 import { DISCOVERY_ROUTES, discoveryRoutes } from './discovery/discovery-routes.js';
+import { FEED_ROUTES, feedRoutes } from './feeds/feed-routes.js';
+import { FUNCTION_PAGE_ROUTES, functionPageRoutes } from './function/function-routes.js';
 import { HOME_ROUTES, homeRoutes } from './home/home-routes.js';
 import { OPERATE_ROUTES, operateRoutes } from './operate/operate-routes.js';
 import { SEARCH_ROUTES, searchRoutes } from './search/search-routes.js';
@@ -16,6 +18,8 @@ export interface WebParts extends RegistryParts {
 export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...ASSET_ROUTES,
   ...HOME_ROUTES,
+  ...FUNCTION_PAGE_ROUTES,
+  ...FEED_ROUTES,
   ...SEARCH_ROUTES,
   ...DISCOVERY_ROUTES,
   ...OPERATE_ROUTES,
@@ -25,6 +29,8 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
 export function webRoutes(app: RegistryApp, parts: WebParts): void {
   assetRoutes(app, parts.site.assets);
   homeRoutes(app, parts);
+  functionPageRoutes(app, parts);
+  feedRoutes(app, parts);
   searchRoutes(app, parts);
   discoveryRoutes(app, parts);
   operateRoutes(app, parts);

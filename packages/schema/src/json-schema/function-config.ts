@@ -1,4 +1,4 @@
-import type { FunctionDefinition, JsonObject, JsonValue } from '../definition.js';
+import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '../definition.js';
 import { KrmhubError } from '../error.js';
 import {
   isKeywordValue,
@@ -35,16 +35,7 @@ const MAX_DEPTH = 64;
  * Throws a `not-found` KrmhubError if the definition has no such API version.
  */
 export function functionConfigSchema(definition: FunctionDefinition, versionName: string): JsonObject {
-  const version = definition.versions.find(({ name }) => name === versionName);
-  if (version === undefined) {
-    throw new KrmhubError(
-      'not-found',
-      `${definition.group}/${definition.names.kind} has no version ${versionName}`,
-      {
-        hint: `It has ${definition.versions.map(({ name }) => name).join(', ')}.`,
-      },
-    );
-  }
+  const version = versionNamed(definition, versionName);
   const source = version.schema.openAPIV3Schema;
   // A functionConfig is never null, whatever its schema says.
   const schema = toJsonSchema({ ...source, nullable: false });
@@ -65,6 +56,17 @@ export function functionConfigSchema(definition: FunctionDefinition, versionName
       ...properties,
     },
   };
+}
+
+/** The API version of that name. Throws a `not-found` KrmhubError if there is none. */
+export function versionNamed(definition: FunctionDefinition, versionName: string): FunctionVersion {
+  const version = definition.versions.find(({ name }) => name === versionName);
+  if (version !== undefined) return version;
+  throw new KrmhubError(
+    'not-found',
+    `${definition.group}/${definition.names.kind} has no version ${versionName}`,
+    { hint: `It has ${definition.versions.map(({ name }) => name).join(', ')}.` },
+  );
 }
 
 function describedAs(schema: JsonValue | undefined): JsonObject {

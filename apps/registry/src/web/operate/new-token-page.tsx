@@ -55,8 +55,8 @@ export function NewTokenPage({
           )}
         </Banner>
       )}
-      <ActionForm action={NEW_TOKEN} class="fields">
-        <p class="field">
+      <ActionForm action={NEW_TOKEN} class="form">
+        <p class="entry">
           <label for="name">Name</label>
           <span class="quiet" id="name-hint">
             Who or what uses it. It stands beside what is done with the token.
@@ -81,7 +81,7 @@ export function NewTokenPage({
             </label>
           ))}
         </fieldset>
-        <p class="field">
+        <p class="entry">
           <label for="groups">Groups</label>
           <span class="quiet" id="groups-hint">
             Of functions, for <code>publish</code> and <code>yank</code>: such as <code>*.example.com</code>,
@@ -98,7 +98,7 @@ export function NewTokenPage({
             autocapitalize="none"
           />
         </p>
-        <p class="field">
+        <p class="entry">
           <label for="repositories">Repositories</label>
           <span class="quiet" id="repositories-hint">
             For <code>push</code>: such as <code>team/*</code>, with spaces between; <code>*</code> is every
@@ -115,7 +115,7 @@ export function NewTokenPage({
             autocapitalize="none"
           />
         </p>
-        <p class="field">
+        <p class="entry">
           <label for="expiresInDays">Days until it expires</label>
           <input
             id="expiresInDays"

@@ -88,7 +88,7 @@ export function OverviewPage({
       </section>
       <section aria-labelledby="places">
         <h2 id="places">What to do where</h2>
-        <dl class="operate-places">
+        <dl>
           <dt>
             <a href={at(sourcesPath())}>Sources</a>
           </dt>

@@ -62,8 +62,8 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: ShownReci
         next={catalogs.hasNext ? `${RECIPES}?page=${catalogs.page + 1}` : undefined}
       />
       <h2>Begin a catalog</h2>
-      <form class="fields" action={at(RECIPES)}>
-        <p class="field">
+      <form class="form" action={at(RECIPES)}>
+        <p class="entry">
           <label for="name">Name</label>
           <span class="quiet" id="name-hint">
             Lower-case letters, digits and inner hyphens. Nothing is made before its recipe is applied.

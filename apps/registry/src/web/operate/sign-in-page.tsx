@@ -35,7 +35,7 @@ export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
       )}
       <form method="post" action={at(SIGN_IN)}>
         <input type="hidden" name="from" value={from} />
-        <p class="field">
+        <p class="entry">
           <label for="token">Token of this registry</label>
           <input
             id="token"

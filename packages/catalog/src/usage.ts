@@ -1,54 +1,67 @@
-import type {
-  ContainerRuntime,
-  ExecRuntime,
-  FunctionDefinition,
-  FunctionVersion,
-  JsonObject,
+import {
+  type ConfigExample,
+  type ContainerRuntime,
+  type ExecRuntime,
+  exampleConfig,
+  type FunctionDefinition,
+  type FunctionVersion,
+  type JsonObject,
+  kebabCase,
+  parseImageReference,
 } from '@krmhub/schema';
-import { parseImageReference } from '@krmhub/schema/image-reference';
-import { kebabCase } from '../function-reference.js';
-import { configSkeleton } from './config-fields.js';
+import { toYaml } from './to-yaml.js';
 
 /** Words, and what can be copied as it stands. */
 export interface UsagePart {
   words: string;
   snippet?: string;
 }
+
+/** What a section is about; a function has each of them once at most. */
+export type UsageTopic = 'config' | 'kustomize' | 'kpt' | 'container' | 'executables' | 'starlark';
+
 export interface UsageSection {
-  title: string;
+  topic: UsageTopic;
   parts: UsagePart[];
 }
 
-type ToYaml = (value: JsonObject) => string;
+export interface Usage {
+  sections: UsageSection[];
+  /** What the section of the functionConfig was made of. */
+  example: ConfigExample;
+}
 
-/** How to use one API version of a function with the kustomize and kpt that people have. */
-export function usageSections(
+/**
+ * How to use one API version of a function with the kustomize and kpt that people have. `schemaUrl` is where its JSON
+ * Schema is, for editors; absent where that is not known.
+ */
+export function functionUsage(
   definition: FunctionDefinition,
   version: FunctionVersion,
-  schemaUrl: string,
-  toYaml: ToYaml,
-): UsageSection[] {
+  schemaUrl: string | undefined,
+): Usage {
   const { container, exec, starlark } = version.runtime;
+  const example = exampleConfig(definition, version.name);
   const file = `${configName(definition)}.yaml`;
   const image = container === undefined ? undefined : pinnedImage(container);
-  const sections: UsageSection[] = [configSection(definition, version, schemaUrl, file, image, toYaml)];
+  const sections: UsageSection[] = [configSection(version, { example, schemaUrl, file, image })];
   if (container !== undefined && image !== undefined) {
-    sections.push(kustomizeSection(definition, container, file, toYaml));
-    sections.push(kptSection(definition, container, version, image, file, toYaml));
+    sections.push(kustomizeSection(definition, container, file));
+    sections.push(kptSection(definition, container, version, image, file));
   } else if (container !== undefined) {
     sections.push({
-      title: 'CONTAINER',
+      topic: 'container',
       parts: [{ words: `Its image is no image reference: ${container.image}` }],
     });
   }
   if (exec !== undefined) sections.push(execSection(exec, file));
   if (starlark !== undefined) {
     sections.push({
-      title: 'STARLARK',
+      topic: 'starlark',
       parts: [{ words: 'The script, for an orchestrator that runs Starlark:', snippet: `${starlark}\n` }],
     });
   }
-  return sections;
+  return { sections, example };
 }
 
 /** A file name and a resource name. */
@@ -72,12 +85,18 @@ export function pinnedImage({ image, sha256 }: ContainerRuntime): string | undef
 }
 
 function configSection(
-  definition: FunctionDefinition,
   version: FunctionVersion,
-  schemaUrl: string,
-  file: string,
-  image: string | undefined,
-  toYaml: ToYaml,
+  {
+    example,
+    schemaUrl,
+    file,
+    image,
+  }: {
+    example: ConfigExample;
+    schemaUrl: string | undefined;
+    file: string;
+    image: string | undefined;
+  },
 ): UsageSection {
   const container: JsonObject | undefined =
     image === undefined
@@ -88,35 +107,42 @@ function configSection(
             ...(version.runtime.container?.requireNetwork === true ? { network: true } : {}),
           },
         };
+  const { apiVersion, kind, metadata, ...fields } = example.value;
   const config: JsonObject = {
-    apiVersion: `${definition.group}/${version.name}`,
-    kind: definition.names.kind,
+    apiVersion: apiVersion!,
+    kind: kind!,
     metadata: {
-      name: configName(definition),
+      ...(metadata as JsonObject),
       annotations: {
+        ...((metadata as JsonObject).annotations as JsonObject | undefined),
         ...(container === undefined ? {} : { 'config.kubernetes.io/function': toYaml(container) }),
         // In a kpt package it would be applied to the cluster, which does not know its kind.
         'config.kubernetes.io/local-config': 'true',
       },
     },
-    ...configSkeleton(version.schema.openAPIV3Schema),
+    ...fields,
   };
   return {
-    title: 'CONFIGURE',
+    topic: 'config',
     parts: [
       {
-        words: `${file}, with what is required; fill in what stands in <…>:`,
-        snippet: `# yaml-language-server: $schema=${schemaUrl}\n${toYaml(config)}`,
+        words: `${file}, ${EXAMPLE_WORDS[example.check]}; put your values in:`,
+        snippet: `${schemaUrl === undefined ? '' : `# yaml-language-server: $schema=${schemaUrl}\n`}${toYaml(config)}`,
       },
     ],
   };
 }
 
+const EXAMPLE_WORDS: Record<ConfigExample['check'], string> = {
+  valid: 'an example that the schema takes',
+  invalid: 'a beginning, which the schema does not take as it is',
+  unchecked: 'a beginning, which was not held against the schema',
+};
+
 function kustomizeSection(
   definition: FunctionDefinition,
   container: ContainerRuntime,
   file: string,
-  toYaml: ToYaml,
 ): UsageSection {
   const tags = definition.tags ?? [];
   const generates = tags.includes('generator') && !tags.includes('mutator') && !tags.includes('transformer');
@@ -128,7 +154,7 @@ function kustomizeSection(
     { words: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` },
   ];
   if (container.requireStorageMount === true) parts.push({ words: MOUNT });
-  return { title: 'USE IT WITH KUSTOMIZE', parts };
+  return { topic: 'kustomize', parts };
 }
 
 const MOUNT =
@@ -140,7 +166,6 @@ function kptSection(
   version: FunctionVersion,
   image: string,
   file: string,
-  toYaml: ToYaml,
 ): UsageSection {
   const tags = definition.tags ?? [];
   const stage = tags.includes('validator') && !tags.includes('mutator') ? 'validators' : 'mutators';
@@ -169,7 +194,7 @@ function kptSection(
       { words: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
     );
   }
-  return { title: 'USE IT WITH KPT', parts };
+  return { topic: 'kpt', parts };
 }
 
 function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
@@ -184,7 +209,7 @@ function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
       snippet: `kpt fn eval . --exec ${shellWord(relative(bins[0]!))} --fn-config ${file}\n`,
     });
   }
-  return { title: 'EXECUTABLES', parts };
+  return { topic: 'executables', parts };
 }
 
 function relative(bin: string): string {

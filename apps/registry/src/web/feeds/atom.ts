@@ -1,0 +1,73 @@
+import { sha256 } from '@krmhub/schema';
+import { cutText, visibleText } from '../visible-text.js';
+
+/** An Atom feed (RFC 4287). */
+export interface Feed {
+  title: string;
+  /** Of the feed itself and of the page that it speaks of; whole, or a path that is relative to the feed's address. */
+  self: string;
+  page: string;
+  id: string;
+  /** RFC 3339; of a feed without entries. */
+  updated: string;
+  /** Newest first. */
+  entries: FeedEntry[];
+}
+
+export interface FeedEntry {
+  id: string;
+  title: string;
+  link: string;
+  /** RFC 3339. */
+  updated: string;
+  author: string;
+  summary: string;
+}
+
+export const ATOM_MEDIA_TYPE = 'application/atom+xml; charset=utf-8';
+/** UTF-16 code units of a title, a name or a summary. */
+const MAX_TEXT = 1_000;
+
+export function atomFeed({ title, self, page, id, updated, entries }: Feed): string {
+  return `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+  <id>${xml(id)}</id>
+  <title>${xml(title)}</title>
+  <updated>${xml(entries[0]?.updated ?? updated)}</updated>
+  <author><name>krmhub</name></author>
+  <link rel="self" type="application/atom+xml" href="${xml(self)}"/>
+  <link rel="alternate" type="text/html" href="${xml(page)}"/>
+${entries.map(entryText).join('')}</feed>
+`;
+}
+
+function entryText({ id, title, link, updated, author, summary }: FeedEntry): string {
+  return `  <entry>
+    <id>${xml(id)}</id>
+    <title>${xml(title)}</title>
+    <updated>${xml(updated)}</updated>
+    <author><name>${xml(author)}</name></author>
+    <link rel="alternate" type="text/html" href="${xml(link)}"/>
+    <summary>${xml(summary)}</summary>
+  </entry>
+`;
+}
+
+/**
+ * An id that stays whatever address the registry has: the same of the same parts, and of no others. A UUID of version 8
+ * (RFC 9562), made of a hash.
+ */
+export function permanentId(...parts: readonly string[]): string {
+  const hex = sha256(new TextEncoder().encode(JSON.stringify(parts))).slice('sha256:'.length);
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
+  return `urn:uuid:${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Text as XML 1.0 can have it: what no document may hold is shown by its picture. */
+function xml(text: string): string {
+  return visibleText(cutText(text, MAX_TEXT))
+    .replace(/[\ufffe\uffff]/g, '\ufffd')
+    .replace(/[&<>"]/g, (character) => ESCAPES[character]!);
+}

@@ -1,0 +1,118 @@
+import type { CatalogStore, Event, FunctionRecord, ReleaseSummary } from '@krmhub/catalog';
+import type { Takedown } from '@krmhub/schema';
+import { functionPath, releasePath } from '../addresses.js';
+import type { Site } from '../site.js';
+import { type FeedEntry, permanentId } from './atom.js';
+
+/** Entries of a feed, and how far back is looked for them. */
+export const FEED_LIMITS = {
+  maxEntries: 50,
+  /** Events that are read at once, and how often: most events are of catalogs. */
+  eventsAtOnce: 500,
+  maxReads: 10,
+} as const;
+
+type Happening = Pick<Event, 'type' | 'at' | 'by'> & {
+  group: string;
+  kind: string;
+  release: string;
+  digest?: string;
+  reason?: string;
+};
+
+const WORDS: Partial<Record<Event['type'], string>> = {
+  'release.published': 'published',
+  'release.yanked': 'yanked',
+  'release.unyanked': 'no longer yanked',
+  'release.deprecated': 'deprecated',
+  'release.taken-down': 'taken down',
+};
+
+/** What happened to releases of all functions, the newest first, as far as it is among the last some thousand events. */
+export async function registryEntries(store: CatalogStore, site: Site): Promise<FeedEntry[]> {
+  const { maxEntries, eventsAtOnce, maxReads } = FEED_LIMITS;
+  const found: Happening[] = [];
+  let before = (await store.lastEvent()) + 1;
+  for (let reads = 0; reads < maxReads && before > 1 && found.length < maxEntries; reads++) {
+    const after = Math.max(before - eventsAtOnce - 1, 0);
+    const events = (await store.events(after, eventsAtOnce)).filter(({ sequence }) => sequence < before);
+    found.push(...events.reverse().flatMap((event) => happening(event) ?? []));
+    before = after + 1;
+  }
+  return found.slice(0, maxEntries).map((one) => entryOf(one, site));
+}
+
+function happening({ type, at, by, group, kind, release, digest, reason }: Event): Happening | undefined {
+  if (WORDS[type] === undefined || group === undefined || kind === undefined || release === undefined)
+    return undefined;
+  return {
+    type,
+    at,
+    by,
+    group,
+    kind,
+    release,
+    ...(digest === undefined ? {} : { digest }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** What happened to the releases of one function, the newest first. */
+export function functionEntries(
+  fn: Pick<FunctionRecord, 'group' | 'kind' | 'releases'>,
+  takedowns: readonly Takedown[],
+  site: Site,
+): FeedEntry[] {
+  const { group, kind } = fn;
+  const happenings = [
+    ...fn.releases.flatMap((release) => ofRelease({ group, kind }, release)),
+    ...takedowns.map(
+      ({ release, digest, at, by, reason }): Happening => ({
+        type: 'release.taken-down',
+        at,
+        by,
+        group,
+        kind,
+        release,
+        digest,
+        reason,
+      }),
+    ),
+  ];
+  return happenings
+    .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+    .slice(0, FEED_LIMITS.maxEntries)
+    .map((one) => entryOf(one, site));
+}
+
+function ofRelease(
+  name: { group: string; kind: string },
+  { release, digest, publishedAt, publishedBy, yanked, deprecated }: ReleaseSummary,
+): Happening[] {
+  const of = { ...name, release, digest };
+  return [
+    { ...of, type: 'release.published', at: publishedAt, by: publishedBy },
+    ...(yanked === undefined ? [] : [{ ...of, type: 'release.yanked' as const, ...yanked }]),
+    ...(deprecated === undefined ? [] : [{ ...of, type: 'release.deprecated' as const, ...deprecated }]),
+  ];
+}
+
+function entryOf(
+  { type, at, by, group, kind, release, digest = '', reason }: Happening,
+  site: Site,
+): FeedEntry {
+  const name = `${group}/${kind}`;
+  const words = WORDS[type] ?? type;
+  // A release that was taken down has no page.
+  const page =
+    type === 'release.taken-down' ? functionPath({ group, kind }) : releasePath({ group, kind, release });
+  return {
+    // Both feeds tell of the same thing by the same id.
+    id: permanentId(type, name, release, at),
+    title: type === 'release.published' ? `${name} ${release}` : `${name} ${release} ${words}`,
+    link: site.whole(page),
+    updated: at,
+    author: by,
+    summary: reason ?? `Definition ${digest}.`,
+  };
+}

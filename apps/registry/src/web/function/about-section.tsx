@@ -1,0 +1,114 @@
+import { fillPath } from '@krmhub/api/paths';
+import type { Child } from 'hono/jsx';
+import { catalogPath, searchPath } from '../addresses.js';
+import { DefinitionList } from '../parts/definition-list.js';
+import { Digest } from '../parts/digest.js';
+import { ExternalLink, Text } from '../parts/text.js';
+import { useSite } from '../site.js';
+import type { FunctionView } from './read-function.js';
+
+/** Of a list; the definition has the rest. */
+const MAX_ITEMS = 20;
+
+/** Whose it is, where more is said of it, and where it stands. */
+export function AboutSection({ view }: { view: FunctionView }) {
+  const { at } = useSite();
+  const { name, definition, known, version, catalogs } = view;
+  const { usage, examples, license, maintainers = definition.maintainers ?? [] } = version.version;
+  const release = known?.release;
+  return (
+    <aside class="about" aria-labelledby="about">
+      <h2 id="about">About</h2>
+      <DefinitionList
+        items={[
+          [
+            'Licence',
+            <a href={at(searchPath({ license: [license] }))}>
+              <Text value={license} max={100} />
+            </a>,
+          ],
+          [
+            'Publisher',
+            <a href={at(searchPath({ publisher: [definition.publisher] }))}>
+              <Text value={definition.publisher} max={200} />
+            </a>,
+          ],
+          ['Maintainers', list(maintainers.map((one) => <Text value={one} max={200} />))],
+          ['Home', definition.home === undefined ? undefined : <ExternalLink url={definition.home} />],
+          ['Usage', usage === '' ? undefined : <ExternalLink url={usage} />],
+          ['Examples', list(examples.map((one) => <ExternalLink url={one} />))],
+          [
+            'Tags',
+            (definition.tags ?? []).length === 0 ? undefined : (
+              <span class="tags">
+                {definition.tags!.slice(0, MAX_ITEMS).map((tag) => (
+                  <a href={at(searchPath({ tag: [tag] }))}>
+                    <Text value={tag} max={60} />
+                  </a>
+                ))}
+              </span>
+            ),
+          ],
+          [
+            'Catalogs',
+            catalogs.length === 0
+              ? 'In none of this registry'
+              : list(
+                  catalogs.map(({ catalog, versions }) => (
+                    <>
+                      <a href={at(catalogPath(catalog))}>{catalog}</a>{' '}
+                      <span class="quiet">
+                        <Text value={placeWords(versions)} max={200} />
+                      </span>
+                    </>
+                  )),
+                ),
+          ],
+          [
+            'Definition',
+            release === undefined ? undefined : (
+              <>
+                <a href={at(fillPath('definition', { ...name, release: release.release }))}>
+                  definition.yaml
+                </a>
+                , {release.size} bytes
+              </>
+            ),
+          ],
+          [
+            'Digest',
+            release === undefined ? (
+              <Digest value={view.entries[0]!.versions[0]!.definition} />
+            ) : (
+              <Digest value={release.digest} />
+            ),
+          ],
+          ['Artifact', known?.manifest === undefined ? undefined : <Digest value={known.manifest} />],
+        ]}
+      />
+    </aside>
+  );
+}
+
+/** Which release a catalog has, and from where; of several API versions, of which. */
+function placeWords(versions: FunctionView['catalogs'][number]['versions']): string {
+  const words = versions.map(({ name, release, source, rewritten }) => ({
+    name,
+    text: `${release ?? `release unknown, from ${source}`}${rewritten === true ? ', references rewritten to a mirror' : ''}`,
+  }));
+  const texts = new Set(words.map(({ text }) => text));
+  if (texts.size === 1) return [...texts][0]!;
+  return words.map(({ name, text }) => `${name}: ${text}`).join('; ');
+}
+
+function list(items: readonly Child[]): Child | undefined {
+  if (items.length === 0) return undefined;
+  return (
+    <ul class="plain-list">
+      {items.slice(0, MAX_ITEMS).map((item) => (
+        <li>{item}</li>
+      ))}
+      {items.length > MAX_ITEMS ? <li class="quiet">and {items.length - MAX_ITEMS} more</li> : null}
+    </ul>
+  );
+}

@@ -1,0 +1,82 @@
+import type { Mark } from '@krmhub/catalog';
+import { functionPath } from '../addresses.js';
+import { Banner } from '../parts/banner.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import type { FunctionView } from './read-function.js';
+
+/** What a reader has to know of the release before anything else. */
+export function Banners({ view }: { view: FunctionView }) {
+  const { at } = useSite();
+  const { name, known, entries } = view;
+  if (known === undefined) {
+    const places = entries.map(({ catalog }) => catalog).join(', ');
+    return (
+      <Banner title="Release unknown">
+        <p>
+          This registry has no release of it. What is shown is the entry that{' '}
+          {entries.length === 1 ? 'the catalog' : 'catalogs'} <Text value={places} /> of this registry{' '}
+          {entries.length === 1 ? 'takes' : 'take'} from a catalog elsewhere, which does not say which release
+          it is from.
+        </p>
+      </Banner>
+    );
+  }
+  const { release, shown } = known;
+  const isShown = release.release === shown;
+  const other = (
+    <a href={at(functionPath(name))}>
+      {name.kind} {shown}
+    </a>
+  );
+  const failed = known.signatures.find(({ state }) => state === 'failed');
+  return (
+    <>
+      {release.yanked === undefined ? null : (
+        <Banner tone="danger" title="This release was yanked">
+          <MarkWords mark={release.yanked} />
+          <p>
+            Catalogs no longer have it; its bytes stay for those who pinned it.{' '}
+            {isShown ? 'There is no release that is not yanked.' : <>Use {other} instead.</>}
+          </p>
+        </Banner>
+      )}
+      {release.deprecated === undefined ? null : (
+        <Banner tone="warning" title="This release is deprecated">
+          <MarkWords mark={release.deprecated} />
+          {isShown ? null : <p>The newest release is {other}.</p>}
+        </Banner>
+      )}
+      {failed?.state !== 'failed' ? null : (
+        <Banner tone="danger" title="The signature is not trusted">
+          <p>
+            <Text value={`${sentence(failed.reason)}`} />
+          </p>
+        </Banner>
+      )}
+      {isShown || release.yanked !== undefined || release.deprecated !== undefined ? null : (
+        <Banner title={`This is not the newest release: ${shown} is`}>
+          <p>Go to {other}.</p>
+        </Banner>
+      )}
+    </>
+  );
+}
+
+function MarkWords({ mark }: { mark: Mark }) {
+  return (
+    <p>
+      <Text value={sentence(mark.reason)} />{' '}
+      <span class="quiet">
+        By <Text value={mark.by} />, <Time at={mark.at} />.
+      </span>
+    </p>
+  );
+}
+
+/** With its first letter large and a point at its end. */
+function sentence(text: string): string {
+  const whole = /[.!?…]$/.test(text) ? text : `${text}.`;
+  return whole.slice(0, 1).toUpperCase() + whole.slice(1);
+}

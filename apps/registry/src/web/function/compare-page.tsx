@@ -1,0 +1,135 @@
+import { type Change, EFFECTS, type Effect, type ReleaseSummary } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { functionPath, releasePath } from '../addresses.js';
+import { Empty } from '../parts/empty.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+
+export interface Comparison {
+  name: FunctionName;
+  releases: ReleaseSummary[];
+  from: ReleaseSummary;
+  to: ReleaseSummary;
+  changes: Change[];
+}
+
+const TITLES: Record<Effect, string> = {
+  breaking: 'Breaking',
+  review: 'To review',
+  compatible: 'Compatible',
+};
+const MEANINGS: Record<Effect, string> = {
+  breaking: 'Files that were written before are refused, or mean something else.',
+  review: 'Files are taken as before; their meaning, or what the function may do, can have moved.',
+  compatible: 'Files mean what they meant.',
+};
+/** Of one effect; `krmhub diff` tells all. */
+const MAX_CHANGES = 300;
+const MAX_CHOICES = 300;
+
+export function ComparePage({ name, releases, from, to, changes }: Comparison) {
+  const { at } = useSite();
+  return (
+    <div class="compare">
+      <p>
+        <a href={at(functionPath(name))}>
+          {name.group}/{name.kind}
+        </a>
+      </p>
+      <h1>
+        What changes from {from.release} to {to.release}
+      </h1>
+      <form class="compare-form" action={at(`${functionPath(name)}/compare`)}>
+        <Choice id="from" label="From" releases={releases} chosen={from.release} />
+        <Choice id="to" label="To" releases={releases} chosen={to.release} />
+        <button type="submit">Compare</button>
+      </form>
+      <p class="quiet">
+        <a href={at(releasePath({ ...name, release: from.release }))}>{from.release}</a> was published{' '}
+        <Time at={from.publishedAt} />,{' '}
+        <a href={at(releasePath({ ...name, release: to.release }))}>{to.release}</a>{' '}
+        <Time at={to.publishedAt} />.
+      </p>
+      {changes.length === 0 ? (
+        <Empty title="Nothing changes">
+          <p>
+            {from.digest === to.digest
+              ? 'It is the same definition, byte for byte.'
+              : 'The definitions say the same, in other bytes.'}
+          </p>
+        </Empty>
+      ) : (
+        EFFECTS.map((effect) => (
+          <Changes effect={effect} changes={changes.filter((change) => change.effect === effect)} />
+        ))
+      )}
+      <p class="quiet">
+        The same in a terminal:{' '}
+        <code>
+          krmhub diff {name.group}/{name.kind}@{from.release} {to.release}
+        </code>
+      </p>
+    </div>
+  );
+}
+
+function Changes({ effect, changes }: { effect: Effect; changes: readonly Change[] }) {
+  if (changes.length === 0) return null;
+  return (
+    <section aria-labelledby={effect}>
+      <h2 id={effect}>
+        {TITLES[effect]} <span class="quiet">{changes.length}</span>
+      </h2>
+      <p class="quiet">{MEANINGS[effect]}</p>
+      <ul class={`changes changes-${effect}`}>
+        {changes.slice(0, MAX_CHANGES).map(({ message, path, version }) => (
+          <li>
+            <p>
+              <Text value={message.slice(0, 1).toUpperCase() + message.slice(1)} max={1_000} />
+            </p>
+            <p class="quiet">
+              {version === undefined ? null : (
+                <>
+                  <Text value={version} max={63} />
+                  {' · '}
+                </>
+              )}
+              <code>
+                <Text value={path} max={400} />
+              </code>
+            </p>
+          </li>
+        ))}
+      </ul>
+      {changes.length > MAX_CHANGES ? <p class="quiet">And {changes.length - MAX_CHANGES} more.</p> : null}
+    </section>
+  );
+}
+
+function Choice({
+  id,
+  label,
+  releases,
+  chosen,
+}: {
+  id: string;
+  label: string;
+  releases: readonly ReleaseSummary[];
+  chosen: string;
+}) {
+  const listed = releases.slice(0, MAX_CHOICES);
+  const missing = listed.some(({ release }) => release === chosen) ? [] : [chosen];
+  return (
+    <p>
+      <label for={id}>{label}</label>{' '}
+      <select id={id} name={id}>
+        {[...missing, ...listed.map(({ release }) => release)].map((release) => (
+          <option value={release} selected={release === chosen}>
+            {release}
+          </option>
+        ))}
+      </select>
+    </p>
+  );
+}

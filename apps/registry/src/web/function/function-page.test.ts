@@ -1,0 +1,296 @@
+import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { releaseStatement } from '@krmhub/signing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKey, policy, signedBy } from '../../signing-testing.js';
+import { definitionText, openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+
+let registry: TestRegistry;
+let admin: string;
+const key = newKey();
+
+beforeAll(async () => {
+  registry = await openTestRegistry();
+  ({ secret: admin } = await registry.token({}));
+});
+afterAll(() => registry.close());
+
+async function page(target: string): Promise<{ status: number; text: string; headers: Headers }> {
+  const response = await registry.request(target, { headers: { Accept: 'text/html' } });
+  return { status: response.status, text: await response.text(), headers: response.headers };
+}
+
+async function publish(
+  kind: string,
+  release: string,
+  {
+    text = definitionText({ kind, release }),
+    readme,
+    bundle,
+  }: { text?: string; readme?: string; bundle?: Uint8Array } = {},
+): Promise<void> {
+  const body = new FormData();
+  body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
+  if (readme !== undefined) body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  if (bundle !== undefined) body.append('bundle', new Blob([new Uint8Array(bundle)]), 'bundle.json');
+  const response = await registry.request(`${releasePath({ kind, release })}?wait=true&allowBreaking=true`, {
+    method: 'PUT',
+    body,
+    headers: { Authorization: `Bearer ${admin}` },
+  });
+  expect(response.status, (await response.text()).slice(0, 2_000)).toBe(201);
+}
+
+async function mark(kind: string, release: string, verb: string, reason: string): Promise<void> {
+  const response = await registry.request(`${releasePath({ kind, release })}/${verb}`, {
+    method: 'POST',
+    body: JSON.stringify({ reason }),
+    headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' },
+  });
+  expect(response.status).toBe(200);
+}
+
+/** A page is one document: one h1, ids that are unique, and links inside of it that lead somewhere. */
+function expectWhole(text: string): void {
+  expect(text.match(/<h1[ >]/g)).toHaveLength(1);
+  const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
+  expect(new Set(ids).size).toBe(ids.length);
+  const decoded = (id: string) =>
+    id
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&amp;', '&');
+  const known = new Set(ids.map(decoded));
+  for (const [, target] of text.matchAll(/\shref="#([^"]*)"/g))
+    expect(known).toContain(decodeURIComponent(target!));
+  for (const id of known) expect(id).not.toMatch(/\s/);
+  expect(text).not.toMatch(
+    /<script(?! type="module" src="\/assets)|\son\w+=|\sstyle=|href="(?!\/|#|https?:|mailto:)/,
+  );
+  // The pictures of a page are its own.
+  for (const [, source] of text.matchAll(/\ssrc="([^"]*)"/g)) expect(source).toMatch(/^\/assets\//);
+}
+
+describe('the page of a function', () => {
+  beforeAll(async () => {
+    await publish('SetLabels', '1.0.0');
+    await publish('SetLabels', '1.1.0', { readme: '# Set labels\n\nSee [usage](#usage).\n\n## Usage\n' });
+  });
+
+  it('shows, in this order, how it is used, configured, run, signed, explained and released', async () => {
+    const { status, text, headers } = await page('/functions/example.com/SetLabels');
+    expect(status).toBe(200);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expectWhole(text);
+    const order = ['use', 'config', 'runtime', 'signatures', 'readme', 'releases', 'about'];
+    const places = order.map((id) => text.indexOf(`id="${id}"`));
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(text).toContain('id="field-labels"');
+    expect(text).toContain('map of &lt;key&gt;: string');
+    expect(text).toContain('id="readme-usage"');
+    expect(text).toContain(`registry.example.com/setlabels@sha256:${'a'.repeat(64)}`);
+    expect(text).toContain('krmhub pull');
+    expect(text).toContain('/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0');
+    expect(text).toContain('href="/catalogs/default"');
+    expect(text).toContain('/functions/example.com/SetLabels/releases.atom');
+    expect(text).not.toContain('name="robots"');
+  });
+
+  it('is found by any spelling of its name, and stands under one', async () => {
+    for (const [asked, right] of [
+      ['/functions/example.com/setlabels', '/functions/example.com/SetLabels'],
+      ['/functions/example.com/SETLABELS/releases/v1.1', '/functions/example.com/SetLabels/releases/1.1.0'],
+      [
+        '/functions/example.com/SetLabels/releases/v1?version=v1',
+        '/functions/example.com/SetLabels/releases/1.0.0?version=v1',
+      ],
+    ]) {
+      const { status, headers } = await page(asked!);
+      expect([status, headers.get('location')]).toEqual([302, right]);
+    }
+  });
+
+  it('of a release leads to the newest one, and is not listed', async () => {
+    const { text } = await page('/functions/example.com/SetLabels/releases/1.0.0');
+    expectWhole(text);
+    expect(text).toContain('This is not the newest release: 1.1.0 is');
+    expect(text).toContain('go to newest, 1.1.0');
+    expect(text).toContain('published without a README');
+    expect(text).toContain('<meta name="robots" content="noindex"/>');
+    expect(text).toContain('registry.example.com/setlabels:v1.0.0');
+  });
+
+  it('shows one API version, and links to the others', async () => {
+    const versions = ['v1', 'v1beta1'];
+    await publish('TwoVersions', '1.0.0', {
+      text: definitionText({ kind: 'TwoVersions', release: '1.0.0', versions }),
+    });
+    const first = await page('/functions/example.com/TwoVersions');
+    expect(first.text).toContain('href="/functions/example.com/TwoVersions?version=v1beta1#config"');
+    const other = await page('/functions/example.com/TwoVersions?version=v1beta1');
+    expect(other.text).toContain('apiVersion: example.com/v1beta1');
+    expect(other.text).toContain('content="noindex"');
+    const none = await page('/functions/example.com/TwoVersions?version=v7');
+    expect(none.status).toBe(404);
+    expect(none.text).toContain('It has v1, v1beta1.');
+  });
+
+  it.each([
+    ['/functions/example.com/Nothing', 404, 'There is no function example.com/Nothing'],
+    ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Its newest releases are 1.1.0, 1.0.0'],
+    ['/functions/example.com/SetLabels/releases/latest', 400, 'is no release'],
+    ['/functions/nogroup/SetLabels', 400, 'is no group'],
+    ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],
+  ])('says what is wrong: %s', async (target, status, words) => {
+    const answer = await page(target);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+    expect(answer.text).toContain(words);
+  });
+});
+
+describe('what became of a release', () => {
+  it('is told first: deprecated, yanked, taken down', async () => {
+    for (const release of ['1.0.0', '1.1.0', '1.2.0', '1.3.0']) await publish('Marked', release);
+    await mark('Marked', '1.0.0', 'deprecate', 'use 1.2.0 <b>');
+    await mark('Marked', '1.1.0', 'yank', 'loses labels');
+    const deprecated = (await page('/functions/example.com/Marked/releases/1.0.0')).text;
+    expect(deprecated).toContain('This release is deprecated');
+    expect(deprecated).toContain('Use 1.2.0 &lt;b&gt;.');
+    expect(deprecated).toContain('id="use"');
+    const yanked = (await page('/functions/example.com/Marked/releases/1.1.0')).text;
+    expect(yanked).toContain('This release was yanked');
+    expect(yanked).toContain('Loses labels.');
+    expect(yanked).toContain('href="/functions/example.com/Marked"');
+    expect(yanked).not.toContain('id="use"');
+    expect(yanked).not.toContain('kpt fn eval');
+    expectWhole(yanked);
+    await mark('Marked', '1.2.0', 'takedown', 'holds a password');
+    const gone = await page('/functions/example.com/Marked/releases/1.2.0');
+    expect(gone.status).toBe(410);
+    expect(gone.text).toContain('holds a password');
+    const left = (await page('/functions/example.com/Marked')).text;
+    expect(left).toContain('Taken down');
+    expect(left).toContain('<strong>1.3.0</strong>');
+  });
+
+  it('is told too where nothing is left', async () => {
+    await publish('Removed', '1.0.0');
+    await mark('Removed', '1.0.0', 'takedown', 'malware');
+    for (const target of [
+      '/functions/example.com/Removed',
+      '/functions/example.com/Removed/releases/1.0.0',
+    ]) {
+      const gone = await page(target);
+      expect([gone.status, gone.text.includes('malware')]).toEqual([410, true]);
+    }
+  });
+});
+
+describe('hostile text', () => {
+  const SCRIPT = '</title><script>alert(1)</script>"\'onload=x ';
+  it('is text in every field, and breaks nothing', async () => {
+    const yaml = JSON.stringify({
+      apiVersion: 'config.kubernetes.io/v1alpha1',
+      kind: 'KRMFunctionDefinition',
+      spec: {
+        group: 'example.com',
+        names: { kind: 'Hostile' },
+        description: SCRIPT,
+        publisher: SCRIPT,
+        home: 'https://example.com/"><script>',
+        maintainers: [SCRIPT],
+        tags: ['tag'],
+        versions: [
+          {
+            name: 'v1',
+            idempotent: true,
+            usage: 'https://example.com/u',
+            examples: ['https://example.com/e'],
+            license: 'Apache-2.0',
+            runtime: {
+              exec: {
+                platforms: [
+                  {
+                    os: 'linux',
+                    arch: 'amd64',
+                    bin: '$(reboot) <b>',
+                    uri: 'https://example.com/x?"><script>',
+                    sha256: 'a'.repeat(64),
+                  },
+                ],
+              },
+            },
+            schema: {
+              openAPIV3Schema: {
+                type: 'object',
+                description: SCRIPT,
+                properties: {
+                  [SCRIPT]: { type: 'string', description: SCRIPT, default: SCRIPT, enum: [SCRIPT] },
+                  'x y': { type: 'object', properties: { 'x y': { type: 'string', pattern: '<script>' } } },
+                  'x  y': { type: 'string' },
+                  ['l'.repeat(500)]: { type: 'string' },
+                },
+                'x-kubernetes-validations': [{ rule: '"<script>" == self', message: SCRIPT }],
+              },
+            },
+          },
+        ],
+      },
+    });
+    const readme = `# <script>\n[a](javascript:alert(1)) \u202e ${SCRIPT} ![x](https://evil.example/x.png)`;
+    await publish('Hostile', '1.0.0', { text: yaml, readme });
+    const { status, text } = await page('/functions/example.com/Hostile');
+    expect(status).toBe(200);
+    expectWhole(text);
+    expect(text).not.toContain('<script>');
+    expect(text).not.toContain('\u202e');
+    expect(text).toContain('&lt;script&gt;');
+    expect(text).not.toContain('<img src="https');
+    expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+    for (const [link] of text.matchAll(/<a [^>]*class="external"[^>]*>/g)) {
+      expect(link).toContain('rel="nofollow noopener noreferrer"');
+    }
+  });
+});
+
+describe('signatures', () => {
+  it('are shown as what they are, with the command that checks them again', async () => {
+    const bytes = Buffer.from(definitionText({ kind: 'Signed', release: '1.0.0' }));
+    const definition = sha256(bytes);
+    const files = releaseFiles({
+      definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
+    });
+    const manifest = digestOf(releaseManifest('1.0.0', files));
+    const statement = releaseStatement(
+      { group: 'example.com', kind: 'Signed', release: '1.0.0' },
+      { definition, manifest },
+    );
+    await publish('Signed', '1.0.0', { bundle: await signedBy(key, statement) });
+    const before = (await page('/functions/example.com/Signed')).text;
+    expect(before).toContain('signature present, not checked');
+    expect(before).not.toContain('verified at');
+    const put = (text: string) =>
+      registry.request('/api/v1/policies', {
+        method: 'PUT',
+        body: text,
+        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
+      });
+    expect((await put(policy([key]))).status).toBe(200);
+    const trusted = (await page('/functions/example.com/Signed')).text;
+    expect(trusted).toMatch(/verified at <time/);
+    expect(trusted).toContain(key.fingerprint);
+    expect(trusted).toMatch(/krmhub verify .*functions\/example\.com\/signed:1\.0\.0 --key KEY\.pub/s);
+    expect((await put(policy([key], { signer: 'revoked: stolen' }))).status).toBe(200);
+    const revoked = (await page('/functions/example.com/Signed')).text;
+    expect(revoked).toContain('verification failed');
+    expect(revoked).toContain('The signature is not trusted');
+    expect(revoked).toContain('stolen');
+    expect(revoked).not.toMatch(/verified at <time/);
+    const unsigned = (await page('/functions/example.com/SetLabels')).text;
+    expect(unsigned).toContain('Nobody signed this release');
+    expect(unsigned).toContain('the policy <bdi>team</bdi> of this registry wants a signature');
+  });
+});

@@ -1,0 +1,128 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import * as parameters from '@krmhub/api/parameters';
+import { predecessorOf, shownRelease } from '@krmhub/catalog';
+import { compareReleases, KrmhubError } from '@krmhub/schema';
+import type { RegistryApp, RegistryContext } from '../../environment.js';
+import { foundFunction, foundRelease } from '../../lookup.js';
+import { compareReleasesPath, feedOfFunctionPath, functionPath, releasePath } from '../addresses.js';
+import { pageAnswer } from '../page-answer.js';
+import { servePage } from '../serve-page.js';
+import type { WebParts } from '../web-routes.js';
+import { ComparePage } from './compare-page.js';
+import { FunctionPage } from './function-page.js';
+import { KeptViews } from './kept-views.js';
+import { readFunction } from './read-function.js';
+
+const name = z.object({ group: parameters.Group, kind: parameters.Kind });
+const ofVersion = z.object({ version: parameters.ApiVersion.optional() });
+const page = { 200: { description: 'A page' } };
+
+export const FUNCTION_PAGE_ROUTES = {
+  functionPage: createRoute({
+    method: 'get',
+    path: '/functions/{group}/{kind}',
+    request: { params: name, query: ofVersion },
+    responses: page,
+  }),
+  releasePage: createRoute({
+    method: 'get',
+    path: '/functions/{group}/{kind}/releases/{release}',
+    request: { params: name.extend({ release: parameters.ReleaseName }), query: ofVersion },
+    responses: page,
+  }),
+  comparePage: createRoute({
+    method: 'get',
+    path: '/functions/{group}/{kind}/compare',
+    request: {
+      params: name,
+      query: z.object({ from: parameters.ReleaseName.optional(), to: parameters.ReleaseName.optional() }),
+    },
+    responses: page,
+  }),
+} as const;
+
+export function functionPageRoutes(app: RegistryApp, parts: WebParts): void {
+  const { site, store, trust } = parts;
+  const views = new KeptViews(parts.blobs);
+
+  servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
+    answer(c, { ...params, ...query }, functionPath(params)),
+  );
+  servePage(app, FUNCTION_PAGE_ROUTES.releasePage, {}, (c, { params, query }) =>
+    answer(c, { ...params, ...query }, releasePath(params)),
+  );
+
+  async function answer(
+    c: RegistryContext,
+    wanted: { group: string; kind: string; release?: string; version?: string | undefined },
+    asked: string,
+  ): Promise<Response> {
+    const { version, ...rest } = wanted;
+    const view = await readFunction(parts, views, version === undefined ? rest : { ...rest, version });
+    const { name, known, definition } = view;
+    const path = functionPath(name);
+    const right = wanted.release === undefined ? path : releasePath({ ...name, release: wanted.release });
+    // Kinds and releases have one spelling each, and pages one address.
+    if (right !== asked || decodeURI(c.req.path) !== decodeURI(right)) {
+      return c.redirect(site.at(right) + new URL(c.req.url).search, 302);
+    }
+    const title = `${name.group}/${name.kind}`;
+    return pageAnswer(c, site, {
+      head: {
+        title: wanted.release === undefined ? title : `${title} ${known?.release.release}`,
+        description: definition.description,
+        path,
+        section: 'functions',
+        isIndexed: wanted.release === undefined && version === undefined,
+        ...(known === undefined
+          ? {}
+          : { feeds: [{ title: `Releases of ${title}`, path: feedOfFunctionPath(name) }] }),
+      },
+      body: <FunctionPage view={view} policies={trust.policies} />,
+    });
+  }
+
+  servePage(app, FUNCTION_PAGE_ROUTES.comparePage, {}, async (c, { params, query }) => {
+    const fn = await foundFunction(store, params);
+    const to = query.to ?? shownRelease(fn.releases).release;
+    const from =
+      query.from ??
+      predecessorOf({ releases: fn.releases }, to) ??
+      fn.releases.find(({ release }) => compareReleases(release, to) < 0)?.release;
+    if (from === undefined) {
+      throw new KrmhubError(
+        'not-found',
+        `${fn.group}/${fn.kind} has no release before ${to} to compare it with`,
+        {
+          hint: 'Name two releases, as ?from= and ?to=.',
+        },
+      );
+    }
+    if (query.from === undefined || query.to === undefined || fn.kind !== params.kind) {
+      return c.redirect(site.at(compareReleasesPath(fn, { from, to })), 302);
+    }
+    const [before, after] = [
+      await foundRelease(store, { ...fn, release: from }),
+      await foundRelease(store, { ...fn, release: to }),
+    ];
+    const title = `${fn.group}/${fn.kind}: ${from} to ${to}`;
+    return pageAnswer(c, site, {
+      head: {
+        title,
+        description: `What changes for users of ${fn.group}/${fn.kind} from ${from} to ${to}.`,
+        path: compareReleasesPath(fn, { from, to }),
+        section: 'functions',
+        isIndexed: false,
+      },
+      body: (
+        <ComparePage
+          name={fn}
+          releases={fn.releases}
+          from={before.release}
+          to={after.release}
+          changes={views.changes(before.release, after.release)}
+        />
+      ),
+    });
+  });
+}

@@ -1,0 +1,73 @@
+import {
+  type Change,
+  compareDefinitions,
+  functionUsage,
+  type ReleaseRecord,
+  type Usage,
+} from '@krmhub/catalog';
+import {
+  type ConfigDescription,
+  type Digest,
+  describeConfig,
+  type FunctionDefinition,
+  type FunctionVersion,
+} from '@krmhub/schema';
+import { BytesCache } from '../../bytes-cache.js';
+import type { RegistryParts } from '../../environment.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { type RenderedMarkdown, renderMarkdown } from '../markdown.js';
+
+/** One API version of a function, as its page shows it. */
+export interface VersionView {
+  version: FunctionVersion;
+  description: ConfigDescription;
+  usage: Usage;
+}
+
+/** What pages make of definitions and READMEs: costly, and always the same of the same bytes. */
+export class KeptViews {
+  readonly #blobs: RegistryParts['blobs'];
+  readonly #kept = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
+
+  constructor(blobs: RegistryParts['blobs']) {
+    this.#blobs = blobs;
+  }
+
+  /** `digest` names the definition, of which `version` is one; `schemaUrl` is where its JSON Schema is. */
+  version(
+    digest: Digest,
+    definition: FunctionDefinition,
+    version: FunctionVersion,
+    schemaUrl: string | undefined,
+  ): VersionView {
+    return this.#keep(`version ${digest} ${version.name}`, () => ({
+      version,
+      description: describeConfig(definition, version.name),
+      usage: functionUsage(definition, version, schemaUrl),
+    }));
+  }
+
+  changes(before: ReleaseRecord, after: ReleaseRecord): Change[] {
+    return this.#keep(`changes ${before.digest} ${after.digest}`, () =>
+      compareDefinitions(before.definition, after.definition),
+    );
+  }
+
+  async readme(digest: Digest): Promise<RenderedMarkdown> {
+    const name = `readme ${digest}`;
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept.value as RenderedMarkdown;
+    const bytes = await this.#blobs.get(digest);
+    if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
+    return this.#keep(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
+  }
+
+  #keep<Value>(name: string, make: () => Value): Value {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept.value as Value;
+    const value = make();
+    // UTF-16 in memory, and about as much again for what holds it.
+    this.#kept.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
+    return value;
+  }
+}

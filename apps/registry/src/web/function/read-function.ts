@@ -1,0 +1,169 @@
+import { fillPath } from '@krmhub/api/paths';
+import {
+  predecessorOf,
+  type ReleaseRecord,
+  type ReleaseSummary,
+  type ServedEntry,
+  shownRelease,
+} from '@krmhub/catalog';
+import type { OciDigest } from '@krmhub/oci';
+import {
+  compareApiVersions,
+  type Digest,
+  type EntryVersion,
+  type FunctionDefinition,
+  type FunctionName,
+  KrmhubError,
+  type Takedown,
+} from '@krmhub/schema';
+import { foundFunction, foundRelease, gone } from '../../lookup.js';
+import { functionRepository } from '../../oci/repositories.js';
+import type { RenderedMarkdown } from '../markdown.js';
+import type { WebParts } from '../web-routes.js';
+import type { KeptViews, VersionView } from './kept-views.js';
+import { type SignatureState, signatureStates } from './signature-states.js';
+
+/** A function with one of its releases, or as catalogs have it from elsewhere. */
+export interface FunctionView {
+  name: FunctionName;
+  /** Of the release; where none is known, as the first of the catalogs serves it. */
+  definition: FunctionDefinition;
+  /** Absent for a function that only catalogs elsewhere have. */
+  known?: KnownRelease;
+  /** Newest first. */
+  releases: ReleaseSummary[];
+  takedowns: Takedown[];
+  catalogs: CatalogPlace[];
+  entries: ServedEntry[];
+  /** The one that is shown whole. */
+  version: VersionView;
+  /** Names of all API versions, the most preferred first. */
+  versions: string[];
+}
+
+export interface KnownRelease {
+  release: ReleaseRecord;
+  /** The release that stands for the function. */
+  shown: string;
+  /** That it is compared with; absent for the first. */
+  predecessor?: string;
+  /** Of its manifest in the function's repository; absent where an older program published it. */
+  manifest?: string;
+  signatures: SignatureState[];
+  /** Absent where it has none. */
+  readme?: RenderedMarkdown;
+}
+
+export interface CatalogPlace {
+  catalog: string;
+  versions: EntryVersion[];
+}
+
+/** What is shown of catalogs and of what speaks of a release: nobody reads more, and the API has the rest. */
+const MAX_CATALOGS = 50;
+const MAX_REFERRERS = 20;
+
+/** `release` is canonical; without it the one that stands for the function. Rejects with `not-found` and `gone`. */
+export async function readFunction(
+  parts: WebParts,
+  views: KeptViews,
+  wanted: FunctionName & { release?: string; version?: string },
+): Promise<FunctionView> {
+  const { store } = parts;
+  const { group, kind } = wanted;
+  const fn = await store.function(group, kind);
+  const entries = await store.servedEntries(group, kind);
+  const takedowns = await store.takedowns(group, kind);
+  const [first] = entries;
+  if (fn === undefined && (first === undefined || wanted.release !== undefined)) {
+    const gonePart = takedowns.filter(({ release }) => release === wanted.release);
+    if (gonePart.length > 0) throw gone(gonePart);
+    // Says what there was of a function that nobody here has.
+    await foundFunction(store, wanted);
+  }
+  const name = fn ?? first!;
+  const known =
+    fn &&
+    (await readRelease(parts, views, {
+      name: fn,
+      releases: fn.releases,
+      release: wanted.release ?? shownRelease(fn.releases).release,
+    }));
+  const definition = known?.release.definition ?? first!.definition;
+  const digest = known?.release.digest ?? first!.versions[0]!.definition;
+  return {
+    name: { group: name.group, kind: name.kind },
+    definition,
+    ...(known === undefined ? {} : { known }),
+    releases: fn?.releases ?? [],
+    takedowns,
+    catalogs: await readPlaces(parts, name),
+    entries,
+    ...readVersion(parts, views, { digest, definition, name, ...pick(wanted.version) }),
+  };
+}
+
+function pick(version: string | undefined): { version?: string } {
+  return version === undefined ? {} : { version };
+}
+
+async function readRelease(
+  { store, trust }: WebParts,
+  views: KeptViews,
+  { name, releases, release: wanted }: { name: FunctionName; releases: ReleaseSummary[]; release: string },
+): Promise<KnownRelease> {
+  const { release } = await foundRelease(store, { group: name.group, kind: name.kind, release: wanted });
+  const predecessor = predecessorOf({ releases }, release.release);
+  const repository = functionRepository(release);
+  const manifest = await store.manifestDescriptor(repository, release.release);
+  const others =
+    manifest === undefined
+      ? []
+      : await store.referrers(repository, manifest.digest as OciDigest, {
+          after: '',
+          limit: MAX_REFERRERS + (release.bundles?.length ?? 0),
+        });
+  return {
+    release,
+    shown: shownRelease(releases).release,
+    ...(predecessor === undefined ? {} : { predecessor }),
+    ...(manifest === undefined ? {} : { manifest: manifest.digest }),
+    signatures: signatureStates(trust.policies, release, others),
+    ...(release.readme === undefined ? {} : { readme: await views.readme(release.readme) }),
+  };
+}
+
+async function readPlaces({ store }: WebParts, { group, kind }: FunctionName): Promise<CatalogPlace[]> {
+  const names = (await store.catalogsHolding(group, kind)).slice(0, MAX_CATALOGS);
+  const places: CatalogPlace[] = [];
+  for (const catalog of names) {
+    const [place] = await store.catalogFunctions(catalog, [{ group, kind }]);
+    places.push({ catalog, versions: place?.versions ?? [] });
+  }
+  return places;
+}
+
+function readVersion(
+  { config }: WebParts,
+  views: KeptViews,
+  {
+    digest,
+    definition,
+    name: { group, kind },
+    version: wanted,
+  }: { digest: Digest; definition: FunctionDefinition; name: FunctionName; version?: string },
+): Pick<FunctionView, 'version' | 'versions'> {
+  const versions = definition.versions.map(({ name }) => name).sort(compareApiVersions);
+  const shown = wanted ?? versions[0];
+  const version = definition.versions.find(({ name }) => name === shown);
+  if (version === undefined) {
+    throw new KrmhubError('not-found', `${group}/${kind} has no API version ${shown} here`, {
+      hint: `It has ${versions.join(', ')}.`,
+    });
+  }
+  const schemaUrl =
+    config.publicUrl === undefined
+      ? undefined
+      : config.publicUrl + fillPath('functionConfigSchema', { group, version: version.name, kind });
+  return { version: views.version(digest, definition, version, schemaUrl), versions };
+}

@@ -1,0 +1,34 @@
+import { fillPath } from '@krmhub/api/paths';
+import { raw } from 'hono/html';
+import { useSite } from '../site.js';
+import type { FunctionView } from './read-function.js';
+
+export function ReadmeSection({ view: { name, known } }: { view: FunctionView }) {
+  const { at } = useSite();
+  const readme = known?.readme;
+  return (
+    <section aria-labelledby="readme">
+      <h2 id="readme">README</h2>
+      {known === undefined ? (
+        <p class="quiet">Catalogs have no READMEs; its usage, below, says how it is used.</p>
+      ) : readme === undefined ? (
+        <p class="quiet">This release was published without a README.</p>
+      ) : (
+        <>
+          <div class="readme" dir="auto">
+            {raw(readme.html)}
+          </div>
+          {readme.isCut ? (
+            <p class="quiet">
+              It is longer than what is shown:{' '}
+              <a href={at(fillPath('readme', { ...name, release: known.release.release }))}>
+                the whole README
+              </a>
+              .
+            </p>
+          ) : null}
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,41 @@
+import type { FunctionName } from '@krmhub/schema';
+import type { Child } from 'hono/jsx';
+import { functionRepository } from '../../oci/repositories.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { RegistryAddress } from '../parts/registry-address.js';
+import { useSite } from '../site.js';
+
+/** What a command says of this registry: how it is reached, and a release's HOST/REPOSITORY:TAG. */
+export interface CommandAddresses {
+  url: Child;
+  /** Absent where the registry stands below a path, which references of OCI registries cannot have. */
+  reference?: Child;
+}
+
+export function useAddresses({ group, kind, release }: FunctionName & { release: string }): CommandAddresses {
+  const { publicUrl } = useSite();
+  const url = <RegistryAddress />;
+  if (publicUrl !== undefined && new URL(publicUrl).pathname !== '/') return { url };
+  return {
+    url,
+    reference: (
+      <>
+        <RegistryAddress isHost />/{functionRepository({ group, kind })}:{release}
+      </>
+    ),
+  };
+}
+
+export function Commands({ label, lines }: { label: string; lines: readonly Child[] }) {
+  return (
+    <CopySnippet
+      label={label}
+      code={lines.map((line, index) => (
+        <>
+          {index === 0 ? null : '\n'}
+          {line}
+        </>
+      ))}
+    />
+  );
+}

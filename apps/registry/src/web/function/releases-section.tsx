@@ -1,0 +1,162 @@
+import { fillPath } from '@krmhub/api/paths';
+import { predecessorOf, type ReleaseSummary, type SigningPolicy } from '@krmhub/catalog';
+import type { FunctionName, Takedown } from '@krmhub/schema';
+import { compareReleasesPath, feedOfFunctionPath, releasePath } from '../addresses.js';
+import { Label } from '../parts/label.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import type { FunctionView } from './read-function.js';
+import { signatureLabel } from './signature-states.js';
+
+const MAX_RELEASES = 100;
+const MAX_TAKEDOWNS = 50;
+
+/** All releases by their major number, what each changed, and what became of them. */
+export function ReleasesSection({
+  view,
+  policies,
+}: {
+  view: FunctionView;
+  policies: readonly SigningPolicy[];
+}) {
+  const { at } = useSite();
+  const { name, releases, takedowns, known } = view;
+  const shown = releases.slice(0, MAX_RELEASES);
+  const more = releases.length - shown.length;
+  return (
+    <section aria-labelledby="releases">
+      <h2 id="releases">Releases</h2>
+      {known === undefined ? <p class="quiet">Not known here.</p> : null}
+      {shown.length === 0 ? null : (
+        <table class="releases">
+          <caption class="unseen">Releases, the newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Release</th>
+              <th scope="col">Published</th>
+              <th scope="col">Signature</th>
+              <th scope="col">Changes</th>
+            </tr>
+          </thead>
+          {byMajor(shown).map((rows) => (
+            <tbody>
+              {rows.map((release) => (
+                <Row
+                  name={name}
+                  release={release}
+                  before={predecessorOf({ releases }, release.release)}
+                  policies={policies}
+                  isCurrent={release.release === known?.release.release}
+                />
+              ))}
+            </tbody>
+          ))}
+        </table>
+      )}
+      {more > 0 ? (
+        <p class="quiet">
+          And {more} older: <a href={at(fillPath('function', name))}>all of them as JSON</a>.
+        </p>
+      ) : null}
+      {takedowns.length === 0 ? null : <Takedowns takedowns={takedowns} />}
+      {known === undefined ? null : (
+        <p>
+          <a href={at(feedOfFunctionPath(name))}>Atom feed of its releases</a>
+          {releases.length > 1 ? (
+            <>
+              {' · '}
+              <a
+                href={at(
+                  `/functions/${encodeURIComponent(name.group)}/${encodeURIComponent(name.kind)}/compare`,
+                )}
+              >
+                Compare two releases
+              </a>
+            </>
+          ) : null}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Row({
+  name,
+  release,
+  before,
+  policies,
+  isCurrent,
+}: {
+  name: FunctionName;
+  release: ReleaseSummary;
+  before: string | undefined;
+  policies: readonly SigningPolicy[];
+  isCurrent: boolean;
+}) {
+  const { at } = useSite();
+  const { release: text, publishedAt, publishedBy, yanked, deprecated } = release;
+  const signature = signatureLabel(policies, { ...name, ...release });
+  return (
+    <tr>
+      <th scope="row">
+        <a href={at(releasePath({ ...name, release: text }))} aria-current={isCurrent ? 'page' : undefined}>
+          {text}
+        </a>{' '}
+        {yanked === undefined ? null : (
+          <Label tone="danger" title={yanked.reason.slice(0, 300)}>
+            yanked
+          </Label>
+        )}{' '}
+        {deprecated === undefined ? null : (
+          <Label tone="warning" title={deprecated.reason.slice(0, 300)}>
+            deprecated
+          </Label>
+        )}
+      </th>
+      <td>
+        <Time at={publishedAt} />{' '}
+        <span class="quiet">
+          by <Text value={publishedBy} max={60} />
+        </span>
+      </td>
+      <td>
+        <span title={signature.title.slice(0, 400)} class={`tone-${signature.tone}`}>
+          {signature.words}
+        </span>
+      </td>
+      <td>
+        {before === undefined ? (
+          <span class="quiet">first of its line</span>
+        ) : (
+          <a href={at(compareReleasesPath(name, { from: before, to: text }))}>since {before}</a>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Takedowns({ takedowns }: { takedowns: readonly Takedown[] }) {
+  return (
+    <>
+      <h3>Taken down</h3>
+      <ul>
+        {takedowns.slice(-MAX_TAKEDOWNS).map(({ release, at, by, reason }) => (
+          <li>
+            <strong>{release}</strong>, <Time at={at} />, by <Text value={by} max={60} />:{' '}
+            <Text value={reason} max={500} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function byMajor(releases: readonly ReleaseSummary[]): ReleaseSummary[][] {
+  const groups = new Map<string, ReleaseSummary[]>();
+  for (const release of releases) {
+    const major = release.release.split('.', 1)[0]!;
+    groups.set(major, [...(groups.get(major) ?? []), release]);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,181 @@
+import { describeSigner, type ReleaseBundle, type Signer } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import type { Child } from 'hono/jsx';
+import { DefinitionList } from '../parts/definition-list.js';
+import { Digest } from '../parts/digest.js';
+import { Label, type Tone } from '../parts/label.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import type { FunctionView } from './read-function.js';
+import { Commands, useAddresses } from './registry-commands.js';
+import { type SignatureState, verifyOptions } from './signature-states.js';
+
+/** Who signed the release, as far as that is known here, and how to check it again. */
+export function SignatureSection({ view: { name, known } }: { view: FunctionView }) {
+  return (
+    <section aria-labelledby="signatures">
+      <h2 id="signatures">Signatures</h2>
+      {known === undefined ? (
+        <p>
+          Signatures speak of releases, and no release of it is known here. Which signature a catalog asks for
+          is said by its recipe.
+        </p>
+      ) : (
+        <Signatures
+          states={known.signatures}
+          attestations={(known.release.bundles ?? []).filter(({ claim }) => claim === 'attestation')}
+          name={{ ...name, release: known.release.release }}
+        />
+      )}
+    </section>
+  );
+}
+
+function Signatures({
+  states,
+  attestations,
+  name,
+}: {
+  states: readonly SignatureState[];
+  attestations: readonly ReleaseBundle[];
+  name: FunctionName & { release: string };
+}) {
+  const signers = states.flatMap((one) => ('signer' in one ? [one.signer] : []));
+  const isSigned = states.some(({ state }) => state !== 'unsigned' && state !== 'unsupported');
+  const { reference } = useAddresses(name);
+  const options = new Set((signers.length > 0 ? signers : [undefined]).map(verifyOptions));
+  return (
+    <>
+      <ul class="signatures">
+        {states.map((state) => (
+          <li>
+            <State state={state} />
+          </li>
+        ))}
+        {attestations.map(({ predicateType, signer, receivedAt, digest }) => (
+          <li>
+            <p>
+              <Label>attestation</Label> <Text value={predicateType} max={300} />, by{' '}
+              {signer === undefined ? 'a key that is not known here' : <SignerName signer={signer} />},
+              received <Time at={receivedAt} />. Bundle <Digest value={digest} isShort />.
+            </p>
+          </li>
+        ))}
+      </ul>
+      {isSigned ? (
+        <p class="quiet">
+          A signature says where a release comes from, and not whether to trust what it does. What is said
+          here is what this registry found; check it again yourself:
+        </p>
+      ) : reference === undefined ? null : (
+        <p class="quiet">Look again yourself:</p>
+      )}
+      {reference === undefined ? null : (
+        <Commands
+          label="Verify the signature"
+          lines={[...options].map((option) => (
+            <>
+              krmhub verify {reference}
+              {option}
+            </>
+          ))}
+        />
+      )}
+      {signers.some(({ type }) => type === 'key') ? (
+        <p class="quiet">
+          <code>KEY.pub</code> is the public key with the fingerprint above, from somebody whom you believe.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function State({ state }: { state: SignatureState }) {
+  switch (state.state) {
+    case 'unsigned':
+      return (
+        <Said tone="plain" label="unsigned">
+          Nobody signed this release{state.wanted === undefined ? '' : ', and '}
+          {state.wanted === undefined ? null : (
+            <>
+              the policy <Text value={state.wanted} /> of this registry wants a signature
+            </>
+          )}
+          .
+        </Said>
+      );
+    case 'unchecked':
+      return (
+        <Said tone="plain" label="signature present, not checked">
+          By a key that this registry does not know, received <Time at={state.bundle.receivedAt} isPrecise />.
+          Bundle <Digest value={state.bundle.digest} isShort />.
+        </Said>
+      );
+    case 'verified':
+      return (
+        <Said
+          tone={state.policy === undefined ? 'plain' : 'good'}
+          label={
+            <>
+              verified at <Time at={state.at} isPrecise />
+            </>
+          }
+        >
+          {state.policy === undefined ? (
+            'The signature holds; no policy of this registry says who should sign.'
+          ) : (
+            <>
+              By the policy <Text value={state.policy} /> of this registry.
+            </>
+          )}
+          <Facts signer={state.signer} bundle={state.bundle} />
+        </Said>
+      );
+    case 'failed':
+      return (
+        <Said tone="danger" label="verification failed">
+          <Text value={state.reason} max={1_000} />.
+          <Facts signer={state.signer} bundle={state.bundle} />
+        </Said>
+      );
+    case 'unsupported':
+      return (
+        <Said tone="plain" label="kind unsupported">
+          Beside the release stands <Text value={state.type} max={200} />, which is not read here:{' '}
+          <Digest value={state.digest} />.
+        </Said>
+      );
+  }
+}
+
+function Said({ tone, label, children }: { tone: Tone; label: Child; children?: Child }) {
+  return (
+    <>
+      <p>
+        <Label tone={tone}>{label}</Label>
+      </p>
+      <div class="signature-words">{children}</div>
+    </>
+  );
+}
+
+function Facts({ signer, bundle }: { signer: Signer; bundle: ReleaseBundle }) {
+  const isKey = signer.type === 'key';
+  return (
+    <DefinitionList
+      items={[
+        [
+          isKey ? 'Key' : 'Identity',
+          isKey ? <Digest value={signer.fingerprint} /> : <Text value={signer.subject} max={500} />,
+        ],
+        ['Issuer', isKey ? undefined : <Text value={signer.issuer} max={500} />],
+        ['Signed', bundle.signedAt === undefined ? undefined : <Time at={bundle.signedAt} isPrecise />],
+        ['Bundle', <Digest value={bundle.digest} />],
+      ]}
+    />
+  );
+}
+
+function SignerName({ signer }: { signer: Signer }) {
+  return <Text value={describeSigner(signer)} max={300} />;
+}

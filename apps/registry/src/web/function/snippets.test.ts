@@ -1,0 +1,104 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+
+const execute = promisify(execFile);
+const has = (program: string, ...args: string[]) =>
+  spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+const kubectl = has('kubectl', 'version', '--client');
+const kpt = has('kpt', 'version');
+const IMAGE = `registry.example.com/setlabels@sha256:${'a'.repeat(64)}`;
+
+let registry: TestRegistry;
+let folder: string;
+let env: NodeJS.ProcessEnv;
+/** By the id of the heading above them. */
+let snippets: Map<string, string[]>;
+
+beforeAll(async () => {
+  registry = await openTestRegistry({ config: { publicUrl: 'https://krm.example.com' } });
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  const response = await registry.request('/functions/example.com/SetLabels');
+  snippets = snippetsOf(await response.text());
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-snippets-'));
+  // Stands in for docker: says what it was asked, and hands the resources through.
+  const docker = `#!/bin/sh\necho "$*" >> "${folder}/calls"\n[ "$1" = version ] && echo 27.0.0\n[ "$1" = run ] && exec cat\nexit 0\n`;
+  await writeFile(path.join(folder, 'docker'), docker, { mode: 0o755 });
+  env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, HOME: folder };
+  await writeFile(path.join(folder, 'set-labels.yaml'), snippets.get('use-config')![0]!);
+  await writeFile(
+    path.join(folder, 'config-map.yaml'),
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n',
+  );
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What the button of the page copies. */
+function snippetsOf(text: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const entities: Record<string, string> = {
+    '&lt;': '<',
+    '&gt;': '>',
+    '&quot;': '"',
+    '&#39;': "'",
+    '&amp;': '&',
+  };
+  for (const [, id = '', section = ''] of text.matchAll(/<h3 id="(use-\w+)">(.*?)(?=<h[23]|<\/section>)/gs)) {
+    const codes = [...section.matchAll(/<pre tabindex="0"><code>(.*?)<\/code>/gs)].map(([, code = '']) =>
+      code.replace(/<[^>]*>/g, '').replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity]!),
+    );
+    found.set(
+      id,
+      codes.map((code) => `${code}\n`),
+    );
+  }
+  return found;
+}
+
+const lastRun = async () => (await readFile(path.join(folder, 'calls'), 'utf8')).trim().split('\n').at(-1)!;
+
+describe('the snippets of a page', () => {
+  it('are there, with the image by its digest', () => {
+    expect([...snippets.keys()]).toEqual(['use-config', 'use-kustomize', 'use-kpt', 'use-krmhub']);
+    expect(snippets.get('use-config')![0]).toContain(IMAGE);
+    expect(snippets.get('use-config')![0]).toContain(
+      '$schema=https://krm.example.com/schemas/example.com/v1/SetLabels.json',
+    );
+    expect(snippets.get('use-krmhub')![0]).toBe(
+      'krmhub show example.com/SetLabels@1.0.0 --registry https://krm.example.com\n' +
+        'krmhub pull krm.example.com/functions/example.com/setlabels:1.0.0 --out set-labels\n',
+    );
+  });
+
+  it.skipIf(!kubectl)('run in kustomize as kubectl has it (skipped where there is no kubectl)', async () => {
+    const [field, command] = snippets.get('use-kustomize')!;
+    await writeFile(path.join(folder, 'kustomization.yaml'), `resources: [config-map.yaml]\n${field}`);
+    const args = command!.trim().replace('kustomize build', 'kustomize').split(' ');
+    const { stdout } = await execute('kubectl', args, { cwd: folder, env });
+    expect(stdout).toContain('kind: ConfigMap');
+    expect(await lastRun()).toContain(IMAGE);
+    expect(await lastRun()).toContain('--network none');
+    await rm(path.join(folder, 'kustomization.yaml'));
+  });
+
+  it.skipIf(!kpt)('run in kpt, once and in a pipeline (skipped where there is no kpt)', async () => {
+    const [evaluate, pipeline, render] = snippets.get('use-kpt')!;
+    const head = 'apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n';
+    for (const [kptfile, command] of [
+      [head, evaluate],
+      [head + pipeline, render],
+    ]) {
+      await writeFile(path.join(folder, 'Kptfile'), kptfile!);
+      const [program, ...args] = command!.trim().split(' ');
+      await execute(program!, args, { cwd: folder, env });
+      expect(await lastRun()).toContain(IMAGE);
+    }
+  });
+});

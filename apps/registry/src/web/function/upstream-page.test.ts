@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { catalogText, startUpstream, type TestUpstream } from '../../sources/testing.js';
+import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+
+let registry: TestRegistry;
+let upstream: TestUpstream;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  upstream.files.set('/catalog.yaml', catalogText({ Elsewhere: 'From <b>elsewhere</b>.' }));
+  registry = await openTestRegistry({ sources: { sourceAddresses: ['127.0.0.1'] } });
+  const { secret } = await registry.token({});
+  const response = await registry.request('/api/v1/catalogs/ours', {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' },
+    body: `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ours}
+spec:
+  sources:
+  - name: theirs
+    catalog: {url: '${upstream.origin}/catalog.yaml', refresh: 1h}
+`,
+  });
+  expect(response.status).toBeLessThan(300);
+});
+afterAll(async () => {
+  await registry.close();
+  await upstream.close();
+});
+
+const ask = (target: string) => registry.request(target, { headers: { Accept: 'text/html' } });
+
+it('a function that only a catalog elsewhere has gets a page, which says that its release is unknown', async () => {
+  await expect
+    .poll(async () => (await ask('/functions/up.example.com/Elsewhere')).status, { timeout: 20_000 })
+    .toBe(200);
+  const text = await (await ask('/functions/up.example.com/Elsewhere')).text();
+  expect(text).toContain('release unknown');
+  expect(text).toContain('release unknown, from theirs');
+  expect(text).toContain('href="/catalogs/ours"');
+  expect(text).toContain('From &lt;b&gt;elsewhere&lt;/b&gt;.');
+  expect(text).toContain(`registry.example.com/elsewhere@sha256:${'b'.repeat(64)}`);
+  expect(text).not.toContain('krmhub pull');
+  expect(text).not.toContain('releases.atom"');
+  for (const target of ['/releases/1.0.0', '/compare', '/releases.atom']) {
+    expect((await ask(`/functions/up.example.com/Elsewhere${target}`)).status).toBe(404);
+  }
+});

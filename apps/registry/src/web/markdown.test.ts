@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { MARKDOWN_LIMITS, renderMarkdown } from './markdown.js';
+
+const html = (text: string): string => renderMarkdown(text).html.trim();
+const REL = 'rel="nofollow noopener noreferrer"';
+
+/** Tags and attributes that may come out of any text at all. */
+const ALLOWED =
+  /^<(?:\/?(?:p|em|strong|s|ul|li|blockquote|table|thead|tbody|tr|h[3-6]|code|pre|div|a|th|td|ol)|br|hr|ol start="\d+"|h[3-6] id="readme-[^"<>]*"|pre tabindex="0"|div class="wide" tabindex="0"|t[hd] class="cell-(?:right|center)"|a href="(?:https?:\/\/|mailto:|#readme-)[^"<>]*"(?: class="external")? rel="nofollow noopener noreferrer")>$/;
+
+function expectSafe(text: string): void {
+  const tags = new Set(text.match(/<[^>]*>?/g));
+  for (const tag of tags) expect(tag).toMatch(ALLOWED);
+  expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\ufeff]/);
+}
+
+describe('renderMarkdown', () => {
+  it('renders CommonMark with tables', () => {
+    expect(html('Some *text* and **more** of `it`.\n\n1. one\n2. two')).toBe(
+      '<p>Some <em>text</em> and <strong>more</strong> of <code>it</code>.</p>\n<ol>\n<li>one</li>\n<li>two</li>\n</ol>',
+    );
+    expect(html('```yaml\na: <b>\n```')).toBe('<pre tabindex="0"><code>a: &lt;b&gt;\n</code></pre>');
+    expect(html('    code')).toBe('<pre tabindex="0"><code>code\n</code></pre>');
+    const table = html('| a | b |\n|:-:|--:|\n| 1 | 2 |');
+    expect(table).toContain('<div class="wide" tabindex="0"><table>');
+    expect(table).toContain('<th class="cell-center">a</th>');
+    expect(table).toContain('<td class="cell-right">2</td>');
+    expect(table).not.toContain('style');
+  });
+
+  it('puts headings below those of the page, each with an id of its own that links find', () => {
+    expect(html('# One & *two*\n## One & *two*\n###### Deep\n[there](#one--two)')).toBe(
+      [
+        '<h3 id="readme-one--two">One &amp; <em>two</em></h3>',
+        '<h4 id="readme-one--two-1">One &amp; <em>two</em></h4>',
+        '<h6 id="readme-deep">Deep</h6>',
+        `<p><a href="#readme-one--two" ${REL}>there</a></p>`,
+      ].join('\n'),
+    );
+  });
+
+  it('links to the web and to mail, and to nothing else', () => {
+    expect(html('[a](https://example.com/x?a=1&b=2)')).toBe(
+      `<p><a href="https://example.com/x?a=1&amp;b=2" class="external" ${REL}>a</a></p>`,
+    );
+    expect(html('<mailto:a@example.com>')).toContain('<a href="mailto:a@example.com"');
+    expect(html('[docs](docs/read.md)')).toBe('<p>docs <code>docs/read.md</code></p>');
+    expect(html('[*docs*](/functions "title")')).toBe('<p><em>docs</em> <code>/functions</code></p>');
+    expect(html('https://example.com')).toBe('<p>https://example.com</p>');
+  });
+
+  it('shows images as links', () => {
+    expect(html('![a *b*](https://example.com/i.png)')).toBe(
+      `<p><a href="https://example.com/i.png" class="external" ${REL}>a b</a></p>`,
+    );
+    expect(html('![](https://example.com/i.png)')).toContain('>image</a>');
+    expect(html('![a](i.png)')).toBe('<p>a <code>i.png</code></p>');
+    expect(html('[![badge](https://example.com/b.svg)](https://example.com)')).toBe(
+      `<p><a href="https://example.com/" class="external" ${REL}>badge</a></p>`,
+    );
+  });
+
+  it('keeps HTML as text', () => {
+    expect(html('<script>alert(1)</script>')).toBe('<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>');
+    expect(html('a <img src=x onerror=alert(1)> b')).toBe('<p>a &lt;img src=x onerror=alert(1)&gt; b</p>');
+    expect(html('&lt;script&gt;')).toBe('<p>&lt;script&gt;</p>');
+  });
+
+  it('makes visible what hides, also where an entity hides it', () => {
+    expect(html('a\u202eb\u0007c')).toBe('<p>a\ufffdb␇c</p>');
+    expect(html('a&#x202e;b&#8203;c')).toBe('<p>a\ufffdb\ufffdc</p>');
+    expect(html('[a\u202e](https://example.com/\u202e)')).not.toContain('\u202e');
+    expect(html('`\u001b[31m`')).toBe('<p><code>␛[31m</code></p>');
+  });
+
+  const addresses = [
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'java&#x0A;script:alert(1)',
+    '&#106;avascript:alert(1)',
+    'javascript&colon;alert(1)',
+    ' javascript:alert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'blob:https://example.com/x',
+    '//example.com/x',
+    'http:example.com',
+    'https:\\\\example.com',
+    'http://',
+    'https://example.com/"onmouseover="alert(1)',
+    `https://example.com/'><script>`,
+    '#"><script>alert(1)</script>',
+    '#',
+    '',
+    `https://example.com/${'x'.repeat(5_000)}`,
+  ];
+  it.each(addresses)('takes no harm from the address %.60s', (address) => {
+    for (const text of [
+      `[a](<${address}>)`,
+      `[a](${address})`,
+      `![a](<${address}>)`,
+      `<${address}>`,
+      `[a][b]\n\n[b]: <${address}>`,
+      `[![a](<${address}>)](<${address}>)`,
+      `[a](https://example.com "${address}")`,
+    ]) {
+      const result = html(text);
+      expectSafe(result);
+      expect(result).not.toMatch(/href="(?!https?:\/\/|mailto:|#readme-)/);
+    }
+  });
+
+  it('never opens a link that it does not close', () => {
+    for (const text of [
+      '[a](x) [b](https://example.com)',
+      '[a ![b](c) d](https://e.example)',
+      '![[a](b)](c)',
+    ]) {
+      const result = html(text);
+      expect(result.match(/<a /g)?.length ?? 0).toBe(result.match(/<\/a>/g)?.length ?? 0);
+    }
+  });
+});
+
+describe('a hostile text', () => {
+  const SIZE = 1_048_576;
+  const repeated = (text: string): string => text.repeat(Math.ceil(SIZE / text.length));
+  const texts: Record<string, string> = {
+    'nested brackets': `${'['.repeat(10_000)}${']'.repeat(10_000)}`,
+    'nested links': `${'[a'.repeat(10_000)}${'](b)'.repeat(10_000)}`,
+    'nested images': `${'![a'.repeat(10_000)}${'](b)'.repeat(10_000)}`,
+    stars: repeated('*'),
+    'stars and words': repeated('*a '),
+    'stars and lines': repeated('*_'),
+    brackets: repeated('['),
+    'bangs and brackets': repeated('!['),
+    'links that never end': repeated('[a]('),
+    pipes: repeated('|'),
+    'a table of empty cells': `${'|'.repeat(300)}\n${'|-'.repeat(299)}|\n${repeated('|a\n')}`,
+    quotes: repeated('>'),
+    'nested quotes': repeated('> '.repeat(200).concat('a\n')),
+    'nested lists': Array.from({ length: 500 }, (_, depth) => `${' '.repeat(depth * 2)}- a`).join('\n'),
+    backticks: Array.from({ length: 1_000 }, (_, count) => '`'.repeat(count)).join(' '),
+    entities: repeated('&amp;'),
+    'less than': repeated('<'),
+    references: Array.from({ length: 50_000 }, (_, index) => `[a${index}]: x`).join('\n'),
+    headings: repeated('# a\n'),
+    underlines: repeated('a\n=\n'),
+    backslashes: repeated('\\'),
+    'one line': repeated('word '),
+    nothing: repeated('\n'),
+    'half of a pair': repeated('\ud83d'),
+  };
+
+  it.each(Object.keys(texts))('is bounded: %s', (name) => {
+    const before = performance.now();
+    const { html: result } = renderMarkdown(texts[name]!);
+    // Alone some 100 ms for the worst; tests share the machine.
+    expect(performance.now() - before).toBeLessThan(1_500);
+    expect(result.length).toBeLessThanOrEqual(MARKDOWN_LIMITS.maxPageLength);
+    expectSafe(result);
+  });
+
+  it('is cut between two lines, and says so', () => {
+    const { html: result, isCut } = renderMarkdown('a line of text\n'.repeat(10_000));
+    expect(isCut).toBe(true);
+    expect(result.trim().endsWith('a line of text</p>')).toBe(true);
+    expect(renderMarkdown('short').isCut).toBe(false);
+  });
+});

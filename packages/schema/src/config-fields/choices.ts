@@ -1,0 +1,105 @@
+import type { JsonObject, JsonValue } from '../definition.js';
+import { keyword, OPEN_API_TYPES, requiredOf } from '../json-schema/open-api.js';
+import { isObject } from '../lint/json-access.js';
+
+/** What an `anyOf`, `oneOf` or `not` says, where words for it are known. */
+export interface Choice {
+  words: string;
+  values: JsonValue[];
+}
+
+/** `undefined` where the words are not known; an empty list where nothing is said that is not said elsewhere. */
+export function choicesOf(schema: JsonObject): Choice[] | undefined {
+  const choices: Choice[] = [];
+  for (const name of ['anyOf', 'oneOf'] as const) {
+    const branches = keyword(schema, name) as JsonValue[] | undefined;
+    if (branches === undefined || branches.length === 0) continue;
+    if (typesOf(branches) !== undefined) {
+      if (keyword(schema, 'type') !== undefined) return undefined;
+      continue;
+    }
+    const choice = choiceOf(branches, name);
+    if (choice === undefined) return undefined;
+    choices.push(choice);
+  }
+  const negated = keyword(schema, 'not');
+  if (negated !== undefined) {
+    const choice = negation(negated as JsonObject);
+    if (choice === undefined) return undefined;
+    choices.push(choice);
+  }
+  return choices;
+}
+
+/** The types that branches name, where they say nothing else: how int-or-string is written for other readers. */
+export function typesOf(branches: readonly JsonValue[]): string[] | undefined {
+  const types: string[] = [];
+  for (const branch of branches) {
+    const type = isObject(branch) && hasOnly(branch, ['type']) ? keyword(branch, 'type') : undefined;
+    if (typeof type !== 'string' || !(OPEN_API_TYPES as readonly string[]).includes(type)) return undefined;
+    types.push(type);
+  }
+  return types;
+}
+
+function choiceOf(branches: readonly JsonValue[], name: 'anyOf' | 'oneOf'): Choice | undefined {
+  const sets = branches.map(requiredBy);
+  if (sets.every((names) => names !== undefined)) {
+    const words = name === 'oneOf' ? 'exactly one of' : 'at least one of';
+    return sets.every(({ length }) => length === 1)
+      ? { words, values: sets.flat() }
+      : { words: `${words} these sets`, values: sets.map((names) => names.join(' + ')) };
+  }
+  return name === 'oneOf' ? atMostOne(branches) : undefined;
+}
+
+/** `oneOf` of each name, and of a branch in which none of them is there. */
+function atMostOne(branches: readonly JsonValue[]): Choice | undefined {
+  const without = branches.flatMap((branch) => {
+    const negated = isObject(branch) && hasOnly(branch, ['not']) ? keyword(branch, 'not') : undefined;
+    return isObject(negated) ? [negated] : [];
+  });
+  const names = branches.flatMap((branch) => requiredBy(branch) ?? []);
+  const none = without.length === 1 ? namesOfAny(without[0]!) : undefined;
+  const matches =
+    none !== undefined &&
+    names.length === branches.length - 1 &&
+    none.length === names.length &&
+    names.every((each) => none.includes(each));
+  return matches ? { words: 'at most one of', values: names } : undefined;
+}
+
+function negation(negated: JsonObject): Choice | undefined {
+  const required = requiredBy(negated);
+  if (required !== undefined) {
+    return { words: required.length === 1 ? 'without' : 'never all of', values: required };
+  }
+  const any = namesOfAny(negated);
+  if (any !== undefined) return { words: 'without any of', values: any };
+  const values = keyword(negated, 'enum');
+  if (Array.isArray(values) && hasOnly(negated, ['enum'])) return { words: 'none of', values };
+  const pattern = keyword(negated, 'pattern');
+  if (typeof pattern === 'string' && hasOnly(negated, ['pattern'])) {
+    return { words: 'does not match', values: [pattern] };
+  }
+  return undefined;
+}
+
+/** The names in `anyOf: [{required: [a]}, {required: [b]}]`. */
+function namesOfAny(schema: JsonObject): string[] | undefined {
+  const branches = hasOnly(schema, ['anyOf']) ? keyword(schema, 'anyOf') : undefined;
+  if (!Array.isArray(branches) || branches.length === 0) return undefined;
+  const names = branches.map(requiredBy);
+  return names.every((each) => each?.length === 1) ? names.flatMap((each) => each!) : undefined;
+}
+
+/** The names that a schema requires, where it says nothing else. */
+function requiredBy(branch: JsonValue): string[] | undefined {
+  if (!isObject(branch) || !hasOnly(branch, ['required'])) return undefined;
+  const names = requiredOf(branch);
+  return names.length > 0 ? names : undefined;
+}
+
+function hasOnly(schema: JsonObject, names: readonly string[]): boolean {
+  return Object.keys(schema).every((name) => names.includes(name) || schema[name] === null);
+}

@@ -1,0 +1,442 @@
+import { describe, expect, it } from 'vitest';
+import type { FunctionDefinition, JsonObject } from '../definition.js';
+import { KrmhubError } from '../error.js';
+import { type ConfigField, describeConfig } from './describe.js';
+import { exampleConfig } from './example.js';
+import { FURTHER_RULES } from './rules.js';
+
+function definitionOf(openAPIV3Schema: JsonObject): FunctionDefinition {
+  return {
+    group: 'fn.acme.example',
+    names: { kind: 'SetLabels' },
+    description: 'Sets labels.',
+    publisher: 'Acme',
+    versions: [
+      {
+        name: 'v1',
+        schema: { openAPIV3Schema },
+        idempotent: true,
+        runtime: { container: { image: 'ghcr.io/acme/set-labels:v1.2.3' } },
+        usage: 'https://acme.example/usage',
+        examples: ['https://acme.example/example'],
+        license: 'Apache-2.0',
+      },
+    ],
+  };
+}
+
+const ofSpec = (spec: JsonObject): JsonObject => ({ type: 'object', properties: { spec } });
+const described = (schema: JsonObject) => describeConfig(definitionOf(schema), 'v1');
+const example = (schema: JsonObject) => exampleConfig(definitionOf(schema), 'v1');
+
+/** The one field of a schema with one field, called `x`. */
+function fieldOf(schema: JsonObject, required = false): ConfigField {
+  const { fields } = described({
+    type: 'object',
+    ...(required ? { required: ['x'] } : {}),
+    properties: { x: schema },
+  });
+  expect(fields).toHaveLength(1);
+  return fields[0]!;
+}
+
+/** Each rule as it is read: the words and what stands after them. */
+const said = (field: Pick<ConfigField, 'rules'>): string[] =>
+  field.rules.map(({ words, values, more }) =>
+    [words, ...values, ...(more > 0 ? [`+${more}`] : [])].join(' '),
+  );
+
+function everyField(fields: readonly ConfigField[]): ConfigField[] {
+  return fields.flatMap((field) => [field, ...everyField(field.fields)]);
+}
+
+describe('describeConfig', () => {
+  it('says what each type is in words', () => {
+    const types: [JsonObject, string][] = [
+      [{ type: 'string' }, 'string'],
+      [{ type: 'array', items: { type: 'string' } }, 'list of string'],
+      [{ type: 'array', items: { type: 'array', items: { type: 'number' } } }, 'list of list of number'],
+      [{ type: 'object', additionalProperties: { type: 'integer' } }, 'map of <key>: integer'],
+      [{ type: 'object', additionalProperties: true }, 'map of <key>: any'],
+      [{ type: 'object', properties: { a: { type: 'string' } } }, 'object'],
+      [{ properties: { a: { type: 'string' } } }, 'object'],
+      [
+        { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
+        'integer or string',
+      ],
+      [{ anyOf: [{ type: 'boolean' }, { type: 'string' }] }, 'boolean or string'],
+      [{ 'x-kubernetes-preserve-unknown-fields': true }, 'any'],
+      [{}, 'any'],
+      [{ type: 'array' }, 'list'],
+    ];
+    for (const [schema, words] of types) {
+      expect(fieldOf(schema)).toMatchObject({ type: words });
+      expect(said(fieldOf(schema))).not.toContain(FURTHER_RULES);
+    }
+  });
+
+  it('puts required fields first, and gives each field one exact path', () => {
+    const { fields } = described(
+      ofSpec({
+        type: 'object',
+        required: ['ports', 'a.b'],
+        properties: {
+          note: { type: 'string' },
+          'a.b': { type: 'string' },
+          a: { type: 'object', properties: { b: { type: 'string' } } },
+          ports: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['number'],
+              properties: { name: {}, number: { type: 'integer' } },
+            },
+          },
+          labels: { type: 'object', additionalProperties: { type: 'object', properties: { value: {} } } },
+          '<key>': { type: 'object', properties: { value: {} } },
+          '': { type: 'string' },
+        },
+      }),
+    );
+    expect(everyField(fields).map(({ path }) => path)).toEqual([
+      'spec',
+      'spec["a.b"]',
+      'spec.ports',
+      'spec.ports[].number',
+      'spec.ports[].name',
+      'spec.note',
+      'spec.a',
+      'spec.a.b',
+      'spec.labels',
+      'spec.labels.<key>.value',
+      'spec["<key>"]',
+      'spec["<key>"].value',
+      'spec[""]',
+    ]);
+    expect(
+      everyField(fields)
+        .filter(({ required }) => required)
+        .map(({ name }) => name),
+    ).toEqual(['a.b', 'ports', 'number']);
+  });
+
+  it('says every restriction of a value', () => {
+    expect(said(fieldOf({ type: 'integer', minimum: 1, maximum: 9, multipleOf: 2 }))).toEqual([
+      'from 1 to 9',
+      'a multiple of 2',
+    ]);
+    expect(said(fieldOf({ type: 'number', minimum: 0, exclusiveMinimum: true, maximum: 1 }))).toEqual([
+      'more than 0',
+      'at most 1',
+    ]);
+    expect(
+      said(fieldOf({ type: 'string', minLength: 1, maxLength: 63, pattern: '^"a"$', format: 'hostname' })),
+    ).toEqual(['format hostname', 'matches ^"a"$', '1 to 63 characters']);
+    expect(said(fieldOf({ type: 'string', enum: ['a', 'true', ''] }))).toEqual(['one of a "true" ""']);
+    expect(said(fieldOf({ type: 'string', enum: ['a'] }))).toEqual(['always a']);
+    expect(said(fieldOf({ type: 'array', items: {}, minItems: 1, maxItems: 1 }))).toEqual(['exactly 1 item']);
+    expect(said(fieldOf({ type: 'object', additionalProperties: true, maxProperties: 3 }))).toEqual([
+      'at most 3 fields',
+    ]);
+    const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    expect(said(fieldOf(open))).toEqual(['any fields']);
+    expect(said(fieldOf({ ...open, properties: { a: {} } }))).toEqual(['any further fields']);
+    expect(
+      said(fieldOf({ type: 'string', enum: Array.from({ length: 50 }, (_, index) => `v${index}`) }))[0],
+    ).toMatch(/ v39 \+10$/);
+  });
+
+  it('says what holds inside lists and maps', () => {
+    const field = fieldOf({
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['a', 'b'],
+      items: {
+        type: 'object',
+        description: 'One of them.',
+        additionalProperties: { type: 'string', maxLength: 3, nullable: true, default: 'x' },
+      },
+    });
+    expect(said(field)).toEqual(['list of type map: items are told apart by a b']);
+    expect(field.inside.map((element) => [element.of, element.description, said(element)])).toEqual([
+      ['each item', 'One of them.', []],
+      ['each value of each item', undefined, ['default x', 'at most 3 characters', 'may be null']],
+    ]);
+  });
+
+  it('gives defaults, null, deprecation and examples', () => {
+    expect(
+      fieldOf({ type: 'boolean', default: false, nullable: true, description: 'Old.\n\nDeprecated: use y.' }),
+    ).toMatchObject({
+      default: 'false',
+      nullable: true,
+      deprecated: true,
+    });
+    expect(fieldOf({ type: 'object', properties: { a: {} }, default: { a: ['x', 1] } }).default).toBe(
+      '{"a": ["x", 1]}',
+    );
+    expect(said(fieldOf({ type: 'string', example: 'yes' }))).toEqual(['for example "yes"']);
+  });
+
+  it('reads expressions with their messages', () => {
+    const field = fieldOf({
+      type: 'object',
+      properties: { a: {}, b: {} },
+      'x-kubernetes-validations': [{ rule: 'has(self.a)', message: 'a is needed' }, { rule: 'self.b > 1' }],
+    });
+    expect(said(field)).toEqual(['a is needed has(self.a)', 'must hold self.b > 1']);
+  });
+
+  it('says choices of required fields, and merges allOf', () => {
+    const properties = { a: { type: 'string' }, b: {}, c: {} };
+    const choices: [JsonObject, string][] = [
+      [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, 'exactly one of a b'],
+      [{ anyOf: [{ required: ['a'] }, { required: ['b'] }] }, 'at least one of a b'],
+      [{ oneOf: [{ required: ['a', 'b'] }, { required: ['c'] }] }, 'exactly one of these sets a + b c'],
+      [
+        {
+          oneOf: [
+            { not: { anyOf: [{ required: ['a'] }, { required: ['b'] }] } },
+            { required: ['a'] },
+            { required: ['b'] },
+          ],
+        },
+        'at most one of a b',
+      ],
+      [{ not: { required: ['a'] } }, 'without a'],
+      [{ not: { required: ['a', 'b'] } }, 'never all of a b'],
+    ];
+    for (const [choice, words] of choices) {
+      expect(said(fieldOf({ type: 'object', properties, ...choice }))).toEqual([words]);
+    }
+    const merged = fieldOf({
+      type: 'object',
+      properties,
+      allOf: [{ required: ['c'] }, { properties: { a: { minLength: 2 } }, allOf: [{ minProperties: 1 }] }],
+    });
+    expect(said(merged)).toEqual(['at least 1 field']);
+    expect(merged.fields.map((field) => [field.name, field.required, said(field)])).toEqual([
+      ['c', true, []],
+      ['a', false, ['at least 2 characters']],
+      ['b', false, []],
+    ]);
+  });
+
+  it('says so where a schema has more than the tree', () => {
+    const more: JsonObject[] = [
+      { $ref: '#/definitions/x' },
+      { type: 'string', anyOf: [{ pattern: 'a' }, { enum: ['b'] }] },
+      { type: 'object', patternProperties: { a: {} } },
+      { type: 'string', const: 'a' },
+      { type: 'string', minLength: 'one' },
+      { not: { oneOf: [{}] } },
+      { 'x-kubernetes-validations': ['self'] },
+      { allOf: ['no schema'] },
+    ];
+    for (const schema of more) expect(said(fieldOf(schema))).toContain(FURTHER_RULES);
+    expect(said(fieldOf({ type: 'bool' }))).toEqual(['is said to be, which is no type of OpenAPI, bool']);
+    expect(said(described({ properties: { kind: { enum: ['Other'] } } }))).toEqual([FURTHER_RULES]);
+    expect(said(fieldOf({ type: 'string', 'x-vendor': 1, title: 'A title' }))).toEqual([]);
+  });
+
+  it('leaves out what every functionConfig has', () => {
+    const meta = { apiVersion: { type: 'string' }, kind: { type: 'string', description: 'boilerplate' } };
+    expect(
+      described({ properties: { ...meta, metadata: { type: 'object' } }, required: ['kind', 'metadata'] }),
+    ).toMatchObject({
+      apiVersion: 'fn.acme.example/v1',
+      kind: 'SetLabels',
+      fields: [],
+      rules: [],
+      complete: true,
+    });
+    const named = { metadata: { type: 'object', properties: { name: { type: 'string', pattern: 'x' } } } };
+    expect(described({ properties: named }).fields[0]!.fields[0]!.path).toBe('metadata.name');
+  });
+
+  it('takes names of prototypes for names', () => {
+    const properties = JSON.parse('{"__proto__": {"type": "string"}, "constructor": {"type": "integer"}}');
+    const { fields } = described(ofSpec({ type: 'object', properties, required: ['toString', '__proto__'] }));
+    expect(fields[0]!.fields.map(({ name, type }) => [name, type])).toEqual([
+      ['__proto__', 'string'],
+      ['constructor', 'integer'],
+    ]);
+    expect(said(fields[0]!)).toEqual(['must have toString']);
+  });
+
+  it('fails with the versions that there are', () => {
+    expect(() => describeConfig(definitionOf({}), 'v2')).toThrowError(KrmhubError);
+    expect(() => exampleConfig(definitionOf({}), 'v2')).toThrowError(/has no version v2/);
+  });
+});
+
+describe('exampleConfig', () => {
+  it('takes defaults, then examples, then enums, then stubs', () => {
+    const { value, check } = example(
+      ofSpec({
+        type: 'object',
+        required: ['mode', 'port', 'host', 'items', 'labels', 'when'],
+        properties: {
+          mode: { type: 'string', enum: ['fast', 'slow'] },
+          port: { type: 'integer', minimum: 1024 },
+          host: { type: 'string', pattern: '^[a-z]+\\.example\\.com$|^v[0-9]+$' },
+          items: { type: 'array', minItems: 2, items: { type: 'number', multipleOf: 0.5 } },
+          labels: { type: 'object', additionalProperties: { type: 'string' } },
+          when: { type: 'string', format: 'date' },
+          left: { type: 'string' },
+          fallback: { type: 'string', default: 'given', example: 'other' },
+          shown: { type: 'boolean', example: false },
+        },
+      }),
+    );
+    expect(check).toBe('valid');
+    expect(value).toEqual({
+      apiVersion: 'fn.acme.example/v1',
+      kind: 'SetLabels',
+      metadata: { name: 'set-labels' },
+      spec: {
+        mode: 'fast',
+        port: 1024,
+        host: 'v1',
+        items: [1, 1],
+        labels: { key: 'example' },
+        when: '2024-01-31',
+        fallback: 'given',
+        shown: false,
+      },
+    });
+  });
+
+  it('satisfies choices, allOf and bounds', () => {
+    const schemas: JsonObject[] = [
+      {
+        type: 'object',
+        properties: { a: { type: 'string' }, b: {} },
+        oneOf: [{ required: ['b'] }, { required: ['a'] }],
+      },
+      {
+        type: 'object',
+        properties: { a: { type: 'number' } },
+        allOf: [{ required: ['a'], properties: { a: { minimum: 7 } } }],
+      },
+      { type: 'integer', minimum: -9, maximum: -3, exclusiveMaximum: true },
+      { type: 'integer', minimum: 3, multipleOf: 5 },
+      { type: 'string', minLength: 30, maxLength: 31 },
+      { type: 'string', maxLength: 2 },
+      { type: 'object', additionalProperties: { type: 'string' }, minProperties: 3 },
+      { type: 'object', properties: { a: {}, b: {} }, minProperties: 2 },
+      { type: 'string', nullable: true, enum: [null, 'x'] },
+      { 'x-kubernetes-int-or-string': true },
+      { type: 'object', required: ['free'], additionalProperties: { type: 'boolean' } },
+    ];
+    for (const schema of schemas) {
+      const { check, problem } = example({ type: 'object', required: ['x'], properties: { x: schema } });
+      expect({ schema, check, problem }).toEqual({ schema, check: 'valid', problem: undefined });
+    }
+  });
+
+  it('shows some of what may be left out where nothing must be there, if that is valid', () => {
+    expect(example({ properties: { a: { type: 'string' }, b: { type: 'string' } } }).value).toMatchObject({
+      a: 'example',
+      b: 'example',
+    });
+    const sparing = example({ properties: { a: { type: 'string', pattern: '^unlikely[0-9]{7}$' } } });
+    expect(sparing).toMatchObject({ check: 'valid' });
+    expect(sparing.value).not.toHaveProperty('a');
+  });
+
+  it('says what is wrong with an example that it cannot make valid', () => {
+    const schema = { required: ['a'], properties: { a: { type: 'string', pattern: '^unlikely[0-9]{7}$' } } };
+    expect(example(schema)).toMatchObject({
+      check: 'invalid',
+      problem: 'a must match pattern "^unlikely[0-9]{7}$"',
+    });
+  });
+
+  it('tells of rules that the check does not look at', () => {
+    expect(example({ properties: { a: { type: 'string' } } }).partly).toBe(false);
+    const spec = { type: 'object', 'x-kubernetes-validations': [{ rule: 'false' }] };
+    expect(example(ofSpec(spec))).toMatchObject({ check: 'valid', partly: true });
+  });
+
+  it('leaves names of prototypes alone', () => {
+    const properties = JSON.parse(
+      '{"__proto__": {"default": {"polluted": true}}, "constructor": {"default": 1}, "a": {"default": 1}}',
+    );
+    const { value, check } = example({ type: 'object', properties });
+    expect(check).toBe('valid');
+    expect(Object.keys(value)).toEqual(['apiVersion', 'kind', 'metadata', 'a']);
+    expect((value as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+});
+
+describe('a hostile schema', () => {
+  const wide = (count: number, inner: JsonObject): JsonObject => ({
+    type: 'object',
+    properties: Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, inner])),
+  });
+  const deep = (levels: number, around: (inner: JsonObject) => JsonObject): JsonObject => {
+    let schema: JsonObject = { type: 'string' };
+    for (let level = 0; level < levels; level++) schema = around(schema);
+    return schema;
+  };
+  const long = 'x'.repeat(1_000_000);
+  const schemas: Record<string, JsonObject> = {
+    'many fields': wide(2_000, { type: 'string', description: 'y'.repeat(400) }),
+    'many fields in many fields': wide(200, wide(200, { type: 'string' })),
+    'deep objects': deep(60, (inner) => ({ type: 'object', required: ['a'], properties: { a: inner } })),
+    'deep lists': deep(60, (items) => ({ type: 'array', items })),
+    'deep maps': deep(60, (values) => ({ type: 'object', additionalProperties: values })),
+    'deep allOf': deep(12, (inner) => ({ allOf: [inner, inner] })),
+    'wide allOf': { type: 'object', allOf: Array.from({ length: 5_000 }, () => wide(3, { minLength: 1 })) },
+    'many choices': {
+      type: 'object',
+      oneOf: Array.from({ length: 20_000 }, (_, i) => ({ required: [`n${i}`] })),
+    },
+    'a long name': ofSpec({
+      type: 'object',
+      properties: { [long]: wide(3, { type: 'string' }) },
+      required: [long],
+    }),
+    'long texts': wide(3, { type: 'string', description: long, default: long, enum: [long], pattern: long }),
+    'a long default': wide(2, {
+      type: 'array',
+      items: {},
+      default: Array.from({ length: 200_000 }, () => 1),
+    }),
+    'huge minima': wide(20, { type: 'array', minItems: 1e9, items: { type: 'string', minLength: 1e9 } }),
+    'required by the thousand': {
+      type: 'object',
+      required: Array.from({ length: 50_000 }, (_, i) => `r${i}`),
+    },
+    'costly patterns': wide(50, {
+      type: 'string',
+      pattern: '(((a{1,30}){1,30}){1,30}b',
+      default: 'a'.repeat(1_500),
+    }),
+  };
+
+  it.each(Object.keys(schemas))('is bounded: %s', (name) => {
+    const definition = definitionOf(schemas[name]!);
+    const before = performance.now();
+    const description = describeConfig(definition, 'v1');
+    const made = exampleConfig(definition, 'v1');
+    expect(performance.now() - before).toBeLessThan(2_000);
+    const fields = everyField(description.fields);
+    expect(new Set(fields.map(({ path }) => path)).size).toBe(fields.length);
+    expect(fields.length).toBeLessThanOrEqual(400);
+    expect(JSON.stringify(description).length).toBeLessThan(600_000);
+    expect(JSON.stringify(made).length).toBeLessThan(100_000);
+  });
+
+  it('says what it left out', () => {
+    const inner = wide(700, {});
+    expect(described({ properties: { a: inner, b: { type: 'string' } } })).toMatchObject({ complete: false });
+    const { fields } = described({ properties: { a: inner, b: { type: 'string' } } });
+    expect(fields.map(({ name, leftOut }) => [name, leftOut])).toEqual([
+      ['a', 302],
+      ['b', 0],
+    ]);
+    expect(described(wide(1, { type: 'string', description: long })).complete).toBe(false);
+  });
+});

@@ -1,0 +1,231 @@
+import type { FunctionDefinition } from '../definition.js';
+import { formatPath } from '../diagnostic.js';
+import { versionNamed } from '../json-schema/function-config.js';
+import { fieldsOf, innerParts, isOpen, type Parts, partsOf, requiredIn, says, valueType } from './parts.js';
+import { type ConfigRule, defaultOf, descriptionOf, isDeprecated, rulesOf } from './rules.js';
+import { TextBudget } from './shown.js';
+import { elementOf, typeWords } from './type-words.js';
+
+/** The fields of a functionConfig of one API version, as people read them. */
+export interface ConfigDescription extends ConfigFields {
+  apiVersion: string;
+  kind: string;
+  description?: string;
+  /** What holds for the functionConfig as a whole. */
+  rules: ConfigRule[];
+  /** Whether nothing had to be left out or cut; the schema itself has the rest. */
+  complete: boolean;
+}
+
+interface ConfigFields {
+  /** Required ones first, then in the order of the schema. */
+  fields: ConfigField[];
+  /** Fields that the schema declares here and that are not in `fields`, those inside them not counted. */
+  leftOut: number;
+}
+
+export interface ConfigField extends ConfigFields {
+  /** As it is written in the file; `<key>` for what may have any name. */
+  name: string;
+  /** Such as `spec.ports[].name`; no two fields of a description have the same. */
+  path: string;
+  /** In words, such as `list of string`. */
+  type: string;
+  required: boolean;
+  deprecated: boolean;
+  nullable: boolean;
+  description?: string;
+  /** As it could be written in YAML on one line. */
+  default?: string;
+  rules: ConfigRule[];
+  /** What holds for each item or value inside, the outer before the inner. */
+  inside: ConfigElement[];
+}
+
+export interface ConfigElement {
+  /** Such as `each item` or `each value of each item`. */
+  of: string;
+  description?: string;
+  rules: ConfigRule[];
+}
+
+/** A page of so many has some 40 KB as it is sent. */
+const MAX_FIELDS = 400;
+const MAX_DEPTH = 12;
+/** Characters of all texts together. */
+const MAX_TEXT = 80_000;
+const MAX_DESCRIPTION = 2_000;
+const MAX_NAME = 200;
+const MAX_PATH = 240;
+const MAX_DEFAULT = 400;
+/** Constant in every functionConfig. */
+const ALWAYS = ['apiVersion', 'kind'];
+
+/** A value whose fields are still to be described. */
+interface Open {
+  into: ConfigFields;
+  parts: Parts;
+  path: string;
+  depth: number;
+}
+
+/**
+ * The fields of the functionConfig that the API version takes. Of a schema that is too large or too deep the outer
+ * fields are described and the others counted. Throws a `not-found` KrmhubError if there is no such API version.
+ */
+export function describeConfig(definition: FunctionDefinition, versionName: string): ConfigDescription {
+  const version = versionNamed(definition, versionName);
+  const budget = new TextBudget(MAX_TEXT);
+  const { parts, complete } = partsOf([version.schema.openAPIV3Schema]);
+  const description = descriptionOf(parts);
+  const root: ConfigDescription = {
+    apiVersion: `${definition.group}/${versionName}`,
+    kind: definition.names.kind,
+    ...(description === undefined ? {} : { description: budget.take(description, MAX_DESCRIPTION) }),
+    rules: objectRules(parts, budget, complete, true),
+    complete: true,
+    fields: [],
+    leftOut: 0,
+  };
+  // Level by level, so that a large field takes no room from those beside it.
+  const rest: Open[] = [{ into: root, parts, path: '', depth: 1 }];
+  let count = 0;
+  for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+    for (const { name, path, parts: said, required } of declared(next, next.into === root)) {
+      if (count >= MAX_FIELDS || next.depth > MAX_DEPTH) {
+        next.into.leftOut++;
+        root.complete = false;
+        continue;
+      }
+      count++;
+      const unique = path.length <= MAX_PATH ? path : `${path.slice(0, MAX_PATH)}…~${count}`;
+      const { field, inner } = describeField(name, unique, said, required, budget);
+      next.into.fields.push(field);
+      rest.push({ into: field, parts: inner.parts, path: inner.path, depth: next.depth + 1 });
+    }
+  }
+  if (budget.cut) root.complete = false;
+  return root;
+}
+
+interface Declared {
+  name: string;
+  path: string;
+  parts: Parts;
+  required: boolean;
+}
+
+/** The fields of a value, required ones first, then what is said of all others. */
+function declared({ parts, path }: Open, atRoot: boolean): Declared[] {
+  const required = requiredIn(parts);
+  const fields = [...fieldsOf(parts)]
+    .filter(([name, said]) => !(atRoot && (ALWAYS.includes(name) || saysNothing(name, said))))
+    .map(([name, said]) => ({
+      name,
+      path: formatBelow(path, name),
+      parts: said,
+      required: required.has(name),
+    }));
+  const others = fields.length > 0 ? innerParts(parts, 'additionalProperties') : undefined;
+  return [
+    ...fields.filter((field) => field.required),
+    ...fields.filter((field) => !field.required),
+    ...(others === undefined
+      ? []
+      : [{ name: '<key>', path: `${path}.<key>`, parts: others, required: false }]),
+  ];
+}
+
+/** `metadata` of a resource is known to everybody, unless the schema restricts it. */
+function saysNothing(name: string, said: Parts): boolean {
+  return (
+    name === 'metadata' &&
+    said.every((part) => Object.keys(part).every((key) => key === 'type' || key === 'description'))
+  );
+}
+
+function formatBelow(path: string, name: string): string {
+  const formatted = formatPath([name]);
+  return path === '' || formatted.startsWith('[') ? `${path}${formatted}` : `${path}.${formatted}`;
+}
+
+/** A field, and the innermost value inside its lists and maps, whose fields stand below it. */
+function describeField(
+  name: string,
+  path: string,
+  said: Parts,
+  required: boolean,
+  budget: TextBudget,
+): { field: ConfigField; inner: { parts: Parts; path: string } } {
+  const { parts, complete } = partsOf(said);
+  const description = descriptionOf(parts);
+  const fallback = defaultOf(parts);
+  const field: ConfigField = {
+    name: budget.take(name, MAX_NAME),
+    path,
+    type: budget.take(typeWords(parts), MAX_NAME),
+    required,
+    deprecated: isDeprecated(parts),
+    nullable: says(parts, 'nullable'),
+    ...(description === undefined ? {} : { description: budget.take(description, MAX_DESCRIPTION) }),
+    ...(fallback === undefined ? {} : { default: budget.value(fallback, MAX_DEFAULT) }),
+    rules: objectRules(parts, budget, complete, false),
+    inside: [],
+    fields: [],
+    leftOut: 0,
+  };
+  let inner = { parts, path };
+  let of = '';
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    const element = elementOf(inner.parts);
+    if (element === undefined) break;
+    const whole = partsOf(element.parts);
+    of = of === '' ? element.of : `${element.of} of ${of}`;
+    inner = { parts: whole.parts, path: `${inner.path}${element.step}` };
+    const said = descriptionOf(whole.parts);
+    const rules = objectRules(whole.parts, budget, whole.complete, false);
+    const value = defaultOf(whole.parts);
+    if (value !== undefined)
+      rules.unshift({ words: 'default', values: [budget.value(value, MAX_DEFAULT)], more: 0 });
+    if (says(whole.parts, 'nullable')) rules.push({ words: 'may be null', values: [], more: 0 });
+    if (said === undefined && rules.length === 0) continue;
+    field.inside.push({
+      of,
+      ...(said === undefined ? {} : { description: budget.take(said, MAX_DESCRIPTION) }),
+      rules,
+    });
+  }
+  return { field, inner };
+}
+
+/** The rules of a value, with what an object may or must have beside its declared fields. */
+function objectRules(parts: Parts, budget: TextBudget, complete: boolean, atRoot: boolean): ConfigRule[] {
+  const rules = rulesOf(parts, budget, !complete || (atRoot && restrictsIdentity(parts)));
+  const fields = fieldsOf(parts);
+  const undeclared = [...requiredIn(parts)].filter(
+    (name) => !fields.has(name) && !(atRoot && isResourceField(name)),
+  );
+  if (undeclared.length > 0) {
+    const values = undeclared.slice(0, 40).map((name) => budget.value(name, MAX_NAME));
+    rules.unshift({ words: 'must have', values, more: undeclared.length - values.length });
+  }
+  const object =
+    valueType(parts) === 'object' && (fields.size > 0 || says(parts, 'x-kubernetes-preserve-unknown-fields'));
+  if (object && isOpen(parts))
+    rules.push({ words: fields.size > 0 ? 'any further fields' : 'any fields', values: [], more: 0 });
+  return rules;
+}
+
+function isResourceField(name: string): boolean {
+  return name === 'metadata' || ALWAYS.includes(name);
+}
+
+/** Whether a schema says more of apiVersion or kind than that they are texts; they are given by the function. */
+function restrictsIdentity(parts: Parts): boolean {
+  const fields = fieldsOf(parts);
+  return ALWAYS.some((name) =>
+    fields
+      .get(name)
+      ?.some((part) => Object.keys(part).some((key) => key !== 'type' && key !== 'description')),
+  );
+}

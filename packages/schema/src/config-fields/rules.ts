@@ -1,0 +1,183 @@
+import type { JsonObject, JsonValue } from '../definition.js';
+import {
+  isKeywordValue,
+  isSet,
+  keyword,
+  OPEN_API_KEYWORDS,
+  OPEN_API_TYPES,
+} from '../json-schema/open-api.js';
+import { textField } from '../lint/json-access.js';
+import { choicesOf } from './choices.js';
+import type { Parts } from './parts.js';
+import { says } from './parts.js';
+import type { TextBudget } from './shown.js';
+
+/** Something that holds for a value, in words: "at least", and values that stand after them as code. */
+export interface ConfigRule {
+  words: string;
+  values: string[];
+  /** How many more values there are than are listed. */
+  more: number;
+}
+
+/** Stands where a schema says more than the tree can. */
+export const FURTHER_RULES = 'further rules are in the schema';
+
+const MAX_VALUES = 40;
+const MAX_VALUE_LENGTH = 300;
+const MAX_EXPRESSIONS = 30;
+/** Keywords that readers of Kubernetes schemas do not follow, and those that are told by `choicesOf` or elsewhere. */
+const NOT_TOLD = ['$ref', 'dependencies', 'patternProperties', 'additionalItems'] as const;
+const VALIDATIONS = 'x-kubernetes-validations';
+
+/** The rules for one value, the fields and items inside it apart. `further` says that the schema has more. */
+export function rulesOf(parts: Parts, budget: TextBudget, further: boolean): ConfigRule[] {
+  const rules: ConfigRule[] = [];
+  const seen = new Set<string>();
+  let more = further;
+  const add: Add = (words, values = [], asWritten = false) => {
+    const rule = {
+      words: budget.take(words, MAX_VALUE_LENGTH),
+      values: values
+        .slice(0, MAX_VALUES)
+        .map((value) =>
+          asWritten && typeof value === 'string'
+            ? budget.take(value, MAX_VALUE_LENGTH)
+            : budget.value(value, MAX_VALUE_LENGTH),
+        ),
+      more: Math.max(0, values.length - MAX_VALUES),
+    };
+    const key = JSON.stringify(rule);
+    if (!seen.has(key)) rules.push(rule);
+    seen.add(key);
+  };
+  for (const part of parts) {
+    addValues(part, add);
+    addBounds(part, add);
+    addCollections(part, add);
+    const choices = choicesOf(part);
+    if (choices === undefined) more = true;
+    for (const { words, values } of choices ?? []) add(words, values, words !== 'none of');
+    if (!addExpressions(part, add) || saysMore(part)) more = true;
+  }
+  if (says(parts, 'x-kubernetes-embedded-resource'))
+    add('a whole resource, with apiVersion, kind and metadata');
+  if (more) add(FURTHER_RULES);
+  return rules;
+}
+
+/** `asWritten`: for patterns, expressions and names, around which quotes would be taken for a part of them. */
+type Add = (words: string, values?: readonly JsonValue[], asWritten?: boolean) => void;
+
+function addValues(part: JsonObject, add: Add): void {
+  const type = keyword(part, 'type');
+  if (type !== undefined && !(OPEN_API_TYPES as readonly JsonValue[]).includes(type)) {
+    add('is said to be, which is no type of OpenAPI,', [type], true);
+  }
+  const allowed = keyword(part, 'enum') as JsonValue[] | undefined;
+  if (allowed !== undefined && allowed.length > 0) add(allowed.length === 1 ? 'always' : 'one of', allowed);
+  const format = keyword(part, 'format');
+  if (format !== undefined) add('format', [format], true);
+  const pattern = keyword(part, 'pattern');
+  if (typeof pattern === 'string') add('matches', [pattern], true);
+  const example = keyword(part, 'example');
+  if (example !== undefined) add('for example', [example]);
+}
+
+function addBounds(part: JsonObject, add: Add): void {
+  const low = keyword(part, 'minimum');
+  const high = keyword(part, 'maximum');
+  const above = isSet(part, 'exclusiveMinimum');
+  const below = isSet(part, 'exclusiveMaximum');
+  if (low !== undefined && high !== undefined && !above && !below) add(`from ${low} to ${high}`);
+  else {
+    if (low !== undefined) add(`${above ? 'more than' : 'at least'} ${low}`);
+    if (high !== undefined) add(`${below ? 'less than' : 'at most'} ${high}`);
+  }
+  const step = keyword(part, 'multipleOf');
+  if (step !== undefined) add(`a multiple of ${step}`);
+  addCount(part, 'minLength', 'maxLength', ['character', 'characters'], add);
+  addCount(part, 'minItems', 'maxItems', ['item', 'items'], add);
+  addCount(part, 'minProperties', 'maxProperties', ['field', 'fields'], add);
+}
+
+function addCount(
+  part: JsonObject,
+  lower: 'minLength' | 'minItems' | 'minProperties',
+  upper: 'maxLength' | 'maxItems' | 'maxProperties',
+  [one, many]: readonly [string, string],
+  add: Add,
+): void {
+  const low = keyword(part, lower) || undefined;
+  const high = keyword(part, upper);
+  const unit = (count: JsonValue): string => `${count} ${count === 1 ? one : many}`;
+  if (low !== undefined && low === high) add(`exactly ${unit(low)}`);
+  else if (low !== undefined && high !== undefined) add(`${low} to ${unit(high)}`);
+  else if (low !== undefined) add(`at least ${unit(low)}`);
+  else if (high !== undefined) add(`at most ${unit(high)}`);
+}
+
+function addCollections(part: JsonObject, add: Add): void {
+  const listType = keyword(part, 'x-kubernetes-list-type');
+  if (listType === 'set') add('list of type set: no item stands twice');
+  else if (listType === 'map') {
+    const keys = (keyword(part, 'x-kubernetes-list-map-keys') as string[] | undefined) ?? [];
+    add('list of type map: items are told apart by', keys, true);
+  } else if (listType === 'atomic') add('list of type atomic: merging replaces the whole of it');
+  if (keyword(part, 'x-kubernetes-map-type') === 'atomic') add('merging replaces the whole of it');
+  if (isSet(part, 'uniqueItems')) add('no item stands twice');
+}
+
+/** False where an expression is left out or cannot be read. */
+function addExpressions(part: JsonObject, add: Add): boolean {
+  const validations = (keyword(part, VALIDATIONS) as JsonValue[] | undefined) ?? [];
+  for (const validation of validations.slice(0, MAX_EXPRESSIONS)) {
+    const rule = textField(validation, 'rule');
+    if (rule === undefined) return false;
+    add(textField(validation, 'message')?.trim() || 'must hold', [rule], true);
+  }
+  return validations.length <= MAX_EXPRESSIONS;
+}
+
+/** Whether a schema has keywords that no rule tells of, or known ones with values that readers ignore. */
+function saysMore(part: JsonObject): boolean {
+  if (NOT_TOLD.some((name) => keyword(part, name) !== undefined)) return true;
+  return Object.keys(part).some((name) => {
+    const value = part[name];
+    if (value === null || value === undefined || name === 'deprecated') return false;
+    if (!Object.hasOwn(OPEN_API_KEYWORDS, name))
+      return !name.startsWith('x-') || name.startsWith('x-kubernetes-');
+    return !isKeywordValue(value, OPEN_API_KEYWORDS[name as keyof typeof OPEN_API_KEYWORDS]);
+  });
+}
+
+/** What deprecates a field: the keyword, or how Kubernetes writes it into the description. */
+export function isDeprecated(parts: Parts): boolean {
+  return parts.some((part) => {
+    const description = keyword(part, 'description');
+    return (
+      (Object.hasOwn(part, 'deprecated') && part.deprecated === true) ||
+      (typeof description === 'string' &&
+        /^\s*deprecated\b|\n\s*deprecated:/i.test(description.slice(0, 4_000)))
+    );
+  });
+}
+
+/** The first description or title. */
+export function descriptionOf(parts: Parts): string | undefined {
+  for (const name of ['description', 'title'] as const) {
+    for (const part of parts) {
+      const text = keyword(part, name);
+      if (typeof text === 'string' && text.trim() !== '') return text.trim();
+    }
+  }
+  return undefined;
+}
+
+export function defaultOf(parts: Parts): JsonValue | undefined {
+  for (const part of parts) {
+    const value = keyword(part, 'default');
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,83 @@
+import type { JsonValue } from '../definition.js';
+
+/** Words that some reader of YAML takes for something else than text. */
+const AMBIGUOUS = /^(y|n|yes|no|on|off|true|false|null|nil|none|nan|inf|infinity|~)$/i;
+const PLAIN = /^[A-Za-z_/][^\x00-\x20"'`]*(?: [^\x00-\x20"'`]+)*$/;
+
+/** How much text one description may give; what is longer is cut, and `cut` remembers that. */
+export class TextBudget {
+  #left: number;
+  #cut = false;
+
+  /** `characters` in UTF-16 code units. */
+  constructor(characters: number) {
+    this.#left = characters;
+  }
+
+  get cut(): boolean {
+    return this.#cut;
+  }
+
+  /** The text, or its beginning and an ellipsis. */
+  take(text: string, most: number): string {
+    const room = Math.min(most, this.#left);
+    const kept = text.length <= room ? text : `${withoutHalf(text.slice(0, room))}…`;
+    if (kept !== text) this.#cut = true;
+    this.#left -= Math.min(text.length, room);
+    return kept;
+  }
+
+  /** A value as its author could write it in YAML on one line. */
+  value(value: JsonValue, most: number): string {
+    return this.take(written(value, most), most);
+  }
+}
+
+/** A pair of surrogates is not cut in two. */
+function withoutHalf(text: string): string {
+  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
+}
+
+/** Of a large value only about as much is written as is going to be shown. */
+function written(value: JsonValue, most: number): string {
+  if (typeof value === 'string') {
+    if (value.length > most) return value;
+    return PLAIN.test(value) && !AMBIGUOUS.test(value) ? value : JSON.stringify(value);
+  }
+  if (typeof value !== 'object' || value === null) return String(value);
+  const pieces: string[] = [];
+  let length = 0;
+  const write = (inner: JsonValue): void => {
+    if (length > most) return;
+    if (typeof inner !== 'object' || inner === null) add(scalar(inner, most));
+    else if (Array.isArray(inner)) {
+      add('[');
+      for (const [index, item] of inner.entries()) {
+        if (length > most) return;
+        if (index > 0) add(', ');
+        write(item);
+      }
+      add(']');
+    } else {
+      add('{');
+      let first = true;
+      for (const name of Object.keys(inner)) {
+        if (length > most) return;
+        add(`${first ? '' : ', '}${scalar(name, most)}: `);
+        first = false;
+        write(inner[name]!);
+      }
+      add('}');
+    }
+  };
+  const add = (text: string): void => {
+    pieces.push(text);
+    length += text.length;
+  };
+  write(value);
+  return pieces.join('');
+}
+
+function scalar(value: JsonValue, most: number): string {
+  return JSON.stringify(typeof value === 'string' ? value.slice(0, most + 1) : value);
+}

@@ -1,0 +1,136 @@
+import type { JsonValue } from '../definition.js';
+import { isSet, keyword } from '../json-schema/open-api.js';
+import type { PatternSet } from '../lint/structural/pattern-set.js';
+import type { Parts } from './parts.js';
+
+/** Texts of the formats that Kubernetes knows; addresses and names are those kept free for documents. */
+const BY_FORMAT: Readonly<Record<string, string>> = {
+  byte: 'ZXhhbXBsZQ==',
+  cidr: '192.0.2.0/24',
+  date: '2024-01-31',
+  'date-time': '2024-01-31T12:00:00Z',
+  datetime: '2024-01-31T12:00:00Z',
+  duration: '1h30m',
+  email: 'someone@example.com',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  mac: '00:00:5e:00:53:01',
+  uri: 'https://example.com/',
+  uuid: '123e4567-e89b-42d3-a456-426614174000',
+};
+
+/** What patterns in real schemas are often about. The first that fits is taken. */
+const CANDIDATES = [
+  'example',
+  'Example',
+  'EXAMPLE',
+  'a',
+  'A',
+  '1',
+  '0',
+  'v1',
+  '1.0.0',
+  'v1.0.0',
+  'example.com',
+  'example.com/v1',
+  'example/example',
+  'https://example.com/',
+  'https://example.com/example.git',
+  'oci://example.com/example',
+  'example.com/example:v1.0.0',
+  `example.com/example@sha256:${'0'.repeat(64)}`,
+  `sha256:${'0'.repeat(64)}`,
+  '0'.repeat(64),
+  '0'.repeat(40),
+  '/example',
+  './example',
+  'example.yaml',
+  'key=value',
+  'key: value',
+  'someone@example.com',
+  '1h',
+  '10s',
+  '100m',
+  '1Gi',
+  '50%',
+  '192.0.2.1',
+  '192.0.2.0/24',
+  '2024-01-31',
+  '2024-01-31T12:00:00Z',
+  '#000000',
+  '$example',
+];
+
+const MAX_PADDING = 200;
+
+/** A text that its length, format and patterns allow, as far as one is found. */
+export function stubText(parts: Parts, patterns: PatternSet): string {
+  const least = Math.max(0, ...numbers(parts, 'minLength'));
+  const most = Math.min(Number.POSITIVE_INFINITY, ...numbers(parts, 'maxLength'));
+  const written = parts.flatMap((part) => (keyword(part, 'pattern') as string | undefined) ?? []);
+  for (const part of parts) {
+    const format = keyword(part, 'format') as string | undefined;
+    const known = format !== undefined && Object.hasOwn(BY_FORMAT, format) ? BY_FORMAT[format] : undefined;
+    if (known !== undefined && fits(known)) return known;
+  }
+  return CANDIDATES.map(sized).find(fits) ?? sized('example');
+
+  function sized(text: string): string {
+    const padded = text.length < least && least <= MAX_PADDING ? text.padEnd(least, text) : text;
+    return padded.slice(0, Math.min(most, padded.length));
+  }
+  function fits(text: string): boolean {
+    return (
+      text.length >= least && text.length <= most && written.every((pattern) => patterns.test(pattern, text))
+    );
+  }
+}
+
+/** A number inside the bounds: 1 where it may be, else the nearest to it. */
+export function stubNumber(parts: Parts, integer: boolean): number {
+  const step = Math.max(0, ...numbers(parts, 'multipleOf')) || undefined;
+  const unit = step ?? (integer ? 1 : undefined);
+  let low = Number.NEGATIVE_INFINITY;
+  let high = Number.POSITIVE_INFINITY;
+  for (const part of parts) {
+    const minimum = keyword(part, 'minimum') as number | undefined;
+    const maximum = keyword(part, 'maximum') as number | undefined;
+    if (minimum !== undefined)
+      low = Math.max(low, isSet(part, 'exclusiveMinimum') ? minimum + (unit ?? 0.5) : minimum);
+    if (maximum !== undefined)
+      high = Math.min(high, isSet(part, 'exclusiveMaximum') ? maximum - (unit ?? 0.5) : maximum);
+  }
+  const near = Math.max(low, Math.min(1, high));
+  if (unit === undefined) return near;
+  const up = Math.ceil(near / unit) * unit;
+  return up <= high ? up : Math.floor(near / unit) * unit;
+}
+
+/** How many items or entries there must be. */
+export function leastOf(parts: Parts, name: 'minItems' | 'minProperties'): number {
+  return Math.max(0, ...numbers(parts, name));
+}
+
+function numbers(
+  parts: Parts,
+  name: 'minLength' | 'maxLength' | 'minItems' | 'minProperties' | 'multipleOf',
+): number[] {
+  return parts.flatMap((part) => (keyword(part, name) as number | undefined) ?? []);
+}
+
+/** The value that a schema itself gives: its default, its example or the first value of its enum. */
+export function givenValue(parts: Parts): JsonValue | undefined {
+  for (const name of ['default', 'example'] as const) {
+    for (const part of parts) {
+      const value = keyword(part, name);
+      if (value !== undefined) return value;
+    }
+  }
+  for (const part of parts) {
+    const values = keyword(part, 'enum') as JsonValue[] | undefined;
+    const first = values?.find((value) => value !== null);
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
