@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
+import { seriousProblems, widthBeyond } from './page-checks.js';
 import { SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
 if (chromiumFile === undefined) console.warn('pages are not opened: no Chromium is installed');
@@ -62,21 +58,3 @@ suite('every page in a browser', () => {
     });
   });
 });
-
-/** What axe-core finds that keeps people from using the page. */
-async function seriousProblems(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate(
-    'axe.run(document, { resultTypes: ["violations"] })',
-  )) as AxeResults;
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
-}
-
-/** CSS pixels that one would have to scroll sideways for. */
-function widthBeyond(page: Page): Promise<number> {
-  return page.evaluate(
-    'Math.max(document.documentElement.scrollWidth - document.documentElement.clientWidth, 0)',
-  );
-}

@@ -29,8 +29,11 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
         </Label>
         {mayAsk ? (
           <ActionForm action={askSourcePath(source)}>
-            <button class="button-plain" type="submit" aria-label={`Ask ${source.source} of ${catalog} now`}>
-              Ask now
+            <button class="button-plain" type="submit">
+              Ask now{' '}
+              <span class="unseen">
+                {source.source} of {catalog}
+              </span>
             </button>
           </ActionForm>
         ) : null}
