@@ -3,12 +3,16 @@ import type {
   CatalogCut,
   CatalogFunction,
   CatalogRecord,
+  ChangedPlace,
   Event,
   FunctionChange,
   FunctionRecord,
   FunctionTakedown,
   HeldEntrySize,
   NewEvent,
+  PlaceFilter,
+  PlacePage,
+  PlaceQuery,
   PolicyRecord,
   ProfileForm,
   ReleaseFiles,
@@ -196,6 +200,19 @@ export interface CatalogStore extends SourceStore {
   hasSignatures(): Promise<boolean>;
   /** Places as of a serial, by group and kind in code unit order. */
   snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
+  /** A page of the places of a catalog; others have their turn while much is passed over. */
+  placePage(query: PlaceQuery): Promise<PlacePage>;
+  /** How many places there are, by the source of the first API version; under `''` where the catalog holds none. */
+  countPlaces(filter: PlaceFilter): Promise<Map<string, number>>;
+  /**
+   * Functions whose place after the serial `from` and up to `to` became another one, by group and kind in code unit
+   * order; at most `limit`, and then `isAll` is false. A place that became what it was is among them.
+   */
+  changedPlaces(
+    name: string,
+    serials: { from: number; to: number },
+    limit: number,
+  ): Promise<{ changed: ChangedPlace[]; isAll: boolean }>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
   heldEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
   /** The same places with the sizes of their entries, none of which is read. */
