@@ -9,6 +9,7 @@ import { artifacts } from './rows/artifacts.js';
 import { http } from './rows/http.js';
 import { lint } from './rows/lint.js';
 import { memory } from './rows/memory.js';
+import { pages } from './rows/pages.js';
 import { publish } from './rows/publish.js';
 import { search } from './rows/search.js';
 import { signing } from './rows/signing.js';
@@ -30,6 +31,7 @@ const ROWS: Row[] = [
   sparse,
   aggregate,
   artifacts,
+  pages,
   start,
   memory,
 ];

@@ -24,6 +24,7 @@ const rows = [
   'sparse',
   'aggregate',
   'artifacts',
+  'pages',
   'start',
   'memory',
 ];
@@ -61,8 +62,8 @@ describe('bench', () => {
       expect([...new Set(lines.map(({ row }) => row))]).toEqual(rows);
       for (const { row, what, beside, figures, target } of lines) {
         if (what === 'not measured') {
-          expect(['workers', 'artifacts'], 'only these need what may be missing').toContain(row);
-          expect(beside).toMatch(/--workers|nginx|docker-registry is not installed/);
+          expect(['workers', 'artifacts', 'pages'], 'only these need what may be missing').toContain(row);
+          expect(beside).toMatch(/--workers|nginx|(docker-registry|Chromium) is not installed/);
           continue;
         }
         expect(Object.keys(figures), `${row} ${what}`).not.toEqual([]);

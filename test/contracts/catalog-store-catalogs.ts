@@ -174,6 +174,29 @@ export function catalogContract(store: () => CatalogStore): void {
       expect(await store().catalogFunctions('other')).toEqual([]);
     });
 
+    it('give the entries of the newest state in their order, and how big they are', async () => {
+      await apply('c', 'r');
+      await cut('c', [place('B', 'one'), place('A', '漢字'), place('D', 'two')], 'first');
+      await cut('c', [place('A', 'three'), place('C', '漢字'), place('D', undefined)], 'second');
+      const held = [];
+      for await (const one of store().heldEntries('c')) held.push(one);
+      expect(held.map(({ kind, entry }) => `${kind} ${texts.get(entry.digest)}`)).toEqual([
+        'A three',
+        'B one',
+        'C 漢字',
+      ]);
+      const sizes = [];
+      for await (const one of store().heldEntrySizes('c')) sizes.push(one);
+      expect(sizes).toEqual(
+        held.map(({ group, kind, entry }) => ({
+          group,
+          kind,
+          yamlBytes: Buffer.byteLength(entry.yaml),
+          jsonBytes: Buffer.byteLength(entry.json),
+        })),
+      );
+    });
+
     it('keep changed reports back until the next snapshot', async () => {
       await apply('c', 'r');
       await cut('c', [place('A', 'one')], 'first');

@@ -308,11 +308,28 @@ export function sourceContract(harness: () => CatalogStoreHarness): void {
       expect(times).toEqual(Array.from({ length: 21 }, (_, at) => hours(29 - at)));
     });
 
-    it('know of which groups this registry holds a release', async () => {
+    it('know which groups this registry has, or had, a release of', async () => {
       await store().commitFunction(changeOf({ group: 'up.example.com', kind: 'A', release: '1.0.0' }));
       const groups = ['up.example.com', 'other.example.com', 'up.example.com'];
       expect(await store().groupsHeld(groups)).toEqual(new Set(['up.example.com']));
       expect(await store().groupsHeld([])).toEqual(new Set());
+      await store().commitTakedown({
+        group: 'up.example.com',
+        kind: 'A',
+        expectedRevision: 1,
+        takedowns: [
+          {
+            group: 'up.example.com',
+            kind: 'A',
+            release: '1.0.0',
+            digest: sha256('up.example.com/A@1.0.0'),
+            at: AT,
+            by: 'admin',
+            reason: 'leaked',
+          },
+        ],
+      });
+      expect(await store().groupsHeld(groups)).toEqual(new Set(['up.example.com']));
     });
 
     it('know for how long an entry stood there that goes and comes back with the same bytes', async () => {

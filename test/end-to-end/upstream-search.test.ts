@@ -45,7 +45,7 @@ const run = async (args: string[], stdin?: string) => {
   expect(code, stderr).toBe(0);
   return stdout;
 };
-const apply = (labels: string) =>
+const apply = (labels: string, match = '') =>
   run(
     ['catalog', 'apply', '-'],
     `apiVersion: krmhub.dev/v1alpha1
@@ -57,7 +57,7 @@ spec:
   sources:
   - name: vendor
     catalog: {url: "http://127.0.0.1:${(vendor.address() as AddressInfo).port}/catalog.json"}
-`,
+${match}`,
   );
 const total = async (query: Parameters<RegistryClient['search']>[0]) => (await client.search(query)).total;
 
@@ -89,7 +89,7 @@ it('finds what a vendor serves once it is in a snapshot, and no more once it is 
   expect(all.total).toBe(10);
 }, 120_000);
 
-it('finds what is published here in its stead, and the vendor again after a takedown', async () => {
+it('finds what is published here in its stead, and the vendor after a takedown where a match names its group', async () => {
   const text = path.join(fixtures, 'functions/set-namespace/1.4.2.yaml');
   const ours = readFileSync(text, 'utf8')
     .replace('group: functions.example.com', `group: ${GROUP}`)
@@ -99,8 +99,12 @@ it('finds what is published here in its stead, and the vendor again after a take
     { kind: 'MANY3', release: '1.0.0' },
   ]);
   await run(['takedown', `${GROUP}/MANY3@1.0.0`, '--reason', 'ours was wrong']);
+  // Whoever can make us take something down is not to get its name by that.
+  await apply('three');
+  expect((await client.search({ kind: ['many3'] })).items).toEqual([]);
+  await apply('four', `    match: [{group: ${GROUP}}]\n`);
   await expect
     .poll(async () => (await client.search({ kind: ['many3'] })).items, { timeout: 20_000 })
     .toMatchObject([{ kind: 'Many3', from: [{ catalog: 'platform', source: 'vendor' }] }]);
   await run(['fsck', '--data', path.join(folder, 'data')]);
-}, 60_000);
+}, 120_000);

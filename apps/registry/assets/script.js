@@ -131,6 +131,8 @@ function addSuggestions(input) {
       // One place more than there are suggestions: the text itself.
       const step = event.key === 'ArrowDown' ? 1 : count;
       select(((selected + 1 + step) % (count + 1)) - 1);
+    } else if (event.key === 'ArrowDown') {
+      ask();
     } else if (event.key === 'Enter' && selected >= 0) {
       event.preventDefault();
       location.assign(addresses[selected] ?? '');

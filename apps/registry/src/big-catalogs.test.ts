@@ -67,3 +67,20 @@ it('compresses after a restart what could not be compressed before', async () =>
     expect(answer.headers.get('content-encoding')).toBe('br');
   }, 20_000);
 });
+
+it('gives a big catalog under its other kind, before that is compressed and after', async () => {
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  for (const name of ['catalog.yaml', 'catalog.json']) {
+    const address = `/catalogs/default/${name}?kind=KRMFunctionCatalog`;
+    const usual = await (await registry.request(`/catalogs/default/${name}`)).text();
+    const expected = usual.replace(/(kind"?: ?"?)Catalog/, '$1KRMFunctionCatalog');
+    expect(expected).not.toBe(usual);
+    expect(await (await registry.request(address)).text()).toBe(expected);
+    await vi.waitFor(async () => {
+      const answer = await registry.request(address, { headers: { 'Accept-Encoding': 'gzip' } });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      expect(answer.headers.get('content-encoding')).toBe('gzip');
+      expect(gunzipSync(bytes).toString()).toBe(expected);
+    }, 20_000);
+  }
+});

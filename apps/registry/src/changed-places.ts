@@ -10,6 +10,7 @@ import {
   functionKey,
   functionOffers,
   isOffered,
+  isRenderedAs,
   needsFacts,
   type Recipe,
   type RenderedEntry,
@@ -188,7 +189,7 @@ class Places {
     places: ReadonlyMap<string, CatalogFunction[]>,
   ): Promise<void> {
     const { result } = this;
-    const definitions = await this.#definitionsOf(changed);
+    const { definitions, stored } = await this.#definitionsOf(changed);
     for (const selection of changed) {
       const place = places.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
       if (selection.versions.length === 0) {
@@ -196,19 +197,27 @@ class Places {
         result.changed.push(selection);
         continue;
       }
-      const entry = renderEntry(entryDefinition(selection, definitions, this.#recipe));
+      // What is taken from elsewhere as it is was rendered when it came.
+      const rendered = stored.get(selection.versions[0]!.definition);
+      const definition = entryDefinition(selection, definitions, this.#recipe);
+      const isStored = rendered !== undefined && isRenderedAs(definition, rendered);
+      const entry = isStored ? rendered : renderEntry(definition);
       if (entry.digest === place?.entry && sameSelection(selection, place)) continue;
       result.changed.push({ ...selection, entry: entry.digest });
       if (entry.digest === place?.entry) continue;
       result.bytesChanged = true;
-      result.entries.set(entry.digest, entry);
+      if (!isStored) result.entries.set(entry.digest, entry);
     }
     if (result.entries.size < SERVER_LIMITS.cutBatch) return;
     await this.#store.storeEntries([...result.entries.values()]);
     result.entries.clear();
   }
 
-  async #definitionsOf(selections: readonly Selection[]): Promise<Map<Digest, FunctionDefinition>> {
+  /** By the digests that selections name; those of catalogs elsewhere also as they are stored. */
+  async #definitionsOf(selections: readonly Selection[]): Promise<{
+    definitions: Map<Digest, FunctionDefinition>;
+    stored: Map<Digest, RenderedEntry>;
+  }> {
     const definitions = new Map<Digest, FunctionDefinition>();
     const elsewhere = new Set<Digest>();
     for (const { group, kind, versions } of selections) {
@@ -221,11 +230,12 @@ class Places {
         }
       }
     }
-    for (const [digest, { json }] of await this.#store.entries([...elsewhere])) {
+    const stored = await this.#store.entries([...elsewhere]);
+    for (const [digest, { json }] of stored) {
       // It was rendered from a definition in normal form.
       definitions.set(digest, JSON.parse(json) as FunctionDefinition);
     }
-    return definitions;
+    return { definitions, stored };
   }
 
   #empty(place: CatalogFunction): void {

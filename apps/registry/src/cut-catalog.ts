@@ -6,7 +6,7 @@ import {
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
-import { changedEntries } from './assemble-forms.js';
+import { changedEntries, mergedPlaces } from './assemble-forms.js';
 import { changedPlaces } from './changed-places.js';
 import { SERVER_LIMITS } from './limits.js';
 import { snapshotArtifact } from './oci/release-artifact.js';
@@ -72,7 +72,10 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const assembled = await forms.assemble(header, changedEntries(store, name, changed, entries));
+  const places = () => mergedPlaces(store, store.heldEntrySizes(name), changed, entries);
+  const assembled =
+    (previous && !withdrawn ? await forms.patch(header, previous, places()) : undefined) ??
+    (await forms.assemble(header, changedEntries(store, name, changed, entries)));
   const { digests } = assembled;
   const same = SNAPSHOT_FORMS.every((form) => previous?.digests[form] === digests[form]);
   if (same && !withdrawn) {

@@ -43,7 +43,9 @@ export const SERVER_LIMITS = {
   /** Milliseconds in which a catalog elsewhere must be read: six times what 64 MiB of honest entries take. */
   readMilliseconds: 30_000,
   /** Milliseconds for which a process that has read one waits for the next: it holds some 100 MB. */
-  readerIdleMilliseconds: 5_000,
+  readerIdleMilliseconds: 60_000,
+  /** Mebibytes of the young part of the heap of each thread beside the main one. */
+  maxYoungMegabytes: 12,
   /** Mebibytes of memory that reading one takes at most. */
   maxReadMegabytes: 1_024,
   /** Bytes of what is read of one: its entries as YAML, as JSON and what is known of them. */

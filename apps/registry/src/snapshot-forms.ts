@@ -1,11 +1,19 @@
-import type { BlobStore, CatalogStore, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import type {
+  BlobStore,
+  CatalogHeader,
+  CatalogStore,
+  HeldEntrySize,
+  RenderedEntry,
+  SnapshotRecord,
+} from '@krmhub/catalog';
 import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
-import { type AssembledForms, assembleForms, storedEntries } from './assemble-forms.js';
+import { type AssembledForms, assembleForms, type MergedPlace, storedEntries } from './assemble-forms.js';
 import type { Body } from './bytes-answer.js';
 import { BytesCache } from './bytes-cache.js';
 import { compressBlob } from './compress.js';
 import type { Coding } from './content-coding.js';
 import { SERVER_LIMITS } from './limits.js';
+import { deriveForm, type PreviousForms, patchForms } from './patch-forms.js';
 
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 
@@ -42,20 +50,36 @@ export class SnapshotForms {
     this.#maxBytesMadeAgain = parts.maxMadeAgainBytes ?? SERVER_LIMITS.maxFormBytesMadeAgain;
   }
 
+  /**
+   * Of a big catalog, the forms that differ from another in their heads only are made with the compressed ones, or
+   * when somebody asks: nobody is to wait for what few read.
+   */
+  readonly #isStored = (form: SnapshotForm, bytes: number): boolean =>
+    form === 'catalog.yaml' || form === 'catalog.json' || bytes <= this.#maxBytesCompressedFirst;
+
   /** Writes every form of a catalog; `store` keeps them. */
   assemble(
     header: { name: string; labels?: Record<string, string> },
     entries: AsyncIterable<RenderedEntry>,
   ): Promise<AssembledForms> {
-    return assembleForms(this.#blobs, SNAPSHOT_FORMS, header, entries);
+    return assembleForms(this.#blobs, SNAPSHOT_FORMS, header, entries, { isStored: this.#isStored });
+  }
+
+  /** The same, of what is kept of the snapshot before; undefined where that does not serve for it. */
+  patch(
+    header: CatalogHeader,
+    previous: SnapshotRecord,
+    places: AsyncIterable<MergedPlace<HeldEntrySize>>,
+  ): Promise<AssembledForms | undefined> {
+    return patchForms(this.#blobs, header, previousForms(previous), places, { isStored: this.#isStored });
   }
 
   /** Keeps the forms of a new snapshot; they are durable when it resolves. */
   async store(assembled: AssembledForms): Promise<void> {
-    await assembled.commit();
+    const stored = await assembled.commit();
     const { digests, sizes } = assembled;
     await this.#store.rememberForms(
-      SNAPSHOT_FORMS.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
+      stored.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
     );
     for (const form of SNAPSHOT_FORMS) {
       if (sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digests[form]);
@@ -64,7 +88,12 @@ export class SnapshotForms {
 
   /** Compresses the forms of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`. */
   async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
-    for (const form of SNAPSHOT_FORMS) await this.#compress(snapshot.digests[form], signal);
+    for (const form of SNAPSHOT_FORMS) {
+      signal.throwIfAborted();
+      const stored = await this.#store.storedForm(snapshot.digests[form], 'identity');
+      if (stored === undefined) await this.#makeOnce(snapshot, form);
+      await this.#compress(snapshot.digests[form], signal);
+    }
   }
 
   /**
@@ -145,13 +174,7 @@ export class SnapshotForms {
   async #makeAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<FoundForm> {
     const digest = snapshot.digests[form];
     for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-      const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
-      this.#making.set(digest, making);
-      try {
-        await making;
-      } finally {
-        this.#making.delete(digest);
-      }
+      await this.#makeOnce(snapshot, form);
       const made = await this.#read(digest, 'identity');
       if (made !== undefined) return made;
     }
@@ -164,11 +187,21 @@ export class SnapshotForms {
     );
   }
 
+  async #makeOnce(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+    const digest = snapshot.digests[form];
+    const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
+    this.#making.set(digest, making);
+    try {
+      await making;
+    } finally {
+      this.#making.delete(digest);
+    }
+  }
+
   async #assembleAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
-    const places = await this.#store.snapshotFunctions(snapshot.catalog, snapshot.serial);
-    const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-    const entries = storedEntries(this.#store, digests);
-    const assembled = await assembleForms(this.#blobs, [form], catalogHeader(snapshot), entries);
+    const { functions } = snapshot;
+    const derived = await deriveForm(this.#blobs, form, { ...previousForms(snapshot), functions });
+    const assembled = derived ?? (await this.#assembleOfEntries(snapshot, form));
     const digest = assembled.digests[form];
     if (digest !== snapshot.digests[form]) {
       await assembled.discard();
@@ -179,6 +212,13 @@ export class SnapshotForms {
     await assembled.commit();
     await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
     await this.#keepMadeAgain(digest, assembled.sizes[form]);
+  }
+
+  async #assembleOfEntries(snapshot: SnapshotRecord, form: SnapshotForm): Promise<AssembledForms> {
+    const places = await this.#store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    const entries = storedEntries(this.#store, digests);
+    return assembleForms<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);
   }
 
   /** Anybody may ask for every form of every snapshot that there ever was: they are not compressed, and not all kept. */
@@ -217,6 +257,10 @@ async function wholeBytes(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | u
     throw error;
   }
   return Buffer.concat(read);
+}
+
+function previousForms(snapshot: SnapshotRecord): PreviousForms {
+  return { header: catalogHeader(snapshot), digests: snapshot.digests };
 }
 
 /** What stands at the head of every form of a snapshot. */

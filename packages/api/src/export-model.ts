@@ -52,7 +52,9 @@ export const ExportedFunction = z
   .object({
     group: z.string(),
     kind: z.string(),
-    releases: z.array(ExportedRelease).openapi({ description: 'Newest first, by SemVer precedence' }),
+    releases: z
+      .array(ExportedRelease)
+      .openapi({ description: 'Newest first, by SemVer precedence; none where all were taken down' }),
   })
   .openapi('ExportedFunction', { description: 'One line' });
 

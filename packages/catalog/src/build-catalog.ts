@@ -154,8 +154,9 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
   const withFacts = needsFacts(recipe);
   for (const fn of functions) {
     const { releases } = fn;
-    if (releases.length === 0) continue;
+    // Also where all of it was taken down.
     groups.add(fn.group);
+    if (releases.length === 0) continue;
     const material = of(fn);
     const facts = () =>
       new Map(releases.map(({ release, definition }) => [release, versionFacts(definition)]));

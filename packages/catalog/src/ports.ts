@@ -8,6 +8,7 @@ import type {
   FunctionChange,
   FunctionRecord,
   FunctionTakedown,
+  HeldEntrySize,
   NewEvent,
   PlaceFilter,
   PlacePage,
@@ -214,6 +215,8 @@ export interface CatalogStore extends SourceStore {
   ): Promise<{ changed: ChangedPlace[]; isAll: boolean }>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
   heldEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
+  /** The same places with the sizes of their entries, none of which is read. */
+  heldEntrySizes(name: string): AsyncIterable<HeldEntrySize>;
   /** Entries are durable before a cut names them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
   /** Rendered entries by digest; every digest asked for is answered, or it rejects with `internal`. */

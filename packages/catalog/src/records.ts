@@ -236,6 +236,14 @@ export interface RenderedEntry {
   json: string;
 }
 
+/** How much of a catalog the rendered entry in a place is. */
+export interface HeldEntrySize extends FunctionName {
+  /** Bytes of its `yaml`, as UTF-8. */
+  yamlBytes: number;
+  /** Bytes of its `json`, as UTF-8. */
+  jsonBytes: number;
+}
+
 export interface CatalogRecord {
   name: string;
   /** The recipe's exact text. */

@@ -34,6 +34,11 @@ export function renderEntry(definition: FunctionDefinition): RenderedEntry {
   return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
 }
 
+/** Whether a definition's entry is this one, which is known ten times sooner than it is rendered. */
+export function isRenderedAs(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
+  return JSON.stringify(definitionInOrder(definition)) === json;
+}
+
 /** A KRMFunctionDefinition document. */
 export function renderDefinition(definition: FunctionDefinition): string {
   return toYaml({

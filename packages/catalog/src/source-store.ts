@@ -24,7 +24,7 @@ export interface SourceStore {
    * spell its kind differently, the first of the spellings in that order stands for all.
    */
   allUpstreamOffers(catalog: string): AsyncIterable<UpstreamOffers>;
-  /** Those of the groups of which this registry holds a release. */
+  /** Those of the groups of which this registry holds a release, or held one that was taken down. */
   groupsHeld(groups: readonly string[]): Promise<Set<string>>;
   /** Functions of a group that a source of the catalog has, as they are spelt, in code unit order. */
   upstreamNames(catalog: string, group: string): Promise<FunctionName[]>;

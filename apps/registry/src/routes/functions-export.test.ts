@@ -50,6 +50,34 @@ describe('every function on a line', () => {
     expect((await registry.request(PATH, { method: 'POST' })).status).toBe(405);
   });
 
+  it('names what was taken down altogether: its group is held still', async () => {
+    registry = await openTestRegistry();
+    await registry.publish({ kind: 'Apply', release: '1.0.0' });
+    await registry.publish({ kind: 'Apply', release: '2.0.0' });
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+    await registry.publish({ kind: 'SetLabels', release: '2.0.0' });
+    const { secret } = await registry.token({ scopes: ['admin'] });
+    const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' };
+    for (const [kind, release] of [
+      ['Apply', '1.0.0'],
+      ['Apply', '2.0.0'],
+      ['SetLabels', '1.0.0'],
+    ] as const) {
+      const path = `${releasePath({ kind, release })}/takedown`;
+      const { status } = await registry.request(path, {
+        method: 'POST',
+        headers,
+        body: '{"reason":"leaked"}',
+      });
+      expect(status).toBe(200);
+    }
+    const found = await exported(await registry.request(PATH));
+    expect(found.map(({ kind, releases }) => [kind, releases.length])).toEqual([
+      ['SetLabels', 1],
+      ['Apply', 0],
+    ]);
+  });
+
   it('leaves out what is taken down meanwhile', async () => {
     registry = await openTestRegistry({
       wrapStore: (store) => ({

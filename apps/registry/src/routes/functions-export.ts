@@ -1,11 +1,11 @@
-import type { ExportedRelease } from '@krmhub/api/export-model';
+import type { ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { CatalogStore, ReleaseRecord } from '@krmhub/catalog';
+import { type CatalogStore, functionKey, type ReleaseRecord } from '@krmhub/catalog';
 import { serveRoute } from '../endpoint.js';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { LineStreams } from '../line-stream.js';
 
-type ExportStore = Pick<CatalogStore, 'allFunctions' | 'release'>;
+type ExportStore = Pick<CatalogStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
 
 /** Of all functions, a page of summaries and one release are in memory. */
 export function functionsExportRoute(app: RegistryApp, { store }: RegistryParts): void {
@@ -25,6 +25,20 @@ async function* exportedText(store: ExportStore): AsyncIterable<string> {
       yield head + JSON.stringify(exportedRelease(record));
     }
     if (count > 0) yield ']}\n';
+  }
+  yield* withoutReleases(store);
+}
+
+/** Functions of which all was taken down: their groups are held by this registry still. */
+async function* withoutReleases(store: ExportStore): AsyncIterable<string> {
+  const said = new Set<string>();
+  for (const { group, kind } of await store.allTakedowns()) {
+    const key = functionKey({ group, kind });
+    if (said.has(key)) continue;
+    said.add(key);
+    if ((await store.function(group, kind)) === undefined) {
+      yield `${JSON.stringify({ group, kind, releases: [] } satisfies ExportedFunction)}\n`;
+    }
   }
 }
 

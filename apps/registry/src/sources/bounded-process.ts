@@ -34,6 +34,9 @@ const PROCESSOR_SHARE = 4;
 /** Of the time for one answer, as much as a process may have used before it is asked again. */
 const REUSED_SHARE = 0.25;
 
+/** A third of the young part of its heap: with more it takes half as much memory again, and is no faster. */
+const SEMI_SPACE_MEGABYTES = 4;
+
 /** How a process ended. */
 interface Ending {
   code: number | null;
@@ -75,7 +78,8 @@ export class BoundedProcess {
   static async start(module: string, { milliseconds, megabytes }: ProcessBounds): Promise<BoundedProcess> {
     // Of the time that it is asked for again for, some is used already.
     const seconds = Math.ceil((milliseconds * (1 + REUSED_SHARE)) / 1_000) * PROCESSOR_SHARE;
-    const child = await start([`--max-old-space-size=${megabytes}`, module], seconds);
+    const heap = [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`];
+    const child = await start([...heap, module], seconds);
     const started = new BoundedProcess(child, milliseconds);
     if (child.pid !== undefined) lowerPriority(child.pid);
     return started;

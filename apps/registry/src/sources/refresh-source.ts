@@ -33,7 +33,7 @@ export interface RefreshParts {
   /** Shared by who stores a copy and then the row that names it. */
   gate: Gate;
   fetcher: Pick<SourceFetcher, 'fetch'>;
-  reader: Pick<UpstreamReader, 'read'>;
+  reader: Pick<UpstreamReader, 'read' | 'warm'>;
   root: TrustedRoot;
   clock: () => Date;
   /** From 0 to 1. */
@@ -145,6 +145,7 @@ async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): 
   const read = readSourceAddress(record.url);
   if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
   const held = await heldCopy(parts.copies, record.copy);
+  if (record.failure === undefined) parts.reader.warm();
   let fetched: FetchedCatalog;
   try {
     fetched = await parts.fetcher.fetch({

@@ -10,7 +10,7 @@ import { type Refreshed, type RefreshParts, refreshSource } from './refresh-sour
 import type { UpstreamReader } from './upstream-reader.js';
 
 export interface RefresherParts extends RefreshParts {
-  reader: Pick<UpstreamReader, 'read' | 'close'>;
+  reader: Pick<UpstreamReader, 'read' | 'warm' | 'close'>;
   log: Log;
   metrics: Pick<Metrics, 'refresh'>;
   /** Called when catalogs are to be cut: something changed, or a catalog need not wait for a source any more. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -99,6 +99,31 @@ describe('reading a catalog elsewhere', () => {
     const last = pid(await read('x'));
     await reader.close();
     await expect.poll(() => isAlive(last), { timeout: 10_000 }).toBe(false);
+  });
+
+  it('has a process ready where something may come, one and no more', async () => {
+    const started = path.join(folder, 'started');
+    const module = path.join(folder, 'ready.mjs');
+    writeFileSync(
+      module,
+      `import { appendFileSync } from 'node:fs';
+import { serialize } from 'node:v8';
+import { answerFrames } from ${JSON.stringify(frames)};
+appendFileSync(${JSON.stringify(started)}, 'one ');
+answerFrames(() => serialize({ problem: 'read' }));`,
+    );
+    const starts = () => (existsSync(started) ? readFileSync(started, 'utf8') : '');
+    reader = new UpstreamReader({ module });
+    reader.warm();
+    reader.warm();
+    await expect.poll(starts, { timeout: 10_000 }).toBe('one ');
+    expect(await read('x')).toMatchObject({ refused: { message: 'read' } });
+    reader.warm();
+    expect(await read('y')).toMatchObject({ refused: { message: 'read' } });
+    expect(starts()).toBe('one ');
+    await reader.close();
+    reader.warm();
+    expect(starts()).toBe('one ');
   });
 
   it('sees nothing of the environment', async () => {

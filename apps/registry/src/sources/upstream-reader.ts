@@ -59,6 +59,16 @@ export class UpstreamReader {
     this.#log = options.log;
   }
 
+  /** To be called when something may have to be read soon: starting a process takes as long as reading with it. */
+  warm(): void {
+    const warmed = this.#last.then(async () => {
+      if (this.#idle !== undefined || this.#closing.signal.aborted) return;
+      this.#keep(await BoundedProcess.start(this.#module, this.#bounds));
+    });
+    // Who reads meets the same failure.
+    this.#last = warmed.catch(() => undefined);
+  }
+
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     const answered = this.#last.then(() => this.#ask(input));
     this.#last = answered.catch(() => undefined);

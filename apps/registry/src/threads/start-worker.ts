@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { SERVER_LIMITS } from '../limits.js';
 
 export type ThreadEntry = 'search-thread' | 'cut-thread' | 'plan-thread' | 'erase-thread' | 'refresh-thread';
 
@@ -11,5 +12,7 @@ export function startWorker(entry: ThreadEntry, options: WorkerOptions = {}): Wo
     // Options of the process, such as a test runner's, are not for it.
     execArgv: [],
     ...options,
+    // V8 fills what it is given.
+    resourceLimits: { maxYoungGenerationSizeMb: SERVER_LIMITS.maxYoungMegabytes, ...options.resourceLimits },
   });
 }

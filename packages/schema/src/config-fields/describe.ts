@@ -49,10 +49,11 @@ export interface ConfigElement {
   rules: ConfigRule[];
 }
 
-const MAX_FIELDS = 600;
+/** A page of so many has some 40 KB as it is sent. */
+const MAX_FIELDS = 400;
 const MAX_DEPTH = 12;
 /** Characters of all texts together. */
-const MAX_TEXT = 120_000;
+const MAX_TEXT = 80_000;
 const MAX_DESCRIPTION = 2_000;
 const MAX_NAME = 200;
 const MAX_PATH = 240;

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogRecord, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, HeldEntrySize, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../registry-store.js';
@@ -32,12 +32,15 @@ export type CatalogRows = Pick<
   | 'placePage'
   | 'countPlaces'
   | 'changedPlaces'
+  | 'heldEntrySizes'
   | 'storeEntries'
   | 'entries'
 >;
 
 /** Entries read at once: between two pages others have their turn. */
 const PAGE = 200;
+/** Sizes of entries read at once. */
+const SIZES_PAGE = 2_000;
 
 const name = sql.placeholder('name');
 
@@ -121,6 +124,13 @@ export function catalogRows(connection: Connection): CatalogRows {
      WHERE place.catalog = :name AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
      ORDER BY place.group_name, place.kind LIMIT ${PAGE}`,
   );
+  const sizesAfter = client.prepare<{ name: string; group: string; kind: string }, HeldEntrySize>(
+    `SELECT place.group_name AS "group", place.kind, octet_length(entry.yaml) AS yamlBytes,
+       octet_length(entry.json) AS jsonBytes
+     FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
+     WHERE place.catalog = :name AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
+     ORDER BY place.group_name, place.kind LIMIT ${SIZES_PAGE}`,
+  );
   const addEntry = client.prepare<[string, string, string]>(
     'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
   );
@@ -170,6 +180,17 @@ export function catalogRows(connection: Connection): CatalogRows {
         for (const { group, kind, ...held } of page) yield { group, kind, entry: held };
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    },
+    async *heldEntrySizes(wanted) {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(() => sizesAfter.all({ name: wanted, ...after }));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < SIZES_PAGE) return;
         after = { group: last.group, kind: last.kind };
         await setImmediate();
       }

@@ -56,8 +56,10 @@ export function sourceRows(connection: Connection): SourceStore {
          AND other.kind_folded = one.kind_folded AND other.gone_at IS NULL AND other.kind < one.kind)
      ORDER BY group_name, kind LIMIT ${PAGE}`,
   );
-  const holding = client.prepare<[string], unknown>(
-    'SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = ? LIMIT 1',
+  // Whoever has a release taken down does not leave its group to others.
+  const holding = client.prepare<{ group: string }, unknown>(
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = :group)
+       OR EXISTS (SELECT 1 FROM takedown WHERE group_name = :group)`,
   );
   const namesIn = client.prepare<[string, string], FunctionName>(
     `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry
@@ -90,7 +92,7 @@ export function sourceRows(connection: Connection): SourceStore {
       }
     },
     groupsHeld: (groups) =>
-      read(() => new Set([...new Set(groups)].filter((group) => holding.get(group) !== undefined))),
+      read(() => new Set([...new Set(groups)].filter((group) => holding.get({ group }) !== undefined))),
     upstreamNames: (catalog, group) => read(() => namesIn.all(catalog, group)),
     matureEntries: matureEntries(connection),
     nextMaturity: nextMaturity(connection),

@@ -22,9 +22,13 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
           isOpen={isOutermostOpen}
           isInnerOpen={isOpen}
         />
-      ) : rules.length === 0 ? (
-        <p>It has no fields of its own.</p>
-      ) : null}
+      ) : (
+        <p>
+          {rules.length === 0
+            ? 'It has no fields of its own.'
+            : 'The schema declares no fields; what is meant to stand there is said by its usage.'}
+        </p>
+      )}
       {complete ? null : (
         <p class="quiet">
           The schema is larger than what is shown: <a href={schema}>the schema itself</a> has everything.

@@ -67,25 +67,24 @@ function Signatures({
           A signature says where a release comes from, and not whether to trust what it does. What is said
           here is what this registry found; check it again yourself:
         </p>
-      ) : null}
-      {isSigned && reference !== undefined ? (
-        <>
-          <Commands
-            label="Verify the signature"
-            lines={[...options].map((option) => (
-              <>
-                krmhub verify {reference}
-                {option}
-              </>
-            ))}
-          />
-          {signers.some(({ type }) => type === 'key') ? (
-            <p class="quiet">
-              <code>KEY.pub</code> is the public key with the fingerprint above, from somebody whom you
-              believe.
-            </p>
-          ) : null}
-        </>
+      ) : reference === undefined ? null : (
+        <p class="quiet">Look again yourself:</p>
+      )}
+      {reference === undefined ? null : (
+        <Commands
+          label="Verify the signature"
+          lines={[...options].map((option) => (
+            <>
+              krmhub verify {reference}
+              {option}
+            </>
+          ))}
+        />
+      )}
+      {signers.some(({ type }) => type === 'key') ? (
+        <p class="quiet">
+          <code>KEY.pub</code> is the public key with the fingerprint above, from somebody whom you believe.
+        </p>
       ) : null}
     </>
   );

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Where a Chromium is installed: `KRMHUB_TEST_CHROMIUM`, or where distributions put it. Undefined where there is none. */
+export const chromiumFile = [process.env.KRMHUB_TEST_CHROMIUM, ...PLACES].find(
+  (file) => file !== undefined && existsSync(file),
+);
+
+export function startChromium(): Promise<Browser> {
+  if (chromiumFile === undefined) throw new Error('no Chromium is installed; KRMHUB_TEST_CHROMIUM names one');
+  // Containers give no rights for a sandbox, and little shared memory.
+  const args = ['--no-sandbox', '--disable-dev-shm-usage'];
+  return chromium.launch({ executablePath: chromiumFile, args });
+}
+
+/** Widths of a phone and of a desk, in CSS pixels. */
+export const VIEWPORTS = { phone: { width: 390, height: 844 }, desk: { width: 1440, height: 900 } } as const;
+
+/** A context that records what no page may do. */
+export async function openContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<{ context: BrowserContext; faults: string[]; open(url: string): Promise<Page> }> {
+  const context = await browser.newContext({ viewport: VIEWPORTS.desk, ...options });
+  context.setDefaultTimeout(10_000);
+  const faults: string[] = [];
+  const open = async (url: string): Promise<Page> => {
+    const page = await context.newPage();
+    const { origin } = new URL(url);
+    page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !message.text().includes('status of 4'))
+        faults.push(`console: ${message.text()}`);
+    });
+    page.on('dialog', (dialog) => {
+      faults.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).origin !== origin) faults.push(`request to ${request.url()}`);
+    });
+    await page.goto(url);
+    return page;
+  };
+  return { context, faults, open };
+}

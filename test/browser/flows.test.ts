@@ -1,0 +1,129 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumFile, openContext, startChromium } from './chromium.js';
+import { type SampleSite, startSampleSite } from './sample-site.js';
+
+const suite = chromiumFile === undefined ? describe.skip : describe;
+
+let site: SampleSite;
+let browser: Browser;
+
+suite('somebody at a browser', () => {
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([startSampleSite({ hostile: false }), startChromium()]);
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  /** Opens a page, and lets nothing wrong on it pass. */
+  const visit = async (
+    path: string,
+    work: (page: Page) => Promise<void>,
+    options: Parameters<typeof openContext>[1] = {},
+  ) => {
+    const { context, faults, open } = await openContext(browser, options);
+    try {
+      await work(await open(site.url + path));
+      expect(faults).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  };
+
+  it('copies a snippet of a function with a tag, in three clicks from the first page', async () => {
+    const started = performance.now();
+    await visit(
+      '/',
+      async (page) => {
+        await page.getByRole('link', { name: /^labels\b/ }).click();
+        await page.getByRole('link', { name: 'SetLabels' }).click();
+        const use = page.getByRole('region', { name: 'Use it' });
+        await use.getByRole('button', { name: /^Copy/ }).first().click();
+        const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+        const definition = await (
+          await fetch(`${site.url}/api/v1/functions/functions.example.com/SetLabels`)
+        ).text();
+        const digest = /"sha256":"([0-9a-f]{64})"/.exec(definition)![1]!;
+        expect(copied).toContain('kind: SetLabels');
+        expect(copied).toContain(`@sha256:${digest}`);
+        const said = () => page.getByRole('status').allTextContents();
+        await expect.poll(said).toEqual([expect.stringMatching(/^Copied/)]);
+      },
+      { permissions: ['clipboard-read', 'clipboard-write'] },
+    );
+    expect(performance.now() - started).toBeLessThan(60_000);
+  });
+
+  it('gets suggestions, and goes to one by the keyboard alone', () =>
+    visit('/', async (page) => {
+      await page.keyboard.press('/');
+      const box = page.getByRole('combobox');
+      expect(await box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+      await page.keyboard.type('set');
+      await page.getByRole('option', { name: /SetLabels/ }).waitFor();
+      expect(await box.getAttribute('aria-expanded')).toBe('true');
+      await page.keyboard.press('ArrowDown');
+      expect(await box.getAttribute('aria-activedescendant')).toBeTruthy();
+      await page.keyboard.press('Escape');
+      expect(await box.getAttribute('aria-expanded')).toBe('false');
+      await page.keyboard.press('ArrowDown');
+      await page.getByRole('option', { name: /SetLabels/ }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      const chosen = await page.locator('[role=option][aria-selected=true]').first().textContent();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/functions\//);
+      expect(chosen).toContain((await page.locator('h1').textContent())!.split('/')[1]);
+    }));
+
+  it.each([true, false])('searches and narrows down, with scripts: %s', (javaScriptEnabled) =>
+    visit(
+      '/',
+      async (page) => {
+        await page.locator('main input[name=q]').fill('labels');
+        await page.locator('main form').getByRole('button', { name: 'Search' }).click();
+        await page.waitForURL(/q=labels/);
+        expect(await page.locator('main').textContent()).toContain('SetLabels');
+        await page.goto(`${site.url}/functions`);
+        const facet = page.getByRole('link', { name: /^mutator\b/ }).first();
+        const count = Number(/(\d+)\s*$/.exec((await facet.textContent())!)![1]);
+        await facet.click();
+        await page.waitForURL(/tag=mutator/);
+        expect(await page.getByRole('heading', { name: `${count} functions` }).count()).toBe(1);
+        await page
+          .getByRole('link', { name: /mutator/ })
+          .first()
+          .click();
+        await page.waitForURL((url) => !url.search.includes('mutator'));
+      },
+      { javaScriptEnabled },
+    ),
+  );
+
+  it.each([true, false])('sees what two releases differ in, with scripts: %s', (javaScriptEnabled) =>
+    visit(
+      '/functions/functions.example.com/SetLabels',
+      async (page) => {
+        await page.getByRole('link', { name: 'Compare two releases' }).click();
+        await page.getByLabel('From').selectOption('1.0.0');
+        await page.getByLabel('To', { exact: true }).selectOption('2.0.0');
+        await page.getByRole('button', { name: 'Compare' }).click();
+        await page.waitForURL(/from=1\.0\.0&to=2\.0\.0/);
+        expect(await page.locator('main').textContent()).toContain('The API version v1beta1 is removed');
+      },
+      { javaScriptEnabled },
+    ),
+  );
+
+  it('is warned of a yanked release, and led to a live one', () =>
+    visit('/functions/functions.example.com/SetLabels/releases/1.1.0', async (page) => {
+      expect(await page.locator('main').textContent()).toContain('Drops the labels of templates');
+      expect(await page.locator('#use').count()).toBe(0);
+      await page
+        .getByRole('link', { name: /2\.0\.0/ })
+        .first()
+        .click();
+      expect(await page.locator('#use').count()).toBe(1);
+    }));
+});

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults } from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
+import { SAMPLE_PAGES } from './sample-pages.js';
+import { type SampleSite, startSampleSite } from './sample-site.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const suite = chromiumFile === undefined ? describe.skip : describe;
+if (chromiumFile === undefined) console.warn('pages are not opened: no Chromium is installed');
+
+suite('every page in a browser', () => {
+  let site: SampleSite;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([startSampleSite({ hostile: true }), startChromium()]);
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  describe.each(Object.entries(SAMPLE_PAGES))('%s', (_, path) => {
+    it.each([
+      ['a phone', VIEWPORTS.phone, 'light'],
+      ['a desk', VIEWPORTS.desk, 'dark'],
+    ] as const)('is sound for everybody on %s', async (_name, viewport, colorScheme) => {
+      const { context, faults, open } = await openContext(browser, { viewport, colorScheme });
+      try {
+        const page = await open(site.url + path);
+        expect(await seriousProblems(page)).toEqual([]);
+        expect(await page.locator('h1').count()).toBe(1);
+        expect(await page.title()).not.toBe('taken');
+        expect(await widthBeyond(page)).toBe(0);
+        await page.setViewportSize({ width: 320, height: 700 });
+        expect(await widthBeyond(page)).toBe(0);
+        expect(faults).toEqual([]);
+      } finally {
+        await context.close();
+      }
+    });
+
+    it('shows the same without scripts', async () => {
+      const [texts, codes] = [[] as string[], [] as number[]];
+      for (const javaScriptEnabled of [true, false]) {
+        const { context } = await openContext(browser, { javaScriptEnabled });
+        const page = await context.newPage();
+        codes.push((await page.goto(site.url + path))!.status());
+        const text = await page.locator('main').textContent();
+        // Scripts bring copy buttons, and the address by which the registry is known to the browser.
+        const { host } = new URL(site.url);
+        const same = text!.replaceAll('Copy', '').replaceAll(/https?:\/\/[\w.:]+/g, 'URL');
+        texts.push(same.replaceAll(host, 'registry.example.com').replaceAll(/Request [\w-]+/g, 'Request'));
+        await context.close();
+      }
+      expect(texts[1]).toBe(texts[0]);
+      expect(codes[1]).toBe(codes[0]);
+    });
+  });
+});
+
+/** What axe-core finds that keeps people from using the page. */
+async function seriousProblems(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  )) as AxeResults;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
+}
+
+/** CSS pixels that one would have to scroll sideways for. */
+function widthBeyond(page: Page): Promise<number> {
+  return page.evaluate(
+    'Math.max(document.documentElement.scrollWidth - document.documentElement.clientWidth, 0)',
+  );
+}

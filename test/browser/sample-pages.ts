@@ -1,0 +1,13 @@
+/** Paths of the sample site that every kind of page is seen on. */
+export const SAMPLE_PAGES = {
+  home: '/',
+  search: '/functions?tag=mutator',
+  'search for nothing there': '/functions?q=nothing+of+the+kind',
+  function: '/functions/functions.example.com/SetLabels',
+  'yanked release': '/functions/functions.example.com/SetLabels/releases/1.1.0',
+  'deprecated function': '/functions/functions.example.com/RenameImages',
+  'differences of releases': '/functions/functions.example.com/SetLabels/compare?from=1.0.0&to=2.0.0',
+  'function from elsewhere': '/functions/example.com/JavaApplication',
+  'hostile function': '/functions/hostile.example.net/Hostile',
+  'nothing there': '/functions/none.example.com/None',
+} as const;

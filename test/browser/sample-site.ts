@@ -1,0 +1,231 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import {
+  fixtures,
+  krmhub,
+  type RunningRegistry,
+  type RunOptions,
+  startRegistry,
+  temporaryFolder,
+} from '../running.js';
+
+export interface SampleSite extends RunningRegistry {
+  close(): Promise<void>;
+}
+
+/** The functions of a group, and who signs them. */
+const POLICY = 'functions.example.com';
+
+/**
+ * A registry with what makes its pages worth a look: releases that are signed, yanked and deprecated, READMEs, a catalog
+ * with a vendor that answers and one that does not; and where it is asked for, a function whose author is hostile.
+ */
+export async function startSampleSite({ hostile }: { hostile: boolean }): Promise<SampleSite> {
+  const { folder, remove } = temporaryFolder();
+  const vendor = await startVendor();
+  const registry = await startRegistry(path.join(folder, 'data'), {
+    KRMHUB_SOURCE_ADDRESSES: '127.0.0.1',
+    KRMHUB_REQUESTS_PER_MINUTE: '0',
+  });
+  const close = async () => {
+    await registry.stop();
+    await vendor.stop();
+    remove();
+  };
+  try {
+    await fill({ folder, registry, vendor: vendor.url, hostile });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { ...registry, close };
+}
+
+interface Parts {
+  folder: string;
+  registry: RunningRegistry;
+  vendor: string;
+  hostile: boolean;
+}
+
+async function fill({ folder, registry, vendor, hostile }: Parts): Promise<void> {
+  const env = { ...registry.env, KRMHUB_KEY_PASSWORD: 'a password of samples' };
+  const run = (...args: string[]) => succeed(args, { env, cwd: folder });
+  const functions = path.join(fixtures, 'functions');
+  const definition = (name: string, release: string) => path.join(functions, name, `${release}.yaml`);
+  const write = (name: string, text: string) => {
+    const file = path.join(folder, name);
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return file;
+  };
+
+  await run('keygen', '--out', 'team');
+  write('policies.yaml', policyOf(readFileSync(path.join(folder, 'team.pub'), 'utf8')));
+  await run('policy', 'apply', 'policies.yaml');
+  const signed = ['--key', 'team.key', '--allow-breaking'];
+  await run('publish', definition('set-labels', '1.0.0'), '--release', '1.0.0', ...signed);
+  await run('publish', definition('set-labels', '1.1.0'), '--release', '1.1.0', ...signed);
+  const readme = write('README.md', README);
+  await run(
+    'publish',
+    definition('set-labels', '2.0.0'),
+    '--release',
+    '2.0.0',
+    '--readme',
+    readme,
+    ...signed,
+  );
+  for (const [name, release] of [
+    ['set-namespace', '1.4.2'],
+    ['require-limits', '0.9.0'],
+    ['render-chart', '3.1.0'],
+    ['rename-images', '0.2.0'],
+  ] as const) {
+    await run('publish', definition(name, release), '--release', release, ...signed);
+  }
+  if (hostile) {
+    const [file, text] = [write('hostile.yaml', HOSTILE), write('hostile.md', HOSTILE_README)];
+    await run('publish', file, '--release', '1.0.0', '--readme', text);
+  }
+  await run('yank', 'functions.example.com/SetLabels@1.1.0', '--reason', 'drops the labels of templates');
+  await run('deprecate', 'functions.example.com/RenameImages@0.2.0', '--reason', 'use images of kustomize');
+  await run('catalog', 'apply', write('platform.yaml', recipeOf(vendor)));
+}
+
+async function succeed(args: string[], options: RunOptions): Promise<void> {
+  const { code, stdout, stderr } = await krmhub(args, options);
+  if (code !== 0) throw new Error(`krmhub ${args.join(' ')} ended with ${code}:\n${stdout}${stderr}`);
+}
+
+/** Serves one catalog over http. */
+async function startVendor(): Promise<{ url: string; stop(): Promise<void> }> {
+  const catalog = readFileSync(path.join(fixtures, 'catalogs/example-co.yaml'));
+  const server = createServer((request, response) => {
+    const isThere = request.url === '/catalog.yaml';
+    response.writeHead(isThere ? 200 : 404, { 'Content-Type': 'application/yaml' });
+    response.end(isThere ? catalog : '');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function policyOf(key: string): string {
+  return `apiVersion: krmhub.dev/v1alpha1
+kind: SigningPolicy
+metadata:
+  name: platform-team
+spec:
+  groups: [${POLICY}]
+  signers:
+    - key: |
+${key.replaceAll(/^(?=.)/gm, '        ')}`;
+}
+
+function recipeOf(vendor: string): string {
+  return `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata:
+  name: platform
+  labels:
+    team: platform
+spec:
+  sources:
+    - name: ours
+      functions: {}
+      match:
+        - group: functions.example.com
+    - name: example-co
+      catalog:
+        url: ${vendor}/catalog.yaml
+        refresh: 1h
+    - name: watermelon
+      catalog:
+        url: ${vendor}/watermelon.yaml
+        refresh: 6h
+  policy:
+    allowNetwork: false
+`;
+}
+
+const README = `# SetLabels
+
+Puts labels on **every** resource of a package, and into the templates of workloads, so that what a team owns can be found.
+
+## Use
+
+\`\`\`yaml
+apiVersion: functions.example.com/v1
+kind: SetLabels
+metadata:
+  name: team
+labels:
+  team: platform
+\`\`\`
+
+Selectors of Deployments are left alone: they cannot be changed once they are applied.
+
+| Resource | Labels | Template labels |
+|---|---|---|
+| Deployment, StatefulSet, DaemonSet | yes | yes |
+| CronJob | yes | yes, of the Job's pods |
+| anything else | yes | – |
+
+## Limits
+
+1. Labels that begin with \`kubernetes.io/\` are refused.
+2. A label that is there already is overwritten, and the result says so.
+`;
+
+/** What its author would like to do on the pages of others. */
+const HOSTILE = `apiVersion: config.kubernetes.io/v1alpha1
+kind: KRMFunctionDefinition
+spec:
+  group: hostile.example.net
+  names:
+    kind: Hostile
+  description: "<script>document.title='taken'</script><img src=x onerror=document.title='taken'> مرحبا بالعالم ${'long'.repeat(400)}"
+  publisher: "</title><script>document.title='taken'</script>"
+  home: https://hostile.example.net/"onmouseover="document.title='taken'
+  tags: [mutator, "<b>tag</b>"]
+  versions:
+    - name: v1
+      schema:
+        openAPIV3Schema:
+          type: object
+          description: "<style>body{display:none}</style>"
+          properties:
+            "<script>document.title='taken'</script>":
+              type: string
+              default: "</pre><script>document.title='taken'</script>"
+            plain:
+              type: string
+              description: "[link](javascript:document.title='taken')"
+      idempotent: true
+      usage: https://hostile.example.net/usage
+      examples: [https://hostile.example.net/example]
+      license: MIT
+      runtime:
+        container:
+          image: registry.example.com/hostile:v1.0.0
+          sha256: 59ea502685c175ebb6a08b83f87d07d4ffd658e6d86ac20dcad294e4c95e62f9
+`;
+
+const HOSTILE_README = `# <script>document.title='taken'</script>
+
+<img src="http://127.0.0.1:1/spy.png" onerror="document.title='taken'">
+![spy](http://127.0.0.1:1/spy.png)
+[click](javascript:document.title='taken') [data](data:text/html,taken)
+
+<iframe src="http://127.0.0.1:1/"></iframe>
+`;
