@@ -6,8 +6,8 @@ import { type CatalogView, failingSources } from './read-catalog.js';
 
 const MAX_MESSAGE = 1_000;
 
-/** What a reader has to know before using the catalog. */
-export function CatalogBanners({ view }: { view: CatalogView }) {
+/** What a reader has to know before using the catalog; failed sources only where the page does not tell of them anyway. */
+export function CatalogBanners({ view, hasSources = true }: { view: CatalogView; hasSources?: boolean }) {
   return (
     <>
       <StateBanner view={view} />
@@ -19,7 +19,7 @@ export function CatalogBanners({ view }: { view: CatalogView }) {
           </p>
         </Banner>
       ) : null}
-      <SourcesBanner view={view} />
+      {hasSources ? <SourcesBanner view={view} /> : null}
     </>
   );
 }
@@ -54,9 +54,7 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   const waits =
     state.unasked.length === 0
       ? 'It is being cut at this moment.'
-      : `It is cut once each of its sources was asked; ${state.unasked.slice(0, 5).join(', ')}${
-          state.unasked.length > 5 ? ` and ${state.unasked.length - 5} more` : ''
-        } ${state.unasked.length === 1 ? 'was' : 'were'} not yet.`;
+      : `It is cut once each of its sources was asked; ${names(state.unasked)} ${state.unasked.length === 1 ? 'was' : 'were'} not yet.`;
   return newest === undefined ? (
     <Banner title="This catalog was not cut yet">
       <p>{waits} Its addresses answer 503 until then.</p>
@@ -73,14 +71,23 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
 function SourcesBanner({ view }: { view: CatalogView }) {
   const failing = failingSources(view);
   if (failing.length === 0) return null;
-  const without = failing.filter(({ copy }) => copy === undefined).length;
+  const without = failing.filter(({ copy }) => copy === undefined).map(({ source }) => source);
   return (
     <Banner tone="warning" title={`${counted(failing.length, 'source')} could not be read at the last look`}>
       <p>
-        {failing.length > without ? 'The last good copy is served on. ' : ''}
-        {without > 0 ? `Of ${without} there is no copy, so that nothing of it is in the catalog. ` : ''}
+        {failing.length > without.length ? 'The last good copy is served on. ' : ''}
+        {without.length === 0
+          ? ''
+          : `There is no copy of ${names(without)}, so that nothing of it is in the catalog. `}
         <a href="#sources">What is wrong with which</a>
       </p>
     </Banner>
   );
+}
+
+const MAX_NAMES = 5;
+
+function names(all: readonly string[]): string {
+  const more = all.length - MAX_NAMES;
+  return `${all.slice(0, MAX_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

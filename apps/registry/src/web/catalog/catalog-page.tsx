@@ -47,11 +47,19 @@ export function CatalogPage(data: CatalogPageData) {
         <h1>
           {name} <StateLabel view={view} />
         </h1>
-        <p class="lead">
-          {newest === undefined
-            ? 'A catalog that was not cut yet.'
-            : `A catalog of ${counted(newest.functions, 'function')}.`}
-        </p>
+        {newest === undefined ? (
+          <p class="lead">Nothing was cut from its recipe yet.</p>
+        ) : (
+          <ul class="function-facts">
+            <li>
+              <strong>{counted(newest.functions, 'function')}</strong>
+            </li>
+            <li>snapshot {newest.serial}</li>
+            <li>
+              cut <Time at={newest.createdAt} isPrecise />
+            </li>
+          </ul>
+        )}
         <nav class="contents" aria-label="On this page">
           <ul>
             {isServed ? <ContentsEntry to="use" name="Use it" /> : null}
@@ -97,9 +105,6 @@ function About({ view: { catalog } }: { view: CatalogView }) {
   return (
     <DefinitionList
       items={[
-        ['Snapshot', newest?.serial],
-        ['Cut', newest && <Time at={newest.createdAt} isPrecise />],
-        ['Functions', newest?.functions.toLocaleString('en')],
         ['Digest of catalog.yaml', newest && <Digest value={newest.digests['catalog.yaml']} />],
         ['Labels', newest?.labels && <CatalogLabels labels={newest.labels} />],
         [

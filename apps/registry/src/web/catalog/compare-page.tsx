@@ -49,9 +49,9 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
         <button type="submit">Compare</button>
       </form>
       <p>
-        Snapshot {from.serial} was cut <Time at={from.createdAt} isPrecise /> with{' '}
-        {counted(from.functions, 'function')}, {to.serial} <Time at={to.createdAt} isPrecise /> with{' '}
-        {counted(to.functions, 'function')}.
+        Snapshot {from.serial} is of <Time at={from.createdAt} isPrecise />, with{' '}
+        {counted(from.functions, 'function')}. Snapshot {to.serial} is of <Time at={to.createdAt} isPrecise />
+        , with {counted(to.functions, 'function')}.
       </p>
       {isNothing ? (
         <Empty title="No function changed">

@@ -163,7 +163,7 @@ function Origin({ names, version }: { names: readonly string[]; version: EntryVe
   const more = names.length - MAX_VERSIONS;
   return (
     <ul class="found-facts">
-      <li class="place-release">{release ?? 'release unknown'}</li>
+      {release === undefined ? null : <li>{release}</li>}
       <li>
         {names.slice(0, MAX_VERSIONS).join(', ')}
         {more > 0 ? ` and ${more} more` : ''}

@@ -7,6 +7,7 @@ import { CopySnippet } from '../parts/copy-snippet.js';
 import { Empty } from '../parts/empty.js';
 import { Label } from '../parts/label.js';
 import { Pages } from '../parts/pages.js';
+import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { CatalogBanners } from './catalog-banners.js';
@@ -46,7 +47,7 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
           ? 'The catalog was not cut yet.'
           : 'As the catalog is now. Each snapshot keeps its own report.'}
       </p>
-      {of === undefined ? <CatalogBanners view={view} /> : null}
+      {of === undefined ? <CatalogBanners view={view} hasSources={false} /> : null}
       <nav class="contents" aria-label="Kinds of remarks">
         <ul>
           <li>
@@ -133,9 +134,7 @@ function Remarks({
         <ol class="places">
           {page.places.map((place) => (
             <li>
-              <span class="place-name">
-                <FunctionName place={place} isHeld={place.entry !== undefined} />
-              </span>
+              <FunctionName place={place} isHeld={place.entry !== undefined} />
               <ul class="plain-list">
                 <RemarksOf place={place} remark={remark} />
               </ul>
@@ -177,7 +176,13 @@ function FunctionName({ place, isHeld }: { place: CatalogFunction; isHeld: boole
       {place.kind}
     </>
   );
-  return isHeld || isOwn ? <a href={at(functionPath(place))}>{text}</a> : text;
+  return isHeld || isOwn ? (
+    <a class="place-name" href={at(functionPath(place))}>
+      {text}
+    </a>
+  ) : (
+    <span class="place-name">{text}</span>
+  );
 }
 
 function RemarksOf({ place, remark }: { place: CatalogFunction; remark: ReportRemark }) {
@@ -200,7 +205,7 @@ function refusedItems({ refused = [] }: CatalogFunction): Child[] {
       {reasons.map(({ code, message }) => (
         <>
           {' '}
-          <Label tone="warning">{code}</Label> <Text value={message} max={MAX_MESSAGE} />
+          <Label tone="warning">{code}</Label> <ShortSigner value={message} max={MAX_MESSAGE} />
         </>
       ))}
     </>

@@ -1,6 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
 import { compareSnapshotsPath, feedOfCatalogPath } from '../addresses.js';
+import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
@@ -35,7 +36,7 @@ export function SnapshotsSection({
           <tr>
             <th scope="col">Serial</th>
             <th scope="col">Cut</th>
-            <th scope="col">Functions</th>
+            <th scope="col">Holds</th>
             <th scope="col">Against the one before</th>
             <th scope="col">Digest</th>
           </tr>
@@ -71,6 +72,7 @@ function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
   return (
     <tr>
       <th scope="row">
+        <span class="unseen">Snapshot </span>
         {withdrawn === undefined ? (
           <a href={at(fillPath('snapshotCatalogYaml', { name: catalog, snapshot: String(serial) }))}>
             {serial}
@@ -82,7 +84,7 @@ function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
       <td>
         <Time at={createdAt} isPrecise />
       </td>
-      <td>{functions.toLocaleString('en')}</td>
+      <td>{counted(functions, 'function')}</td>
       <td>
         {withdrawn !== undefined ? (
           <>
