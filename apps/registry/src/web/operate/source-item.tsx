@@ -29,7 +29,7 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
         </Label>
         {mayAsk ? (
           <ActionForm action={askSourcePath(source)}>
-            <button class="button-plain" type="submit" aria-label={`Ask ${source.source} of ${catalog} now`}>
+            <button class="button-plain" type="submit" aria-label={`Ask now: ${source.source} of ${catalog}`}>
               Ask now
             </button>
           </ActionForm>
