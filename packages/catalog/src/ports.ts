@@ -1,18 +1,15 @@
 import type { Digest, FunctionName, Profile, Takedown } from '@krmhub/schema';
+import type { ChangedPlace, PlaceFilter, PlacePage, PlaceQuery } from './place-records.js';
 import type {
   CatalogCut,
   CatalogFunction,
   CatalogRecord,
-  ChangedPlace,
   Event,
   FunctionChange,
   FunctionRecord,
   FunctionTakedown,
   HeldEntrySize,
   NewEvent,
-  PlaceFilter,
-  PlacePage,
-  PlaceQuery,
   PolicyRecord,
   ProfileForm,
   ReleaseFiles,
