@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
-import { seriousProblems, widthBeyond } from './page-checks.js';
 import { SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
+import { expectSound } from './sound.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
 if (chromiumFile === undefined) console.warn('pages are not opened: no Chromium is installed');
@@ -28,12 +28,8 @@ suite('every page in a browser', () => {
       const { context, faults, open } = await openContext(browser, { viewport, colorScheme });
       try {
         const page = await open(site.url + path);
-        expect(await seriousProblems(page)).toEqual([]);
-        expect(await page.locator('h1').count()).toBe(1);
+        await expectSound(page);
         expect(await page.title()).not.toBe('taken');
-        expect(await widthBeyond(page)).toBe(0);
-        await page.setViewportSize({ width: 320, height: 700 });
-        expect(await widthBeyond(page)).toBe(0);
         expect(faults).toEqual([]);
       } finally {
         await context.close();

@@ -9,5 +9,10 @@ export const SAMPLE_PAGES = {
   'differences of releases': '/functions/functions.example.com/SetLabels/compare?from=1.0.0&to=2.0.0',
   'function from elsewhere': '/functions/example.com/JavaApplication',
   'hostile function': '/functions/hostile.example.net/Hostile',
+  catalogs: '/catalogs',
+  catalog: '/catalogs/platform',
+  'report of a catalog': '/catalogs/platform/report',
+  'differences of snapshots': '/catalogs/default/compare?from=1&to=2',
+  'sign in': '/operate/sign-in',
   'nothing there': '/functions/none.example.com/None',
 } as const;

@@ -1,4 +1,10 @@
-import { type CatalogCut, type CatalogFunction, type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import {
+  type CatalogCut,
+  type CatalogFunction,
+  type CatalogStore,
+  type PlaceQuery,
+  RevisionConflict,
+} from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { AT, changeOf } from './sample-records.js';
@@ -203,6 +209,89 @@ export function catalogContract(store: () => CatalogStore): void {
       await cut('c', [place('B', 'two')], 'second');
       expect(await store().snapshotFunctions('c', 2)).toEqual([yanked('1.2.0'), place('B', 'two')]);
       expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'one')]);
+    });
+
+    it('give their places page by page, and count them by source', async () => {
+      await apply('c', 'r');
+      const shadowed = [{ version: 'v1', source: 'late', by: { source: 'ours' } }];
+      const refused = [
+        { version: 'v1', source: 'late', reasons: [{ code: 'denied' as const, message: 'no' }] },
+      ];
+      const of = (source: string, entry: CatalogFunction) => ({
+        ...entry,
+        versions: entry.versions.map((version) => ({ ...version, source })),
+      });
+      const places = [
+        place('A', 'one'),
+        of('theirs', { ...place('B', 'two'), shadowed }),
+        { ...place('C', undefined), refused },
+        of('theirs', place('D', 'three', [{ release: '1.1.0', source: 'ours' }])),
+        { ...place('E', 'one'), group: 'other.example' },
+      ];
+      await cut('c', places, 'first');
+      await cut('c', [{ ...place('A', undefined), refused }, place('C', 'one')], 'second');
+      await cut('c', [{ ...place('E', 'one'), group: 'other.example', shadowed }]);
+      const page = (query: Partial<PlaceQuery>) =>
+        store().placePage({ catalog: 'c', serial: 1, of: 'held', limit: 9, ...query });
+      const kinds = async (query: Partial<PlaceQuery>) => (await page(query)).places.map(({ kind }) => kind);
+      expect(await page({})).toEqual({ places: [places[0], places[1], places[3], places[4]] });
+      expect(await kinds({ serial: 2 })).toEqual(['B', 'C', 'D', 'E']);
+      expect(await kinds({ serial: 0 })).toEqual([]);
+      expect(await kinds({ catalog: 'other' })).toEqual([]);
+      expect(await kinds({ of: 'shadowed' })).toEqual(['B']);
+      expect(await kinds({ of: 'shadowed', serial: 2 })).toEqual(['B']);
+      expect(await kinds({ of: 'shadowed', serial: 3 })).toEqual(['B', 'E']);
+      expect(await kinds({ of: 'refused' })).toEqual(['C']);
+      expect(await kinds({ of: 'refused', serial: 2 })).toEqual(['A']);
+      expect(await kinds({ of: 'yanked' })).toEqual(['D']);
+      expect(await kinds({ source: 'theirs' })).toEqual(['B', 'D']);
+      expect(await kinds({ source: 'theirs', text: 'COM/d' })).toEqual(['D']);
+      expect(await kinds({ text: 'other' })).toEqual(['E']);
+      expect(await kinds({ text: '%' })).toEqual([]);
+
+      const first = await page({ limit: 2 });
+      expect(first).toEqual({ places: [places[0], places[1]], next: { group: 'example.com', kind: 'B' } });
+      expect(await page({ limit: 2, after: first.next! })).toEqual({ places: [places[3], places[4]] });
+      expect(await page({ after: { group: 'other.example', kind: 'E' } })).toEqual({ places: [] });
+
+      const counts = async (serial: number, of: PlaceQuery['of']) =>
+        Object.fromEntries(await store().countPlaces({ catalog: 'c', serial, of }));
+      expect(await counts(1, 'held')).toEqual({ ours: 2, theirs: 2 });
+      expect(await counts(2, 'held')).toEqual({ ours: 2, theirs: 2 });
+      expect(await counts(3, 'shadowed')).toEqual({ '': 2 });
+      expect(await counts(3, 'yanked')).toEqual({ '': 1 });
+      expect(await counts(0, 'held')).toEqual({});
+    });
+
+    it('tell which places became other ones', async () => {
+      await apply('c', 'r');
+      await cut('c', [place('B', 'one'), place('A', 'two')], 'first');
+      await cut('c', [place('A', 'three'), place('C', 'one')], 'second');
+      await cut('c', [place('B', undefined), place('A', 'two')], 'third');
+      const changed = (from: number, to: number, limit = 9) =>
+        store().changedPlaces('c', { from, to }, limit);
+      const names = { A: { group: 'example.com', kind: 'A' }, B: { group: 'example.com', kind: 'B' } };
+      expect(await changed(1, 2)).toEqual({
+        changed: [
+          { ...names.A, before: place('A', 'two'), after: place('A', 'three') },
+          { group: 'example.com', kind: 'C', after: place('C', 'one') },
+        ],
+        isAll: true,
+      });
+      expect(
+        (await changed(1, 3)).changed.map(({ kind, before, after }) => [kind, before?.entry, after?.entry]),
+      ).toEqual([
+        ['A', sha256('two'), sha256('two')],
+        ['B', sha256('one'), undefined],
+        ['C', undefined, sha256('one')],
+      ]);
+      expect(await changed(2, 2)).toEqual({ changed: [], isAll: true });
+      expect((await changed(0, 1)).changed).toEqual([
+        { ...names.A, after: place('A', 'two') },
+        { ...names.B, after: place('B', 'one') },
+      ]);
+      const some = await changed(0, 3, 2);
+      expect([some.changed.length, some.isAll]).toEqual([2, false]);
     });
 
     it('say which of them hold a function, also in search', async () => {

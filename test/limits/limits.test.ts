@@ -364,6 +364,11 @@ describe('the tables', () => {
     sessionMilliseconds: 'apps/registry/src/web/operate/sign-in.test.ts',
     maxSessions: 'apps/registry/src/web/operate/sessions.test.ts',
     maxSessionsOfToken: 'apps/registry/src/web/operate/sessions.test.ts',
+    catalogPageFunctions: 'apps/registry/src/web/catalog/catalog-states.test.ts',
+    maxComparedClosely: 'apps/registry/src/web/catalog/catalog-states.test.ts',
+    maxComparedPlaces: 'apps/registry/src/web/catalog/read-comparison.test.ts',
+    maxComparedEntryBytes: 'apps/registry/src/web/catalog/read-comparison.test.ts',
+    maxComparedBytes: 'apps/registry/src/web/catalog/read-comparison.test.ts',
     minRefreshSeconds: 'packages/catalog/src/read-recipe-policy.test.ts',
     defaultRefreshSeconds: 'a default',
     defaultSearchLimit: 'a default',
@@ -372,7 +377,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|readerIdle|refreshWait|refreshedCut|unaskedWait|refreshLook|keepCopy|exportTurn)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|readerIdle|refreshWait|refreshedCut|unaskedWait|refreshLook|keepCopy|exportTurn)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxKeptCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

@@ -168,6 +168,21 @@ export const SERVER_LIMITS = {
   readKeysMilliseconds: 60_000,
   /** Milliseconds between two looks for signatures that are to be renewed. */
   renewEveryMilliseconds: 60_000,
+  /** Catalogs and snapshots of which pages keep what they have counted. */
+  maxKeptCounts: 5_000,
+  /** Functions of a catalog, or of its report, on one page. */
+  catalogPageFunctions: 50,
+  /** Changed functions of a snapshot that lists of snapshots count; of more they say that there are more. */
+  maxCountedChanges: 100,
+  /** Changed functions between two snapshots that the page of these looks at, and those that it looks at closely. */
+  maxComparedPlaces: 2_000,
+  maxComparedClosely: 200,
+  /** Bytes of the entries of one function up to which it is compared on a page: some 10 ms. */
+  maxComparedEntryBytes: 131_072,
+  /** Bytes of comparisons of snapshots that are kept in memory. */
+  maxComparisonCacheBytes: 8_388_608,
+  /** Bytes of all that is compared for one page. */
+  maxComparedBytes: 4_194_304,
   /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

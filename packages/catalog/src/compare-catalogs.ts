@@ -7,7 +7,11 @@ import { CAPABILITIES, tellDefinitionChanges, tellRelease } from './compare-cata
 import { compareFunctionNames } from './cut.js';
 
 export type { CatalogChange, CatalogChangeClass, CatalogChangeWeight } from './compare-catalogs/classes.js';
-export { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_WEIGHTS } from './compare-catalogs/classes.js';
+export {
+  CATALOG_CHANGE_CLASSES,
+  CATALOG_CHANGE_WEIGHT_WORDS,
+  CATALOG_CHANGE_WEIGHTS,
+} from './compare-catalogs/classes.js';
 
 /** A catalog as far as it is compared. */
 export interface ComparedCatalog {

@@ -8,6 +8,7 @@ export * from './entry.js';
 export * from './judge-copy.js';
 export * from './newest.js';
 export * from './offers.js';
+export * from './place-records.js';
 export * from './plan-attach.js';
 export * from './plan-mark.js';
 export * from './plan-publish.js';

@@ -1,4 +1,5 @@
 import type { Digest, FunctionName, Profile, Takedown } from '@krmhub/schema';
+import type { ChangedPlace, PlaceFilter, PlacePage, PlaceQuery } from './place-records.js';
 import type {
   CatalogCut,
   CatalogFunction,
@@ -196,6 +197,19 @@ export interface CatalogStore extends SourceStore {
   hasSignatures(): Promise<boolean>;
   /** Places as of a serial, by group and kind in code unit order. */
   snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
+  /** A page of the places of a catalog; others have their turn while much is passed over. */
+  placePage(query: PlaceQuery): Promise<PlacePage>;
+  /** How many places there are, by the source of the first API version; under `''` where the catalog holds none. */
+  countPlaces(filter: PlaceFilter): Promise<Map<string, number>>;
+  /**
+   * Functions whose place after the serial `from` and up to `to` became another one, by group and kind in code unit
+   * order; at most `limit`, and then `isAll` is false. A place that became what it was is among them.
+   */
+  changedPlaces(
+    name: string,
+    serials: { from: number; to: number },
+    limit: number,
+  ): Promise<{ changed: ChangedPlace[]; isAll: boolean }>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
   heldEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
   /** The same places with the sizes of their entries, none of which is read. */

@@ -4,6 +4,15 @@ import type { Digest } from './digest.js';
 export const PROFILES = ['kep', 'kep-schema', 'kustomize-prototype', 'porch', 'kpt-list'] as const;
 export type Profile = (typeof PROFILES)[number];
 
+/** What each is, in a few words. */
+export const PROFILE_SUMMARIES: Record<Profile, string> = {
+  kep: "kind Catalog, runtime beside versions, by the KEP's text",
+  'kep-schema': "kind KRMFunctionCatalog, valid by the KEP's schema",
+  'kustomize-prototype': 'what the prototype of catalogs in kustomize knows',
+  porch: 'FunctionConfig objects',
+  'kpt-list': 'images with digests and types, as kpt lists functions',
+};
+
 /** What a profile does not say of one function. */
 export interface ProfileLoss {
   group: string;

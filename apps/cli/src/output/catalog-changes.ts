@@ -1,14 +1,18 @@
-import type { CatalogChange, CatalogChangeWeight } from '@krmhub/catalog';
+import {
+  CATALOG_CHANGE_WEIGHT_WORDS,
+  CATALOG_CHANGE_WEIGHTS,
+  type CatalogChange,
+  type CatalogChangeWeight,
+} from '@krmhub/catalog';
 import { columnsOf, type Io, paint, write } from '../io.js';
 import { changeLines, printRows, sayCounts } from './changes.js';
 import { bold } from './print.js';
 import { pad, plural, visible } from './text.js';
 
-const WEIGHTS = [
-  ['breaking', 'breaking', 'red'],
-  ['review', 'to review', 'yellow'],
-  ['quiet', 'quiet', 'dim'],
-] as const satisfies readonly (readonly [CatalogChangeWeight, string, string])[];
+const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
+  CatalogChangeWeight,
+  string
+>;
 
 const LABEL_COLUMNS = 12;
 
@@ -40,7 +44,7 @@ export async function printCatalogChanges(
   const where = ` in ${plural(functions.size, 'function')}${filtered ? ', of those that were asked for' : ''}`;
   await sayCounts(
     io,
-    WEIGHTS.map(([weight, label]) => [count(weight), label]),
+    CATALOG_CHANGE_WEIGHTS.map((weight) => [count(weight), CATALOG_CHANGE_WEIGHT_WORDS[weight].label]),
     where,
   );
 }
@@ -55,9 +59,8 @@ async function printFunctions(
   for (const [name, changes] of functions) {
     lines.push('', bold(io, visible(name)));
     for (const { weight, version, message, class: name } of changes) {
-      const [, , color] = WEIGHTS.find(([known]) => known === weight)!;
       const text = `${version === undefined ? '' : `${version}: `}${message} (${name})`;
-      const painted = paint(io, io.stdout, color, pad(`  ${weight}`, LABEL_COLUMNS));
+      const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${weight}`, LABEL_COLUMNS));
       lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));
     }
   }

@@ -69,6 +69,42 @@ export function catalogPath(name: string): string {
   return `/catalogs/${encodeURIComponent(name)}`;
 }
 
+export interface ContentsLink {
+  /** Part of a name. */
+  q?: string | undefined;
+  source?: string | undefined;
+  /** The last function of the page before, as `group/kind`. */
+  after?: string | undefined;
+}
+
+/** A page of what a catalog holds, which stands on the catalog's page. */
+export function catalogContentsPath(name: string, { q, source, after }: ContentsLink): string {
+  return `${catalogPath(name)}${queryOf({ q, source, after })}#contents`;
+}
+
+export function catalogReportPath(name: string, { of, after }: { of?: string; after?: string } = {}): string {
+  return `${catalogPath(name)}/report${queryOf({ of, after })}`;
+}
+
+export function compareSnapshotsPath(
+  name: string,
+  { from, to }: { from?: number | string; to?: number | string } = {},
+): string {
+  return `${catalogPath(name)}/compare${queryOf({ from: from?.toString(), to: to?.toString() })}`;
+}
+
+export function feedOfCatalogPath(name: string): string {
+  return `${catalogPath(name)}/snapshots.atom`;
+}
+
+/** What is absent or empty is left out. */
+function queryOf(parameters: Record<string, string | undefined>): string {
+  const query = new URLSearchParams(
+    Object.entries(parameters).filter((entry): entry is [string, string] => (entry[1] ?? '') !== ''),
+  ).toString();
+  return query === '' ? '' : `?${query}`;
+}
+
 export const SIGN_IN = '/operate/sign-in';
 export const SIGN_OUT = '/operate/sign-out';
 export const TOKENS = '/operate/tokens';

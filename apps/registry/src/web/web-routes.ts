@@ -1,6 +1,7 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp, RegistryParts } from '../environment.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
+import { CATALOG_PAGE_ROUTES, catalogPageRoutes } from './catalog/catalog-routes.js';
 import { DISCOVERY_ROUTES, discoveryRoutes } from './discovery/discovery-routes.js';
 import { FEED_ROUTES, feedRoutes } from './feeds/feed-routes.js';
 import { FUNCTION_PAGE_ROUTES, functionPageRoutes } from './function/function-routes.js';
@@ -21,6 +22,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...FUNCTION_PAGE_ROUTES,
   ...FEED_ROUTES,
   ...SEARCH_ROUTES,
+  ...CATALOG_PAGE_ROUTES,
   ...DISCOVERY_ROUTES,
   ...OPERATE_ROUTES,
 };
@@ -32,6 +34,7 @@ export function webRoutes(app: RegistryApp, parts: WebParts): void {
   functionPageRoutes(app, parts);
   feedRoutes(app, parts);
   searchRoutes(app, parts);
+  catalogPageRoutes(app, parts);
   discoveryRoutes(app, parts);
   operateRoutes(app, parts);
 }

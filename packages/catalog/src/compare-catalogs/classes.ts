@@ -8,6 +8,16 @@ import type { CompatibilityRule } from '../compare/rules.js';
 export const CATALOG_CHANGE_WEIGHTS = ['breaking', 'review', 'quiet'] as const;
 export type CatalogChangeWeight = (typeof CATALOG_CHANGE_WEIGHTS)[number];
 
+/** How each is called in counts, and what it says. */
+export const CATALOG_CHANGE_WEIGHT_WORDS: Record<CatalogChangeWeight, { label: string; meaning: string }> = {
+  breaking: { label: 'breaking', meaning: 'Files are refused, or are not served any more.' },
+  review: {
+    label: 'to review',
+    meaning: 'Somebody should have looked: who provides a function, or what it may do, has moved.',
+  },
+  quiet: { label: 'quiet', meaning: 'It is told, and asks for nothing.' },
+};
+
 /** Every class of change between two catalogs, in the order in which they are told: docs/compatibility.md is made from this table. */
 export const CATALOG_CHANGE_CLASSES = {
   'function-removed': { weight: 'breaking', summary: 'A function is not in the catalog any more.' },

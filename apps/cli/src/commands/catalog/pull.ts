@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Document, RegistryClient } from '@krmhub/api/client';
 import type { ProfileReport } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
-import { PROFILES, type Profile } from '@krmhub/schema/profile';
+import { PROFILE_SUMMARIES, PROFILES, type Profile } from '@krmhub/schema/profile';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { connect } from '../../connect.js';
 import { type Io, write } from '../../io.js';
@@ -14,6 +14,9 @@ import { isSnapshotReference, ofCatalog, withCatalogName } from './catalog-name.
 // As the schema package has them, which loads too much for a help text.
 const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
 const FORMATS = ['yaml', 'json'] as const;
+
+/** The longest name, and two spaces. */
+const PROFILE_COLUMNS = Math.max(...PROFILES.map(({ length }) => length)) + 2;
 
 interface PullOptions {
   snapshot?: string;
@@ -42,11 +45,7 @@ export function registerCatalogPull(parent: Command, io: Io): void {
       'after',
       `
 What a profile cannot say is counted on stderr:
-  kep                  kind Catalog, runtime beside versions, by the KEP's text
-  kep-schema           kind KRMFunctionCatalog, valid by the KEP's schema
-  kustomize-prototype  what the prototype of catalogs in kustomize knows
-  porch                FunctionConfig objects
-  kpt-list             images with digests and types, as kpt lists functions
+${PROFILES.map((profile) => `  ${profile.padEnd(PROFILE_COLUMNS)}${PROFILE_SUMMARIES[profile]}`).join('\n')}
 
 Examples:
   krmhub catalog pull default > catalog.yaml

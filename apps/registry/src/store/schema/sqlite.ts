@@ -290,6 +290,21 @@ export const catalogFunctions = sqliteTable(
     index('catalog_function_name').on(table.group, table.kind),
     index('catalog_function_folded').on(table.group, sql`lower(${table.kind})`),
     index('catalog_function_entry').on(table.entry),
+    index('catalog_function_held')
+      .on(
+        table.catalog,
+        table.group,
+        table.kind,
+        table.fromSerial,
+        table.toSerial,
+        sql.raw(`"selection" ->> '$.versions[0].source'`),
+      )
+      .where(sql`${table.entry} IS NOT NULL`),
+    ...(['shadowed', 'refused', 'yanked'] as const).map((remark) =>
+      index(`catalog_function_${remark}`)
+        .on(table.catalog, table.group, table.kind, table.fromSerial, table.toSerial)
+        .where(sql.raw(`json_array_length("selection", '$.${remark}') > 0`)),
+    ),
   ],
 );
 

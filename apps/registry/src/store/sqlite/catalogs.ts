@@ -1,18 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import type {
-  CatalogFunction,
-  CatalogRecord,
-  HeldEntrySize,
-  RenderedEntry,
-  SnapshotRecord,
-} from '@krmhub/catalog';
-import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { CatalogRecord, HeldEntrySize, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../registry-store.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/sqlite.js';
 import { applyRecipe } from './apply-recipe.js';
+import { catalogPlaces } from './catalog-places.js';
 import { commitCut } from './commit-cut.js';
 import type { Connection } from './connection.js';
+import { type PlaceRow, place, storedPlace } from './place-row.js';
 import { IN_NEWEST_SNAPSHOT } from './search-rows.js';
 import { signatureRows } from './signatures.js';
 
@@ -34,6 +30,9 @@ export type CatalogRows = Pick<
   | 'signatureBundle'
   | 'heldEntries'
   | 'heldEntrySizes'
+  | 'placePage'
+  | 'countPlaces'
+  | 'changedPlaces'
   | 'storeEntries'
   | 'entries'
 >;
@@ -173,6 +172,7 @@ export function catalogRows(connection: Connection): CatalogRows {
       }),
     snapshotFunctions: (wanted, serial) => read(() => placesAt.all({ name: wanted, serial }).map(place)),
     ...signatureRows(connection),
+    ...catalogPlaces(connection),
     async *heldEntries(wanted) {
       let after = { group: '', kind: '' };
       for (;;) {
@@ -222,24 +222,4 @@ function snapshot(columns: typeof snapshots.$inferSelect): SnapshotRecord {
     ...(sources !== null && { sources }),
     ...(withdrawn !== null && { withdrawn }),
   };
-}
-
-/** Columns of a place as SQL gives them. */
-interface PlaceRow {
-  group: string;
-  kind: string;
-  entry: Digest | null;
-  /** JSON. */
-  selection: string;
-}
-
-function storedPlace({ selection, ...row }: PlaceRow): CatalogFunction {
-  return place({ ...row, selection: JSON.parse(selection) as StoredSelection });
-}
-
-type StoredSelection = (typeof catalogFunctions.$inferSelect)['selection'];
-
-function place(row: Omit<PlaceRow, 'selection'> & { selection: StoredSelection }): CatalogFunction {
-  const { group, kind, entry, selection } = row;
-  return { group, kind, ...selection, ...(entry !== null && { entry }) };
 }

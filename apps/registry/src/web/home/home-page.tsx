@@ -1,5 +1,6 @@
 import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
 import { CATALOGS, catalogPath, FEED_OF_RELEASES, functionPath, searchPath } from '../addresses.js';
+import { counted } from '../counted.js';
 import { SearchBox } from '../parts/search-box.js';
 import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
@@ -142,8 +143,4 @@ function Catalogs({ catalogs }: Pick<Shown, 'catalogs'>) {
       )}
     </section>
   );
-}
-
-function counted(count: number, what: string): string {
-  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }

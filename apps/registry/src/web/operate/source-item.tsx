@@ -29,11 +29,8 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
         </Label>
         {mayAsk ? (
           <ActionForm action={askSourcePath(source)}>
-            <button class="button-plain" type="submit">
-              Ask now{' '}
-              <span class="unseen">
-                {source.source} of {catalog}
-              </span>
+            <button class="button-plain" type="submit" aria-label={`Ask now: ${source.source} of ${catalog}`}>
+              Ask now
             </button>
           </ActionForm>
         ) : null}

@@ -1,0 +1,129 @@
+import { CATALOGS, catalogPath, feedOfCatalogPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { Empty } from '../parts/empty.js';
+import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { CatalogLabels } from './catalog-labels.js';
+import { type CatalogView, failingSources } from './read-catalog.js';
+
+const MAX_SOURCES = 6;
+
+export function CatalogListPage({
+  total,
+  views,
+  after,
+  next,
+}: {
+  total: number;
+  views: readonly CatalogView[];
+  after: string | undefined;
+  /** The name after which the next page begins. */
+  next: string | undefined;
+}) {
+  return (
+    <div class="catalogs">
+      <h1>Catalogs</h1>
+      <p class="lead">
+        A catalog is what an orchestrator reads to learn which image or binary runs a function. Each is cut
+        from a recipe, signed, and numbered whenever something in it changes.
+      </p>
+      {total === 0 ? (
+        <Empty title="There is no catalog yet.">
+          <p>
+            <code>krmhub catalog apply recipe.yaml</code> makes one.
+          </p>
+        </Empty>
+      ) : (
+        <ul class="found-list">
+          {views.map((view) => (
+            <CatalogItem view={view} />
+          ))}
+        </ul>
+      )}
+      <Pages
+        first={after === undefined ? undefined : CATALOGS}
+        next={next === undefined ? undefined : `${CATALOGS}?${new URLSearchParams({ after: next })}`}
+      />
+    </div>
+  );
+}
+
+function CatalogItem({ view }: { view: CatalogView }) {
+  const { at } = useSite();
+  const { name, newest } = view.catalog;
+  return (
+    <li class="found-function">
+      <h2>
+        <a href={at(catalogPath(name))}>{name}</a> <StateLabel view={view} />
+      </h2>
+      <p class="found-description">
+        <SourceNames view={view} />
+      </p>
+      <ul class="found-facts">
+        {newest === undefined ? (
+          <li>no snapshot yet</li>
+        ) : (
+          <>
+            <li>{counted(newest.functions, 'function')}</li>
+            <li>snapshot {newest.serial}</li>
+            <li>
+              cut <Time at={newest.createdAt} isPrecise />
+            </li>
+          </>
+        )}
+        <li>
+          <a href={at(feedOfCatalogPath(name))}>
+            feed<span class="unseen"> of the snapshots of {name}</span>
+          </a>
+        </li>
+      </ul>
+      <CatalogLabels labels={newest === undefined ? view.recipe?.labels : newest.labels} />
+    </li>
+  );
+}
+
+/** Nothing for a catalog that is as it should be. */
+export function StateLabel({ view }: { view: CatalogView }) {
+  const { state } = view.state;
+  if (state === 'failing') return <Label tone="danger">cannot be cut</Label>;
+  if (state === 'withdrawn') return <Label tone="warning">withdrawn</Label>;
+  if (state === 'waiting')
+    return <Label>{view.catalog.newest === undefined ? 'not cut yet' : 'being cut'}</Label>;
+  const failing = failingSources(view).length;
+  if (failing === 0) return null;
+  return (
+    <Label tone="warning">
+      {failing} of {counted(view.sources.filter(({ record }) => record !== undefined).length, 'catalog')}{' '}
+      elsewhere not current
+    </Label>
+  );
+}
+
+function SourceNames({ view: { sources, recipe } }: { view: CatalogView }) {
+  if (recipe === undefined) return <>Its recipe was applied by another version of this program.</>;
+  const elsewhere = sources.filter(({ record }) => record !== undefined);
+  const more = elsewhere.length - MAX_SOURCES;
+  const isOwn = sources.length > elsewhere.length;
+  return (
+    <>
+      {isOwn ? 'Functions of this registry' : ''}
+      {elsewhere.length === 0 ? '.' : isOwn ? ', and of ' : 'Functions of '}
+      {elsewhere.slice(0, MAX_SOURCES).map(({ name, record }, index) => (
+        <>
+          {index === 0 ? '' : ', '}
+          {name} (<Text value={hostOf(record?.url ?? '')} max={80} />)
+        </>
+      ))}
+      {more > 0 ? ` and ${more} more` : ''}
+      {elsewhere.length === 0 ? '' : '.'}
+    </>
+  );
+}
+
+/** Where an address leads, without its path. */
+function hostOf(url: string): string {
+  return /^(?:git::)?[a-z+]+:\/\/([^/?#]+)/i.exec(url)?.[1]?.replace(/^.*@/, '') ?? url;
+}

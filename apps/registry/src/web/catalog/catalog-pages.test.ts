@@ -1,0 +1,378 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { catalogText, startUpstream, type TestUpstream } from '../../sources/testing.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+
+const SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(1)>';
+
+let registry: TestRegistry;
+let upstream: TestUpstream;
+let admin: string;
+
+async function apply(name: string, text: string, on = registry, secret = admin): Promise<void> {
+  const response = await on.request(`/api/v1/catalogs/${name}`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' },
+    body: `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\n${text}`,
+  });
+  expect(response.status, await response.text()).toBeLessThan(300);
+}
+
+async function post(target: string, body?: object): Promise<void> {
+  const response = await registry.request(target, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+const browse = (target: string, on = registry) => on.request(target, { headers: { Accept: 'text/html' } });
+
+async function pageOf(target: string, on = registry): Promise<string> {
+  const response = await browse(target, on);
+  const text = await response.text();
+  expect(response.status, `${target}: ${text}`).toBe(200);
+  expectWhole(text);
+  return text;
+}
+
+/** One h1, unique ids, links inside of it that lead somewhere, and nothing that runs or escapes. */
+function expectWhole(text: string): void {
+  expect(text.match(/<h1[ >]/g)).toHaveLength(1);
+  const ids = [...text.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id!);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const [, id] of text.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(id);
+  expect(text).not.toMatch(/<script>|<img src=x|\sstyle=|href="javascript:|[\u202e\u0000\u001b]/);
+}
+
+/** What stands on a page as its reader sees it. */
+function wordsOf(text: string): string {
+  return text
+    .slice(text.indexOf('<main'), text.indexOf('</main>'))
+    .replace(/<[^>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+    .replace(/\s+/g, ' ');
+}
+
+function namesOf(text: string): string[] {
+  const contents = text.slice(text.indexOf('id="contents"'), text.indexOf('id="sources"'));
+  return [...contents.matchAll(/class="place-name" href="\/functions\/[^/]+\/([^"]+)"/g)].map(
+    ([, kind]) => kind!,
+  );
+}
+
+const hrefOf = (text: string, rel: string) =>
+  new RegExp(`<a href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  upstream.files.set(
+    '/catalog.yaml',
+    `${catalogText({ Elsewhere: 'From elsewhere.', SetLabels: 'Theirs.' })}`,
+  );
+  upstream.files.set(
+    '/broken.yaml',
+    `${catalogText({ Good: 'One.' }, 'good.example.com')}  - group: "${SCRIPT}"\n    names: {kind: Bad}\n`,
+  );
+  registry = await openTestRegistry({ sources: { sourceAddresses: ['127.0.0.1'] } });
+  ({ secret: admin } = await registry.token({}));
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0', group: 'up.example.com' });
+  await registry.publish({ kind: 'Yanked', release: '1.0.0' });
+  await registry.publish({ kind: 'Denied', release: '1.0.0' });
+  await registry.publish({ kind: 'Plain', release: '1.0.0' });
+  await apply(
+    'platform',
+    `metadata: {name: platform, labels: {team: platform, stage: production}}
+spec:
+  sources:
+  - name: ours
+    functions: {release: '>=1.0.0'}
+    match: [{group: example.com}, {group: up.example.com}]
+    exclude: [{kind: Nothing}]
+  - name: theirs
+    catalog: {url: '${upstream.origin}/catalog.yaml', refresh: 6h, minimumAge: 0s}
+    match: [{group: up.example.com}]
+  - name: broken
+    catalog: {url: '${upstream.origin}/broken.yaml', refresh: 1h}
+  - name: missing
+    catalog: {url: '${upstream.origin}/missing.yaml', refresh: 1h}
+  policy:
+    deny:
+    - {kind: Denied, reason: '${SCRIPT} is not for us'}
+`.replace(', minimumAge: 0s', ''),
+  );
+  await post('/api/v1/catalogs/platform/cut');
+  await registry.publish({ kind: 'Plain', release: '1.1.0' });
+  await registry.publish({ kind: 'Late', release: '1.0.0' });
+  await post(`${releasePath({ kind: 'Yanked', release: '1.0.0' })}/yank`, { reason: 'it loses labels' });
+  await registry.settle();
+});
+afterAll(async () => {
+  await registry.close();
+  await upstream.close();
+});
+
+describe('the list of catalogs', () => {
+  it('says of each what it is, and how its sources are', async () => {
+    const text = await pageOf('/catalogs');
+    const words = wordsOf(text);
+    expect(words).toContain('default');
+    expect(words).toContain('Functions of this registry.');
+    expect(words).toMatch(/1 of 3 catalogs elsewhere not current/);
+    expect(words).toContain(`theirs ( ${new URL(upstream.origin).host} )`);
+    expect(words).toContain('stage : production');
+    expect(words).toMatch(/5 functions snapshot \d+ cut \d{4}-/);
+    for (const href of ['/catalogs/platform', '/catalogs/platform/snapshots.atom', '/catalogs/default']) {
+      expect(text).toContain(`href="${href}"`);
+    }
+    expect(text).toContain('aria-current="true">Catalogs');
+  });
+
+  it('goes on from a name', async () => {
+    const words = wordsOf(await pageOf('/catalogs?after=default'));
+    expect(words).not.toContain('default');
+    expect(words).toContain('platform');
+    expect((await browse('/catalogs?after=NO')).status).toBe(400);
+  });
+
+  it('stays small with many, page by page', async () => {
+    const many = await openTestRegistry();
+    try {
+      const { secret } = await many.token({});
+      for (let at = 10; at < 65; at++) {
+        const recipe = `metadata: {name: c${at}}\nspec: {sources: [{name: ours, functions: {}}]}\n`;
+        await apply(`c${at}`, recipe, many, secret);
+      }
+      const first = await pageOf('/catalogs', many);
+      expect(first.match(/class="found-function"/g)).toHaveLength(50);
+      const rest = await pageOf(hrefOf(first, 'next')!, many);
+      expect(rest.match(/class="found-function"/g)).toHaveLength(6);
+      expect([hrefOf(rest, 'next'), hrefOf(rest, 'first')]).toEqual([undefined, '/catalogs']);
+    } finally {
+      await many.close();
+    }
+  });
+});
+
+describe('the page of a catalog', () => {
+  it('says what it holds, from where and how it is used', async () => {
+    const text = await pageOf('/catalogs/platform');
+    const words = wordsOf(text);
+    expect(namesOf(text)).toEqual(['Late', 'Plain', 'Good', 'Elsewhere', 'SetLabels']);
+    expect(words).toMatch(/Plain 1\.1\.0 v1 from ours/);
+    expect(words).toMatch(/Elsewhere v1 from theirs/);
+    expect(words).toContain('5 functions');
+    expect(words).toContain('krmhub catalog pull platform --out catalog.yaml');
+    expect(words).toMatch(/oras pull registry\.example\.com \/catalogs\/platform:\d+/);
+    expect(words).toContain('/catalogs/platform --key registry.pub --out platform');
+    expect(words).toContain('stage : production');
+    expect(words).toContain('kind: CatalogRecipe');
+    expect(words).toContain(`${SCRIPT} is not for us`);
+  });
+
+  it('tells of its sources in the order of the recipe', async () => {
+    const text = await pageOf('/catalogs/platform');
+    const order = [...text.matchAll(/id="source-([a-z]+)"/g)].map(([, name]) => name);
+    expect(order).toEqual(['ours', 'theirs', 'broken', 'missing']);
+    const words = wordsOf(text);
+    expect(words).toContain(
+      'Functions of this registry: releases >=1.0.0, only group example.com or group up.example.com, without kind Nothing',
+    );
+    expect(words).toContain('only group up.example.com');
+    expect(words).toContain('asked every 6 hours');
+    expect(words).toContain('missing missing');
+    expect(words).toMatch(/It has nothing at this address, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+    expect(words).toContain('Is the url in the recipe right');
+    expect(words).toContain('There is no copy of missing, so that nothing of it is in the catalog.');
+    expect(words).toContain('1 that cannot be used');
+    expect(text).toContain('href="/catalogs/platform?source=ours#contents"');
+  });
+
+  it('says by which key it is signed, until when, and never that this is enough', async () => {
+    const { keys } = (await (await registry.request('/.well-known/krmhub-keys.json')).json()) as {
+      keys: { fingerprint: string }[];
+    };
+    const text = await pageOf('/catalogs/platform');
+    expect(text).toContain(keys[0]!.fingerprint);
+    expect(wordsOf(text)).toContain('Is the newest until');
+    expect(wordsOf(text)).not.toMatch(/\bverified\b/i);
+  });
+
+  it('leads to every form of it, and each is there', async () => {
+    const text = await pageOf('/catalogs/platform');
+    const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'));
+    const targets = [...main.matchAll(/href="(\/[^"#]*)/g)].map(([, target]) =>
+      target!.replaceAll('&amp;', '&'),
+    );
+    for (const profile of ['kep', 'kep-schema', 'kustomize-prototype', 'porch', 'kpt-list']) {
+      expect(targets).toContain(`/catalogs/platform/catalog.yaml?profile=${profile}`);
+    }
+    expect(targets).toContain('/catalogs/platform/catalog.json?kind=KRMFunctionCatalog');
+    for (const target of new Set(targets)) {
+      // The comparison of no two snapshots leads to that of the newest.
+      const { status } = await browse(target);
+      expect(status, target).toBe(target.endsWith('/compare') ? 302 : 200);
+    }
+  });
+
+  it('shows snapshots with what each changed', async () => {
+    const text = await pageOf('/catalogs/platform');
+    const rows = [...text.matchAll(/<tr>.*?<\/tr>/gs)].map(([row]) => wordsOf(`<main>${row}</main>`).trim());
+    expect(rows[1]).toMatch(/^Snapshot \d+ .* UTC 5 functions 1 removed sha256:/);
+    expect(rows[2]).toMatch(/6 functions 1 added sha256:/);
+    expect(rows[3]).toMatch(/5 functions 1 changed sha256:/);
+    expect(rows.at(-1)).toContain('the first one');
+  });
+
+  it.each([
+    ['?q=plain', ['Plain']],
+    ['?q=UP.example', ['Elsewhere', 'SetLabels']],
+    ['?source=theirs', ['Elsewhere']],
+    ['?source=ours&q=', ['Late', 'Plain', 'SetLabels']],
+    ['?source=&q=late', ['Late']],
+    ['?source=broken&q=good', ['Good']],
+    ['?after=good.example.com/Good', ['Elsewhere', 'SetLabels']],
+    ['?q=nothing', []],
+    [`?q=${encodeURIComponent('%_')}`, []],
+  ])('filters what it holds: %s', async (query, kinds) => {
+    const text = await pageOf(`/catalogs/platform${query}`);
+    expect(namesOf(text)).toEqual(kinds);
+    if (kinds.length === 0) expect(wordsOf(text)).toContain('No function of it fits.');
+    expect(text).toContain('<meta name="robots" content="noindex"/>');
+  });
+
+  it('repeats as text what was looked for', async () => {
+    const text = await pageOf(`/catalogs/platform?q=${encodeURIComponent(`${SCRIPT}"'`)}`);
+    expect(text).toContain('value="&lt;script&gt;');
+  });
+
+  it.each([
+    ['/catalogs/platform?after=nothing', 400, 'is no GROUP/KIND'],
+    ['/catalogs/platform?source=A_B', 400, 'is no name of a source'],
+    [`/catalogs/platform?q=${'x'.repeat(254)}`, 400, 'is longer than 253'],
+    ['/catalogs/platform?filter=x', 400, '&quot;filter&quot; is unknown'],
+    ['/catalogs/none', 404, 'There is no catalog none'],
+    ['/catalogs/none/report', 404, 'There is no catalog none'],
+    ['/catalogs/none/compare', 404, 'There is no catalog none'],
+    ['/catalogs/NONE', 400, 'is no catalog name'],
+    ['/catalogs/platform/report?of=things', 400, 'is none of refused, shadowed, yanked'],
+    ['/catalogs/platform/compare?from=x', 400, 'is neither a serial'],
+    ['/catalogs/platform/compare?from=1&to=999', 404, 'has no snapshot 999'],
+  ])('answers %s with %i, on a page', async (target, status, message) => {
+    const response = await browse(target);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(await response.text()).toContain(message);
+  });
+});
+
+describe('the report', () => {
+  it('tells each kind with what it means and what may be done', async () => {
+    const text = await pageOf('/catalogs/platform/report');
+    const words = wordsOf(text);
+    expect(words).toContain('Refused 1 Shadowed 1 Yanked 1');
+    expect(words).toMatch(/example\.com\/ ?Denied v1 of ours 1\.0\.0 denied the recipe denies it/);
+    expect(words).toContain(`${SCRIPT} is not for us`);
+    expect(words).toContain('Take the rule out, where it is wrong.');
+    expect(words).toMatch(/SetLabels v1 of theirs is taken from ours 1\.0\.0/);
+    expect(words).toMatch(/Yanked 1\.0\.0 of ours/);
+    expect(words).toContain('Sources that are not current 1');
+    expect(words).toMatch(/Invalid entries 1 .*entry 1/);
+    expect(words).toContain('krmhub catalog report platform');
+  });
+
+  it('has a list of each kind', async () => {
+    const words = wordsOf(await pageOf('/catalogs/platform/report?of=shadowed'));
+    expect(words).toContain('SetLabels');
+    expect(words).not.toContain('Denied');
+    const beyond = await pageOf('/catalogs/platform/report?of=refused&after=zzz.example.com/Z');
+    expect(wordsOf(beyond)).toContain('There are no more.');
+    expect(hrefOf(beyond, 'first')).toBe('/catalogs/platform/report?of=refused');
+  });
+
+  it('of a catalog that leaves nothing out says so', async () => {
+    const quiet = await openTestRegistry();
+    try {
+      await quiet.publish({ kind: 'One', release: '1.0.0' });
+      expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is left out.');
+      expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain('Nothing: everything');
+      expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('There is none.');
+    } finally {
+      await quiet.close();
+    }
+  });
+});
+
+describe('what changed between two snapshots', () => {
+  it('is told by what it means', async () => {
+    const { snapshots } = (await (await registry.request('/catalogs/platform/snapshots')).json()) as {
+      snapshots: { serial: number; digest: string }[];
+    };
+    const newest = snapshots[0]!.serial;
+    const text = await pageOf(`/catalogs/platform/compare?from=1&to=${newest}`);
+    const words = wordsOf(text);
+    expect(words).toContain('1 added, 1 removed, 1 changed');
+    expect(words).toMatch(/Yanked breaking the function is removed function-removed/);
+    expect(words).toMatch(/Late quiet the function is added/);
+    expect(words).toMatch(/Plain quiet v1: the release is 1\.1\.0, and was 1\.0\.0 upgraded/);
+    expect(words).toContain(`krmhub catalog diff platform 1 ${newest}`);
+    const back = wordsOf(await pageOf(`/catalogs/platform/compare?from=${newest}&to=1`));
+    expect(back).toMatch(/Late breaking the function is removed/);
+    expect(back).toMatch(/Plain to review v1: the release is 1\.0\.0, and was 1\.1\.0 downgraded/);
+    const same = wordsOf(await pageOf(`/catalogs/platform/compare?from=${newest}&to=${newest}`));
+    expect(same).toContain('No function changed');
+  });
+
+  it('is of the newest and the one before it where none is named, and at one address', async () => {
+    const response = await browse('/catalogs/platform/compare');
+    expect(response.status).toBe(302);
+    const location = response.headers.get('location')!;
+    expect(location).toMatch(/^\/catalogs\/platform\/compare\?from=\d+&to=\d+$/);
+    await pageOf(location);
+    const { snapshots } = (await (await registry.request('/catalogs/platform/snapshots')).json()) as {
+      snapshots: { serial: number; digest: string }[];
+    };
+    const [to, from] = snapshots;
+    const byDigest = await browse(`/catalogs/platform/compare?from=${from!.digest}&to=${to!.digest}`);
+    expect(byDigest.headers.get('location')).toBe(location);
+  });
+
+  it('is nothing where there is one snapshot only', async () => {
+    const alone = await openTestRegistry();
+    try {
+      await alone.settle();
+      const response = await browse('/catalogs/default/compare', alone);
+      expect(response.status).toBe(404);
+      expect(await response.text()).toContain('has no two snapshots to compare');
+    } finally {
+      await alone.close();
+    }
+  });
+});
+
+describe('the feed of snapshots', () => {
+  it('has what RFC 4287 asks for, the newest first', async () => {
+    const response = await registry.request('/catalogs/platform/snapshots.atom');
+    expect(response.headers.get('content-type')).toBe('application/atom+xml; charset=utf-8');
+    const text = await response.text();
+    const entries = text.split('<entry>').slice(1);
+    const times = entries.map((entry) => /<updated>(.*?)<\/updated>/.exec(entry)![1]!);
+    expect(times).toEqual([...times].sort().reverse());
+    expect(/<updated>(.*?)<\/updated>/.exec(text)![1]).toBe(times[0]);
+    const ids = entries.map((entry) => /<id>(urn:uuid:[0-9a-f-]{36})<\/id>/.exec(entry)![1]);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(entries[0]).toMatch(/<title>platform \d+<\/title>/);
+    expect(entries[0]).toMatch(/<summary>1 removed\. 5 functions, sha256:[0-9a-f]{64}\.<\/summary>/);
+    expect(entries[0]).toMatch(/href="\/catalogs\/platform\/compare\?from=\d+&amp;to=\d+"/);
+    const etag = response.headers.get('etag')!;
+    const again = await registry.request('/catalogs/platform/snapshots.atom', {
+      headers: { 'If-None-Match': etag },
+    });
+    expect(again.status).toBe(304);
+    expect((await registry.request('/catalogs/none/snapshots.atom')).status).toBe(404);
+  });
+});

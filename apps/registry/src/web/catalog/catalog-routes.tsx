@@ -1,0 +1,283 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
+import { type PlacePage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
+import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { bytesAnswer, CACHE_ASKING } from '../../bytes-answer.js';
+import type { RegistryApp } from '../../environment.js';
+import { snapshotFinder } from '../../find-snapshot.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { foundCatalog } from '../../lookup.js';
+import {
+  CATALOGS,
+  catalogPath,
+  catalogReportPath,
+  compareSnapshotsPath,
+  feedOfCatalogPath,
+} from '../addresses.js';
+import { codedBody } from '../coded-body.js';
+import { counted } from '../counted.js';
+import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
+import { pageAnswer } from '../page-answer.js';
+import { servePage } from '../serve-page.js';
+import type { WebParts } from '../web-routes.js';
+import { CatalogListPage } from './catalog-list-page.js';
+import { CatalogPage } from './catalog-page.js';
+import { CompareSnapshotsPage } from './compare-page.js';
+import { KeptCounts, reportSerial } from './kept-counts.js';
+import { readCatalog, readCatalogs, readSigning } from './read-catalog.js';
+import { SnapshotComparer } from './read-comparison.js';
+import { ReportPage } from './report-page.js';
+import { snapshotFeed } from './snapshot-feed.js';
+import type { SnapshotRow } from './snapshots-section.js';
+
+const page = { 200: { description: 'A page' } };
+const params = z.object({ name: CatalogName });
+/** The last function of the page before: the name of one, whether or not it is still there. */
+const After = z
+  .string()
+  .max(REQUEST_LIMITS.maxFilterLength * 2, 'is too long')
+  .regex(/^[^/]+\/[^/]+$/, 'is no GROUP/KIND')
+  .transform((text): FunctionName => {
+    const [group = '', kind = ''] = text.split('/');
+    return { group, kind };
+  })
+  .optional();
+/** Forms send what is left empty. */
+const orEmpty = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([z.literal('').transform(() => undefined), schema]).optional();
+
+export const CATALOG_PAGE_ROUTES = {
+  catalogsPage: createRoute({
+    method: 'get',
+    path: CATALOGS,
+    request: { query: z.object({ after: CatalogName.optional() }) },
+    responses: page,
+  }),
+  catalogPage: createRoute({
+    method: 'get',
+    path: '/catalogs/{name}',
+    request: {
+      params,
+      query: z.object({
+        q: z
+          .string()
+          .max(REQUEST_LIMITS.maxFilterLength, `is longer than ${REQUEST_LIMITS.maxFilterLength} characters`)
+          .optional(),
+        source: orEmpty(SourceName),
+        after: After,
+      }),
+    },
+    responses: page,
+  }),
+  reportPage: createRoute({
+    method: 'get',
+    path: '/catalogs/{name}/report',
+    request: {
+      params,
+      query: z.object({
+        of: z.enum(REPORT_REMARKS, `is none of ${REPORT_REMARKS.join(', ')}`).optional(),
+        after: After,
+      }),
+    },
+    responses: page,
+  }),
+  compareSnapshotsPage: createRoute({
+    method: 'get',
+    path: '/catalogs/{name}/compare',
+    request: {
+      params,
+      query: z.object({ from: SnapshotReference.optional(), to: SnapshotReference.optional() }),
+    },
+    responses: page,
+  }),
+  feedOfSnapshots: createRoute({
+    method: 'get',
+    path: '/catalogs/{name}/snapshots.atom',
+    request: { params },
+    responses: { 200: { description: 'An Atom feed' } },
+  }),
+} as const;
+
+const CATALOGS_OF_PAGE = 50;
+const SNAPSHOTS_OF_PAGE = 10;
+const SNAPSHOTS_OF_FEED = 30;
+/** Snapshots to choose from, and among which two are looked for. */
+const SNAPSHOTS_TO_COMPARE = 100;
+/** Functions of each kind of remark in the overview of a report. */
+const OVERVIEW_FUNCTIONS = 10;
+
+export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
+  const { store, site } = parts;
+  const counts = new KeptCounts(store);
+  const comparer = new SnapshotComparer(store);
+  const { standingSnapshot } = snapshotFinder(parts);
+
+  servePage(app, CATALOG_PAGE_ROUTES.catalogsPage, {}, async (c, { query: { after } }) => {
+    const all = await readCatalogs(parts);
+    const rest = after === undefined ? all : all.filter(({ catalog }) => catalog.name > after);
+    const views = rest.slice(0, CATALOGS_OF_PAGE);
+    const next = rest.length > views.length ? views.at(-1)?.catalog.name : undefined;
+    return pageAnswer(c, site, {
+      head: {
+        title: 'Catalogs',
+        description: 'The catalogs of this registry: what they hold, and from which sources.',
+        path: CATALOGS,
+        section: 'catalogs',
+        isIndexed: after === undefined,
+      },
+      body: <CatalogListPage total={all.length} views={views} after={after} next={next} />,
+    });
+  });
+
+  servePage(app, CATALOG_PAGE_ROUTES.catalogPage, {}, async (c, { params: { name }, query }) => {
+    const view = await readCatalog(parts, name);
+    const { newest } = view.catalog;
+    const { q, source, after } = query;
+    const contents: PlacePage =
+      newest === undefined
+        ? { places: [] }
+        : await store.placePage({
+            catalog: name,
+            serial: newest.serial,
+            of: 'held',
+            limit: SERVER_LIMITS.catalogPageFunctions,
+            ...(q === undefined || q.trim() === '' ? {} : { text: q.trim() }),
+            ...(source === undefined ? {} : { source }),
+            ...(after === undefined ? {} : { after }),
+          });
+    const snapshots = await store.snapshots(name, SNAPSHOTS_OF_PAGE + 1);
+    const isWhole = q === undefined && source === undefined && after === undefined;
+    return pageAnswer(c, site, {
+      head: {
+        title: `${name} – catalog`,
+        description:
+          newest === undefined
+            ? `The catalog ${name} was not cut yet.`
+            : `The catalog ${name}: ${counted(newest.functions, 'function')}, from where they are, and how to trust it.`,
+        path: catalogPath(name),
+        section: 'catalogs',
+        isIndexed: isWhole,
+        feeds: [feedOf(name)],
+      },
+      body: (
+        <CatalogPage
+          view={view}
+          counts={await counts.ofCatalog(view.catalog)}
+          query={{ q, source, after: after && `${after.group}/${after.kind}` }}
+          contents={contents}
+          snapshots={await rowsOf(snapshots, SNAPSHOTS_OF_PAGE)}
+          isMore={snapshots.length > SNAPSHOTS_OF_PAGE}
+          signing={newest === undefined ? { keys: [] } : await readSigning(parts, newest)}
+        />
+      ),
+    });
+  });
+
+  servePage(
+    app,
+    CATALOG_PAGE_ROUTES.reportPage,
+    {},
+    async (c, { params: { name }, query: { of, after } }) => {
+      const view = await readCatalog(parts, name);
+      const remarks: readonly ReportRemark[] = of === undefined ? REPORT_REMARKS : [of];
+      const pages: Partial<Record<ReportRemark, PlacePage>> = {};
+      for (const remark of remarks) {
+        pages[remark] = await store.placePage({
+          catalog: name,
+          serial: reportSerial(view.catalog),
+          of: remark,
+          limit: of === undefined ? OVERVIEW_FUNCTIONS : SERVER_LIMITS.catalogPageFunctions,
+          ...(of === undefined || after === undefined ? {} : { after }),
+        });
+      }
+      return pageAnswer(c, site, {
+        head: {
+          title: `What ${name} leaves out`,
+          description: `What the catalog ${name} refuses, shadows and leaves out, and why.`,
+          path: catalogReportPath(name),
+          section: 'catalogs',
+          isIndexed: of === undefined,
+          feeds: [feedOf(name)],
+        },
+        body: (
+          <ReportPage
+            view={view}
+            counts={await counts.ofCatalog(view.catalog)}
+            pages={pages}
+            {...(of === undefined ? {} : { of })}
+            {...(of === undefined || after === undefined ? {} : { after: `${after.group}/${after.kind}` })}
+          />
+        ),
+      });
+    },
+  );
+
+  servePage(app, CATALOG_PAGE_ROUTES.compareSnapshotsPage, {}, async (c, { params: { name }, query }) => {
+    await foundCatalog(store, name);
+    const newest = await store.snapshots(name, SNAPSHOTS_TO_COMPARE);
+    const standing = newest.filter(({ withdrawn }) => withdrawn === undefined);
+    const to = query.to === undefined ? standing[0] : await standingSnapshot({ name, snapshot: query.to });
+    const from =
+      query.from === undefined
+        ? standing.find(({ serial }) => to !== undefined && serial < to.serial)
+        : await standingSnapshot({ name, snapshot: query.from });
+    if (from === undefined || to === undefined) {
+      throw new KrmhubError('not-found', `The catalog ${name} has no two snapshots to compare`, {
+        hint: 'Each change of what is in it makes one. Name two that stand, as ?from= and ?to=.',
+      });
+    }
+    const path = compareSnapshotsPath(name, { from: from.serial, to: to.serial });
+    if (query.from !== String(from.serial) || query.to !== String(to.serial))
+      return c.redirect(site.at(path), 302);
+    return pageAnswer(c, site, {
+      head: {
+        title: `${name}: snapshot ${from.serial} to ${to.serial}`,
+        description: `What changed in the catalog ${name} from snapshot ${from.serial} to ${to.serial}.`,
+        path,
+        section: 'catalogs',
+        isIndexed: false,
+        feeds: [feedOf(name)],
+      },
+      body: (
+        <CompareSnapshotsPage
+          catalog={name}
+          from={from}
+          to={to}
+          comparison={await comparer.compare(from, to)}
+          snapshots={standing}
+        />
+      ),
+    });
+  });
+
+  servePage(app, CATALOG_PAGE_ROUTES.feedOfSnapshots, {}, async (c, { params: { name } }) => {
+    const catalog = await foundCatalog(store, name);
+    const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1);
+    const text = snapshotFeed(site, catalog, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
+    const bytes = new TextEncoder().encode(text);
+    return bytesAnswer(c, {
+      digest: sha256(bytes),
+      mediaType: ATOM_MEDIA_TYPE,
+      cacheControl: CACHE_ASKING,
+      coded: true,
+      find: (coding) => codedBody(bytes, coding),
+    });
+  });
+
+  /** Of these, newest first, so many with what each changed; the last one may be there for its successor alone. */
+  async function rowsOf(snapshots: readonly SnapshotRecord[], count: number): Promise<SnapshotRow[]> {
+    const rows: SnapshotRow[] = [];
+    for (const [index, snapshot] of snapshots.slice(0, count).entries()) {
+      const before = snapshots[index + 1];
+      const stand =
+        snapshot.withdrawn === undefined && before !== undefined && before.withdrawn === undefined;
+      const changes = stand ? await counts.ofSnapshot(snapshot.catalog, snapshot.serial) : undefined;
+      rows.push({ snapshot, ...(changes === undefined ? {} : { changes }) });
+    }
+    return rows;
+  }
+}
+
+function feedOf(name: string): { title: string; path: string } {
+  return { title: `Snapshots of ${name}`, path: feedOfCatalogPath(name) };
+}

@@ -1,0 +1,259 @@
+import { KrmhubError } from '@krmhub/schema';
+import { afterEach, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../../limits.js';
+import { catalogText, startUpstream } from '../../sources/testing.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(options: Parameters<typeof openTestRegistry>[0] = {}): Promise<TestRegistry> {
+  const registry = await openTestRegistry({ sources: { sourceAddresses: ['127.0.0.1'] }, ...options });
+  closing.push(() => registry.close());
+  return registry;
+}
+
+async function openUpstream() {
+  const upstream = await startUpstream();
+  closing.push(() => upstream.close());
+  return upstream;
+}
+
+async function send(
+  registry: TestRegistry,
+  method: string,
+  target: string,
+  body?: string,
+): Promise<Response> {
+  const { secret } = await registry.token({});
+  return registry.request(target, {
+    method,
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      'Content-Type': method === 'PUT' ? 'application/yaml' : 'application/json',
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+async function apply(registry: TestRegistry, name: string, sources: string): Promise<void> {
+  const text = `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ${name}}
+spec:
+  sources:
+${sources}`;
+  const response = await send(registry, 'PUT', `/api/v1/catalogs/${name}`, text);
+  expect(response.status, await response.text()).toBeLessThan(300);
+}
+
+async function pageOf(registry: TestRegistry, target: string): Promise<string> {
+  const response = await registry.request(target, { headers: { Accept: 'text/html' } });
+  const text = await response.text();
+  expect(response.status, `${target}: ${text}`).toBe(200);
+  return text;
+}
+
+const wordsOf = (text: string) =>
+  text
+    .slice(text.indexOf('<main'), text.indexOf('</main>'))
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ');
+const hrefOf = (text: string, rel: string) =>
+  new RegExp(`<a href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&');
+const kindsOf = (text: string) =>
+  [...text.matchAll(/class="place-name"[^>]*>(?:<span[^>]*>)[^<]*<\/span><wbr\/>([^<]+)/g)].map(
+    ([, kind]) => kind!,
+  );
+
+const theirs = (origin: string) => `  - name: theirs
+    catalog: {url: '${origin}/catalog.yaml', refresh: 1h}
+`;
+
+describe('a catalog that is not as it will be', () => {
+  it('was not cut yet, and waits for sources that were not asked', async () => {
+    const upstream = await openUpstream();
+    const registry = await open({ start: false });
+    await apply(registry, 'waiting', theirs(upstream.origin));
+    const words = wordsOf(await pageOf(registry, '/catalogs/waiting'));
+    expect(words).toContain('This catalog was not cut yet');
+    expect(words).toContain('It is cut once each of its sources was asked; theirs was not yet.');
+    expect(words).toContain('not asked yet');
+    expect(words).toContain('Recipe');
+    expect(words).not.toContain('Downloads');
+    expect(words).not.toContain('krmhub catalog pull');
+    expect(wordsOf(await pageOf(registry, '/catalogs'))).toMatch(/waiting not cut yet .*no snapshot yet/);
+    expect(wordsOf(await pageOf(registry, '/catalogs/waiting/report'))).toContain('was not cut yet');
+    const feed = await (await registry.request('/catalogs/waiting/snapshots.atom')).text();
+    expect(feed).not.toContain('<entry>');
+    const compared = await registry.request('/catalogs/waiting/compare', {
+      headers: { Accept: 'text/html' },
+    });
+    expect(compared.status).toBe(404);
+  });
+
+  it('cannot be cut, and says why', async () => {
+    const registry = await open({
+      wrapStore: (store) => ({
+        ...store,
+        commitCut: async (cut, ...rest) => {
+          if (cut.catalog === 'failing') throw new KrmhubError('storage-full', '<b>the disk is full</b>');
+          return store.commitCut(cut, ...rest);
+        },
+      }),
+    });
+    await apply(registry, 'failing', '  - {name: ours, functions: {}}\n');
+    await expect
+      .poll(async () => wordsOf(await pageOf(registry, '/catalogs/failing')), { timeout: 20_000 })
+      .toContain('The catalog cannot be cut');
+    const text = await pageOf(registry, '/catalogs/failing');
+    expect(text).toContain('&lt;b&gt;the disk is full&lt;/b&gt;');
+    expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing cannot be cut');
+  });
+
+  it('holds nothing, and has nothing left out', async () => {
+    const registry = await open();
+    await apply(registry, 'empty', '  - {name: ours, functions: {}, match: [{group: none.example}]}\n');
+    await registry.settle();
+    const words = wordsOf(await pageOf(registry, '/catalogs/empty'));
+    expect(words).toContain('0 functions');
+    expect(words).toContain('This snapshot holds none.');
+    expect(words).toContain('krmhub catalog pull empty');
+  });
+
+  it('lost a snapshot to a takedown', async () => {
+    const registry = await open();
+    await registry.publish({ kind: 'Good', release: '1.0.0' });
+    await registry.publish({ kind: 'Bad', release: '1.0.0' });
+    const reason = JSON.stringify({ reason: 'it <i>steals</i> secrets' });
+    // Nobody cuts meanwhile, so that the newest snapshot is the withdrawn one.
+    await registry.parts.cutter.stop();
+    const { parts } = registry;
+    const change = `${releasePath({ kind: 'Bad', release: '1.0.0' })}/takedown`;
+    const done = send(registry, 'POST', change, reason);
+    await expect
+      .poll(async () => (await parts.store.catalog('default'))?.newest?.withdrawn, { timeout: 20_000 })
+      .toBeDefined();
+    const text = await pageOf(registry, '/catalogs/default');
+    expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn, and the next one is being cut/);
+    expect(text).toContain('it &lt;i&gt;steals&lt;/i&gt; secrets');
+    expect(kindsOf(text)).not.toContain('Bad');
+    expect(wordsOf(text)).not.toContain('krmhub catalog pull');
+    const serial = (await parts.store.catalog('default'))!.newest!.serial;
+    const compared = await registry.request(`/catalogs/default/compare?from=1&to=${serial}`, {
+      headers: { Accept: 'text/html' },
+    });
+    expect(compared.status).toBe(410);
+    expect(await compared.text()).toContain('it &lt;i&gt;steals&lt;/i&gt; secrets');
+    const feed = await (await registry.request('/catalogs/default/snapshots.atom')).text();
+    expect(feed).toMatch(/<title>default \d+ withdrawn<\/title>/);
+    await done;
+  });
+
+  it('serves the last good copy of a source that fails', async () => {
+    const upstream = await openUpstream();
+    upstream.files.set('/catalog.yaml', catalogText({ One: 'One.' }));
+    const registry = await open();
+    await apply(registry, 'copied', theirs(upstream.origin));
+    await send(registry, 'POST', '/api/v1/catalogs/copied/cut');
+    upstream.files.delete('/catalog.yaml');
+    await send(registry, 'POST', '/api/v1/catalogs/copied/sources/theirs/refresh');
+    const words = wordsOf(await pageOf(registry, '/catalogs/copied'));
+    expect(words).toContain('The last good copy is served on.');
+    expect(words).toMatch(/theirs stale/);
+    expect(words).toMatch(/Until then the last good copy is used, fetched \d{4}-/);
+    expect(words).toContain('1 function');
+  });
+});
+
+describe('a catalog of many functions', () => {
+  const { catalogPageFunctions, maxComparedClosely } = SERVER_LIMITS;
+  const count = maxComparedClosely + 20;
+  const many = (text: string) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`Kind${String(at).padStart(4, '0')}`, text]),
+    );
+
+  async function openMany(): Promise<TestRegistry> {
+    const upstream = await openUpstream();
+    upstream.files.set('/catalog.yaml', catalogText(many('before')));
+    let isWhole = true;
+    const registry = await open({
+      wrapStore: (store) => {
+        const never = (name: string) => {
+          if (!isWhole) throw new Error(`${name} reads every place`);
+        };
+        return {
+          ...store,
+          snapshotFunctions: async (...given) => {
+            never('snapshotFunctions');
+            return store.snapshotFunctions(...given);
+          },
+          catalogFunctions: async (name, names) => {
+            if (names === undefined) never('catalogFunctions');
+            return store.catalogFunctions(name, names);
+          },
+          heldEntries: (...given) => {
+            never('heldEntries');
+            return store.heldEntries(...given);
+          },
+          entries: async (digests) => {
+            if (digests.length > 2) never('entries');
+            return store.entries(digests);
+          },
+        };
+      },
+    });
+    const sources = `${theirs(upstream.origin)}  - name: again
+    catalog: {url: '${upstream.origin}/catalog.yaml', refresh: 1h}
+`;
+    await apply(registry, 'many', sources);
+    await send(registry, 'POST', '/api/v1/catalogs/many/cut');
+    upstream.files.set('/catalog.yaml', catalogText(many('after')));
+    await send(registry, 'POST', '/api/v1/catalogs/many/sources/theirs/refresh');
+    await registry.settle();
+    await registry.parts.cutter.stop();
+    isWhole = false;
+    return registry;
+  }
+
+  it('is read page by page, and never as a whole', async () => {
+    const registry = await openMany();
+    for (const first of [
+      '/catalogs/many',
+      '/catalogs/many?source=theirs',
+      '/catalogs/many/report?of=shadowed',
+    ]) {
+      const seen: string[] = [];
+      let next: string | undefined = first;
+      let pages = 0;
+      for (; next !== undefined; pages++) {
+        const text: string = await pageOf(registry, next.replace(/#.*$/, ''));
+        expect(Buffer.byteLength(text)).toBeLessThan(120_000);
+        const kinds = kindsOf(text);
+        expect(kinds.length).toBeLessThanOrEqual(catalogPageFunctions);
+        seen.push(...kinds);
+        if (pages > 0) expect(hrefOf(text, 'first')).toBeDefined();
+        next = hrefOf(text, 'next');
+      }
+      expect(seen).toEqual(Object.keys(many('')));
+      expect(pages).toBe(Math.ceil(count / catalogPageFunctions));
+    }
+    const overview = await pageOf(registry, '/catalogs/many/report');
+    expect(kindsOf(overview)).toHaveLength(10);
+    expect(wordsOf(overview)).toContain(`All ${count} functions`);
+  });
+
+  it('is compared as far as a page goes, and says where the rest is told', async () => {
+    const registry = await openMany();
+    const text = await pageOf(registry, '/catalogs/many/compare?from=1&to=2');
+    expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedClosely);
+    const words = wordsOf(text);
+    expect(words).toContain(`${count} changed`);
+    expect(words).toContain('Of 20 functions more only the number is told here.');
+    expect(words).toContain('krmhub catalog diff many 1 2');
+    expect(wordsOf(await pageOf(registry, '/catalogs/many'))).toContain('more than 100 functions');
+  });
+});

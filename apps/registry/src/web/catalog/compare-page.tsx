@@ -1,0 +1,202 @@
+import {
+  CATALOG_CHANGE_WEIGHT_WORDS,
+  CATALOG_CHANGE_WEIGHTS,
+  type CatalogChange,
+  type CatalogChangeWeight,
+  type SnapshotRecord,
+} from '@krmhub/catalog';
+import { catalogPath, compareSnapshotsPath, functionPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { Empty } from '../parts/empty.js';
+import { Label, type Tone } from '../parts/label.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { changesText } from './kept-counts.js';
+import type { SnapshotComparison } from './read-comparison.js';
+
+export interface ComparePageData {
+  catalog: string;
+  from: SnapshotRecord;
+  to: SnapshotRecord;
+  comparison: SnapshotComparison;
+  /** Snapshots to choose from. */
+  snapshots: readonly SnapshotRecord[];
+}
+
+const TONES: Record<CatalogChangeWeight, Tone> = { breaking: 'danger', review: 'warning', quiet: 'plain' };
+/** Changes of one function that are told. */
+const MAX_CHANGES = 20;
+const MAX_MESSAGE = 500;
+
+/** What changed between two snapshots of a catalog, by what it means. */
+export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots }: ComparePageData) {
+  const { at } = useSite();
+  const { changes, counts, tooLarge, uncompared } = comparison;
+  const isNothing = changes.length === 0 && tooLarge.length === 0 && uncompared === 0;
+  return (
+    <div class="compare">
+      <p>
+        <a href={at(catalogPath(catalog))}>{catalog}</a>
+      </p>
+      <h1>
+        What changed from snapshot {from.serial} to {to.serial}
+      </h1>
+      <form class="compare-form" action={at(compareSnapshotsPath(catalog))}>
+        <Choice id="from" label="From" snapshots={snapshots} chosen={from} />
+        <Choice id="to" label="To" snapshots={snapshots} chosen={to} />
+        <button type="submit">Compare</button>
+      </form>
+      <p>
+        Snapshot {from.serial} is of <Time at={from.createdAt} isPrecise />, with{' '}
+        {counted(from.functions, 'function')}. Snapshot {to.serial} is of <Time at={to.createdAt} isPrecise />
+        , with {counted(to.functions, 'function')}.
+      </p>
+      {isNothing ? (
+        <Empty title="No function changed">
+          <p>
+            {from.digests['catalog.yaml'] === to.digests['catalog.yaml']
+              ? 'Both snapshots have the same bytes.'
+              : 'Only labels of the catalog are other ones.'}
+          </p>
+        </Empty>
+      ) : (
+        <>
+          <Counts comparison={comparison} />
+          {counts.isAll && uncompared === 0 ? null : (
+            <p>
+              {counts.isAll
+                ? `Of ${counted(uncompared, 'function')} more only the number is told here.`
+                : `${changesText(counts)} changed; the first ones are told here.`}{' '}
+              The command below tells all.
+            </p>
+          )}
+          <ol class="found-list">
+            {byFunction(changes).map((one) => (
+              <FunctionChanges changes={one} />
+            ))}
+            {tooLarge.map((name) => (
+              <li class="found-function">
+                <h2>
+                  <FunctionLink name={name} />
+                </h2>
+                <p>It changed, and is too large to be compared on a page. The command below tells how.</p>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+      <h2>In a terminal</h2>
+      <CopySnippet
+        label="Compare by krmhub"
+        code={`krmhub catalog diff ${catalog} ${from.serial} ${to.serial}`}
+      />
+    </div>
+  );
+}
+
+function Counts({ comparison: { changes, counts } }: { comparison: SnapshotComparison }) {
+  return (
+    <dl class="facts">
+      {counts.isAll ? (
+        <div>
+          <dt>Functions</dt>
+          <dd>{changesText(counts)}</dd>
+        </div>
+      ) : null}
+      {CATALOG_CHANGE_WEIGHTS.map((weight) => {
+        const count = changes.filter((change) => change.weight === weight).length;
+        if (count === 0) return null;
+        const { label, meaning } = CATALOG_CHANGE_WEIGHT_WORDS[weight];
+        return (
+          <div>
+            <dt>
+              <Label tone={TONES[weight]}>{label}</Label>
+            </dt>
+            <dd>
+              {counted(count, 'change')}. <span class="quiet">{meaning}</span>
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+function FunctionChanges({ changes }: { changes: readonly CatalogChange[] }) {
+  const [first] = changes;
+  if (first === undefined) return null;
+  const more = changes.length - MAX_CHANGES;
+  return (
+    <li class="found-function">
+      <h2>
+        <FunctionLink name={first} isGone={first.class === 'function-removed'} />
+      </h2>
+      <ul class="plain-list">
+        {changes.slice(0, MAX_CHANGES).map(({ weight, version, message, class: name }) => (
+          <li>
+            <Label tone={TONES[weight]}>{CATALOG_CHANGE_WEIGHT_WORDS[weight].label}</Label>{' '}
+            {version === undefined ? '' : `${version}: `}
+            <Text value={message} max={MAX_MESSAGE} /> <code class="quiet">{name}</code>
+          </li>
+        ))}
+        {more > 0 ? <li class="quiet">and {more} more</li> : null}
+      </ul>
+    </li>
+  );
+}
+
+function FunctionLink({ name, isGone = false }: { name: { group: string; kind: string }; isGone?: boolean }) {
+  const { at } = useSite();
+  const text = (
+    <>
+      <span class="found-group">{name.group}/</span>
+      <wbr />
+      {name.kind}
+    </>
+  );
+  // What the catalog does not hold any more may be nowhere else.
+  return isGone ? text : <a href={at(functionPath(name))}>{text}</a>;
+}
+
+function Choice({
+  id,
+  label,
+  snapshots,
+  chosen,
+}: {
+  id: string;
+  label: string;
+  snapshots: readonly SnapshotRecord[];
+  chosen: SnapshotRecord;
+}) {
+  const listed = snapshots.some(({ serial }) => serial === chosen.serial)
+    ? snapshots
+    : [...snapshots, chosen];
+  return (
+    <p>
+      <label for={id}>{label}</label>{' '}
+      <select id={id} name={id}>
+        {listed.map(({ serial, createdAt }) => (
+          <option value={String(serial)} selected={serial === chosen.serial}>
+            {serial}, {createdAt.slice(0, 10)}
+          </option>
+        ))}
+      </select>
+    </p>
+  );
+}
+
+/** Functions with a heavy change first, else in the order of the catalog. */
+function byFunction(changes: readonly CatalogChange[]): CatalogChange[][] {
+  const found = new Map<string, CatalogChange[]>();
+  for (const change of changes) {
+    const name = `${change.group}/${change.kind}`;
+    const known = found.get(name);
+    if (known === undefined) found.set(name, [change]);
+    else known.push(change);
+  }
+  const weightOf = ([first]: CatalogChange[]) => CATALOG_CHANGE_WEIGHTS.indexOf(first?.weight ?? 'quiet');
+  return [...found.values()].sort((a, b) => weightOf(a) - weightOf(b));
+}

@@ -1,0 +1,195 @@
+import { REQUEST_LIMITS } from '@krmhub/api/parameters';
+import type { CatalogFunction, PlacePage, SnapshotRecord } from '@krmhub/catalog';
+import type { EntryVersion } from '@krmhub/schema';
+import { catalogContentsPath, catalogPath, functionPath, searchPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { Pages } from '../parts/pages.js';
+import { ShortSigner } from '../parts/signer.js';
+import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
+import type { ContentsQuery } from './catalog-page.js';
+import type { CatalogCounts } from './kept-counts.js';
+import type { CatalogView } from './read-catalog.js';
+
+interface Contents {
+  view: CatalogView;
+  snapshot: SnapshotRecord;
+  counts: CatalogCounts;
+  query: ContentsQuery;
+  contents: PlacePage;
+}
+
+/** Where a function's API versions come from that are told; its page has all. */
+const MAX_ORIGINS = 4;
+const MAX_VERSIONS = 8;
+
+/** What the newest snapshot holds and from where it is, page by page. */
+export function ContentsSection({ view, snapshot, counts, query, contents }: Contents) {
+  const { at } = useSite();
+  const { catalog } = snapshot;
+  const { places, next } = contents;
+  const isFiltered = (query.q ?? '') !== '' || (query.source ?? '') !== '';
+  return (
+    <section aria-labelledby="contents">
+      <h2 id="contents">
+        Functions <span class="quiet">{snapshot.functions.toLocaleString('en')}</span>
+      </h2>
+      {snapshot.functions === 0 ? (
+        <p>
+          This snapshot holds none. <a href="#report">What is left out, and why</a>
+        </p>
+      ) : (
+        <>
+          <Filter view={view} counts={counts} query={query} />
+          {places.length === 0 ? (
+            <p>
+              No function of it fits. <a href={at(catalogContentsPath(catalog, {}))}>See all of them</a>
+              {query.q === undefined ? null : (
+                <>
+                  , or{' '}
+                  <a href={at(searchPath({ q: query.q, catalog: [catalog] }))}>search their descriptions</a>
+                </>
+              )}
+              .
+            </p>
+          ) : (
+            <ol class="places">
+              {places.map((place) => (
+                <Place place={place} />
+              ))}
+            </ol>
+          )}
+          <Pages
+            first={
+              query.after === undefined ? undefined : catalogContentsPath(catalog, { ...query, after: '' })
+            }
+            next={
+              next === undefined
+                ? undefined
+                : catalogContentsPath(catalog, { ...query, after: `${next.group}/${next.kind}` })
+            }
+          />
+          {isFiltered ? null : (
+            <p>
+              <a href={at(searchPath({ catalog: [catalog] }))}>Search them by what they do</a>
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Filter({ view, counts, query }: Pick<Contents, 'view' | 'counts' | 'query'>) {
+  const { at } = useSite();
+  const { name } = view.catalog;
+  const sources = sourcesOf(view, counts, query.source);
+  return (
+    <form class="compare-form" action={`${at(catalogPath(name))}#contents`}>
+      <p>
+        <label for="contents-text">Name has</label>{' '}
+        <input
+          id="contents-text"
+          type="search"
+          name="q"
+          value={query.q ?? ''}
+          maxlength={REQUEST_LIMITS.maxFilterLength}
+          autocapitalize="none"
+          spellcheck={false}
+        />
+      </p>
+      {sources.length < 2 ? null : (
+        <p>
+          <label for="contents-source">Source</label>{' '}
+          <select id="contents-source" name="source">
+            <option value="">all</option>
+            {sources.map(({ source, count }) => (
+              <option value={source} selected={source === query.source}>
+                {source}, {counted(count, 'function')}
+              </option>
+            ))}
+          </select>
+        </p>
+      )}
+      <button type="submit">Filter</button>
+      {(query.q ?? '') === '' && (query.source ?? '') === '' ? null : (
+        <a href={at(catalogContentsPath(name, {}))}>Clear</a>
+      )}
+    </form>
+  );
+}
+
+/** Those that provide something, in the recipe's order, and the chosen one. */
+function sourcesOf(
+  { sources }: CatalogView,
+  counts: CatalogCounts,
+  chosen: string | undefined,
+): { source: string; count: number }[] {
+  const names = new Set([
+    ...sources.map(({ name }) => name),
+    ...counts.sources.keys(),
+    ...(chosen === undefined || chosen === '' ? [] : [chosen]),
+  ]);
+  return [...names].flatMap((source) => {
+    const count = counts.sources.get(source) ?? 0;
+    return count > 0 || source === chosen ? [{ source, count }] : [];
+  });
+}
+
+function Place({ place }: { place: CatalogFunction }) {
+  const { at } = useSite();
+  const origins = originsOf(place.versions);
+  return (
+    <li>
+      <a class="place-name" href={at(functionPath(place))}>
+        <span class="found-group">{place.group}/</span>
+        <wbr />
+        {place.kind}
+      </a>
+      <ul class="plain-list">
+        {origins.slice(0, MAX_ORIGINS).map(({ names, version }) => (
+          <li>
+            <Origin names={names} version={version} />
+          </li>
+        ))}
+        {origins.length > MAX_ORIGINS ? <li class="quiet">and {origins.length - MAX_ORIGINS} more</li> : null}
+      </ul>
+    </li>
+  );
+}
+
+function Origin({ names, version }: { names: readonly string[]; version: EntryVersion }) {
+  const { release, source, signedBy, rewritten } = version;
+  const more = names.length - MAX_VERSIONS;
+  return (
+    <ul class="found-facts">
+      {release === undefined ? null : <li>{release}</li>}
+      <li>
+        {names.slice(0, MAX_VERSIONS).join(', ')}
+        {more > 0 ? ` and ${more} more` : ''}
+      </li>
+      <li>
+        from <Text value={source} />
+      </li>
+      {rewritten ? <li>by a mirror</li> : null}
+      {signedBy === undefined ? null : (
+        <li>
+          signed by <ShortSigner value={signedBy} max={80} />
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** API versions that come from one release of one source together. */
+function originsOf(versions: readonly EntryVersion[]): { names: string[]; version: EntryVersion }[] {
+  const found = new Map<string, { names: string[]; version: EntryVersion }>();
+  for (const version of versions) {
+    const { source, release, definition, signedBy, rewritten } = version;
+    const key = JSON.stringify([source, release, definition, signedBy, rewritten]);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, { names: [version.name], version });
+    else known.names.push(version.name);
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,63 @@
+import { fillPath } from '@krmhub/api/paths';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import { PROFILE_SUMMARIES, PROFILES } from '@krmhub/schema';
+import { useSite } from '../site.js';
+
+/** The newest snapshot in every form. */
+export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRecord; isSigned: boolean }) {
+  const { at } = useSite();
+  const { catalog, serial } = snapshot;
+  const name = { name: catalog };
+  const fixed = { ...name, snapshot: String(serial) };
+  const yaml = fillPath('catalogYaml', name);
+  const json = fillPath('catalogJson', name);
+  return (
+    <section aria-labelledby="downloads">
+      <h2 id="downloads">Downloads</h2>
+      <dl class="facts">
+        <div>
+          <dt>Kind Catalog</dt>
+          <dd>
+            <a href={at(yaml)}>YAML</a> · <a href={at(json)}>JSON</a>
+          </dd>
+        </div>
+        <div>
+          <dt>Kind KRMFunctionCatalog</dt>
+          <dd>
+            <a href={at(`${yaml}?kind=KRMFunctionCatalog`)}>YAML</a> ·{' '}
+            <a href={at(`${json}?kind=KRMFunctionCatalog`)}>JSON</a>
+          </dd>
+        </div>
+        <div>
+          <dt>Of this snapshot</dt>
+          <dd>
+            <a href={at(fillPath('snapshotJson', fixed))}>snapshot.json</a> ·{' '}
+            <a href={at(fillPath('snapshotReport', fixed))}>report.json</a>
+            {isSigned ? (
+              <>
+                {' · '}
+                <a href={at(fillPath('snapshotBundle', fixed))}>snapshot.sigstore.json</a>
+              </>
+            ) : null}
+          </dd>
+        </div>
+      </dl>
+      <h3>For tools that read another dialect</h3>
+      <dl class="facts">
+        {PROFILES.map((profile) => (
+          <div>
+            <dt>
+              <a href={at(`${yaml}?${new URLSearchParams({ profile })}`)}>{profile}</a>
+            </dt>
+            <dd>
+              {PROFILE_SUMMARIES[profile]} ·{' '}
+              <a href={at(fillPath('snapshotProfile', { ...fixed, profile }))}>
+                what it leaves out<span class="unseen"> in the profile {profile}</span>
+              </a>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,103 @@
+import {
+  type CatalogRecord,
+  type CatalogStore,
+  type ChangedPlace,
+  REPORT_REMARKS,
+  type ReportRemark,
+} from '@krmhub/catalog';
+import { SERVER_LIMITS } from '../../limits.js';
+
+/** What a page says of a catalog in numbers: functions, whatever the number of their API versions. */
+export interface CatalogCounts {
+  /** Functions that the catalog holds, by the source of their first API version. */
+  sources: ReadonlyMap<string, number>;
+  /** Functions of which the report has something to say. */
+  remarks: Record<ReportRemark, number>;
+}
+
+/** What a snapshot changed in the one before it. */
+export interface SnapshotChanges {
+  added: number;
+  removed: number;
+  changed: number;
+  /** False where there are more than were counted. */
+  isAll: boolean;
+}
+
+/** Numbers that cost a walk through a catalog, and are the same until it is cut again. */
+export class KeptCounts {
+  readonly #store: CatalogStore;
+  readonly #kept = new Map<string, Promise<unknown>>();
+
+  constructor(store: CatalogStore) {
+    this.#store = store;
+  }
+
+  /** Of the newest state, with what waits for the next snapshot. */
+  ofCatalog(catalog: CatalogRecord): Promise<CatalogCounts> {
+    const { name, newest, throughEvent } = catalog;
+    const serial = reportSerial(catalog);
+    const state = `catalog ${name} ${serial} ${throughEvent} ${newest?.withdrawn?.at ?? ''}`;
+    return this.#keep(state, async () => {
+      const count = async (of: ReportRemark) =>
+        (await this.#store.countPlaces({ catalog: name, serial, of })).get('') ?? 0;
+      const remarks = { refused: 0, shadowed: 0, yanked: 0 };
+      for (const remark of REPORT_REMARKS) remarks[remark] = await count(remark);
+      const held = { catalog: name, serial: newest?.serial ?? 0, of: 'held' } as const;
+      return { sources: await this.#store.countPlaces(held), remarks };
+    });
+  }
+
+  /** What a snapshot changed in the one before it; of two that were not withdrawn when it was counted. */
+  ofSnapshot(catalog: string, serial: number): Promise<SnapshotChanges> {
+    return this.#keep(`snapshot ${catalog} ${serial}`, async () => {
+      const serials = { from: serial - 1, to: serial };
+      const { changed, isAll } = await this.#store.changedPlaces(
+        catalog,
+        serials,
+        SERVER_LIMITS.maxCountedChanges,
+      );
+      return { ...countChanges(changed), isAll };
+    });
+  }
+
+  #keep<Value>(name: string, make: () => Promise<Value>): Promise<Value> {
+    const kept = this.#kept.get(name) as Promise<Value> | undefined;
+    const value = kept ?? make();
+    this.#kept.delete(name);
+    this.#kept.set(name, value);
+    // What failed is tried again by who asks next.
+    if (kept === undefined) value.catch(() => this.#kept.delete(name));
+    if (this.#kept.size > SERVER_LIMITS.maxKeptCounts) this.#kept.delete(this.#kept.keys().next().value!);
+    return value;
+  }
+}
+
+/** The serial as of which a catalog is as it was cut last, also where that made no snapshot. */
+export function reportSerial({ newest }: CatalogRecord): number {
+  return (newest?.serial ?? 0) + 1;
+}
+
+/** Functions whose entry came, went or became another one; where only the report changed, nothing did. */
+export function countChanges(places: readonly ChangedPlace[]): Omit<SnapshotChanges, 'isAll'> {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  for (const { before, after } of places) {
+    const [was, is] = [before?.entry, after?.entry];
+    if (was === is) continue;
+    if (was === undefined) counts.added += 1;
+    else if (is === undefined) counts.removed += 1;
+    else counts.changed += 1;
+  }
+  return counts;
+}
+
+/** `3 added, 1 changed`. */
+export function changesText({ added, removed, changed, isAll }: SnapshotChanges): string {
+  const parts = [
+    [added, 'added'],
+    [removed, 'removed'],
+    [changed, 'changed'],
+  ].flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]));
+  if (!isAll) return `more than ${SERVER_LIMITS.maxCountedChanges} functions`;
+  return parts.length === 0 ? 'nothing but labels or the report' : parts.join(', ');
+}

@@ -1,0 +1,123 @@
+import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
+import type {
+  CatalogRecord,
+  Recipe,
+  RecipeSource,
+  SnapshotRecord,
+  SnapshotSignature,
+  SourceRecord,
+} from '@krmhub/catalog';
+import type { RegistryParts } from '../../environment.js';
+import { foundCatalog } from '../../lookup.js';
+import { publishedKeys } from '../../signatures/registry-keys.js';
+import { storedRecipe } from '../../stored-recipe.js';
+
+/** How a catalog stands. */
+export type CatalogState =
+  | { state: 'current' }
+  /** Nothing was cut yet, or what was is of another recipe. */
+  | { state: 'waiting'; unasked: string[] }
+  | { state: 'withdrawn' }
+  | { state: 'failing'; message: string };
+
+/** What its pages show of a catalog. */
+export interface CatalogView {
+  catalog: CatalogRecord;
+  /** Absent where this program does not understand the stored one. */
+  recipe?: Recipe;
+  /** In the recipe's order; as they are stored where there is none. */
+  sources: SourceView[];
+  state: CatalogState;
+}
+
+export interface SourceView {
+  name: string;
+  recipe?: RecipeSource;
+  /** Of a catalog elsewhere. */
+  record?: SourceRecord;
+}
+
+export interface SigningView {
+  signature?: SnapshotSignature;
+  keys: PublishedKey[];
+}
+
+type Parts = Pick<RegistryParts, 'store' | 'cutter'>;
+
+/** Rejects with `not-found`. */
+export async function readCatalog(parts: Parts, name: string): Promise<CatalogView> {
+  const catalog = await foundCatalog(parts.store, name);
+  return viewOf(parts, catalog, await parts.store.sources(name));
+}
+
+export async function readCatalogs(parts: Parts): Promise<CatalogView[]> {
+  const [catalogs, sources] = [await parts.store.catalogs(), await parts.store.sources()];
+  return catalogs.map((catalog) =>
+    viewOf(
+      parts,
+      catalog,
+      sources.filter((source) => source.catalog === catalog.name),
+    ),
+  );
+}
+
+function viewOf(
+  { cutter }: Pick<Parts, 'cutter'>,
+  catalog: CatalogRecord,
+  records: readonly SourceRecord[],
+): CatalogView {
+  const recipe = understoodRecipe(catalog);
+  const recordOf = (name: string) => records.find(({ source }) => source === name);
+  const sources =
+    recipe === undefined
+      ? records.map((record): SourceView => ({ name: record.source, record }))
+      : recipe.sources.map((source): SourceView => {
+          const record = source.catalog === undefined ? undefined : recordOf(source.name);
+          return { name: source.name, recipe: source, ...(record === undefined ? {} : { record }) };
+        });
+  const failure = cutter.status().failing.find((one) => one.catalog === catalog.name);
+  const state = stateOf(catalog, records, failure?.message);
+  return { catalog, sources, state, ...(recipe === undefined ? {} : { recipe }) };
+}
+
+/** One that this program refuses was applied by another version; its page says so. */
+function understoodRecipe(catalog: CatalogRecord): Recipe | undefined {
+  try {
+    return storedRecipe(catalog);
+  } catch {
+    return undefined;
+  }
+}
+
+function stateOf(
+  { newest, throughEvent }: CatalogRecord,
+  records: readonly SourceRecord[],
+  failure: string | undefined,
+): CatalogState {
+  if (failure !== undefined) return { state: 'failing', message: failure };
+  if (newest?.withdrawn !== undefined) return { state: 'withdrawn' };
+  if (newest !== undefined && throughEvent > 0) return { state: 'current' };
+  const unasked = records.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
+  return { state: 'waiting', unasked };
+}
+
+export async function readSigning(
+  { store, keys }: Pick<RegistryParts, 'store' | 'keys'>,
+  snapshot: SnapshotRecord,
+): Promise<SigningView> {
+  const signature = await store.snapshotSignature(snapshot.catalog, snapshot.serial);
+  return {
+    keys: publishedKeys(await keys.all()),
+    ...(signature === undefined ? {} : { signature }),
+  };
+}
+
+/** Sources that are catalogs elsewhere and whose last look failed. */
+export function failingSources({ sources }: Pick<CatalogView, 'sources'>): SourceRecord[] {
+  return sources.flatMap(({ record }) => (record?.failure === undefined ? [] : [record]));
+}
+
+/** Entries of sources that cannot be used. */
+export function invalidEntries({ sources }: Pick<CatalogView, 'sources'>): number {
+  return sources.reduce((sum, { record }) => sum + (record?.copy?.invalidEntries ?? 0), 0);
+}

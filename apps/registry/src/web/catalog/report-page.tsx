@@ -1,0 +1,318 @@
+import { fillPath } from '@krmhub/api/paths';
+import { type CatalogFunction, type PlacePage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
+import type { RefusalCode } from '@krmhub/schema';
+import type { Child } from 'hono/jsx';
+import { catalogPath, catalogReportPath, functionPath } from '../addresses.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { Empty } from '../parts/empty.js';
+import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
+import { ShortSigner } from '../parts/signer.js';
+import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
+import { CatalogBanners } from './catalog-banners.js';
+import type { CatalogCounts } from './kept-counts.js';
+import { type CatalogView, failingSources, invalidEntries } from './read-catalog.js';
+import { REFUSAL_WORDS, REMARK_WORDS } from './report-words.js';
+import { Problem } from './sources-section.js';
+
+export interface ReportPageData {
+  view: CatalogView;
+  counts: CatalogCounts;
+  /** The kind of remark whose functions are shown; absent for the overview. */
+  of?: ReportRemark;
+  /** One page for each kind that is shown. */
+  pages: Partial<Record<ReportRemark, PlacePage>>;
+  after?: string;
+}
+
+/** Remarks about one function that are told; `krmhub catalog report` tells all. */
+const MAX_REMARKS = 10;
+const MAX_MESSAGE = 500;
+
+/** What a catalog leaves out and why: an overview with the beginning of each kind of remark, or all of one kind. */
+export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
+  const { at } = useSite();
+  const { name, newest } = view.catalog;
+  const shown = REPORT_REMARKS.filter((remark) => (pages[remark]?.places.length ?? 0) > 0 || remark === of);
+  const isNothing = shown.length === 0 && failingSources(view).length === 0 && invalidEntries(view) === 0;
+  return (
+    <div class="report">
+      <p>
+        <a href={at(catalogPath(name))}>{name}</a>
+      </p>
+      <h1>What {name} leaves out</h1>
+      <p class="lead">
+        {newest === undefined
+          ? 'The catalog was not cut yet.'
+          : 'As the catalog is now. Each snapshot keeps its own report.'}
+      </p>
+      {of === undefined ? <CatalogBanners view={view} hasSources={false} /> : null}
+      <nav class="contents" aria-label="Kinds of remarks">
+        <ul>
+          <li>
+            <a href={at(catalogReportPath(name))} aria-current={of === undefined ? 'true' : undefined}>
+              Overview
+            </a>
+          </li>
+          {REPORT_REMARKS.map((remark) => (
+            <li>
+              <a
+                href={at(catalogReportPath(name, { of: remark }))}
+                aria-current={remark === of ? 'true' : undefined}
+              >
+                {REMARK_WORDS[remark].title}{' '}
+                <span class="quiet">{counts.remarks[remark].toLocaleString('en')}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {isNothing && of === undefined ? (
+        <Empty title="Nothing is left out.">
+          <p>Everything that the sources provide is in the catalog.</p>
+        </Empty>
+      ) : null}
+      {of === undefined ? <FailedSources view={view} /> : null}
+      {shown.map((remark) => (
+        <Remarks
+          name={name}
+          remark={remark}
+          count={counts.remarks[remark]}
+          page={pages[remark] ?? { places: [] }}
+          isOverview={of === undefined}
+          after={after}
+        />
+      ))}
+      {of === undefined ? <InvalidEntries view={view} /> : null}
+      <h2>The same for programs</h2>
+      <CopySnippet label="Report by krmhub" code={`krmhub catalog report ${name}`} />
+      <p>
+        <a href={at(fillPath('catalogReport', { name }))}>This report as JSON</a>
+        {newest === undefined ? null : (
+          <>
+            {' · '}
+            <a href={at(fillPath('snapshotReport', { name, snapshot: String(newest.serial) }))}>
+              report.json of snapshot {newest.serial}
+            </a>
+          </>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function Remarks({
+  name,
+  remark,
+  count,
+  page,
+  isOverview,
+  after,
+}: {
+  name: string;
+  remark: ReportRemark;
+  count: number;
+  page: PlacePage;
+  isOverview: boolean;
+  after: string | undefined;
+}) {
+  const { at } = useSite();
+  const { title, meaning, remedy } = REMARK_WORDS[remark];
+  return (
+    <section aria-labelledby={remark}>
+      <h2 id={remark}>
+        {title} <span class="quiet">{count.toLocaleString('en')}</span>
+      </h2>
+      <p>
+        {meaning} <strong>What to do:</strong> {remedy}
+      </p>
+      {remark === 'refused' ? <Codes places={page.places} /> : null}
+      {page.places.length === 0 ? (
+        <p class="quiet">{after === undefined ? 'There is none.' : 'There are no more.'}</p>
+      ) : (
+        <ol class="places">
+          {page.places.map((place) => (
+            <li>
+              <FunctionName place={place} isHeld={place.entry !== undefined} />
+              <ul class="plain-list">
+                <RemarksOf place={place} remark={remark} />
+              </ul>
+            </li>
+          ))}
+        </ol>
+      )}
+      {isOverview ? (
+        page.next === undefined ? null : (
+          <p>
+            <a href={at(catalogReportPath(name, { of: remark }))}>
+              All {count.toLocaleString('en')} functions
+            </a>
+          </p>
+        )
+      ) : (
+        <Pages
+          first={after === undefined ? undefined : catalogReportPath(name, { of: remark })}
+          next={
+            page.next &&
+            catalogReportPath(name, { of: remark, after: `${page.next.group}/${page.next.kind}` })
+          }
+        />
+      )}
+    </section>
+  );
+}
+
+/** What no catalog holds has no page, unless this registry has a release of it. */
+function FunctionName({ place, isHeld }: { place: CatalogFunction; isHeld: boolean }) {
+  const { at } = useSite();
+  const isOwn = [...place.shadowed, ...(place.refused ?? []), ...place.yanked].some(
+    ({ release }) => release !== undefined,
+  );
+  const text = (
+    <>
+      <span class="found-group">{place.group}/</span>
+      <wbr />
+      {place.kind}
+    </>
+  );
+  return isHeld || isOwn ? (
+    <a class="place-name" href={at(functionPath(place))}>
+      {text}
+    </a>
+  ) : (
+    <span class="place-name">{text}</span>
+  );
+}
+
+function RemarksOf({ place, remark }: { place: CatalogFunction; remark: ReportRemark }) {
+  const remarks = { refused: refusedItems, shadowed: shadowedItems, yanked: yankedItems }[remark](place);
+  return (
+    <>
+      {remarks.slice(0, MAX_REMARKS).map((item) => (
+        <li>{item}</li>
+      ))}
+      {remarks.length > MAX_REMARKS ? <li class="quiet">and {remarks.length - MAX_REMARKS} more</li> : null}
+    </>
+  );
+}
+
+function refusedItems({ refused = [] }: CatalogFunction): Child[] {
+  return refused.map(({ version, source, release, reasons }) => (
+    <>
+      {version} of {source}
+      {release === undefined ? '' : ` ${release}`}
+      {reasons.map(({ code, message }) => (
+        <>
+          {' '}
+          <Label tone="warning">{code}</Label> <ShortSigner value={message} max={MAX_MESSAGE} />
+        </>
+      ))}
+    </>
+  ));
+}
+
+function shadowedItems({ shadowed }: CatalogFunction): Child[] {
+  return shadowed.map(({ version, source, release, by }) => (
+    <>
+      {version} of {source}
+      {release === undefined ? '' : ` ${release}`} <span class="quiet">is taken from</span> {by.source}
+      {by.release === undefined ? '' : ` ${by.release}`}
+    </>
+  ));
+}
+
+function yankedItems({ yanked }: CatalogFunction): Child[] {
+  return yanked.map(({ release, source }) => (
+    <>
+      {release} <span class="quiet">of</span> {source}
+    </>
+  ));
+}
+
+/** The reasons that occur on this page. */
+function Codes({ places }: { places: readonly CatalogFunction[] }) {
+  const codes = new Set(
+    places.flatMap(({ refused = [] }) => refused.flatMap(({ reasons }) => reasons.map(({ code }) => code))),
+  );
+  const known = (Object.keys(REFUSAL_WORDS) as RefusalCode[]).filter((code) => codes.has(code));
+  return (
+    <dl class="facts">
+      {known.map((code) => (
+        <div>
+          <dt>
+            <Label tone="warning">{code}</Label>
+          </dt>
+          <dd>
+            {REFUSAL_WORDS[code].meaning} <span class="quiet">{REFUSAL_WORDS[code].remedy}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function FailedSources({ view }: { view: CatalogView }) {
+  const failing = failingSources(view);
+  if (failing.length === 0) return null;
+  return (
+    <section aria-labelledby="failing">
+      <h2 id="failing">
+        Sources that are not current <span class="quiet">{failing.length}</span>
+      </h2>
+      {failing.map((record) => (
+        <>
+          <h3>{record.source}</h3>
+          <Problem record={record} />
+        </>
+      ))}
+    </section>
+  );
+}
+
+/** The first ones of each source, which is all that is kept of them. */
+function InvalidEntries({ view }: { view: CatalogView }) {
+  const records = view.sources.flatMap(({ record }) =>
+    record?.copy !== undefined && record.copy.invalidEntries > 0 ? [{ ...record, copy: record.copy }] : [],
+  );
+  if (records.length === 0) return null;
+  return (
+    <section aria-labelledby="invalid">
+      <h2 id="invalid">
+        Invalid entries <span class="quiet">{invalidEntries(view).toLocaleString('en')}</span>
+      </h2>
+      <p>
+        Entries of sources that cannot be used; they spoil no others. <strong>What to do:</strong> tell who
+        publishes the catalog. <code>krmhub lint</code> says of a file what is wrong with it.
+      </p>
+      {records.map(({ source, copy: { invalid, invalidEntries: count } }) => (
+        <>
+          <h3>
+            {source} <span class="quiet">{count.toLocaleString('en')}</span>
+          </h3>
+          <ol class="places">
+            {invalid.map(({ entry, group, kind, message }) => (
+              <li>
+                <span class="place-name">
+                  entry {entry}
+                  {group === undefined || kind === undefined ? null : (
+                    <>
+                      {' '}
+                      <Text value={`${group}/${kind}`} max={160} />
+                    </>
+                  )}
+                </span>
+                <p>
+                  <Text value={message} max={MAX_MESSAGE} />
+                </p>
+              </li>
+            ))}
+          </ol>
+          {count > invalid.length ? (
+            <p class="quiet">And {(count - invalid.length).toLocaleString('en')} more, which are not kept.</p>
+          ) : null}
+        </>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+import { REPORT_REMARKS } from '@krmhub/catalog';
+import { catalogReportPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { useSite } from '../site.js';
+import type { CatalogCounts } from './kept-counts.js';
+import { type CatalogView, failingSources, invalidEntries } from './read-catalog.js';
+import { REMARK_WORDS } from './report-words.js';
+
+/** What the catalog leaves out, in numbers. */
+export function ReportSection({ view, counts }: { view: CatalogView; counts: CatalogCounts }) {
+  const { at } = useSite();
+  const { name } = view.catalog;
+  const failing = failingSources(view).length;
+  const invalid = invalidEntries(view);
+  const remarks = REPORT_REMARKS.filter((remark) => counts.remarks[remark] > 0);
+  const isEmpty = remarks.length === 0 && failing === 0 && invalid === 0;
+  return (
+    <section aria-labelledby="report">
+      <h2 id="report">What is left out</h2>
+      {isEmpty ? (
+        <p>Nothing: everything that its sources provide is in the catalog.</p>
+      ) : (
+        <dl class="facts">
+          {remarks.map((remark) => (
+            <div>
+              <dt>{REMARK_WORDS[remark].title}</dt>
+              <dd>
+                <a href={at(catalogReportPath(name, { of: remark }))}>
+                  {counted(counts.remarks[remark], 'function')}
+                </a>
+                <br />
+                <span class="quiet">{REMARK_WORDS[remark].meaning}</span>
+              </dd>
+            </div>
+          ))}
+          {invalid === 0 ? null : (
+            <div>
+              <dt>Invalid</dt>
+              <dd>
+                <a href={at(`${catalogReportPath(name)}#invalid`)}>
+                  {invalid === 1 ? '1 entry' : `${invalid.toLocaleString('en')} entries`}
+                </a>
+                <br />
+                <span class="quiet">Entries of sources that cannot be used; they spoil no others.</span>
+              </dd>
+            </div>
+          )}
+          {failing === 0 ? null : (
+            <div>
+              <dt>Not current</dt>
+              <dd>
+                <a href="#sources">{counted(failing, 'source')}</a>
+              </dd>
+            </div>
+          )}
+        </dl>
+      )}
+      <p>
+        <a href={at(catalogReportPath(name))}>The report</a>
+        {view.catalog.newest === undefined ? null : ', function by function and with reasons'}
+      </p>
+    </section>
+  );
+}

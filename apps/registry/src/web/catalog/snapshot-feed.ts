@@ -1,0 +1,47 @@
+import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
+import { catalogPath, compareSnapshotsPath, feedOfCatalogPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { atomFeed, type FeedEntry, permanentId } from '../feeds/atom.js';
+import type { Site } from '../site.js';
+import { changesText } from './kept-counts.js';
+import type { SnapshotRow } from './snapshots-section.js';
+
+/** The newest snapshots of a catalog as an Atom feed. */
+export function snapshotFeed(
+  site: Site,
+  { name, appliedAt }: { name: string; appliedAt: string },
+  rows: readonly SnapshotRow[],
+): string {
+  const self = feedOfCatalogPath(name);
+  return atomFeed({
+    title: `Snapshots of the catalog ${name}`,
+    self: site.whole(self),
+    page: site.whole(catalogPath(name)),
+    id: permanentId('feed', site.publicUrl ?? '', self),
+    updated: appliedAt,
+    // What was withdrawn is news again.
+    entries: rows
+      .map((row) => entryOf(site, row))
+      .sort((a, b) => (a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0)),
+  });
+}
+
+function entryOf(site: Site, { snapshot, changes }: SnapshotRow): FeedEntry {
+  const { catalog, serial, createdAt, functions, digests, withdrawn } = snapshot;
+  const what =
+    withdrawn === undefined
+      ? changes && `${changesText(changes)}. `
+      : `Withdrawn: ${tombstoneText(withdrawn)}. `;
+  return {
+    id: permanentId('snapshot', catalog, String(serial), digests['catalog.yaml']),
+    title: `${catalog} ${serial}${withdrawn === undefined ? '' : ' withdrawn'}`,
+    link: site.whole(linkOf(snapshot, changes !== undefined)),
+    updated: withdrawn?.at ?? createdAt,
+    author: 'krmhub',
+    summary: `${what ?? ''}${counted(functions, 'function')}, ${digests['catalog.yaml']}.`,
+  };
+}
+
+function linkOf({ catalog, serial }: SnapshotRecord, isCompared: boolean): string {
+  return isCompared ? compareSnapshotsPath(catalog, { from: serial - 1, to: serial }) : catalogPath(catalog);
+}

@@ -1,0 +1,106 @@
+import { fillPath } from '@krmhub/api/paths';
+import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
+import { compareSnapshotsPath, feedOfCatalogPath } from '../addresses.js';
+import { counted } from '../counted.js';
+import { Digest } from '../parts/digest.js';
+import { Label } from '../parts/label.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { changesText, type SnapshotChanges } from './kept-counts.js';
+
+export interface SnapshotRow {
+  snapshot: SnapshotRecord;
+  /** Absent where there is nothing to compare it with. */
+  changes?: SnapshotChanges;
+}
+
+/** The newest snapshots, with what each changed in the one before it. */
+export function SnapshotsSection({
+  catalog,
+  rows,
+  isMore,
+}: {
+  catalog: string;
+  rows: readonly SnapshotRow[];
+  isMore: boolean;
+}) {
+  const { at } = useSite();
+  if (rows.length === 0) return null;
+  return (
+    <section aria-labelledby="snapshots">
+      <h2 id="snapshots">Snapshots</h2>
+      <table class="releases">
+        <caption class="unseen">Snapshots, the newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Serial</th>
+            <th scope="col">Cut</th>
+            <th scope="col">Holds</th>
+            <th scope="col">Against the one before</th>
+            <th scope="col">Digest</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <Row row={row} />
+          ))}
+        </tbody>
+      </table>
+      <p>
+        <a href={at(feedOfCatalogPath(catalog))}>Atom feed of snapshots</a>
+        {rows.length > 1 ? (
+          <>
+            {' · '}
+            <a href={at(compareSnapshotsPath(catalog))}>Compare two snapshots</a>
+          </>
+        ) : null}
+        {isMore ? (
+          <>
+            {' · '}
+            <a href={at(fillPath('snapshots', { name: catalog }))}>Older ones, as JSON</a>
+          </>
+        ) : null}
+      </p>
+    </section>
+  );
+}
+
+function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
+  const { at } = useSite();
+  const { catalog, serial, createdAt, functions, digests, withdrawn } = snapshot;
+  return (
+    <tr>
+      <th scope="row">
+        <span class="unseen">Snapshot </span>
+        {withdrawn === undefined ? (
+          <a href={at(fillPath('snapshotCatalogYaml', { name: catalog, snapshot: String(serial) }))}>
+            {serial}
+          </a>
+        ) : (
+          serial
+        )}
+      </th>
+      <td>
+        <Time at={createdAt} isPrecise />
+      </td>
+      <td>{counted(functions, 'function')}</td>
+      <td>
+        {withdrawn !== undefined ? (
+          <>
+            <Label tone="danger">withdrawn</Label> <Text value={tombstoneText(withdrawn)} max={200} />
+          </>
+        ) : changes === undefined ? (
+          <span class="quiet">{serial === 1 ? 'the first one' : 'the one before was withdrawn'}</span>
+        ) : (
+          <a href={at(compareSnapshotsPath(catalog, { from: serial - 1, to: serial }))}>
+            {changesText(changes)}
+          </a>
+        )}
+      </td>
+      <td>
+        <Digest value={digests['catalog.yaml']} isShort />
+      </td>
+    </tr>
+  );
+}

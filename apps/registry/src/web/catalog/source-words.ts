@@ -1,0 +1,78 @@
+import { describeSigner, type RecipeSource, type Selector, type SourceRecord } from '@krmhub/catalog';
+import { SOURCE_PROBLEM_HINTS, type SourceProblem } from '@krmhub/schema';
+import type { Tone } from '../parts/label.js';
+
+/** How a source that is a catalog elsewhere stands, in a word. */
+export function sourceState({ checkedAt, failure, copy }: SourceRecord): { tone: Tone; word: string } {
+  if (checkedAt === undefined) return { tone: 'plain', word: 'not asked yet' };
+  if (failure === undefined) return { tone: 'good', word: 'current' };
+  return copy === undefined ? { tone: 'danger', word: 'missing' } : { tone: 'warning', word: 'stale' };
+}
+
+const PROBLEMS: Record<SourceProblem, string> = {
+  unreachable: 'Nobody answers at its address',
+  'too-slow': 'It takes too long to answer',
+  'too-large': 'What it gives is too large',
+  'forbidden-address': 'Its address is not one that this registry may ask',
+  'too-many-redirects': 'It leads from one address to the next',
+  'not-found': 'It has nothing at this address',
+  unauthorized: 'It wants credentials, or others',
+  'bad-answer': 'It answers something else than a catalog',
+  'invalid-catalog': 'What it gives is no catalog that can be read',
+  signature: 'It was signed before, and is not any more, or its signature does not hold',
+  rollback: 'It gives an older snapshot than was seen before',
+  frozen: 'What it has signed has expired',
+  equivocation: 'It gives another catalog under a serial that was seen before',
+  internal: 'It could not be asked',
+};
+
+/** What is wrong with it and the way out; undefined where nothing is. */
+export function sourceProblem({ failure }: SourceRecord): { what: string; hint: string } | undefined {
+  if (failure === undefined) return undefined;
+  return { what: PROBLEMS[failure.problem], hint: SOURCE_PROBLEM_HINTS[failure.problem] };
+}
+
+export function signersOf({ copy }: SourceRecord): string[] {
+  return (copy?.signatures ?? []).map(({ signer }) => describeSigner(signer));
+}
+
+/** Selectors that are told; the recipe has all. */
+const MAX_SELECTORS = 3;
+
+/** What of it the recipe lets in; undefined where that is everything. */
+export function selectionWords({ match, exclude, release }: RecipeSource): string | undefined {
+  const parts = [
+    ...(release === undefined ? [] : [`releases ${release}`]),
+    ...(match === undefined ? [] : [`only ${selectorsText(match)}`]),
+    ...(exclude.length === 0 ? [] : [`without ${selectorsText(exclude)}`]),
+  ];
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+function selectorsText(selectors: readonly Selector[]): string {
+  const more = selectors.length - MAX_SELECTORS;
+  const told = selectors.slice(0, MAX_SELECTORS).map(selectorText);
+  return `${told.join(' or ')}${more > 0 ? ` or ${more} more` : ''}`;
+}
+
+function selectorText(selector: Selector): string {
+  const fields = Object.entries(selector).filter(([, value]) => value !== undefined);
+  if (fields.length === 0) return 'everything';
+  return fields
+    .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(' and ') : value}`)
+    .join(', ');
+}
+
+const UNITS = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const;
+
+/** In the largest unit that fits: `6 hours`. */
+export function durationText(seconds: number): string {
+  const [size, unit] = UNITS.find(([size]) => seconds % size === 0 && seconds >= size) ?? UNITS[3];
+  const count = seconds / size;
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}

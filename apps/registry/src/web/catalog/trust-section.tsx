@@ -1,0 +1,71 @@
+import { fillPath } from '@krmhub/api/paths';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { DefinitionList } from '../parts/definition-list.js';
+import { Digest } from '../parts/digest.js';
+import { Label } from '../parts/label.js';
+import { RegistryAddress } from '../parts/registry-address.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import type { SigningView } from './read-catalog.js';
+
+/** By which key the snapshot is signed, and how whoever has that key proves it. */
+export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; signing: SigningView }) {
+  const { at } = useSite();
+  const { catalog, serial, digests } = snapshot;
+  const { signature, keys } = signing;
+  const isPublished = keys.some(({ fingerprint }) => fingerprint === signature?.key);
+  return (
+    <section aria-labelledby="trust">
+      <h2 id="trust">Trust</h2>
+      {signature === undefined ? (
+        <p>
+          <Label>unsigned</Label> Snapshot {serial} was cut by a program that signed none.
+        </p>
+      ) : (
+        <>
+          <p>
+            This registry has signed snapshot {serial}: that these are its bytes, and that it is the newest.
+            The signature says who cut the catalog, and not whether its functions are good.
+          </p>
+          <DefinitionList
+            items={[
+              ['Digest of catalog.yaml', <Digest value={digests['catalog.yaml']} />],
+              [
+                'Signed by the key',
+                <>
+                  <Digest value={signature.key} />{' '}
+                  {isPublished ? null : <Label tone="warning">not among the published keys</Label>}
+                </>,
+              ],
+              ['Signed', <Time at={signature.signedAt} isPrecise />],
+              ['Is the newest until', <Time at={signature.expiresAt} isPrecise />],
+              [
+                'Bundle',
+                <a href={at(fillPath('catalogBundle', { name: catalog }))}>snapshot.sigstore.json</a>,
+              ],
+              ['Keys of this registry', <a href={at(fillPath('registryKeys', {}))}>krmhub-keys.json</a>],
+            ]}
+          />
+          <p>
+            Prove it yourself. Whose key that is, the registry cannot say: have who runs it tell you the
+            fingerprint, on another way than this page.
+          </p>
+          <CopySnippet
+            label="Verify the catalog"
+            code={
+              <>
+                {'curl -s '}
+                <RegistryAddress />
+                {`${fillPath('registryKeys', {})} |\n  node -p 'JSON.parse(fs.readFileSync(0)).keys.find((key) => Date.parse(key.validFrom) <= Date.now()).publicKey' > registry.pub\n`}
+                {'krmhub catalog verify '}
+                <RegistryAddress />
+                {`/catalogs/${catalog} --key registry.pub --out ${catalog}`}
+              </>
+            }
+          />
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,53 @@
+import { fillPath } from '@krmhub/api/paths';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { RegistryAddress } from '../parts/registry-address.js';
+import { useSite } from '../site.js';
+
+/** How the catalog comes to where it is read. */
+export function UseSection({ snapshot: { catalog, serial } }: { snapshot: SnapshotRecord }) {
+  const { publicUrl } = useSite();
+  // Clients of OCI registries know no path before /v2/.
+  const isOci = publicUrl === undefined || new URL(publicUrl).pathname === '/';
+  return (
+    <section aria-labelledby="use">
+      <h2 id="use">Use it</h2>
+      <p>The address for an orchestrator. Its ETag is the digest of what it serves.</p>
+      <CopySnippet
+        label="Address of the catalog"
+        code={
+          <>
+            <RegistryAddress />
+            {fillPath('catalogYaml', { name: catalog })}
+          </>
+        }
+      />
+      <p>As a file, checked against its digest; or this snapshot for ever:</p>
+      <CopySnippet
+        label="Pull the catalog"
+        code={
+          <>
+            export KRMHUB_REGISTRY=
+            <RegistryAddress />
+            {`\nkrmhub catalog pull ${catalog} --out catalog.yaml`}
+            {`\nkrmhub catalog pull ${catalog} --snapshot ${serial} --out catalog-${serial}.yaml`}
+          </>
+        }
+      />
+      {isOci ? (
+        <>
+          <p>As an OCI artifact:</p>
+          <CopySnippet
+            label="Pull the catalog by oras"
+            code={
+              <>
+                oras pull <RegistryAddress isHost />
+                {`/catalogs/${catalog}:${serial}`}
+              </>
+            }
+          />
+        </>
+      ) : null}
+    </section>
+  );
+}

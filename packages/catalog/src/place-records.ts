@@ -1,0 +1,40 @@
+import type { FunctionName } from '@krmhub/schema';
+import type { CatalogFunction } from './records.js';
+
+/** What a report says of places: that something there was shadowed, refused or yanked. */
+export const REPORT_REMARKS = ['refused', 'shadowed', 'yanked'] as const;
+export type ReportRemark = (typeof REPORT_REMARKS)[number];
+
+/** Which places of a catalog are meant. */
+export interface PlaceFilter {
+  catalog: string;
+  /** Places as of this serial. One more than that of the newest snapshot has what waits for the next one, too. */
+  serial: number;
+  /** Functions that the catalog holds, or those of which its report has something to say. */
+  of: 'held' | ReportRemark;
+}
+
+export interface PlaceQuery extends PlaceFilter {
+  /** Part of `group/kind`, whatever its case. */
+  text?: string;
+  /** Of functions that the catalog holds: the source of the first API version. */
+  source?: string;
+  /** The last function of the page before. */
+  after?: FunctionName;
+  /** Places of a page. */
+  limit: number;
+}
+
+export interface PlacePage {
+  /** By group and kind in code unit order. */
+  places: CatalogFunction[];
+  /** For `after` of the next page; absent on the last one. */
+  next?: FunctionName;
+}
+
+/** The place of a function in one snapshot of a catalog and in another one. */
+export interface ChangedPlace extends FunctionName {
+  /** Absent where the function had none yet. */
+  before?: CatalogFunction;
+  after?: CatalogFunction;
+}
