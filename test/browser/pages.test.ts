@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumFile, openContext, startChromium, VIEWPORTS } from './chromium.js';
 import { SAMPLE_PAGES } from './sample-pages.js';
 import { type SampleSite, startSampleSite } from './sample-site.js';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+import { expectSound } from './sound.js';
 
 const suite = chromiumFile === undefined ? describe.skip : describe;
 if (chromiumFile === undefined) console.warn('pages are not opened: no Chromium is installed');
@@ -32,12 +28,8 @@ suite('every page in a browser', () => {
       const { context, faults, open } = await openContext(browser, { viewport, colorScheme });
       try {
         const page = await open(site.url + path);
-        expect(await seriousProblems(page)).toEqual([]);
-        expect(await page.locator('h1').count()).toBe(1);
+        await expectSound(page);
         expect(await page.title()).not.toBe('taken');
-        expect(await widthBeyond(page)).toBe(0);
-        await page.setViewportSize({ width: 320, height: 700 });
-        expect(await widthBeyond(page)).toBe(0);
         expect(faults).toEqual([]);
       } finally {
         await context.close();
@@ -62,21 +54,3 @@ suite('every page in a browser', () => {
     });
   });
 });
-
-/** What axe-core finds that keeps people from using the page. */
-async function seriousProblems(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate(
-    'axe.run(document, { resultTypes: ["violations"] })',
-  )) as AxeResults;
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
-}
-
-/** CSS pixels that one would have to scroll sideways for. */
-function widthBeyond(page: Page): Promise<number> {
-  return page.evaluate(
-    'Math.max(document.documentElement.scrollWidth - document.documentElement.clientWidth, 0)',
-  );
-}

@@ -1,5 +1,6 @@
 import { ROUTES } from '@krmhub/api/routes';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
 import { attackRegistry } from './attacked.js';
 import { CORPUS } from './corpus.js';
 import { faultOf } from './neighbour.js';
@@ -200,6 +201,106 @@ describe('path parameters', () => {
     },
     60_000,
   );
+});
+
+describe('pages of operators', () => {
+  let cookie: string;
+  let formKey: string;
+  const own = () => ({ origin: attacked.registry.url.replace(/\/$/, ''), cookie });
+  const look = (target: string) => ask(target, { headers: { cookie } });
+  const send = (target: string, fields: [string, string][]) =>
+    fetch(attacked.registry.url + target, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: own(),
+      body: new URLSearchParams([['formKey', formKey], ...fields]),
+      signal: AbortSignal.timeout(20_000),
+    });
+  /** Pages say in HTML what is wrong. */
+  const isFault = async (response: Response) => {
+    const text = await response.text();
+    return response.status >= 500 || text.length > 2_000_000
+      ? `${response.status}: ${text.slice(0, 200)}`
+      : '';
+  };
+
+  beforeAll(async () => {
+    const response = await fetch(`${attacked.registry.url}/operate/sign-in`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { origin: attacked.registry.url.replace(/\/$/, '') },
+      body: new URLSearchParams({ token: attacked.registry.token }),
+    });
+    cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+    formKey = /name="formKey" value="([^"]+)"/.exec(await (await look('/operate')).text())?.[1] ?? '';
+    expect(formKey).not.toBe('');
+  });
+
+  it.each(Object.values(OPERATE_ROUTES).map(({ method, path: template }) => [method, template] as const))(
+    '%s %s takes or refuses anything in its path and query',
+    async (method, template) => {
+      const faults: string[] = [];
+      for (const value of VALUES) {
+        const filled = template.replace(/\{\w+\}/g, () => encodeURIComponent(value) || '%20');
+        const names = [
+          'from',
+          'page',
+          'problems',
+          'catalog',
+          'asked',
+          'name',
+          'revoked',
+          'applied',
+          '__proto__',
+        ];
+        const targets = [filled, ...names.map((name) => `${filled}?${name}=${encodeURIComponent(value)}`)];
+        for (const target of template.includes('{') ? targets.slice(0, 2) : targets) {
+          // Who signs out is not signed in for the others.
+          if (method === 'post' && template.endsWith('sign-out')) continue;
+          const fault = await isFault(await (method === 'get' ? look(target) : send(target, [])));
+          if (fault !== '') faults.push(`${target.slice(0, 100)}: ${fault}`);
+        }
+      }
+      expect(faults).toEqual([]);
+    },
+    120_000,
+  );
+
+  it('a form may hold anything', async () => {
+    const faults: string[] = [];
+    const fields = ['name', 'scopes', 'groups', 'repositories', 'expiresInDays'];
+    for (const value of VALUES) {
+      for (const wrong of fields) {
+        const form = fields.map((name): [string, string] => [name, name === wrong ? value : 'x']);
+        const fault = await isFault(await send('/operate/tokens/new', form));
+        if (fault !== '') faults.push(`${wrong} ${value.slice(0, 100)}: ${fault}`);
+      }
+      const signIn = await isFault(
+        await send('/operate/sign-in', [
+          ['token', value],
+          ['from', value],
+        ]),
+      );
+      if (signIn !== '') faults.push(`token ${value.slice(0, 100)}: ${signIn}`);
+    }
+    expect(faults).toEqual([]);
+  }, 120_000);
+
+  it('every hostile document is refused as a recipe, and shown as text', async () => {
+    const faults: string[] = [];
+    for (const { name, make } of CORPUS.filter((_, index) => index % 2 === 1)) {
+      const text = new TextDecoder().decode(new Uint8Array(make()));
+      const response = await send('/operate/recipes/hostile', [
+        ['text', text],
+        ['expected', 'none'],
+        ['do', 'apply'],
+      ]);
+      if (![400, 413].includes(response.status)) faults.push(`${name}: ${response.status}`);
+      const page = await response.text();
+      expect(page.length, name).toBeLessThan(4_000_000);
+    }
+    expect(faults).toEqual([]);
+  }, 120_000);
 });
 
 describe('JSON bodies', () => {

@@ -12,7 +12,18 @@ export function alwaysSent(publicUrl: string | undefined): Record<string, string
 /** Sent where an answer has no policy of its own. */
 export const NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'";
 
-/** Reads are public and no cookie is ever used, so pages of any origin may read what anybody may. */
+/**
+ * In place of these and of those of reads where somebody may be signed in. `no-referrer` would have browsers send forms
+ * with `Origin: null`, and nobody could tell our own from others'.
+ */
+export const SENT_IN_PRIVATE = {
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;
+
+/** All other reads are public and look at no cookie, so pages of any origin may read what anybody may. */
 export const SENT_WITH_READS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',

@@ -1,7 +1,7 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
 import { Hono } from 'hono';
-import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from './answer-headers.js';
+import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_IN_PRIVATE, SENT_WITH_READS } from './answer-headers.js';
 import { clientAddresses, readTrustedProxies } from './client-address.js';
 import { refuseOtherMethods } from './endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
@@ -83,7 +83,9 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
     for (const [name, value] of Object.entries(rateLimitFields(allowance))) c.header(name, value);
   }
   if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', NOTHING_RUNS);
-  if (c.req.method === 'GET' || c.req.method === 'HEAD') {
+  if (c.get('isPrivate') === true) {
+    for (const [name, value] of Object.entries(SENT_IN_PRIVATE)) c.header(name, value);
+  } else if (c.req.method === 'GET' || c.req.method === 'HEAD') {
     for (const [name, value] of Object.entries(SENT_WITH_READS)) c.header(name, value);
   }
 }

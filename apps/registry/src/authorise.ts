@@ -96,6 +96,12 @@ export async function authorise(
   group?: string,
 ): Promise<TokenRecord> {
   const token = await authenticate(c, authority);
+  refuseLacking(token, scope, group);
+  return token;
+}
+
+/** What a token lacks to do what `scope` names in `group`, or in the whole registry, in words; empty for nothing. */
+export function lackingRights(token: TokenRecord, scope: TokenScope, group?: string): string[] {
   const lacks: string[] = [];
   if (!token.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
   if (group !== undefined && !token.groups.some((glob) => matchesGlob(glob, group))) {
@@ -103,10 +109,14 @@ export async function authorise(
   }
   // What concerns the whole registry concerns every group.
   if (group === undefined && !token.groups.includes('*')) lacks.push('every group ("*")');
-  if (lacks.length > 0) {
-    throw new KrmhubError('forbidden', `The token "${token.name}" lacks ${lacks.join(' and ')}`, {
-      hint: `It has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another.`,
-    });
-  }
-  return token;
+  return lacks;
+}
+
+/** Throws `forbidden` where the token lacks any right. */
+export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: string): void {
+  const lacks = lackingRights(token, scope, group);
+  if (lacks.length === 0) return;
+  throw new KrmhubError('forbidden', `The token "${token.name}" lacks ${lacks.join(' and ')}`, {
+    hint: `It has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another.`,
+  });
 }

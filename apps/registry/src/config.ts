@@ -76,7 +76,7 @@ export const SETTINGS = {
     name: 'KRMHUB_PUBLIC_URL',
     unit: 'http or https URL',
     default: 'the address that is listened on',
-    why: 'Where clients reach the registry when a proxy stands before it. Links, `Location`, the OpenAPI document and the realm of tokens name it; its path may be taken off by the proxy or not; with https, browsers are told to keep to https.',
+    why: "Where clients reach the registry when a proxy stands before it. Links, `Location`, the OpenAPI document and the realm of tokens name it; its path may be taken off by the proxy or not; with https, browsers are told to keep to https. Forms of the operators' pages are taken from there alone.",
   },
   trustedProxies: {
     name: 'KRMHUB_TRUSTED_PROXIES',

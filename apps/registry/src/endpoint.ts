@@ -43,7 +43,8 @@ export function serveRoute<Route extends RouteConfig>(
     else c.get('limits').countBy(c, door);
     const problems: string[] = [];
     const params = check(paramsSchema, pathValues(c, suffixes), 'path parameter', problems);
-    const query = check(querySchema, queryValues(c, querySchema, problems), 'parameter', problems);
+    const { searchParams } = new URL(c.req.url);
+    const query = checkNamed(querySchema, searchParams, 'parameter', problems);
     if (problems.length > 0) {
       throw new KrmhubError('invalid-request', problems.join('; '), { hint });
     }
@@ -96,24 +97,27 @@ function pathValues(c: RegistryContext, suffixes: Map<string, string>): Record<s
   return values;
 }
 
-function queryValues(c: RegistryContext, schema: z.ZodObject, problems: string[]): Record<string, unknown> {
+/** Values by their names, as queries and forms have them; what is wrong is added to the problems. */
+export function checkNamed(
+  schema: z.ZodObject,
+  given: URLSearchParams,
+  what: string,
+  problems: string[],
+): unknown {
   const known = Object.keys(schema.shape);
-  const { searchParams } = new URL(c.req.url);
   const values: Record<string, unknown> = {};
-  for (const name of new Set(searchParams.keys())) {
+  for (const name of new Set(given.keys())) {
     if (!known.includes(name)) {
       const meant = suggest(name, known);
-      problems.push(
-        `parameter "${name}" is unknown${meant === undefined ? '' : `: did you mean "${meant}"?`}`,
-      );
+      problems.push(`${what} "${name}" is unknown${meant === undefined ? '' : `: did you mean "${meant}"?`}`);
       continue;
     }
-    const given = searchParams.getAll(name);
-    if (takesList(schema.shape[name] as z.ZodType)) values[name] = given;
-    else if (given.length > 1) problems.push(`parameter "${name}" is given ${given.length} times`);
-    else values[name] = given[0];
+    const all = given.getAll(name);
+    if (takesList(schema.shape[name] as z.ZodType)) values[name] = all;
+    else if (all.length > 1) problems.push(`${what} "${name}" is given ${all.length} times`);
+    else values[name] = all[0];
   }
-  return values;
+  return check(schema, values, what, problems);
 }
 
 function takesList(schema: z.ZodType): boolean {

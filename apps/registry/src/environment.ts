@@ -77,6 +77,8 @@ export interface RequestVariables {
   client: string;
   limits: RequestLimits;
   door?: Door;
+  /** Whether the answer is for this client alone, and for no cache and no page of another origin. */
+  isPrivate?: boolean;
   /** What the limit that counted the request has left. */
   allowance?: Allowance;
 }

@@ -6,6 +6,17 @@ export const SERVER_LIMITS = {
   maxDetailLength: 8_192,
   /** Bytes of a JSON body: a reason or a token request. */
   maxJsonBytes: 65_536,
+  /** Bytes of a form of a page, beside the text of a recipe, and its fields. */
+  maxFormBytes: 65_536,
+  maxFormFields: 50,
+  /** Bytes of a form for each byte of a text in it: a line end is sent as `%0D%0A`. */
+  formBytesOfTextByte: 6,
+  /** Milliseconds for which somebody is signed in to the operators' pages: a working day. */
+  sessionMilliseconds: 28_800_000,
+  /** People who are signed in at once; who signed in first is signed out. */
+  maxSessions: 1_000,
+  /** Of these, with one token: none keeps others out. */
+  maxSessionsOfToken: 10,
   /** Bytes of a body that is too large which are still read, so that its sender comes to read the answer. */
   maxDiscardedBytes: 4_194_304,
   /** Milliseconds for which that goes on. */

@@ -9,9 +9,11 @@ import {
   type ReleaseRecord,
   type ReleaseSignature,
   type ReleaseSummary,
+  reportedSource,
   type ServedEntry,
   type SigningPolicy,
   type SnapshotRecord,
+  type SourceRecord,
   signaturesOf,
   type TokenRecord,
 } from '@krmhub/catalog';
@@ -190,5 +192,36 @@ export function tokenDetail({
     ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),
     ...(revokedReason === undefined ? {} : { revokedReason }),
+  };
+}
+
+export function sourceDetail(record: SourceRecord): api.Source {
+  const { catalog, source, url, nextAt, checkedAt, failure, copy } = record;
+  return {
+    catalog,
+    source,
+    url,
+    state: reportedSource(record).state,
+    nextAt,
+    ...(checkedAt === undefined ? {} : { checkedAt }),
+    ...(failure === undefined
+      ? {}
+      : { problem: failure.problem, message: failure.message, failingSince: failure.since }),
+    ...(copy === undefined ? {} : { copy: sourceCopy(copy) }),
+  };
+}
+
+function sourceCopy(copy: NonNullable<SourceRecord['copy']>): NonNullable<api.Source['copy']> {
+  const { digest, size, fetchedAt, formerUrl, entries, invalid, invalidEntries, snapshot, signatures } = copy;
+  return {
+    digest,
+    size,
+    fetchedAt,
+    ...(formerUrl === undefined ? {} : { formerUrl }),
+    entries,
+    invalid,
+    invalidEntries,
+    ...(snapshot === undefined ? {} : { serial: snapshot.serial, expires: snapshot.expires }),
+    signedBy: signatures.map(({ signer }) => describeSigner(signer)),
   };
 }

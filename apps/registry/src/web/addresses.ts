@@ -2,7 +2,7 @@
 
 export const HOME = '/';
 export const CATALOGS = '/catalogs';
-export const OPERATE = '/operate/sources';
+export const OPERATE = '/operate';
 export const FEED_OF_RELEASES = '/functions.atom';
 
 export interface SearchLink {
@@ -103,4 +103,49 @@ function queryOf(parameters: Record<string, string | undefined>): string {
     Object.entries(parameters).filter((entry): entry is [string, string] => (entry[1] ?? '') !== ''),
   ).toString();
   return query === '' ? '' : `?${query}`;
+}
+
+export const SIGN_IN = '/operate/sign-in';
+export const SIGN_OUT = '/operate/sign-out';
+export const TOKENS = '/operate/tokens';
+export const NEW_TOKEN = '/operate/tokens/new';
+export const RECIPES = '/operate/recipes';
+
+export function signInPath(from: string, { hasEnded = false } = {}): string {
+  const parameters = new URLSearchParams({
+    ...(from === OPERATE ? {} : { from }),
+    ...(hasEnded ? { ended: 'true' } : {}),
+  }).toString();
+  return parameters === '' ? SIGN_IN : `${SIGN_IN}?${parameters}`;
+}
+
+export interface SourcesLink {
+  catalog?: string | undefined;
+  /** Only those that have any. */
+  hasProblems?: boolean;
+  /** Of a catalog and its source, that were just asked. */
+  asked?: string | undefined;
+  page?: number | undefined;
+}
+
+export function sourcesPath({ catalog, hasProblems = false, asked, page = 1 }: SourcesLink = {}): string {
+  const parameters = new URLSearchParams({
+    ...(catalog === undefined ? {} : { catalog }),
+    ...(hasProblems ? { problems: 'true' } : {}),
+    ...(asked === undefined ? {} : { asked }),
+    ...(page === 1 ? {} : { page: String(page) }),
+  }).toString();
+  return parameters === '' ? '/operate/sources' : `/operate/sources?${parameters}`;
+}
+
+export function askSourcePath({ catalog, source }: { catalog: string; source: string }): string {
+  return `/operate/sources/${encodeURIComponent(catalog)}/${encodeURIComponent(source)}/ask`;
+}
+
+export function revokeTokenPath({ id }: { id: string }): string {
+  return `${TOKENS}/${encodeURIComponent(id)}/revoke`;
+}
+
+export function recipePath(name: string): string {
+  return `${RECIPES}/${encodeURIComponent(name)}`;
 }

@@ -6,6 +6,7 @@ import { DISCOVERY_ROUTES, discoveryRoutes } from './discovery/discovery-routes.
 import { FEED_ROUTES, feedRoutes } from './feeds/feed-routes.js';
 import { FUNCTION_PAGE_ROUTES, functionPageRoutes } from './function/function-routes.js';
 import { HOME_ROUTES, homeRoutes } from './home/home-routes.js';
+import { OPERATE_ROUTES, operateRoutes } from './operate/operate-routes.js';
 import { SEARCH_ROUTES, searchRoutes } from './search/search-routes.js';
 import type { Site } from './site.js';
 
@@ -23,6 +24,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
   ...SEARCH_ROUTES,
   ...CATALOG_PAGE_ROUTES,
   ...DISCOVERY_ROUTES,
+  ...OPERATE_ROUTES,
 };
 
 /** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
@@ -34,4 +36,5 @@ export function webRoutes(app: RegistryApp, parts: WebParts): void {
   searchRoutes(app, parts);
   catalogPageRoutes(app, parts);
   discoveryRoutes(app, parts);
+  operateRoutes(app, parts);
 }

@@ -29,10 +29,10 @@ export type CatalogRows = Pick<
   | 'hasSignatures'
   | 'signatureBundle'
   | 'heldEntries'
+  | 'heldEntrySizes'
   | 'placePage'
   | 'countPlaces'
   | 'changedPlaces'
-  | 'heldEntrySizes'
   | 'storeEntries'
   | 'entries'
 >;

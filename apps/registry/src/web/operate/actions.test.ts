@@ -1,0 +1,312 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { TokenScope } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+import { createToken, hashSecret } from '../../tokens.js';
+import { OPERATE_ROUTES } from './operate-routes.js';
+import { signedIn } from './testing.js';
+
+let registry: TestRegistry;
+let folder: string;
+const HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(1)>"\'\u202e\u0007';
+
+const recipe = (name: string, more = '') => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ${name}}
+spec:
+  sources:
+  - {name: good, catalog: {url: 'file:good.yaml'}}
+  - {name: bad, catalog: {url: 'file:bad.yaml'}}
+${more}`;
+
+/** A group of which this registry has a release is its own, whoever else offers it. */
+const ofOthers = (catalog: string) => catalog.replaceAll('group: example.com', 'group: elsewhere.example');
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-pages-'));
+  registry = await openTestRegistry({ sources: { sourceFolder: folder } });
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  const catalog = await registry.request('/catalogs/default/catalog.yaml');
+  await writeFile(path.join(folder, 'good.yaml'), ofOthers(await catalog.text()));
+  await writeFile(path.join(folder, 'bad.yaml'), `kind: ${JSON.stringify(HOSTILE)}\n`);
+  const { secret } = await registry.token({});
+  const headers = { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' };
+  for (const name of ['platform', 'other']) {
+    const target = fillPath('catalog', { name });
+    const applied = await registry.request(target, { method: 'PUT', headers, body: recipe(name) });
+    expect(applied.status).toBe(201);
+    const cut = await registry.request(fillPath('cut', { name }), { method: 'POST', headers });
+    expect(cut.status, await cut.text()).toBe(200);
+  }
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Nothing of what is hostile is markup, nor turns other text around; a field has what was typed. */
+function expectHarmless(page: string): void {
+  expect(page).not.toContain('<script>alert');
+  expect(page).not.toContain('<img src=x');
+  expect(page.replace(/ value="[^"]*"/g, '')).not.toContain('\u202e');
+}
+
+describe('sources', () => {
+  it('are all shown, with why one fails', async () => {
+    const browser = await signedIn(registry);
+    const page = await browser.text('/operate/sources');
+    for (const id of ['platform.good', 'platform.bad', 'other.good', 'other.bad'])
+      expect(page).toContain(`id="${id}"`);
+    expect(page).toContain('>All (4)</a>');
+    expect(page).toContain('>With problems (2)</a>');
+    expect(page).toContain('(invalid-catalog)');
+    expect(page).toContain('&lt;script&gt;alert(1)');
+    expect(page).toContain('1 entry');
+    expect(page).toContain('none that holds');
+    expectHarmless(page);
+    const wrong = await browser.text('/operate/sources?problems=true&catalog=platform');
+    expect(wrong).toContain('id="platform.bad"');
+    for (const id of ['platform.good', 'other.bad']) expect(wrong).not.toContain(`id="${id}"`);
+    expect((await browser.get('/operate/sources?catalog=nobody')).status).toBe(404);
+    expect(await browser.text('/operate')).toContain('2 of 4 sources do not answer as they should');
+  });
+
+  it('are asked at once, and a catalog is cut by what they give', async () => {
+    const browser = await signedIn(registry);
+    const { store } = registry.parts;
+    await registry.publish({ kind: 'CheckLimits', release: '1.0.0' });
+    const catalog = await registry.request('/catalogs/default/catalog.yaml');
+    await writeFile(path.join(folder, 'good.yaml'), ofOthers(await catalog.text()));
+    const asked = await browser.act('/operate/sources/other/good/ask');
+    expect([asked.status, asked.headers.get('location')]).toEqual([
+      303,
+      '/operate/sources?catalog=other&asked=good',
+    ]);
+    expect((await store.source('other', 'good'))?.copy?.entries).toBe(2);
+    expect((await store.catalog('other'))?.newest?.functions).toBe(2);
+    const page = await browser.text('/operate/sources?catalog=other&asked=good');
+    expect(page).toContain('The source good of other has answered');
+    await browser.act('/operate/sources/other/bad/ask');
+    const failed = await browser.text('/operate/sources?catalog=other&asked=bad');
+    expect(failed).toContain('The source bad of other has not answered as it should');
+    expectHarmless(failed);
+    expect((await browser.act('/operate/sources/other/nobody/ask')).status).toBe(404);
+  });
+});
+
+describe('tokens', () => {
+  const form = {
+    name: 'ci',
+    scopes: ['publish', 'yank'],
+    groups: 'example.com, *.example.com',
+    repositories: '*',
+    expiresInDays: '7',
+  };
+
+  it('are made by the rules of the API, and their secret is shown once', async () => {
+    const browser = await signedIn(registry);
+    const response = await browser.act('/operate/tokens/new', form);
+    expect(response.status).toBe(201);
+    expect(response.headers.get('location')).toBeNull();
+    const page = await response.text();
+    const secret = /<code>(krmhub_[a-f0-9]{72})<\/code>/.exec(page)?.[1] ?? '';
+    const stored = await registry.parts.store.tokenByHash(hashSecret(secret));
+    expect(stored).toMatchObject({
+      name: 'ci',
+      scopes: ['publish', 'yank'],
+      groups: ['example.com', '*.example.com'],
+      repositories: ['*'],
+      createdBy: 'tester',
+    });
+    const days = (Date.parse(stored?.expiresAt ?? '') - Date.parse(stored?.createdAt ?? '')) / 86_400_000;
+    expect(days).toBe(7);
+    for (const other of ['/operate/tokens', '/operate', `/operate/tokens/${stored?.id}/revoke`]) {
+      const text = await browser.text(other);
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(hashSecret(secret));
+    }
+    expect(registry.logged.join('\n')).not.toContain(secret);
+  });
+
+  it.each<[string, Record<string, string | string[]>, string]>([
+    ['no name', { name: ' ' }, 'name:'],
+    ['no scope', { scopes: [] }, 'scopes:'],
+    ['an unknown scope', { scopes: ['root'] }, 'scopes.0:'],
+    ['no group', { groups: '' }, 'groups:'],
+    ['a wrong group', { groups: 'Example.com' }, 'no group and no glob'],
+    ['groups for admin', { scopes: ['admin'] }, 'The scope admin is for the whole registry'],
+    [
+      'a limit that is none',
+      { repositories: 'team/*' },
+      'Repositories limit no token without the scope push',
+    ],
+    ['too long a life', { expiresInDays: '3651' }, 'expiresInDays:'],
+    ['a life of no number', { expiresInDays: '1e3' }, 'expiresInDays:'],
+  ])('are not made with %s, and what was typed comes back', async (_, wrong, says) => {
+    const browser = await signedIn(registry);
+    const count = (await registry.parts.store.tokens()).length;
+    const typed = { ...form, ...wrong };
+    const response = await browser.act('/operate/tokens/new', typed);
+    expect(response.status).toBe(400);
+    const page = await response.text();
+    expect(page).toContain(says);
+    expect(page).toContain(`name="groups" value="${typed.groups}"`);
+    for (const scope of ['publish', 'yank', 'push', 'admin']) {
+      expect(page.includes(`value="${scope}" checked`), scope).toBe(typed.scopes.includes(scope));
+    }
+    expect((await registry.parts.store.tokens()).length).toBe(count);
+  });
+
+  it('show hostile names as text', async () => {
+    const browser = await signedIn(registry);
+    const made = await browser.act('/operate/tokens/new', { ...form, name: HOSTILE });
+    expect(made.status).toBe(201);
+    expectHarmless(await made.text());
+    const { id } = (await registry.parts.store.tokens()).find(({ name }) => name === HOSTILE)!;
+    for (const target of ['/operate/tokens', `/operate/tokens/${id}/revoke`]) {
+      const page = await browser.text(target);
+      expect(page).toContain('&lt;script&gt;alert(1)');
+      expectHarmless(page);
+    }
+    const refused = await browser.act('/operate/tokens/new', { ...form, name: HOSTILE, groups: HOSTILE });
+    expect(refused.status).toBe(400);
+    expectHarmless(await refused.text());
+    expectHarmless(await browser.text(`/operate/tokens?revoked=${id}`));
+    await browser.act(`/operate/tokens/${id}/revoke`);
+    expectHarmless(await browser.text(`/operate/tokens?revoked=${id}`));
+  });
+
+  it('of a hostile name is nobody who breaks a page', async () => {
+    const { token, secret } = await createToken(
+      registry.parts.store,
+      { name: HOSTILE, scopes: ['yank'], groups: [HOSTILE], repositories: ['*'] },
+      { now: new Date(), by: HOSTILE },
+    );
+    const browser = await signedIn(registry);
+    await browser.signIn(secret);
+    for (const target of ['/operate', '/operate/tokens', '/operate/sources', '/operate/recipes/default']) {
+      const page = await browser.text(target);
+      expect(page).toContain('&lt;script&gt;alert(1)');
+      expectHarmless(page);
+    }
+    await registry.parts.store.revokeToken(token.id, new Date().toISOString(), HOSTILE);
+    expectHarmless(await (await signedIn(registry)).text('/operate/tokens'));
+  });
+
+  it('are revoked after a second look, and never by looking', async () => {
+    const browser = await signedIn(registry);
+    const { id, secret } = await registry.token({ scopes: ['yank'] });
+    const page = await browser.get(`/operate/tokens/${id}/revoke`);
+    expect(page.status).toBe(200);
+    const whoami = async () => {
+      const headers = { Authorization: `Bearer ${secret}` };
+      return (await registry.request(fillPath('whoami', {}), { headers })).status;
+    };
+    expect(await whoami()).toBe(200);
+    const revoked = await browser.act(`/operate/tokens/${id}/revoke`);
+    expect([revoked.status, revoked.headers.get('location')]).toEqual([303, `/operate/tokens?revoked=${id}`]);
+    expect(await whoami()).toBe(401);
+    expect(await browser.text(`/operate/tokens?revoked=${id}`)).toContain('The token is revoked');
+    expect((await browser.act('/operate/tokens/nobody/revoke')).status).toBe(404);
+    expect((await browser.get('/operate/tokens/nobody/revoke')).status).toBe(404);
+  });
+
+  it('that were not revoked are not said to be, whatever the address says', async () => {
+    const browser = await signedIn(registry);
+    expect(await browser.text(`/operate/tokens?revoked=${browser.tokenId}`)).not.toContain(
+      'The token is revoked',
+    );
+  });
+
+  it('warn before the last administrator goes', async () => {
+    const lonely = await openTestRegistry();
+    try {
+      const browser = await signedIn(lonely);
+      const page = await browser.text(`/operate/tokens/${browser.tokenId}/revoke`);
+      expect(page).toContain('Nobody else can administer this registry');
+      expect(page).toContain('You are signed in with it');
+      await browser.act(`/operate/tokens/${browser.tokenId}/revoke`);
+      expect((await browser.get('/operate')).status).toBe(303);
+    } finally {
+      await lonely.close();
+    }
+  });
+});
+
+describe('who has fewer rights', () => {
+  const roles: [string, TokenScope[], string[]][] = [
+    ['a publisher', ['publish'], ['example.com']],
+    ['a yanker of everything', ['yank'], ['*']],
+    ['a pusher', ['push'], ['*']],
+  ];
+  const pages = Object.values(OPERATE_ROUTES).filter(({ path: page }) => !page.includes('sign-'));
+  const admins = ['/operate/tokens', '/operate/tokens/new', '/operate/tokens/{id}/revoke'];
+
+  it.each(roles)('%s may look, and is told what it may not do', async (_, scopes, groups) => {
+    const browser = await signedIn(registry, { scopes, groups });
+    const tokens = await registry.parts.store.tokens();
+    const { recipe: before } = (await registry.parts.store.catalog('platform'))!;
+    for (const { method, path: template } of pages) {
+      const target = template
+        .replace('{id}', tokens[0]!.id)
+        .replace('{source}', 'good')
+        .replace('{name}', 'platform');
+      const response =
+        method === 'get'
+          ? await browser.get(target)
+          : await browser.act(target, {
+              ...(template.endsWith('/new')
+                ? { name: 'forged', scopes: 'admin', groups: '*', repositories: '*', expiresInDays: '1' }
+                : {}),
+              ...(template.includes('recipes')
+                ? { text: recipe('platform', '# forged\n'), expected: 'none', do: 'apply' }
+                : {}),
+            });
+      const isForbidden = method === 'post' || admins.includes(template);
+      expect([target, response.status]).toEqual([target, isForbidden ? 403 : 200]);
+      const page = await response.text();
+      if (isForbidden) {
+        expect(page).toContain('lacks the scope &quot;admin&quot;');
+        expect(page).toContain('<code>admin</code>');
+        expect(page).toContain('Signed in as');
+        expect(page).not.toContain(tokens[0]!.id);
+      } else {
+        expect(page).not.toMatch(/<form method="post" action="(?!\/operate\/sign-out)/);
+      }
+    }
+    const after = await registry.parts.store.tokens();
+    expect(after.map(({ id, revokedAt }) => [id, revokedAt])).toEqual(
+      tokens.map(({ id, revokedAt }) => [id, revokedAt]),
+    );
+    expect((await registry.parts.store.catalog('platform'))?.recipe).toBe(before);
+  });
+
+  it('has them although it had more when it signed in', async () => {
+    // A token never gets other rights, so only its end can take any: that is asked for at every request.
+    const browser = await signedIn(registry);
+    const formKey = await browser.formKey();
+    await registry.parts.store.revokeToken(browser.tokenId, new Date().toISOString());
+    const refused = await browser.post('/operate/sources/platform/good/ask', { formKey });
+    expect(refused.status).toBe(403);
+    expect(await refused.text()).toContain('Not signed in');
+  });
+
+  it('counts as the same token does at the API', async () => {
+    const limited = await openTestRegistry({ config: { writesPerMinute: 2 } });
+    try {
+      const browser = await signedIn(limited);
+      const formKey = await browser.formKey();
+      for (const expected of [403, 403, 429]) {
+        expect((await browser.post('/operate/tokens/new', { formKey: `${formKey}x` })).status).toBe(expected);
+      }
+      const headers = { Authorization: `Bearer ${browser.secret}` };
+      const target = fillPath('cut', { name: 'default' });
+      expect((await limited.request(target, { method: 'POST', headers })).status).toBe(429);
+    } finally {
+      await limited.close();
+    }
+  });
+});

@@ -1,0 +1,27 @@
+import type { TokenScope } from '@krmhub/api/model';
+import type { KrmhubError } from '@krmhub/schema';
+import { Text } from '../parts/text.js';
+
+/** What somebody may not do, what it needs, and what their token has. */
+export function ForbiddenPage({ error, needs }: { error: KrmhubError; needs?: TokenScope | undefined }) {
+  return (
+    <div class="error-page">
+      <h1>
+        Forbidden <span class="quiet">403</span>
+      </h1>
+      <p class="error-detail">
+        <Text value={`${error.message}.`} max={2_000} />
+      </p>
+      {needs === undefined ? null : (
+        <p>
+          This page is for tokens with the scope <code>{needs}</code>, for every group.
+        </p>
+      )}
+      {error.hint === undefined ? null : (
+        <p>
+          <Text value={error.hint} max={2_000} />
+        </p>
+      )}
+    </div>
+  );
+}

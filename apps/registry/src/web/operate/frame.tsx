@@ -1,0 +1,59 @@
+import type { Child } from 'hono/jsx';
+import { OPERATE, RECIPES, SIGN_OUT, sourcesPath, TOKENS } from '../addresses.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { ActionForm } from './action-form.js';
+import { type Operator, OperatorProvider } from './operator.js';
+
+const PAGES = [
+  ['Overview', OPERATE],
+  ['Sources', sourcesPath()],
+  ['Recipes', RECIPES],
+  ['Tokens', TOKENS],
+] as const;
+
+/** What stands above each page: the others, and who is signed in. */
+export function Frame({ operator, path, children }: { operator: Operator; path: string; children?: Child }) {
+  const { at } = useSite();
+  const { token, session } = operator;
+  return (
+    <OperatorProvider value={operator}>
+      <div class="operate">
+        <div class="operate-bar">
+          <nav class="site-nav" aria-label="Operate">
+            <ul>
+              {PAGES.map(([name, page]) => (
+                <li>
+                  <a href={at(page)} aria-current={isWithin(path, page) ? 'page' : undefined}>
+                    {name}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+          <div class="operate-session">
+            <p>
+              Signed in as{' '}
+              <b>
+                <Text value={token.name} max={100} />
+              </b>{' '}
+              ({token.scopes.join(', ')}) until{' '}
+              <Time at={new Date(session.expires).toISOString()} isPrecise />
+            </p>
+            <ActionForm action={SIGN_OUT}>
+              <button class="button-plain" type="submit">
+                Sign out
+              </button>
+            </ActionForm>
+          </div>
+        </div>
+        {children}
+      </div>
+    </OperatorProvider>
+  );
+}
+
+function isWithin(path: string, page: string): boolean {
+  return page === OPERATE ? path === page : path === page || path.startsWith(`${page}/`);
+}

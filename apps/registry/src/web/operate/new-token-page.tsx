@@ -1,0 +1,166 @@
+import { type CreatedToken, TOKEN_SCOPES, type TokenScope } from '@krmhub/api/model';
+import { NEW_TOKEN, TOKENS } from '../addresses.js';
+import { Banner } from '../parts/banner.js';
+import { CopySnippet } from '../parts/copy-snippet.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { ActionForm } from './action-form.js';
+import { TokenRights } from './tokens-page.js';
+
+/** What stands in the form, as it was typed. */
+export interface TypedToken {
+  name: string;
+  scopes: readonly string[];
+  groups: string;
+  repositories: string;
+  expiresInDays: string;
+}
+
+export const EMPTY_TOKEN: TypedToken = {
+  name: '',
+  scopes: [],
+  groups: '*',
+  repositories: '*',
+  expiresInDays: '90',
+};
+
+const MEANINGS: Readonly<Record<TokenScope, string>> = {
+  publish: 'publish releases of functions, and attach signatures to them',
+  yank: 'yank, deprecate and bring back releases',
+  push: 'push artifacts to repositories other than those of functions',
+  admin: 'everything that concerns the whole registry: tokens, recipes, policies, takedowns',
+};
+
+export function NewTokenPage({
+  typed,
+  problem,
+}: {
+  typed: TypedToken;
+  problem?: { message: string; hint?: string | undefined } | undefined;
+}) {
+  const { at } = useSite();
+  return (
+    <>
+      <h1>Make a token</h1>
+      {problem === undefined ? null : (
+        <Banner tone="danger" title="No token was made">
+          <p>
+            <Text value={`${problem.message}.`} max={2_000} />
+          </p>
+          {problem.hint === undefined ? null : (
+            <p>
+              <Text value={problem.hint} max={500} />
+            </p>
+          )}
+        </Banner>
+      )}
+      <ActionForm action={NEW_TOKEN} class="fields">
+        <p class="field">
+          <label for="name">Name</label>
+          <span class="quiet" id="name-hint">
+            Who or what uses it. It stands beside what is done with the token.
+          </span>
+          <input
+            id="name"
+            name="name"
+            value={typed.name}
+            required
+            maxlength={100}
+            aria-describedby="name-hint"
+          />
+        </p>
+        <fieldset>
+          <legend>Scopes: what it is for</legend>
+          {TOKEN_SCOPES.map((scope) => (
+            <label class="choice">
+              <input type="checkbox" name="scopes" value={scope} checked={typed.scopes.includes(scope)} />
+              <span>
+                <b>{scope}</b> <span class="quiet">{MEANINGS[scope]}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <p class="field">
+          <label for="groups">Groups</label>
+          <span class="quiet" id="groups-hint">
+            Of functions, for <code>publish</code> and <code>yank</code>: such as <code>*.example.com</code>,
+            with spaces between; <code>*</code> is every group.
+          </span>
+          <input
+            id="groups"
+            name="groups"
+            value={typed.groups}
+            required
+            maxlength={10_000}
+            aria-describedby="groups-hint"
+            spellcheck={false}
+            autocapitalize="none"
+          />
+        </p>
+        <p class="field">
+          <label for="repositories">Repositories</label>
+          <span class="quiet" id="repositories-hint">
+            For <code>push</code>: such as <code>team/*</code>, with spaces between; <code>*</code> is every
+            repository.
+          </span>
+          <input
+            id="repositories"
+            name="repositories"
+            value={typed.repositories}
+            required
+            maxlength={10_000}
+            aria-describedby="repositories-hint"
+            spellcheck={false}
+            autocapitalize="none"
+          />
+        </p>
+        <p class="field">
+          <label for="expiresInDays">Days until it expires</label>
+          <input
+            id="expiresInDays"
+            name="expiresInDays"
+            type="number"
+            min="1"
+            max="3650"
+            value={typed.expiresInDays}
+            required
+          />
+        </p>
+        <div class="buttons">
+          <button type="submit">Make the token</button>
+          <a href={at(TOKENS)}>Back to the tokens</a>
+        </div>
+      </ActionForm>
+    </>
+  );
+}
+
+/** The only page that ever shows a secret; nothing keeps it. */
+export function MadeTokenPage({ token }: { token: CreatedToken }) {
+  const { at } = useSite();
+  return (
+    <>
+      <h1>
+        Token <Text value={token.name} max={100} />
+      </h1>
+      <Banner tone="warning" title="Take it now: it is shown this once">
+        <p>The registry keeps a hash of it alone. Loading the page again would make another token.</p>
+      </Banner>
+      <CopySnippet code={token.token} label="The token" />
+      <TokenRights token={token} />
+      {token.expiresAt === undefined ? null : (
+        <p>
+          It expires <Time at={token.expiresAt} isPrecise />.
+        </p>
+      )}
+      <p>
+        On a workstation, <code>krmhub login</code> asks for it; in a pipeline it goes into the variable{' '}
+        <code>KRMHUB_TOKEN</code>.
+      </p>
+      <p>
+        <a href={at(TOKENS)}>To the tokens</a>
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,32 @@
+import type { RegistryApp } from '../../environment.js';
+import { OPERATE } from '../addresses.js';
+import type { WebParts } from '../web-routes.js';
+import { OperatorPages } from './operator-pages.js';
+import { OVERVIEW_ROUTES, overviewRoutes } from './overview-routes.js';
+import { RECIPE_ROUTES, recipeRoutes } from './recipe-routes.js';
+import { SIGN_IN_ROUTES, signInRoutes } from './sign-in-routes.js';
+import { SOURCE_PAGE_ROUTES, sourcePageRoutes } from './source-routes.js';
+import { TOKEN_PAGE_ROUTES, tokenPageRoutes } from './token-routes.js';
+
+export const OPERATE_ROUTES = {
+  ...SIGN_IN_ROUTES,
+  ...OVERVIEW_ROUTES,
+  ...SOURCE_PAGE_ROUTES,
+  ...TOKEN_PAGE_ROUTES,
+  ...RECIPE_ROUTES,
+} as const;
+
+/** The operators' pages, which are for who has signed in with a token of the registry. */
+export function operateRoutes(app: RegistryApp, parts: WebParts): void {
+  // Also of what is not there, or refused.
+  app.use(`${OPERATE}/*`, async (c, next) => {
+    c.set('isPrivate', true);
+    await next();
+  });
+  const pages = new OperatorPages(app, parts);
+  signInRoutes(app, parts, pages);
+  overviewRoutes(parts, pages);
+  sourcePageRoutes(parts, pages);
+  tokenPageRoutes(parts, pages);
+  recipeRoutes(parts, pages);
+}

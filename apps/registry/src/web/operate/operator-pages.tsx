@@ -1,0 +1,175 @@
+import type { RouteConfig, z } from '@hono/zod-openapi';
+import type { TokenScope } from '@krmhub/api/model';
+import { KrmhubError } from '@krmhub/schema';
+import { authenticateHash, authenticateSecret, refuseLacking } from '../../authorise.js';
+import type { EndpointInput } from '../../endpoint.js';
+import type { RegistryApp, RegistryContext } from '../../environment.js';
+import { hashSecret } from '../../tokens.js';
+import { signInPath } from '../addresses.js';
+import { servePage } from '../serve-page.js';
+import type { WebParts } from '../web-routes.js';
+import { ForbiddenPage } from './forbidden-page.js';
+import { FORM_KEY } from './form-key.js';
+import { Frame } from './frame.js';
+import { NotSignedInPage } from './not-signed-in-page.js';
+import type { Operator } from './operator.js';
+import { type PrivatePage, privateAnswer } from './private-answer.js';
+import { checkForm, readForm } from './read-form.js';
+import { refuseForeign } from './refuse-foreign.js';
+import { type SessionCookie, sessionCookie } from './session-cookie.js';
+import { isOfSession, Sessions } from './sessions.js';
+
+const HINT =
+  'An administrator makes tokens; the first one is in admin.token in the data folder of the registry.';
+
+type Answer = PrivatePage | Response;
+
+/** What a page that changes something takes. */
+interface ActionOptions<Form extends z.ZodObject> {
+  needs?: TokenScope;
+  /** Its fields, beside the key of the session. */
+  form: Form;
+  maxBytes?: number;
+  /** For a form of an earlier session; a refusal where it is absent. It changes nothing. */
+  stale?(
+    c: RegistryContext,
+    input: { params: unknown; form: z.output<Form> },
+    operator: Operator,
+  ): Promise<Answer>;
+}
+
+/** Pages for who is signed in, and nobody else. Neither do they look at Authorization, nor others at their cookie. */
+export class OperatorPages {
+  readonly #app: RegistryApp;
+  readonly #parts: WebParts;
+  readonly #sessions = new Sessions();
+  readonly #cookie: SessionCookie;
+
+  constructor(app: RegistryApp, parts: WebParts) {
+    this.#app = app;
+    this.#parts = parts;
+    this.#cookie = sessionCookie(parts.site);
+  }
+
+  /** A page to look at. */
+  page<Route extends RouteConfig>(
+    route: Route,
+    { needs }: { needs?: TokenScope },
+    handler: (c: RegistryContext, input: EndpointInput<Route>, operator: Operator) => Promise<Answer>,
+  ): void {
+    servePage(this.#app, route, {}, async (c, input) => {
+      const operator = await this.operator(c);
+      if (operator === undefined) return this.#toSignIn(c);
+      return this.#answered(c, operator, needs, () => handler(c, input, operator));
+    });
+  }
+
+  /** A form that changes something. */
+  action<Route extends RouteConfig, Form extends z.ZodObject>(
+    route: Route,
+    { needs, form: schema, maxBytes, stale }: ActionOptions<Form>,
+    handler: (
+      c: RegistryContext,
+      input: EndpointInput<Route> & { form: z.output<Form> },
+      operator: Operator,
+    ) => Promise<Answer>,
+  ): void {
+    servePage(this.#app, route, { door: 'write' }, async (c, input) => {
+      const { site } = this.#parts;
+      refuseForeign(c, site);
+      const operator = await this.operator(c);
+      // What came is not read: anybody could send it.
+      if (operator === undefined) return privateAnswer(c, site, notSignedIn(c));
+      return this.#answered(c, operator, needs, async () => {
+        const given = await readForm(c, maxBytes);
+        const key = given.getAll(FORM_KEY);
+        given.delete(FORM_KEY);
+        if (key.length === 1 && isOfSession(operator.session, key[0]!)) {
+          return handler(c, { ...input, form: checkForm(given, schema) }, operator);
+        }
+        if (stale !== undefined) return stale(c, { ...input, form: checkForm(given, schema) }, operator);
+        throw new KrmhubError('forbidden', 'The form is of an earlier session: nothing was changed', {
+          hint: 'Load the page that it stands on again.',
+        });
+      });
+    });
+  }
+
+  /** Undefined where nobody is signed in any more; the cookie is taken back then. */
+  async operator(c: RegistryContext): Promise<Operator | undefined> {
+    const id = this.#cookie.read(c);
+    if (id === undefined) return undefined;
+    const session = this.#sessions.find(id, this.#now());
+    if (session === undefined) {
+      this.#cookie.clear(c);
+      return undefined;
+    }
+    try {
+      return { session, token: await authenticateHash(c, this.#parts, session.tokenHash, HINT) };
+    } catch (error) {
+      if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
+      this.#sessions.end(id);
+      this.#cookie.clear(c);
+      return undefined;
+    }
+  }
+
+  /** Rejects as `authenticateSecret`. */
+  async signIn(c: RegistryContext, secret: string): Promise<void> {
+    const token = await authenticateSecret(c, this.#parts, secret, HINT);
+    this.#end(c);
+    const now = this.#now();
+    const { id, session } = this.#sessions.begin(token, hashSecret(secret), now);
+    this.#cookie.set(c, id, session, now);
+  }
+
+  signOut(c: RegistryContext): void {
+    this.#end(c);
+    this.#cookie.clear(c);
+  }
+
+  #end(c: RegistryContext): void {
+    const id = this.#cookie.read(c);
+    if (id !== undefined) this.#sessions.end(id);
+  }
+
+  #toSignIn(c: RegistryContext): Response {
+    const from = c.req.path + new URL(c.req.url).search;
+    const hasEnded = this.#cookie.read(c) !== undefined;
+    return c.redirect(this.#parts.site.at(signInPath(from, { hasEnded })), 303);
+  }
+
+  async #answered(
+    c: RegistryContext,
+    operator: Operator,
+    needs: TokenScope | undefined,
+    work: () => Promise<Answer>,
+  ): Promise<Response> {
+    const framed = (page: PrivatePage) => {
+      const body = (
+        <Frame operator={operator} path={page.head.path}>
+          {page.body}
+        </Frame>
+      );
+      return privateAnswer(c, this.#parts.site, { ...page, body });
+    };
+    try {
+      if (needs !== undefined) refuseLacking(operator.token, needs);
+      const answer = await work();
+      return answer instanceof Response ? answer : framed(answer);
+    } catch (error) {
+      if (!(error instanceof KrmhubError) || error.code !== 'forbidden') throw error;
+      const head = { title: 'Forbidden', path: c.req.path };
+      return framed({ head, body: <ForbiddenPage error={error} needs={needs} />, status: 403 });
+    }
+  }
+
+  #now(): number {
+    return this.#parts.clock().getTime();
+  }
+}
+
+/** 401 would have to name a scheme of HTTP authentication, and pages take none. */
+function notSignedIn(c: RegistryContext): PrivatePage {
+  return { head: { title: 'Not signed in', path: c.req.path }, body: <NotSignedInPage />, status: 403 };
+}

@@ -1,0 +1,30 @@
+import { createRoute } from '@hono/zod-openapi';
+import { sourceDetail } from '../../presentation.js';
+import { readinessChecks } from '../../readiness.js';
+import { OPERATE } from '../addresses.js';
+import type { WebParts } from '../web-routes.js';
+import type { OperatorPages } from './operator-pages.js';
+import { OverviewPage } from './overview-page.js';
+
+export const OVERVIEW_ROUTES = {
+  operatePage: createRoute({
+    method: 'get',
+    path: OPERATE,
+    responses: { 200: { description: 'How the registry is' } },
+  }),
+} as const;
+
+export function overviewRoutes(parts: WebParts, pages: OperatorPages): void {
+  const { store, cutter } = parts;
+  const readiness = readinessChecks(parts);
+
+  pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {
+    const overview = {
+      readiness: await readiness(),
+      failing: cutter.status().failing,
+      sources: (await store.sources()).map(sourceDetail),
+      catalogs: (await store.catalogs()).length,
+    };
+    return { head: { title: 'Operate', path: OPERATE }, body: <OverviewPage overview={overview} /> };
+  });
+}

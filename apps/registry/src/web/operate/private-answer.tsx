@@ -1,0 +1,30 @@
+import type { Child } from 'hono/jsx';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { RegistryContext } from '../../environment.js';
+import type { PageHead } from '../layout.js';
+import { PAGE_POLICY, renderPage } from '../page-answer.js';
+import type { Site } from '../site.js';
+
+export interface PrivatePage {
+  head: Pick<PageHead, 'title' | 'path'>;
+  body: Child;
+  /** 200 where it is absent. */
+  status?: ContentfulStatusCode;
+}
+
+/**
+ * Answers with a page for one client alone. It is kept nowhere, so that it needs no ETag; and it is not compressed: the
+ * size of what is compressed tells of secrets in it to who can have other text put beside them.
+ */
+export function privateAnswer(
+  c: RegistryContext,
+  site: Site,
+  { head, body, status = 200 }: PrivatePage,
+): Response {
+  const bytes = renderPage(site, { head: { ...head, section: 'operate', isIndexed: false }, body });
+  return c.newResponse(bytes as Uint8Array<ArrayBuffer>, status, {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': PAGE_POLICY,
+    'X-Robots-Tag': 'noindex',
+  });
+}

@@ -1,0 +1,43 @@
+import type { z } from '@hono/zod-openapi';
+import { KrmhubError } from '@krmhub/schema';
+import { checkNamed } from '../../endpoint.js';
+import type { RegistryContext } from '../../environment.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { bodyMediaType, readBody } from '../../request-body.js';
+
+const MEDIA_TYPE = 'application/x-www-form-urlencoded';
+
+/** What a form holds, by the names of its fields, with line ends as they are in files. */
+export async function readForm(
+  c: RegistryContext,
+  maxBytes: number = SERVER_LIMITS.maxFormBytes,
+): Promise<URLSearchParams> {
+  const mediaType = bodyMediaType(c);
+  if (mediaType !== MEDIA_TYPE) {
+    throw new KrmhubError('unsupported-media-type', `A form cannot be ${mediaType ?? 'of no media type'}`, {
+      hint: `Browsers send it as ${MEDIA_TYPE}.`,
+    });
+  }
+  const text = new TextDecoder().decode(await readBody(c, maxBytes));
+  const fields = text.split('&', SERVER_LIMITS.maxFormFields + 1).length;
+  if (fields > SERVER_LIMITS.maxFormFields) {
+    throw new KrmhubError('invalid-request', `The form has more than ${SERVER_LIMITS.maxFormFields} fields`);
+  }
+  const form = new URLSearchParams();
+  // Browsers send every line end of a text area as CR LF.
+  for (const [name, value] of new URLSearchParams(text)) form.append(name, value.replaceAll('\r\n', '\n'));
+  return form;
+}
+
+/** The fields that the schema names; throws `invalid-request` with everything that is wrong. */
+export function checkForm<Schema extends z.ZodObject>(
+  form: URLSearchParams,
+  schema: Schema,
+): z.output<Schema> {
+  const problems: string[] = [];
+  const values = checkNamed(schema, form, 'field', problems);
+  if (problems.length === 0) return values as z.output<Schema>;
+  throw new KrmhubError('invalid-request', problems.join('; '), {
+    hint: 'Load the page again: its form is as it should be.',
+  });
+}

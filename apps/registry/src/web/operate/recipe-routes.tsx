@@ -1,0 +1,159 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { CatalogName } from '@krmhub/api/parameters';
+import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
+import { isDigest, KrmhubError } from '@krmhub/schema';
+import {
+  applyRecipe,
+  checkedRecipe,
+  DEFAULT_CATALOG,
+  RecipeChanged,
+  type RecipeState,
+  recipeState,
+  refuseBuiltIn,
+} from '../../apply-recipe.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { catalogDetail } from '../../presentation.js';
+import { RECIPES, recipePath } from '../addresses.js';
+import type { WebParts } from '../web-routes.js';
+import { CHANGES } from './operator.js';
+import type { OperatorPages } from './operator-pages.js';
+import { PageNumber } from './page-number.js';
+import { paged } from './paged.js';
+import type { PrivatePage } from './private-answer.js';
+import { type RecipeOutcome, RecipePage, type ShownRecipe } from './recipe-page.js';
+import { RecipesPage } from './recipes-page.js';
+
+const RECIPE = '/operate/recipes/{name}';
+const MAX_FORM_BYTES =
+  RECIPE_LIMITS.maxBytes * SERVER_LIMITS.formBytesOfTextByte + SERVER_LIMITS.maxFormBytes;
+
+export const RECIPE_ROUTES = {
+  recipesPage: createRoute({
+    method: 'get',
+    path: RECIPES,
+    request: { query: z.object({ page: PageNumber, name: CatalogName.optional() }) },
+    responses: { 200: { description: 'The recipes of all catalogs' } },
+  }),
+  recipePage: createRoute({
+    method: 'get',
+    path: RECIPE,
+    request: {
+      params: z.object({ name: CatalogName }),
+      query: z.object({ applied: z.literal('true', 'is not true').optional() }),
+    },
+    responses: { 200: { description: 'A recipe to be changed' } },
+  }),
+  sendRecipe: createRoute({
+    method: 'post',
+    path: RECIPE,
+    request: { params: z.object({ name: CatalogName }) },
+    responses: { 200: { description: 'What is to be said of it' }, 303: { description: 'Applied' } },
+  }),
+} as const;
+
+const RecipeForm = z.object({
+  text: z.string('is missing'),
+  expected: z
+    .string('is missing')
+    .refine((text): text is RecipeState => text === 'none' || isDigest(text), 'is no digest'),
+  do: z.enum(['check', 'apply'], 'is neither check nor apply'),
+});
+type RecipeForm = z.output<typeof RecipeForm>;
+
+export function recipeRoutes(parts: WebParts, pages: OperatorPages): void {
+  const { store, cutter, site } = parts;
+
+  const recipe = async (
+    name: string,
+    given: Pick<ShownRecipe, 'diagnostics' | 'outcome'> & { form?: RecipeForm },
+    status?: PrivatePage['status'],
+  ): Promise<PrivatePage> => {
+    const catalog = await store.catalog(name);
+    const { form, diagnostics, outcome } = given;
+    const shown: ShownRecipe = {
+      name,
+      isBuiltIn: name === DEFAULT_CATALOG,
+      catalog: catalog && catalogDetail(catalog),
+      text: form?.text ?? catalog?.recipe ?? beginning(name),
+      // Who has seen both may replace what stands now.
+      expected: form === undefined || outcome?.is === 'conflict' ? recipeState(catalog) : form.expected,
+      diagnostics,
+      outcome,
+    };
+    return {
+      head: { title: `Recipe of ${name}`, path: recipePath(name) },
+      body: <RecipePage shown={shown} />,
+      ...(status === undefined ? {} : { status }),
+    };
+  };
+
+  pages.page(RECIPE_ROUTES.recipesPage, {}, async (c, { query: { page, name } }) => {
+    if (name !== undefined) return c.redirect(site.at(recipePath(name)), 303);
+    const sources = new Map<string, number>();
+    for (const { catalog } of await store.sources()) sources.set(catalog, (sources.get(catalog) ?? 0) + 1);
+    const catalogs = (await store.catalogs()).map((catalog) => ({
+      ...catalogDetail(catalog),
+      isBuiltIn: catalog.name === DEFAULT_CATALOG,
+      sources: sources.get(catalog.name) ?? 0,
+    }));
+    const failing = new Map(cutter.status().failing.map(({ catalog, message }) => [catalog, message]));
+    return {
+      head: { title: 'Recipes', path: RECIPES },
+      body: <RecipesPage shown={{ catalogs: paged(catalogs, page), failing }} />,
+    };
+  });
+
+  pages.page(RECIPE_ROUTES.recipePage, {}, async (_, { params: { name }, query }) => {
+    const stored = query.applied === undefined ? undefined : await store.catalog(name);
+    if (stored === undefined) return recipe(name, { diagnostics: [] });
+    // What there is to be said of a recipe that holds.
+    const { diagnostics } = readRecipe(new TextEncoder().encode(stored.recipe), `${name}.yaml`);
+    return recipe(name, { diagnostics, outcome: { is: 'applied' } });
+  });
+
+  /** What would come of it, or comes of it. Nothing of what was typed is lost, whatever is wrong with it. */
+  pages.action(
+    RECIPE_ROUTES.sendRecipe,
+    {
+      needs: CHANGES,
+      form: RecipeForm,
+      maxBytes: MAX_FORM_BYTES,
+      stale: async (_, { params, form }) =>
+        recipe((params as { name: string }).name, { diagnostics: [], form, outcome: { is: 'stale' } }, 403),
+    },
+    async (c, { params: { name }, form }, operator) => {
+      try {
+        refuseBuiltIn(name);
+        const { diagnostics, ...given } = checkedRecipe(new TextEncoder().encode(form.text), name);
+        const stored = await store.catalog(name);
+        if (form.do === 'check') {
+          const would = stored === undefined ? 'create' : stored.recipe === form.text ? 'leave' : 'change';
+          return recipe(name, { diagnostics, form, outcome: { is: 'checked', would } });
+        }
+        await applyRecipe(parts, given, { by: operator.token.name, expected: form.expected });
+        return c.redirect(site.at(`${recipePath(name)}?applied=true`), 303);
+      } catch (error) {
+        if (!(error instanceof KrmhubError)) throw error;
+        const outcome: RecipeOutcome =
+          error instanceof RecipeChanged
+            ? { is: 'conflict' }
+            : { is: 'refused', message: error.message, hint: error.hint };
+        const status = error.code === 'conflict' ? 409 : error.code === 'unavailable' ? 503 : 400;
+        return recipe(name, { diagnostics: [...error.diagnostics], form, outcome }, status);
+      }
+    },
+  );
+}
+
+/** What a catalog may begin with: everything that this registry has. */
+function beginning(name: string): string {
+  return `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata:
+  name: ${name}
+spec:
+  sources:
+  - name: registry
+    functions: {}
+`;
+}

@@ -1,0 +1,86 @@
+import type { CatalogDetail } from '@krmhub/api/model';
+import { RECIPES, recipePath, sourcesPath } from '../addresses.js';
+import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import type { Paged } from './paged.js';
+
+export interface ShownRecipes {
+  catalogs: Paged<CatalogDetail & { isBuiltIn: boolean; sources: number }>;
+  /** Why catalogs cannot be cut, by their names. */
+  failing: ReadonlyMap<string, string>;
+}
+
+export function RecipesPage({ shown: { catalogs, failing } }: { shown: ShownRecipes }) {
+  const { at } = useSite();
+  return (
+    <>
+      <h1>Recipes</h1>
+      <p class="lead">A recipe says what its catalog takes, from where, and by which policy.</p>
+      <ul class="operate-list">
+        {catalogs.items.map(({ name, appliedAt, appliedBy, newest, isBuiltIn, sources }) => (
+          <li>
+            <div class="operate-head">
+              <h2>
+                <a href={at(recipePath(name))}>{name}</a>
+              </h2>
+              {isBuiltIn ? <Label>built in</Label> : null}
+              {failing.has(name) ? <Label tone="danger">cannot be cut</Label> : null}
+            </div>
+            {failing.has(name) ? (
+              <p>
+                <Text value={failing.get(name) ?? ''} max={500} />
+              </p>
+            ) : null}
+            <ul class="found-facts">
+              <li>
+                applied <Time at={appliedAt} isPrecise /> by <Text value={appliedBy} max={100} />
+              </li>
+              {newest === undefined ? (
+                <li>not cut yet</li>
+              ) : (
+                <li>
+                  snapshot {newest.serial}, {newest.functions.toLocaleString('en')}{' '}
+                  {newest.functions === 1 ? 'function' : 'functions'}
+                </li>
+              )}
+              {sources === 0 ? null : (
+                <li>
+                  <a href={at(sourcesPath({ catalog: name }))}>
+                    {sources} {sources === 1 ? 'source' : 'sources'} elsewhere
+                  </a>
+                </li>
+              )}
+            </ul>
+          </li>
+        ))}
+      </ul>
+      <Pages
+        first={catalogs.page === 1 ? undefined : RECIPES}
+        next={catalogs.hasNext ? `${RECIPES}?page=${catalogs.page + 1}` : undefined}
+      />
+      <h2>Begin a catalog</h2>
+      <form class="fields" action={at(RECIPES)}>
+        <p class="field">
+          <label for="name">Name</label>
+          <span class="quiet" id="name-hint">
+            Lower-case letters, digits and inner hyphens. Nothing is made before its recipe is applied.
+          </span>
+          <input
+            id="name"
+            name="name"
+            required
+            maxlength={63}
+            pattern="[a-z0-9]([\-a-z0-9]{0,61}[a-z0-9])?"
+            aria-describedby="name-hint"
+            autocapitalize="none"
+            spellcheck={false}
+          />
+        </p>
+        <button type="submit">Write its recipe</button>
+      </form>
+    </>
+  );
+}

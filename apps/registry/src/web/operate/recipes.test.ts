@@ -1,0 +1,207 @@
+import { fillPath } from '@krmhub/api/paths';
+import { RECIPE_LIMITS } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+import { signedIn, type TestBrowser } from './testing.js';
+
+let registry: TestRegistry;
+let browser: TestBrowser;
+beforeAll(async () => {
+  registry = await openTestRegistry();
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  browser = await signedIn(registry);
+});
+afterAll(() => registry.close());
+
+const recipe = (name: string, more = '') => `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata:
+  name: ${name}
+spec:
+  sources:
+  - name: registry
+    functions: {}
+${more}`;
+
+const stateOf = (text: string) => sha256(new TextEncoder().encode(text));
+const stored = async (name: string) => (await registry.parts.store.catalog(name))?.recipe;
+const send = (name: string, text: string, what: 'check' | 'apply', expected = 'none') =>
+  browser.act(`/operate/recipes/${name}`, { text, expected, do: what });
+
+/** What a browser has in the text area: without the line end that HTML takes off. */
+function edited(page: string): string | undefined {
+  const inner = /<textarea[^>]*>([\s\S]*?)<\/textarea>/.exec(page)?.[1]?.replace(/^\n/, '');
+  return inner
+    ?.replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+const expectedOf = (page: string) => /name="expected" value="([^"]+)"/.exec(page)?.[1];
+
+describe('a recipe', () => {
+  it('is begun, checked and applied', async () => {
+    const begun = await browser.get('/operate/recipes?name=first');
+    expect([begun.status, begun.headers.get('location')]).toEqual([303, '/operate/recipes/first']);
+    const empty = await browser.text('/operate/recipes/first');
+    expect(empty).toContain('There is no such catalog yet');
+    const text = edited(empty) ?? '';
+    expect(expectedOf(empty)).toBe('none');
+    const checked = await send('first', text, 'check');
+    expect(checked.status).toBe(200);
+    expect(await checked.text()).toContain('Applying it would make the catalog.');
+    expect(await stored('first')).toBeUndefined();
+    const applied = await send('first', text, 'apply');
+    expect([applied.status, applied.headers.get('location')]).toEqual([
+      303,
+      '/operate/recipes/first?applied=true',
+    ]);
+    expect(await stored('first')).toBe(text);
+    expect((await registry.parts.store.catalog('first'))?.appliedBy).toBe('tester');
+    await registry.settle();
+    expect((await registry.parts.store.catalog('first'))?.newest?.functions).toBe(1);
+    const page = await browser.text('/operate/recipes/first?applied=true');
+    expect(page).toContain('The recipe stands');
+    expect(expectedOf(page)).toBe(stateOf(text));
+    expect(await (await send('first', text, 'check')).text()).toContain(
+      'It is the recipe that stands already.',
+    );
+    expect(await browser.text('/operate/recipes')).toContain('/operate/recipes/first');
+  });
+
+  it('is what was typed, to the byte', async () => {
+    for (const text of [
+      `\n\n${recipe('bytes')}`,
+      recipe('bytes', '# end without a line end'),
+      recipe('bytes', '# </textarea><script>alert(1)</script> &amp; &lt; "\' %0D%0A + ü 𝄞\n\n\n'),
+      recipe('bytes', '#\ttab  \n'),
+    ]) {
+      const before = await browser.text('/operate/recipes/bytes');
+      const response = await send('bytes', text, 'apply', expectedOf(before));
+      expect(response.status, await response.text()).toBe(303);
+      expect(await stored('bytes')).toBe(text);
+      const page = await browser.text('/operate/recipes/bytes');
+      expect(edited(page)).toBe(text);
+      expect(page).not.toContain('<script>alert');
+    }
+  });
+
+  it('that is wrong is told with every problem and its place, and comes back', async () => {
+    const text =
+      'apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: wrong}\nspec:\n  sourcs: []\n  sources:\n  - {name: Wrong Name, functions: {}}\n';
+    for (const what of ['check', 'apply'] as const) {
+      const response = await send('wrong', text, what);
+      expect(response.status).toBe(400);
+      const page = await response.text();
+      expect(page).toContain('2 problems');
+      expect(page).toContain('line 5, column 3');
+      expect(page).toContain('line 7, column 12');
+      expect(page).toContain('recipe/unknown-field');
+      expect(edited(page)).toBe(text);
+    }
+    expect(await stored('wrong')).toBeUndefined();
+    // The same as the API tells.
+    const { secret } = await registry.token({});
+    const response = await registry.request(fillPath('catalog', { name: 'wrong' }), {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/yaml' },
+      body: text,
+    });
+    const { diagnostics } = (await response.json()) as { diagnostics: { code: string; message: string }[] };
+    const page = await (await send('wrong', text, 'check')).text();
+    for (const { code } of diagnostics) expect(page).toContain(code);
+    expect(diagnostics).toHaveLength(2);
+  });
+
+  it.each([
+    ['of another catalog', recipe('elsewhere'), 'is applied to hostile'],
+    ['of nothing', '', 'problem'],
+    ['of no YAML', '{', 'problem'],
+    ['of markup', '<script>alert(1)</script>\u202e: [</textarea><script>alert(2)</script>', 'problem'],
+    ['of NUL', 'a: "\u0000"', 'problem'],
+    ['of deep nesting', '['.repeat(5_000), 'problem'],
+  ])('%s is refused and comes back', async (_, text, says) => {
+    const response = await send('hostile', text, 'apply');
+    expect(response.status).toBe(400);
+    const page = await response.text();
+    expect(page).toContain(says);
+    expect(page).not.toContain('<script>alert');
+    expect(page.replace(/<textarea[\s\S]*<\/textarea>/, '')).not.toContain('\u202e');
+    expect(edited(page)?.replaceAll('\u0000', '')).toBe(text.replaceAll('\u0000', ''));
+    expect(await stored('hostile')).toBeUndefined();
+  });
+
+  it('may be as large as at the API, and no larger', async () => {
+    const body = recipe('large');
+    const fits = body + '\n'.repeat(RECIPE_LIMITS.maxBytes - body.length);
+    expect((await send('large', fits, 'check')).status).toBe(200);
+    const beyond = await send('large', `${fits}\n`, 'check');
+    expect(beyond.status).toBe(400);
+    expect(await beyond.text()).toContain('recipe/limit');
+    expect((await send('large', fits.replaceAll('\n', '\n\n\n'), 'check')).status).toBe(413);
+  });
+
+  it('that others have changed meanwhile is not lost, nor theirs', async () => {
+    const first = recipe('shared');
+    await send('shared', first, 'apply');
+    const opened = await browser.text('/operate/recipes/shared');
+    const theirs = recipe('shared', '# theirs <b>\n');
+    await send('shared', theirs, 'apply', expectedOf(opened));
+    const mine = recipe('shared', '# mine\n');
+    const response = await send('shared', mine, 'apply', expectedOf(opened));
+    expect(response.status).toBe(409);
+    const page = await response.text();
+    expect(page).toContain('# theirs &lt;b&gt;');
+    expect(edited(page)).toBe(mine);
+    expect(await stored('shared')).toBe(theirs);
+    // Who has seen both decides.
+    expect(expectedOf(page)).toBe(stateOf(theirs));
+    expect((await send('shared', mine, 'apply', expectedOf(page))).status).toBe(303);
+    expect(await stored('shared')).toBe(mine);
+    expect((await send('shared', first, 'apply', 'none')).status).toBe(409);
+    expect((await send('shared', first, 'apply', 'sha256:x')).status).toBe(400);
+  });
+
+  it('of a form of an earlier session comes back, and nothing is done', async () => {
+    const again = await signedIn(registry);
+    const text = recipe('earlier');
+    const old = await again.formKey();
+    await again.act('/operate/sign-out');
+    const out = await again.post('/operate/recipes/earlier', {
+      formKey: old,
+      text,
+      expected: 'none',
+      do: 'apply',
+    });
+    expect(out.status).toBe(403);
+    expect(await out.text()).toContain('load this page again');
+    await again.signIn(again.secret);
+    const response = await again.post('/operate/recipes/earlier', {
+      formKey: old,
+      text,
+      expected: 'none',
+      do: 'apply',
+    });
+    expect(response.status).toBe(403);
+    const page = await response.text();
+    expect(page).toContain('Nothing was done yet');
+    expect(edited(page)).toBe(text);
+    expect(page).toContain(await again.formKey());
+    expect(await stored('earlier')).toBeUndefined();
+  });
+
+  it('of the built-in catalog is read and not changed', async () => {
+    const page = await browser.text('/operate/recipes/default');
+    expect(page).toContain('It is built in and cannot be changed');
+    expect(page).not.toContain('<textarea');
+    const before = await stored('default');
+    expect((await send('default', recipe('default'), 'apply', stateOf(before ?? ''))).status).toBe(409);
+    expect(await stored('default')).toBe(before);
+  });
+
+  it.each(['..%2F..', 'A', '%00', 'a b', '-a', '__proto__'])('has no such name: %s', async (name) => {
+    expect((await browser.get(`/operate/recipes/${name}`)).status).toBe(400);
+  });
+});

@@ -1,0 +1,32 @@
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from '../../environment.js';
+import { OPERATE } from '../addresses.js';
+import type { Site } from '../site.js';
+
+/**
+ * Throws `forbidden` for a form that no page of ours has sent, by what browsers say of it and no page can change: every
+ * browser sends Origin with a form, and those that send Sec-Fetch-Site have to agree.
+ */
+export function refuseForeign(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>): void {
+  const site = c.req.header('sec-fetch-site');
+  const isOwn = isOwnOrigin(c, c.req.header('origin'), publicUrl);
+  if (isOwn && (site === undefined || site === 'same-origin')) return;
+  throw new KrmhubError(
+    'forbidden',
+    'The form was not sent by a page of this registry: nothing was changed',
+    {
+      hint:
+        publicUrl === undefined
+          ? `Open ${OPERATE} and send it from there. Behind a proxy, the registry needs its address in KRMHUB_PUBLIC_URL.`
+          : `Open ${publicUrl}${OPERATE} and send it from there.`,
+    },
+  );
+}
+
+/** Without a public URL it is whatever host the browser came to: a cookie is of that host too. */
+function isOwnOrigin(c: RegistryContext, origin: string | undefined, publicUrl: string | undefined): boolean {
+  if (origin === undefined) return false;
+  if (publicUrl !== undefined) return origin === new URL(publicUrl).origin;
+  const host = c.req.header('host') ?? new URL(c.req.url).host;
+  return origin === `http://${host}` || origin === `https://${host}`;
+}

@@ -1,0 +1,37 @@
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import type { RegistryContext } from '../../environment.js';
+import { OPERATE } from '../addresses.js';
+import type { Site } from '../site.js';
+import type { Session } from './sessions.js';
+
+const NAME = 'krmhub-session';
+
+/** The cookie that holds the id of a session, and nothing else. */
+export interface SessionCookie {
+  read(c: RegistryContext): string | undefined;
+  set(c: RegistryContext, id: string, session: Session, now: number): void;
+  clear(c: RegistryContext): void;
+}
+
+/**
+ * Where browsers reach us by https the name begins so that no other host and no plain http can set it. `__Host-` is the
+ * stronger of the two, and takes no path but `/`, which is ours alone only where the public URL has none.
+ */
+export function sessionCookie(site: Site): SessionCookie {
+  const url = site.publicUrl === undefined ? undefined : new URL(site.publicUrl);
+  const secure = url?.protocol === 'https:';
+  const isHost = secure && url.pathname === '/';
+  const name = isHost ? `__Host-${NAME}` : secure ? `__Secure-${NAME}` : NAME;
+  const attributes = {
+    path: isHost ? '/' : site.at(OPERATE),
+    secure,
+    httpOnly: true,
+    sameSite: 'Strict',
+  } as const;
+  return {
+    read: (c) => getCookie(c, name),
+    set: (c, id, { expires }, now) =>
+      setCookie(c, name, id, { ...attributes, maxAge: Math.floor((expires - now) / 1000) }),
+    clear: (c) => void deleteCookie(c, name, attributes),
+  };
+}

@@ -1,0 +1,67 @@
+import { SIGN_IN } from '../addresses.js';
+import { Banner } from '../parts/banner.js';
+import { Text } from '../parts/text.js';
+import { useSite } from '../site.js';
+
+export interface SignIn {
+  /** Where to go on. */
+  from: string;
+  /** Why a token was refused, in words. */
+  refused?: { message: string; hint?: string | undefined };
+  hasEnded?: boolean;
+}
+
+export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
+  const { at } = useSite();
+  return (
+    <div class="sign-in">
+      <h1>Sign in</h1>
+      {hasEnded && refused === undefined ? (
+        <Banner title="You were signed out">
+          <p>Your time was over, your token was revoked or has expired, or the registry was started again.</p>
+        </Banner>
+      ) : null}
+      {refused === undefined ? null : (
+        <Banner tone="danger" title="Not signed in">
+          <p id="refused">
+            <Text value={`${refused.message}.`} max={500} />
+          </p>
+          {refused.hint === undefined ? null : (
+            <p>
+              <Text value={refused.hint} max={500} />
+            </p>
+          )}
+        </Banner>
+      )}
+      <form method="post" action={at(SIGN_IN)}>
+        <input type="hidden" name="from" value={from} />
+        <p class="field">
+          <label for="token">Token of this registry</label>
+          <input
+            id="token"
+            name="token"
+            type="password"
+            required
+            maxlength={200}
+            autocomplete="current-password"
+            autocapitalize="none"
+            spellcheck={false}
+            aria-invalid={refused === undefined ? undefined : 'true'}
+            aria-describedby={refused === undefined ? undefined : 'refused'}
+          />
+        </p>
+        <button type="submit">Sign in</button>
+      </form>
+      <p class="quiet">
+        The pages let you do what the token lets you do. You stay signed in for 8 hours, for as long as the
+        token is good, or until you sign out. Your browser keeps a cookie that holds a random number and not
+        the token.
+      </p>
+      <p class="quiet">
+        The first token is in <code>admin.token</code> in the registry's data folder; its operator makes
+        others. Who comes here by a link from elsewhere and is signed in already{' '}
+        <a href={at(from)}>goes on</a>.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+import { createRoute, z } from '@hono/zod-openapi';
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryApp } from '../../environment.js';
+import { SIGN_IN, SIGN_OUT } from '../addresses.js';
+import { servePage } from '../serve-page.js';
+import type { WebParts } from '../web-routes.js';
+import type { OperatorPages } from './operator-pages.js';
+import { ownPath } from './own-path.js';
+import { type PrivatePage, privateAnswer } from './private-answer.js';
+import { checkForm, readForm } from './read-form.js';
+import { refuseForeign } from './refuse-foreign.js';
+import { type SignIn, SignInPage } from './sign-in-page.js';
+
+const From = z.string().max(500, 'is longer than 500 characters').optional();
+
+export const SIGN_IN_ROUTES = {
+  signInPage: createRoute({
+    method: 'get',
+    path: SIGN_IN,
+    request: { query: z.object({ from: From, ended: z.literal('true', 'is not true').optional() }) },
+    responses: { 200: { description: 'A form for a token' } },
+  }),
+  signIn: createRoute({
+    method: 'post',
+    path: SIGN_IN,
+    responses: { 303: { description: 'Signed in' } },
+  }),
+  signOut: createRoute({
+    method: 'post',
+    path: SIGN_OUT,
+    responses: { 303: { description: 'Signed out' } },
+  }),
+} as const;
+
+const SignInForm = z.object({ token: z.string('is missing'), from: From });
+
+export function signInRoutes(app: RegistryApp, { site }: WebParts, pages: OperatorPages): void {
+  const page = (signIn: SignIn, status?: PrivatePage['status']): PrivatePage => ({
+    head: { title: 'Sign in', path: SIGN_IN },
+    body: <SignInPage {...signIn} />,
+    ...(status === undefined ? {} : { status }),
+  });
+
+  servePage(app, SIGN_IN_ROUTES.signInPage, {}, async (c, { query }) => {
+    const from = ownPath(query.from);
+    if ((await pages.operator(c)) !== undefined) return c.redirect(site.at(from), 303);
+    return privateAnswer(c, site, page({ from, hasEnded: query.ended !== undefined }));
+  });
+
+  servePage(app, SIGN_IN_ROUTES.signIn, {}, async (c) => {
+    // There is no session yet that a form could be of: that our own page has sent it is all that can be asked for.
+    refuseForeign(c, site);
+    const { token, from: wanted } = checkForm(await readForm(c), SignInForm);
+    const from = ownPath(wanted);
+    try {
+      await pages.signIn(c, token.trim());
+    } catch (error) {
+      if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
+      // 401 would have to name a scheme of HTTP authentication, and pages take none.
+      return privateAnswer(c, site, page({ from, refused: error }, 403));
+    }
+    return c.redirect(site.at(from), 303);
+  });
+
+  pages.action(SIGN_IN_ROUTES.signOut, { form: z.object({}) }, async (c) => {
+    pages.signOut(c);
+    return c.redirect(site.at(SIGN_IN), 303);
+  });
+}

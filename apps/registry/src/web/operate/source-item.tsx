@@ -1,0 +1,140 @@
+import type { Source } from '@krmhub/api/model';
+import { askSourcePath, sourcesPath } from '../addresses.js';
+import { DefinitionList } from '../parts/definition-list.js';
+import { Label, type Tone } from '../parts/label.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { ActionForm } from './action-form.js';
+
+const STATES: Readonly<Record<Source['state'], { tone: Tone; meaning: string }>> = {
+  current: { tone: 'good', meaning: 'The last look succeeded' },
+  stale: { tone: 'warning', meaning: 'The last look did not succeed, and an older copy is used' },
+  missing: { tone: 'danger', meaning: 'There is no copy of it, and nothing of it is in the catalog' },
+};
+
+/** All that is known of a source. */
+export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean }) {
+  const { at } = useSite();
+  const { catalog, state, url, checkedAt, nextAt, problem, message, failingSince, copy } = source;
+  const { tone, meaning } = STATES[state];
+  return (
+    <li id={`${catalog}.${source.source}`}>
+      <div class="operate-head">
+        <h2>
+          {source.source} <span class="quiet">of</span> <a href={at(sourcesPath({ catalog }))}>{catalog}</a>
+        </h2>
+        <Label tone={tone} title={meaning}>
+          {state}
+        </Label>
+        {mayAsk ? (
+          <ActionForm action={askSourcePath(source)}>
+            <button class="button-plain" type="submit" aria-label={`Ask now: ${source.source} of ${catalog}`}>
+              Ask now
+            </button>
+          </ActionForm>
+        ) : null}
+      </div>
+      <DefinitionList
+        items={[
+          [
+            'Address',
+            <code>
+              <Text value={url} max={2_000} />
+            </code>,
+          ],
+          [
+            'Problem',
+            message === undefined ? undefined : (
+              <>
+                <Text value={message} max={1_000} /> <span class="quiet">({problem})</span>
+              </>
+            ),
+          ],
+          ['Failing since', failingSince === undefined ? undefined : <Time at={failingSince} isPrecise />],
+          [
+            'Last success',
+            copy === undefined ? (
+              'never'
+            ) : message === undefined && checkedAt !== undefined ? (
+              <Time at={checkedAt} isPrecise />
+            ) : (
+              <>
+                before the failure; its copy is of <Time at={copy.fetchedAt} isPrecise />
+              </>
+            ),
+          ],
+          ['Last asked', checkedAt === undefined ? 'not yet' : <Time at={checkedAt} isPrecise />],
+          ['Asked next', <Time at={nextAt} isPrecise />],
+          ['Copy', copy === undefined ? 'none' : <Copy copy={copy} />],
+          ['Signature', copy === undefined ? undefined : <Signature copy={copy} />],
+          ['Refused', copy === undefined || copy.invalidEntries === 0 ? undefined : <Refused copy={copy} />],
+        ]}
+      />
+    </li>
+  );
+}
+
+type Copy = NonNullable<Source['copy']>;
+
+function Copy({ copy: { entries, size, fetchedAt, formerUrl } }: { copy: Copy }) {
+  return (
+    <>
+      {entries.toLocaleString('en')} {entries === 1 ? 'entry' : 'entries'}, {size.toLocaleString('en')} bytes,
+      of <Time at={fetchedAt} isPrecise />
+      {formerUrl === undefined ? null : (
+        <>
+          ; it came from <Text value={formerUrl} max={500} />, and the address above has not answered yet
+        </>
+      )}
+    </>
+  );
+}
+
+/** Signatures that hold; whether somebody trusts them is what the recipe says. */
+function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
+  if (signedBy.length === 0) return <>none that holds: it is not signed, or not for all of the catalog</>;
+  return (
+    <>
+      holds:{' '}
+      {signedBy.map((signer, index) => (
+        <>
+          {index === 0 ? '' : '; '}
+          <Text value={signer} max={500} />
+        </>
+      ))}
+      {serial === undefined ? null : ` (snapshot ${serial})`}
+      {expires === undefined ? null : (
+        <>
+          , good until <Time at={expires} isPrecise />
+        </>
+      )}
+      . Whom it is trusted from is said by the recipe.
+    </>
+  );
+}
+
+function Refused({ copy: { invalid, invalidEntries } }: { copy: Copy }) {
+  return (
+    <details>
+      <summary>
+        {invalidEntries.toLocaleString('en')} {invalidEntries === 1 ? 'entry' : 'entries'} cannot be used
+      </summary>
+      <ul>
+        {invalid.slice(0, MAX_INVALID).map(({ entry, group, kind, message }) => (
+          <li>
+            {group === undefined && kind === undefined ? (
+              `Entry ${entry}`
+            ) : (
+              <Text value={`${group ?? ''}/${kind ?? ''}`} max={320} />
+            )}
+            : <Text value={message} max={500} />
+          </li>
+        ))}
+      </ul>
+      {invalidEntries <= MAX_INVALID ? null : <p class="quiet">The others are not listed.</p>}
+    </details>
+  );
+}
+
+const MAX_INVALID = 50;

@@ -1,0 +1,113 @@
+import type { Source } from '@krmhub/api/model';
+import { catalogPath, recipePath, type SourcesLink, sourcesPath } from '../addresses.js';
+import { Banner } from '../parts/banner.js';
+import { Empty } from '../parts/empty.js';
+import { Pages } from '../parts/pages.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { lackingForChanges, useOperator } from './operator.js';
+import type { Paged } from './paged.js';
+import { SourceItem } from './source-item.js';
+
+export interface ShownSources {
+  link: SourcesLink;
+  sources: Paged<Source>;
+  /** Of all catalogs, or of the one that is looked at. */
+  total: number;
+  problems: number;
+  /** That was just asked for. */
+  asked?: Source | undefined;
+}
+
+export function SourcesPage({ shown }: { shown: ShownSources }) {
+  const { at } = useSite();
+  const lacking = lackingForChanges(useOperator());
+  const { link, sources, total, problems, asked } = shown;
+  const { catalog, hasProblems = false } = link;
+  const view = (name: string, isShown: boolean, other: SourcesLink) => (
+    <li>
+      <a href={at(sourcesPath({ catalog, ...other }))} aria-current={isShown ? 'true' : undefined}>
+        {name}
+      </a>
+    </li>
+  );
+  const listed = { catalog, hasProblems };
+  return (
+    <>
+      <h1>Sources{catalog === undefined ? null : ` of ${catalog}`}</h1>
+      <p class="lead">
+        The catalogs elsewhere that recipes take from. While one does not answer as it should, its last good
+        copy goes on being served.
+      </p>
+      {asked === undefined ? null : <Asked source={asked} />}
+      {lacking === undefined ? null : (
+        <p>
+          Asking a source at once needs the scope <code>admin</code> for every group; your token lacks{' '}
+          <Text value={lacking} />.
+        </p>
+      )}
+      {catalog === undefined ? null : (
+        <p>
+          <a href={at(catalogPath(catalog))}>Catalog {catalog}</a>,{' '}
+          <a href={at(recipePath(catalog))}>its recipe</a>,{' '}
+          <a href={at(sourcesPath({ hasProblems }))}>sources of all catalogs</a>
+        </p>
+      )}
+      <nav class="order" aria-label="Which sources">
+        <ul>
+          {view(`All (${total})`, !hasProblems, {})}
+          {view(`With problems (${problems})`, hasProblems, { hasProblems: true })}
+        </ul>
+      </nav>
+      {sources.items.length === 0 ? (
+        <Empty
+          title={hasProblems ? 'No source has problems' : 'No source of a recipe is a catalog elsewhere'}
+        />
+      ) : (
+        <ul class="operate-list">
+          {sources.items.map((source) => (
+            <SourceItem source={source} mayAsk={lacking === undefined} />
+          ))}
+        </ul>
+      )}
+      <Pages
+        first={sources.page === 1 ? undefined : sourcesPath(listed)}
+        next={sources.hasNext ? sourcesPath({ ...listed, page: sources.page + 1 }) : undefined}
+      />
+    </>
+  );
+}
+
+function Asked({ source: { catalog, source, checkedAt, message, copy } }: { source: Source }) {
+  const outcome =
+    checkedAt === undefined
+      ? 'is being asked'
+      : message === undefined
+        ? 'has answered'
+        : 'has not answered as it should';
+  return (
+    <Banner
+      tone={message === undefined ? 'good' : 'warning'}
+      title={`The source ${source} of ${catalog} ${outcome}`}
+    >
+      <p>
+        {checkedAt === undefined ? (
+          'Load the page again in a while.'
+        ) : (
+          <>
+            Last asked <Time at={checkedAt} isPrecise />.{' '}
+            {message === undefined ? (
+              `${copy?.entries ?? 0} entries can be used.`
+            ) : (
+              <Text value={`${message}.`} />
+            )}
+          </>
+        )}
+      </p>
+      <p>
+        <a href={`#${catalog}.${source}`}>To the source</a>
+      </p>
+    </Banner>
+  );
+}

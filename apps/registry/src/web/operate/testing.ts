@@ -1,0 +1,96 @@
+import type { TestRegistry } from '../../test-registry.js';
+
+const ORIGIN = 'http://registry.test';
+
+/** Somebody's browser at the operators' pages; keeps the one cookie that they set. For tests. */
+export class TestBrowser {
+  readonly registry: TestRegistry;
+  readonly #origin: string;
+  /** As it goes into `Cookie`. */
+  cookie = '';
+  /** The last Set-Cookie. */
+  setCookie = '';
+
+  constructor(registry: TestRegistry, origin: string = ORIGIN) {
+    this.registry = registry;
+    this.#origin = origin;
+  }
+
+  async get(target: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#kept(
+      await this.registry.request(target, {
+        headers: { Accept: 'text/html', ...this.#cookies(), ...headers },
+      }),
+    );
+  }
+
+  /** Of a page; every line of it in one text. */
+  async text(target: string): Promise<string> {
+    return (await this.get(target)).text();
+  }
+
+  /** Sends a form as a browser does. */
+  async post(
+    target: string,
+    fields: Record<string, string | string[]>,
+    headers: Record<string, string | undefined> = {},
+  ): Promise<Response> {
+    const body = new URLSearchParams();
+    for (const [name, value] of Object.entries(fields)) {
+      for (const one of [value].flat()) body.append(name, one.replaceAll('\n', '\r\n'));
+    }
+    const all = {
+      Accept: 'text/html',
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Origin: this.#origin,
+      'Sec-Fetch-Site': 'same-origin',
+      ...this.#cookies(),
+      ...headers,
+    };
+    const sent = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
+    return this.#kept(
+      await this.registry.request(target, { method: 'POST', headers: sent, body: body.toString() }),
+    );
+  }
+
+  signIn(token: string, from = '/operate'): Promise<Response> {
+    return this.post('/operate/sign-in', { token, from });
+  }
+
+  /** What the forms of the session hold. */
+  async formKey(page = '/operate'): Promise<string> {
+    const key = /name="formKey" value="([^"]+)"/.exec(await this.text(page))?.[1];
+    if (key === undefined) throw new Error(`${page} has no form of a session`);
+    return key;
+  }
+
+  /** Sends a form of the session. */
+  async act(target: string, fields: Record<string, string | string[]> = {}): Promise<Response> {
+    return this.post(target, { formKey: await this.formKey(), ...fields });
+  }
+
+  #cookies(): Record<string, string> {
+    return this.cookie === '' ? {} : { Cookie: this.cookie };
+  }
+
+  #kept(response: Response): Response {
+    const set = response.headers.get('set-cookie');
+    if (set !== null) {
+      this.setCookie = set;
+      this.cookie = /max-age=0/i.test(set) ? '' : (set.split(';')[0] ?? '');
+    }
+    return response;
+  }
+}
+
+/** A browser that is signed in by a new token. */
+export async function signedIn(
+  registry: TestRegistry,
+  wanted: Parameters<TestRegistry['token']>[0] = {},
+): Promise<TestBrowser & { tokenId: string; secret: string }> {
+  const browser = new TestBrowser(registry);
+  const { id, secret } = await registry.token(wanted);
+  const response = await browser.signIn(secret);
+  if (response.status !== 303) throw new Error(`signing in was answered by ${response.status}`);
+  return Object.assign(browser, { tokenId: id, secret });
+}

@@ -1,0 +1,153 @@
+import type { Token } from '@krmhub/api/model';
+import { NEW_TOKEN, revokeTokenPath, TOKENS } from '../addresses.js';
+import { Banner } from '../parts/banner.js';
+import { Label } from '../parts/label.js';
+import { Pages } from '../parts/pages.js';
+import { Text } from '../parts/text.js';
+import { Time } from '../parts/time.js';
+import { useSite } from '../site.js';
+import { useOperator } from './operator.js';
+import type { Paged } from './paged.js';
+
+/** A token, and whether somebody can still use it. */
+export interface ShownToken extends Token {
+  state: 'good' | 'revoked' | 'expired';
+}
+
+export interface ShownTokens {
+  tokens: Paged<ShownToken>;
+  total: number;
+  good: number;
+  /** That was just revoked. */
+  revoked?: ShownToken | undefined;
+}
+
+export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown: ShownTokens }) {
+  const { at } = useSite();
+  return (
+    <>
+      <div class="operate-head">
+        <h1>Tokens</h1>
+        <a class="button" href={at(NEW_TOKEN)}>
+          Make a token
+        </a>
+      </div>
+      {revoked?.revokedAt === undefined ? null : (
+        <Banner tone="good" title="The token is revoked">
+          <p>
+            <Text value={revoked.name} max={100} /> is refused since <Time at={revoked.revokedAt} isPrecise />
+            .
+          </p>
+        </Banner>
+      )}
+      <p>
+        {good} of {total} can be used. Secrets are not kept: only who got one knows it.
+      </p>
+      <ul class="operate-list">
+        {tokens.items.map((token) => (
+          <TokenItem token={token} />
+        ))}
+      </ul>
+      <Pages
+        first={tokens.page === 1 ? undefined : TOKENS}
+        next={tokens.hasNext ? `${TOKENS}?page=${tokens.page + 1}` : undefined}
+      />
+    </>
+  );
+}
+
+function TokenItem({ token }: { token: ShownToken }) {
+  const { at } = useSite();
+  const isOwn = useOperator().token.id === token.id;
+  return (
+    <li id={token.id}>
+      <div class="operate-head">
+        <h2>
+          <Text value={token.name} max={100} />
+        </h2>
+        {token.state === 'good' ? null : <Label>{token.state}</Label>}
+        {isOwn ? <Label>you are signed in with it</Label> : null}
+        {token.state === 'good' ? (
+          <a class="button-plain" href={at(revokeTokenPath(token))}>
+            Revoke{' '}
+            <span class="unseen">
+              <Text value={token.name} max={100} />
+            </span>
+          </a>
+        ) : null}
+      </div>
+      <TokenRights token={token} />
+      <TokenTimes token={token} />
+    </li>
+  );
+}
+
+export function TokenRights({ token: { scopes, groups, repositories } }: { token: Token }) {
+  const ofGroups = scopes.some((scope) => scope !== 'push');
+  return (
+    <p>
+      {scopes.join(', ')}
+      {ofGroups ? (
+        <>
+          {' '}
+          for <Text value={named(groups, 'every group')} />
+        </>
+      ) : null}
+      {scopes.includes('push') ? (
+        <>
+          ; pushes to <Text value={named(repositories, 'every repository')} />
+        </>
+      ) : null}
+    </p>
+  );
+}
+
+export function TokenTimes({ token }: { token: Token }) {
+  const { id, createdAt, createdBy, lastUsedAt, expiresAt, revokedAt, revokedReason } = token;
+  return (
+    <ul class="found-facts">
+      <li>
+        made <Time at={createdAt} /> by <Text value={createdBy} max={100} />
+      </li>
+      <li>
+        {lastUsedAt === undefined ? (
+          'never used'
+        ) : (
+          <>
+            last used <Time at={lastUsedAt} isPrecise />
+          </>
+        )}
+      </li>
+      <li>
+        {expiresAt === undefined ? (
+          'does not expire'
+        ) : (
+          <>
+            expires <Time at={expiresAt} />
+          </>
+        )}
+      </li>
+      {revokedAt === undefined ? null : (
+        <li>
+          revoked <Time at={revokedAt} isPrecise />
+          {revokedReason === undefined ? null : (
+            <>
+              : <Text value={revokedReason} max={200} />
+            </>
+          )}
+        </li>
+      )}
+      <li>
+        <code>{id}</code>
+      </li>
+    </ul>
+  );
+}
+
+const MAX_NAMED = 10;
+
+function named(globs: readonly string[], all: string): string {
+  if (globs.includes('*')) return all;
+  const more = globs.length - MAX_NAMED;
+  return globs.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

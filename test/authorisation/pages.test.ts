@@ -1,0 +1,394 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { CreatedToken, EventPage, TokenList, TokenScope } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OPERATE_ROUTES } from '../../apps/registry/src/web/operate/operate-routes.js';
+import { WEB_ROUTES } from '../../apps/registry/src/web/web-routes.js';
+import { type RawAnswer, type RawRequest, sendRaw, withHeaders } from './raw-request.js';
+import { HEADER_TRICKS, HOST_TRICKS, methodTricks } from './tricks.js';
+
+/**
+ * Every page that changes something × everybody who may try it, as raw bytes over a socket, with what another site can
+ * have a browser send. Who may do what is decided here once more.
+ */
+
+/** A form of a page, which changes something each time. */
+interface GuardedPage {
+  target(id: string): string;
+  fields(count: number): Record<string, string>;
+  /** Of who may. */
+  done: number;
+}
+
+const recipe = (count: number) => `# ${count}
+apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: platform-${count}}
+spec: {sources: [{name: ours, functions: {}}]}
+`;
+
+/** Every form that is for who is signed in; the other one is the way in. */
+const GUARDED_PAGES: Partial<Record<keyof typeof OPERATE_ROUTES, GuardedPage>> = {
+  askSource: {
+    target: () => '/operate/sources/collected/elsewhere/ask',
+    fields: () => ({}),
+    done: 303,
+  },
+  makeToken: {
+    target: () => '/operate/tokens/new',
+    fields: (count) => ({
+      name: `made ${count}`,
+      scopes: 'publish',
+      groups: '*',
+      repositories: '*',
+      expiresInDays: '1',
+    }),
+    done: 201,
+  },
+  revokeTokenNow: { target: (id) => `/operate/tokens/${id}/revoke`, fields: () => ({}), done: 303 },
+  sendRecipe: {
+    target: () => `/operate/recipes/platform-${count}`,
+    fields: () => ({ text: recipe(count), expected: 'none', do: 'apply' }),
+    done: 303,
+  },
+};
+
+/** For each token that may sign in, whether it may change something. */
+const TOKENS: [name: string, scopes: TokenScope[], groups: string[], mayChange: boolean][] = [
+  ['publish here', ['publish'], ['example.com'], false],
+  ['everything but admin', ['publish', 'yank', 'push'], ['*'], false],
+  ['admin', ['admin'], ['*'], true],
+];
+
+interface Session {
+  name: string;
+  cookie: string;
+  formKey: string;
+  mayChange: boolean;
+}
+
+let folder: string;
+let registry: RunningRegistry;
+let port: number;
+let origin: string;
+let root: string;
+let sessions: Session[];
+let count = 0;
+
+async function api<T>(method: string, target: string, body?: object): Promise<T> {
+  const response = await fetch(registry.url + target, {
+    method,
+    headers: { Authorization: `Bearer ${root}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  expect(response.ok, `${method} ${target}`).toBe(true);
+  return (await response.json()) as T;
+}
+
+const created = (name: string, scopes: TokenScope[], groups = ['*']) =>
+  api<CreatedToken>('POST', fillPath('tokens', {}), { name, scopes, groups });
+
+async function signIn(token: string): Promise<Pick<Session, 'cookie' | 'formKey'>> {
+  const response = await fetch(`${registry.url}/operate/sign-in`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { Origin: origin },
+    body: new URLSearchParams({ token }),
+  });
+  expect(response.status).toBe(303);
+  const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const page = await fetch(`${registry.url}/operate`, { headers: { Cookie: cookie } });
+  return { cookie, formKey: /name="formKey" value="([^"]+)"/.exec(await page.text())?.[1] ?? '' };
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-authorisation-'));
+  const settings = {
+    KRMHUB_REQUESTS_PER_MINUTE: '0',
+    KRMHUB_WRITES_PER_MINUTE: '0',
+    KRMHUB_FAILED_LOGINS_PER_MINUTE: '0',
+    KRMHUB_SOURCE_FOLDER: folder,
+  };
+  registry = await startRegistry({
+    config: readConfig(settings, { port: '0', data: folder }),
+    log: createLog('silent', { write: () => undefined }),
+  });
+  port = Number(new URL(registry.url).port);
+  origin = `http://127.0.0.1:${port}`;
+  root = (await readFile(registry.adminTokenFile, 'utf8')).trim();
+  await writeFile(path.join(folder, 'elsewhere.yaml'), 'nothing');
+  const applied = await fetch(registry.url + fillPath('catalog', { name: 'collected' }), {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${root}`, 'Content-Type': 'application/yaml' },
+    body: `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: collected}
+spec: {sources: [{name: elsewhere, catalog: {url: 'file:elsewhere.yaml'}}]}
+`,
+  });
+  expect(applied.status).toBe(201);
+  sessions = [];
+  for (const [name, scopes, groups, mayChange] of TOKENS) {
+    const { token } = await created(name, scopes, groups);
+    sessions.push({ name, mayChange, ...(await signIn(token)) });
+  }
+});
+afterAll(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Headers = readonly (readonly [name: string, value: string])[];
+
+async function requestOf(page: GuardedPage, key: string | undefined, headers: Headers): Promise<RawRequest> {
+  count += 1;
+  const { id } = page.target('ID').includes('ID') ? await created('victim', ['publish']) : { id: '' };
+  const fields = { ...(key === undefined ? {} : { formKey: key }), ...page.fields(count) };
+  return {
+    method: 'POST',
+    target: page.target(id),
+    headers: [
+      ['Host', `127.0.0.1:${port}`],
+      ['Content-Type', 'application/x-www-form-urlencoded'],
+      ...headers,
+    ],
+    body: new URLSearchParams(fields).toString(),
+  };
+}
+
+const ofPage = (cookie: string): Headers => [
+  ['Origin', origin],
+  ['Sec-Fetch-Site', 'same-origin'],
+  ['Cookie', cookie],
+];
+
+async function state(): Promise<string> {
+  const { events } = await api<EventPage>('GET', '/api/v1/events?limit=1000');
+  const { tokens } = await api<TokenList>('GET', fillPath('tokens', {}));
+  const { sources } = await api<{ sources: { checkedAt?: string }[] }>('GET', '/api/v1/sources');
+  return JSON.stringify([
+    events.filter(({ type }) => type !== 'catalog.cut'),
+    // Those that a request is to revoke are made for it.
+    tokens.filter(({ name, revokedAt }) => name !== 'victim' || revokedAt !== undefined).map(({ id }) => id),
+    sources.map(({ checkedAt }) => checkedAt),
+  ]);
+}
+
+/** Sends all; gives those that were not refused. */
+async function notRefused(tries: readonly { name: string; request: RawRequest }[]): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const { name, request } of tries) {
+    const { status, head }: RawAnswer = await sendRaw(port, request);
+    if (status < 400 || status >= 500) wrong.push(`${name}: ${request.target}: ${head}`);
+  }
+  return wrong;
+}
+
+const rows = Object.entries(GUARDED_PAGES) as [string, GuardedPage][];
+const admin = () => sessions.find(({ mayChange }) => mayChange)!;
+const lesser = () => sessions.filter(({ mayChange }) => !mayChange);
+
+describe('every form of a page', () => {
+  it('has a row in the table', () => {
+    const forms = Object.entries(WEB_ROUTES).filter(([, { method }]) => method !== 'get');
+    expect(forms.map(([name]) => name).sort()).toEqual(
+      [...Object.keys(GUARDED_PAGES), 'signIn', 'signOut'].sort(),
+    );
+    for (const [, route] of forms) expect(route.path).toMatch(/^\/operate\//);
+  });
+
+  it.each(rows)('%s is for who may, and is signed in', async (_, page) => {
+    for (const { name, cookie, formKey, mayChange } of sessions) {
+      const request = await requestOf(page, formKey, ofPage(cookie));
+      const before = await state();
+      const { status } = await sendRaw(port, request);
+      expect([name, status]).toEqual([name, mayChange ? page.done : 403]);
+      if (mayChange) expect(await state()).not.toBe(before);
+      else expect(await state()).toBe(before);
+    }
+  });
+
+  it.each(rows)('%s is not to be had without a session, or by another', async (_, page) => {
+    const { cookie, formKey } = admin();
+    const [name = '', id = ''] = cookie.split('=');
+    const revoked = await created('revoked', ['admin']);
+    const ended = await signIn(revoked.token);
+    await api('DELETE', fillPath('token', { id: revoked.id }));
+    const out = await signIn(root);
+    await sendRaw(port, {
+      ...(await requestOf(
+        { target: () => '/operate/sign-out', fields: () => ({}), done: 303 },
+        out.formKey,
+        ofPage(out.cookie),
+      )),
+    });
+    const tries: { name: string; request: RawRequest }[] = [];
+    const attempt = async (what: string, key: string | undefined, headers: Headers) => {
+      tries.push({ name: what, request: await requestOf(page, key, headers) });
+    };
+    await attempt('nobody', formKey, ofPage(''));
+    await attempt('a bearer token', formKey, [...ofPage(''), ['Authorization', `Bearer ${root}`]]);
+    await attempt('a bearer token alone', undefined, [['Authorization', `Bearer ${root}`]]);
+    await attempt('a session as a bearer token', formKey, [...ofPage(''), ['Authorization', `Bearer ${id}`]]);
+    await attempt('the token in the cookie', formKey, ofPage(`${name}=${root}`));
+    await attempt('a cookie that was cut off', formKey, ofPage(cookie.slice(0, -1)));
+    await attempt('a cookie of another name', formKey, ofPage(`__Host-${cookie}`));
+    await attempt('a cookie in upper case', formKey, ofPage(`${name}=${id.toUpperCase()}`));
+    await attempt('a revoked token', ended.formKey, ofPage(ended.cookie));
+    await attempt('who has signed out', out.formKey, ofPage(out.cookie));
+    await attempt('no form key', undefined, ofPage(cookie));
+    for (const other of lesser()) {
+      await attempt(`the form key of ${other.name}`, other.formKey, ofPage(cookie));
+      await attempt(`${other.name} with the form key of the admin`, formKey, ofPage(other.cookie));
+      await attempt(`${other.name} with two cookies`, other.formKey, ofPage(`${other.cookie}; x=${id}`));
+    }
+    const before = await state();
+    expect(await notRefused(tries)).toEqual([]);
+    expect(await state()).toBe(before);
+  });
+
+  it.each(rows)('%s is not sent by another site', async (_, page) => {
+    const { cookie, formKey } = admin();
+    const sent: [string, Headers][] = [
+      [
+        'another origin',
+        [
+          ['Origin', 'https://evil.example'],
+          ['Cookie', cookie],
+        ],
+      ],
+      [
+        'an opaque origin',
+        [
+          ['Origin', 'null'],
+          ['Cookie', cookie],
+        ],
+      ],
+      ['no origin', [['Cookie', cookie]]],
+      [
+        'another port',
+        [
+          ['Origin', `http://127.0.0.1:${port + 1}`],
+          ['Cookie', cookie],
+        ],
+      ],
+      [
+        'another name of this machine',
+        [
+          ['Origin', `http://localhost:${port}`],
+          ['Cookie', cookie],
+        ],
+      ],
+      [
+        'a page of this site, says another header',
+        [
+          ['Origin', origin],
+          ['Sec-Fetch-Site', 'same-site'],
+          ['Cookie', cookie],
+        ],
+      ],
+      [
+        'two origins',
+        [
+          ['Origin', origin],
+          ['Origin', 'https://evil.example'],
+          ['Cookie', cookie],
+        ],
+      ],
+      [
+        'a forwarded host',
+        [
+          ['Origin', 'https://evil.example'],
+          ['X-Forwarded-Host', 'evil.example'],
+          ['Cookie', cookie],
+        ],
+      ],
+      [
+        'a referrer',
+        [
+          ['Referer', `${origin}/operate`],
+          ['Cookie', cookie],
+        ],
+      ],
+    ];
+    const tries: { name: string; request: RawRequest }[] = [];
+    for (const [name, headers] of sent)
+      tries.push({ name, request: await requestOf(page, formKey, headers) });
+    for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/json', '']) {
+      const request = await requestOf(page, formKey, ofPage(cookie));
+      const headers = request.headers.map(
+        ([name, value]) => [name, name === 'Content-Type' ? type : value] as const,
+      );
+      tries.push({ name: `as ${type}`, request: { ...request, headers } });
+    }
+    const before = await state();
+    expect(await notRefused(tries)).toEqual([]);
+    expect(await state()).toBe(before);
+  });
+
+  it.each(rows)('%s is not to be had by headers, spellings or other methods', async (_, page) => {
+    const tries: { name: string; request: RawRequest }[] = [];
+    const [one] = lesser();
+    for (const trick of [...HEADER_TRICKS, ...HOST_TRICKS]) {
+      const request = await requestOf(page, one!.formKey, ofPage(one!.cookie));
+      tries.push({ name: trick.name, request: trick.apply(request) });
+    }
+    for (const spelling of SPELLINGS) {
+      const request = await requestOf(page, one!.formKey, ofPage(one!.cookie));
+      tries.push({ name: spelling('/operate/x'), request: { ...request, target: spelling(request.target) } });
+    }
+    const before = await state();
+    expect(await notRefused(tries)).toEqual([]);
+    const request = await requestOf(page, admin().formKey, ofPage(admin().cookie));
+    for (const trick of methodTricks(request)) {
+      const { status } = await sendRaw(port, trick.apply(request));
+      expect(status, trick.name).toBeLessThan(500);
+    }
+    expect(await state()).toBe(before);
+  });
+});
+
+describe('a session', () => {
+  it('is of no use anywhere else', async () => {
+    const { cookie, formKey } = admin();
+    const before = await state();
+    for (const [method, target, type, body] of [
+      ['POST', fillPath('tokens', {}), 'application/json', '{"name":"x","scopes":["admin"]}'],
+      ['PUT', fillPath('catalog', { name: 'x' }), 'application/yaml', recipe(0)],
+      ['POST', fillPath('cut', { name: 'default' }), 'application/json', ''],
+      ['POST', '/v2/team/tools/blobs/uploads/', 'application/octet-stream', ''],
+      ['GET', fillPath('tokens', {}), 'application/json', ''],
+      ['GET', fillPath('whoami', {}), 'application/json', ''],
+    ] as const) {
+      const request: RawRequest = {
+        method,
+        target,
+        headers: [['Host', `127.0.0.1:${port}`], ['Content-Type', type], ...ofPage(cookie)],
+        body,
+      };
+      for (const one of [request, withHeaders(request, ['X-Form-Key', formKey])]) {
+        expect([target, (await sendRaw(port, one)).status]).toEqual([target, 401]);
+      }
+    }
+    expect(await state()).toBe(before);
+  });
+});
+
+const SPELLINGS: ((target: string) => string)[] = [
+  (target) => `/${target}`,
+  (target) => `${target}/`,
+  (target) => target.replace('/operate', '/OPERATE'),
+  (target) => target.replace('/operate', '/%6fperate'),
+  (target) => target.replace('/operate/', '/operate%2f'),
+  (target) => target.replace('/operate/', '/operate/./'),
+  (target) => target.replace('/operate/', '/operate/../operate/'),
+  (target) => target.replace('/operate/', '/operate/sign-in/../'),
+  (target) => target.replace('/operate/', '/operate/sign-in%2f..%2f'),
+  (target) => `/healthz;${target}`,
+  (target) => `${target}%00`,
+  (target) => `${target};a=b`,
+  (target) => `http://other.example${target}`,
+];
