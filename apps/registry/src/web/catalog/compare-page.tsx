@@ -5,6 +5,7 @@ import {
   type CatalogChangeWeight,
   type SnapshotRecord,
 } from '@krmhub/catalog';
+import { SERVER_LIMITS } from '../../limits.js';
 import { catalogPath, compareSnapshotsPath, functionPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
@@ -68,7 +69,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
             <p>
               {counts.isAll
                 ? `Of ${counted(uncompared, 'function')} more only the number is told here.`
-                : `${changesText(counts)} changed; the first ones are told here.`}{' '}
+                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedPlaces)}; the first ones are told here.`}{' '}
               The command below tells all.
             </p>
           )}

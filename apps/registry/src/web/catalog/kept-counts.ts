@@ -91,13 +91,16 @@ export function countChanges(places: readonly ChangedPlace[]): Omit<SnapshotChan
   return counts;
 }
 
-/** `3 added, 1 changed`. */
-export function changesText({ added, removed, changed, isAll }: SnapshotChanges): string {
+/** `3 added, 1 changed`; of what was not counted to its end, more than how many there are. */
+export function changesText(
+  { added, removed, changed, isAll }: SnapshotChanges,
+  limit: number = SERVER_LIMITS.maxCountedChanges,
+): string {
   const parts = [
     [added, 'added'],
     [removed, 'removed'],
     [changed, 'changed'],
   ].flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]));
-  if (!isAll) return `more than ${SERVER_LIMITS.maxCountedChanges} functions`;
+  if (!isAll) return `more than ${limit.toLocaleString('en')} functions`;
   return parts.length === 0 ? 'nothing but labels or the report' : parts.join(', ');
 }
