@@ -159,7 +159,7 @@ describe('the search page', () => {
       const refused = await limited.request('/functions', { headers: { Accept: BROWSER } });
       expect([refused.status, refused.headers.get('content-type')]).toEqual([
         429,
-        'text/html; charset=utf-8',
+        'text/plain; charset=utf-8',
       ]);
       expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
     } finally {
