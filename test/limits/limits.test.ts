@@ -364,6 +364,8 @@ describe('the tables', () => {
     sessionMilliseconds: 'apps/registry/src/web/operate/sign-in.test.ts',
     maxSessions: 'apps/registry/src/web/operate/sessions.test.ts',
     maxSessionsOfToken: 'apps/registry/src/web/operate/sessions.test.ts',
+    maxSearchFilters: 'apps/registry/src/web/search/search.test.ts',
+    maxSearchAddressLength: 'apps/registry/src/web/search/search.test.ts',
     catalogPageFunctions: 'apps/registry/src/web/catalog/catalog-states.test.ts',
     maxComparedClosely: 'apps/registry/src/web/catalog/catalog-states.test.ts',
     maxComparedPlaces: 'apps/registry/src/web/catalog/read-comparison.test.ts',

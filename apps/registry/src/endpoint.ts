@@ -97,6 +97,9 @@ function pathValues(c: RegistryContext, suffixes: Map<string, string>): Record<s
   return values;
 }
 
+/** Problems after which unknown names are not told any more. */
+const MAX_UNKNOWN_NAMED = 20;
+
 /** Values by their names, as queries and forms have them; what is wrong is added to the problems. */
 export function checkNamed(
   schema: z.ZodObject,
@@ -108,6 +111,8 @@ export function checkNamed(
   const values: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     if (!known.includes(name)) {
+      // Looking for what each of thousands may mean would keep others waiting.
+      if (problems.length >= MAX_UNKNOWN_NAMED) continue;
       const meant = suggest(name, known);
       problems.push(`${what} "${name}" is unknown${meant === undefined ? '' : `: did you mean "${meant}"?`}`);
       continue;

@@ -168,6 +168,9 @@ export const SERVER_LIMITS = {
   readKeysMilliseconds: 60_000,
   /** Milliseconds between two looks for signatures that are to be renewed. */
   renewEveryMilliseconds: 60_000,
+  /** Filters of a search page, and characters of its address: each of some hundred links on it holds all of them. */
+  maxSearchFilters: 30,
+  maxSearchAddressLength: 4_096,
   /** Catalogs and snapshots of which pages keep what they have counted. */
   maxKeptCounts: 5_000,
   /** Functions of a catalog, or of its report, on one page. */
@@ -177,7 +180,7 @@ export const SERVER_LIMITS = {
   /** Changed functions between two snapshots that the page of these looks at, and those that it looks at closely. */
   maxComparedPlaces: 2_000,
   maxComparedClosely: 200,
-  /** Bytes of the entries of one function up to which it is compared on a page: some 10 ms. */
+  /** Bytes of the entries of one function, or of two definitions, up to which a page compares them: some 10 ms. */
   maxComparedEntryBytes: 131_072,
   /** Bytes of comparisons of snapshots that are kept in memory. */
   maxComparisonCacheBytes: 8_388_608,

@@ -106,6 +106,10 @@ describe('search', () => {
       expect(body.detail).toContain(part);
     }
     expect((await problem('/api/v1/functions?__proto__=x')).status).toBe(400);
+    const many = await problem(
+      `/api/v1/functions?${Array.from({ length: 1_000 }, (_, at) => `x${at}`).join('&')}`,
+    );
+    expect([many.status, many.body.detail?.match(/is unknown/g)?.length]).toEqual([400, 20]);
     expect((await problem('/api/v1/functions?cursor=nonsense')).status).toBe(400);
   });
 

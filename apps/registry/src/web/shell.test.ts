@@ -114,6 +114,29 @@ describe('failures', () => {
     expect(text).not.toContain('\u202e');
   });
 
+  it('count as reading where they are pages, and too many of them are told in a line', async () => {
+    const limited = await openTestRegistry({ config: { requestsPerMinute: 4 } });
+    try {
+      const page = { headers: { Accept: BROWSER } };
+      expect((await limited.request('/nothing', page)).status).toBe(404);
+      expect((await limited.request('/assets/x/nothing.css', page)).status).toBe(404);
+      expect((await limited.request('/operate/sign-out', page)).status).toBe(405);
+      expect((await limited.request('/operate/sign-out', { ...page, method: 'POST' })).status).toBe(403);
+      for (const target of ['/nothing', '/functions']) {
+        const refused = await limited.request(target, page);
+        expect([refused.status, refused.headers.get('content-type')]).toEqual([
+          429,
+          'text/plain; charset=utf-8',
+        ]);
+        expect(await refused.text()).toMatch(/asks too often\nTry again in \d+ seconds/);
+        expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+      }
+      expect((await limited.request('/nothing', { headers: { Accept: '*/*' } })).status).toBe(404);
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('of a wrong method name those that are possible', async () => {
     const response = await registry.request('/', { method: 'POST', headers: { Accept: BROWSER } });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);

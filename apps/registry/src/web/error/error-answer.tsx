@@ -1,5 +1,6 @@
 import type { RegistryContext, RegistryParts } from '../../environment.js';
 import { failureAnswer, problemAnswer } from '../../problem-answer.js';
+import { TooManyRequests } from '../../request-limits.js';
 import { pageAnswer } from '../page-answer.js';
 import type { Site } from '../site.js';
 import { failsWithPage } from '../wants-page.js';
@@ -13,8 +14,14 @@ export function errorAnswer(
   parts: Pick<RegistryParts, 'log' | 'config'>,
 ): Response | Promise<Response> {
   if (!failsWithPage(c)) return problemAnswer(c, failure, parts);
-  const { problem, status, headers } = failureAnswer(c, failure, parts);
+  const told = failure instanceof TooManyRequests ? failure : (countedPage(c) ?? failure);
+  const { problem, status, headers } = failureAnswer(c, told, parts);
   const { 'Cache-Control': cacheControl = 'no-store', ...others } = headers;
+  if (isOverLimit(c)) {
+    // A page would cost what the limit is there to save.
+    const text = [problem.detail, problem.hint].map((words) => `${words}\n`).join('');
+    return c.body(text, status, { ...headers, 'Content-Type': 'text/plain; charset=utf-8' });
+  }
   return pageAnswer(c, site, {
     head: { title: problem.title, path: c.req.path, isIndexed: false },
     body: <ErrorPage problem={problem} />,
@@ -22,4 +29,22 @@ export function errorAnswer(
     headers: others,
     cacheControl,
   });
+}
+
+/** Counts a page about what was not counted as reading, such as what is not there; a refusal where it is too much. */
+function countedPage(c: RegistryContext): TooManyRequests | undefined {
+  if (c.get('door') === 'read') return undefined;
+  try {
+    c.get('limits').countBy(c, 'read');
+    return undefined;
+  } catch (error) {
+    if (error instanceof TooManyRequests) return error;
+    throw error;
+  }
+}
+
+/** Whether it is refused as reading; of tokens that are refused, people are told by a page. */
+function isOverLimit(c: RegistryContext): boolean {
+  const allowance = c.get('allowance');
+  return allowance?.policy === 'requests' && !allowance.allowed;
 }

@@ -43,6 +43,20 @@ describe('the comparison of two releases', () => {
     expect(await (await ask(`${COMPARE}?from=2.0.0&to=2.0.0`)).text()).toContain('byte for byte');
   });
 
+  it('leaves definitions to the command that would keep others waiting', async () => {
+    const versions = Array.from({ length: 200 }, (_, index) => `v${index + 1}`);
+    for (const release of ['1.0.0', '2.0.0']) {
+      const { status } = await registry.publish({ kind: 'Large', release, versions });
+      expect(status).toBe(201);
+    }
+    const large = '/functions/example.com/Large/compare';
+    const text = await (await ask(`${large}?from=1.0.0&to=2.0.0`)).text();
+    expect(text).toContain('too large to be compared here');
+    expect(text).toContain('krmhub diff example.com/Large@1.0.0 2.0.0');
+    expect(text).not.toContain('has the tag v2.0.0');
+    expect(await (await ask(`${large}?from=1.0.0&to=1.0.0`)).text()).toContain('byte for byte');
+  });
+
   it.each([
     [`${COMPARE}?from=1.0.0&to=3.0.0`, 404, 'has no release 3.0.0'],
     [`${COMPARE}?from=x&to=2.0.0`, 400, 'is no release'],

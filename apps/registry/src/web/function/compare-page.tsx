@@ -11,7 +11,8 @@ export interface Comparison {
   releases: ReleaseSummary[];
   from: ReleaseSummary;
   to: ReleaseSummary;
-  changes: Change[];
+  /** Absent where the definitions are too large to be compared for a page. */
+  changes?: readonly Change[] | undefined;
 }
 
 const TITLES: Record<Effect, string> = {
@@ -51,7 +52,11 @@ export function ComparePage({ name, releases, from, to, changes }: Comparison) {
         <a href={at(releasePath({ ...name, release: to.release }))}>{to.release}</a>{' '}
         <Time at={to.publishedAt} />.
       </p>
-      {changes.length === 0 ? (
+      {changes === undefined ? (
+        <Empty title="The definitions are too large to be compared here">
+          <p>The command below compares them, whatever their size.</p>
+        </Empty>
+      ) : changes.length === 0 ? (
         <Empty title="Nothing changes">
           <p>
             {from.digest === to.digest

@@ -47,10 +47,15 @@ export class KeptViews {
     }));
   }
 
-  changes(before: ReleaseRecord, after: ReleaseRecord): Change[] {
-    return this.#keep(`changes ${before.digest} ${after.digest}`, () =>
-      compareDefinitions(before.definition, after.definition),
-    );
+  /** Undefined where the definitions are too large to be compared for a page. */
+  changes(before: ReleaseRecord, after: ReleaseRecord): Change[] | undefined {
+    return this.#keep(`changes ${before.digest} ${after.digest}`, () => {
+      // What does not differ is compared at once, whatever its size.
+      if (before.digest === after.digest) return { changes: [] };
+      const bytes = [before, after].reduce((sum, one) => sum + JSON.stringify(one.definition).length, 0);
+      if (bytes > SERVER_LIMITS.maxComparedEntryBytes) return {};
+      return { changes: compareDefinitions(before.definition, after.definition) };
+    }).changes;
   }
 
   async readme(digest: Digest): Promise<RenderedMarkdown> {

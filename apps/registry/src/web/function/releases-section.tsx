@@ -1,5 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
-import { predecessorOf, type ReleaseSummary, type SigningPolicy } from '@krmhub/catalog';
+import type { ReleaseSummary, SigningPolicy } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
 import { compareReleasesPath, feedOfFunctionPath, releasePath } from '../addresses.js';
 import { Label } from '../parts/label.js';
@@ -24,6 +24,7 @@ export function ReleasesSection({
   const { name, releases, takedowns, known } = view;
   const shown = releases.slice(0, MAX_RELEASES);
   const more = releases.length - shown.length;
+  const before = predecessors(releases);
   return (
     <section aria-labelledby="releases">
       <h2 id="releases">Releases</h2>
@@ -45,7 +46,7 @@ export function ReleasesSection({
                 <Row
                   name={name}
                   release={release}
-                  before={predecessorOf({ releases }, release.release)}
+                  before={before.get(release.release)}
                   policies={policies}
                   isCurrent={release.release === known?.release.release}
                 />
@@ -79,6 +80,22 @@ export function ReleasesSection({
       )}
     </section>
   );
+}
+
+/** What `predecessorOf` gives for each, in one walk: a function may have thousands. They come newest first. */
+export function predecessors(
+  releases: readonly Pick<ReleaseSummary, 'release' | 'yanked'>[],
+): Map<string, string | undefined> {
+  const found = new Map<string, string | undefined>();
+  let stable: string | undefined;
+  let any: string | undefined;
+  for (const { release, yanked } of releases.toReversed()) {
+    found.set(release, stable ?? any);
+    if (yanked !== undefined) continue;
+    any = release;
+    if (!release.includes('-')) stable = release;
+  }
+  return found;
 }
 
 function Row({

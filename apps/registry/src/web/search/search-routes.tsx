@@ -1,11 +1,12 @@
 import { createRoute } from '@hono/zod-openapi';
 import { REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
 import type { FacetCount } from '@krmhub/catalog';
-import { isGroup, isKind } from '@krmhub/schema';
+import { isGroup, isKind, KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../environment.js';
+import { SERVER_LIMITS } from '../../limits.js';
 import { searchItem } from '../../presentation.js';
 import { searchQuery } from '../../search-query.js';
-import { functionPath, searchPath } from '../addresses.js';
+import { functionPath, type SearchLink, searchPath } from '../addresses.js';
 import { pageAnswer } from '../page-answer.js';
 import { servePage } from '../serve-page.js';
 import type { WebParts } from '../web-routes.js';
@@ -40,10 +41,14 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts)
   const frequentTags = async (): Promise<FacetCount[]> => (await store.search({ limit: 1 })).facets.tag;
 
   servePage(app, SEARCH_ROUTES.searchPage, {}, async (c, { query }) => {
-    const { q = '', sort: order, cursor, ...filters } = query;
+    const { q = '', sort: order, cursor, ...given } = query;
+    const filters = Object.fromEntries(
+      Object.entries(given).map(([name, values]) => [name, values && [...new Set(values)]]),
+    ) as typeof given;
     // What is usual is not said in addresses.
     const sort = order === 'relevance' ? undefined : order;
     const search: Search = { ...filters, q, sort, cursor };
+    refuseTooMany(filters, search);
     const typed = typedFilters(q);
     if (typed !== undefined) {
       const merged = { ...search, q: typed.text, cursor: undefined };
@@ -73,5 +78,19 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts)
         <SearchPage search={search} result={result} tags={page.total === 0 ? await frequentTags() : []} />
       ),
     });
+  });
+}
+
+/** Throws `invalid-request`: each link of the page to another search holds all of this one. */
+function refuseTooMany(
+  filters: Readonly<Record<string, readonly string[] | undefined>>,
+  search: Search,
+): void {
+  const { maxSearchFilters, maxSearchAddressLength } = SERVER_LIMITS;
+  const count = Object.values(filters).reduce((sum, values = []) => sum + values.length, 0);
+  const link: SearchLink = { ...search, cursor: undefined };
+  if (count <= maxSearchFilters && searchPath(link).length <= maxSearchAddressLength) return;
+  throw new KrmhubError('invalid-request', 'The search has more filters than a page shows', {
+    hint: `A page takes ${maxSearchFilters} filters, in an address of ${maxSearchAddressLength} characters.`,
   });
 }

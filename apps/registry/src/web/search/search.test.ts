@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../../limits.js';
 import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -158,7 +159,7 @@ describe('the search page', () => {
       const refused = await limited.request('/functions', { headers: { Accept: BROWSER } });
       expect([refused.status, refused.headers.get('content-type')]).toEqual([
         429,
-        'text/html; charset=utf-8',
+        'text/plain; charset=utf-8',
       ]);
       expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
     } finally {
@@ -221,6 +222,27 @@ describe('suggestions', () => {
     expect(await (await registry.request('/suggestions?q=%20')).json()).toEqual([' ', [], [], []]);
     const [, names] = (await (await registry.request('/suggestions?q=many')).json()) as [string, string[]];
     expect(names).toHaveLength(8);
+  });
+});
+
+describe('a search with more filters than a page shows', () => {
+  const filters = (count: number, value = 'x') =>
+    Array.from({ length: count }, (_, at) => `${at % 2 === 0 ? 'tag' : 'kind'}=${value}${at}`).join('&');
+
+  it('is refused: each of many links would hold all of them', async () => {
+    const { maxSearchFilters, maxSearchAddressLength } = SERVER_LIMITS;
+    await pageOf(`/functions?${filters(maxSearchFilters)}`);
+    const long = await browse(`/functions?${filters(20, 'x'.repeat(maxSearchAddressLength / 20))}`);
+    for (const response of [await browse(`/functions?${filters(maxSearchFilters + 1)}`), long]) {
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain('more filters than a page shows');
+    }
+  });
+
+  it('counts what is repeated once', async () => {
+    const page = await pageOf(`/functions?${'runtime=container&'.repeat(800)}kind=SetLabels`);
+    expect(page.length).toBeLessThan(60_000);
+    expect(page).not.toContain('runtime=container&amp;runtime=container');
   });
 });
 
