@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { CreatedToken } from '@krmhub/api/model';
 import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RawRequest, sendRaw } from './raw-request.js';
 import { HEADER_TRICKS, HOST_TRICKS, methodTricks, type Trick } from './tricks.js';
 
@@ -58,6 +58,10 @@ beforeAll(async () => {
   admin = (await readFile(registry.adminTokenFile, 'utf8')).trim();
   await fill(THEIRS);
   await fill(MINE);
+  // The first cut brings a repository of its own.
+  await vi.waitFor(async () => expect((await fetch(`${registry.url}/readyz`)).status).toBe(200), {
+    timeout: 30_000,
+  });
   const wanted = {
     name: 'trickster',
     scopes: ['push', 'publish'],
