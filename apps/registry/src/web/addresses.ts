@@ -1,3 +1,5 @@
+import { FACET_NAMES } from '@krmhub/api/model';
+
 /** Where the pages are, as paths below the registry's own; `Site.at` makes links of them. */
 
 export const HOME = '/';
@@ -34,14 +36,7 @@ export function searchPath(search: SearchLink = {}): string {
 
 const SEARCH_PARAMETERS = [
   'q',
-  'tag',
-  'kind',
-  'group',
-  'publisher',
-  'runtime',
-  'license',
-  'signedBy',
-  'catalog',
+  ...FACET_NAMES,
   'sort',
   'cursor',
 ] as const satisfies readonly (keyof SearchLink)[];

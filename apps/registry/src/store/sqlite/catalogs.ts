@@ -115,21 +115,30 @@ export function catalogRows(connection: Connection): CatalogRows {
      WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
   );
 
-  const heldAfter = client.prepare<
-    { name: string; group: string; kind: string },
-    FunctionName & RenderedEntry
-  >(
-    `SELECT place.group_name AS "group", place.kind, entry.digest, entry.yaml, entry.json
-     FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
-     WHERE place.catalog = :name AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
-     ORDER BY place.group_name, place.kind LIMIT ${PAGE}`,
-  );
-  const sizesAfter = client.prepare<{ name: string; group: string; kind: string }, HeldEntrySize>(
-    `SELECT place.group_name AS "group", place.kind, octet_length(entry.yaml) AS yamlBytes,
-       octet_length(entry.json) AS jsonBytes
-     FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
-     WHERE place.catalog = :name AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
-     ORDER BY place.group_name, place.kind LIMIT ${SIZES_PAGE}`,
+  /** Goes through the places that hold an entry, so many at once, with these columns of each entry. */
+  const heldPages = <Held extends FunctionName>(columns: string, size: number) => {
+    const heldAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
+      `SELECT place.group_name AS "group", place.kind, ${columns}
+       FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
+       WHERE place.catalog = :wanted AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
+       ORDER BY place.group_name, place.kind LIMIT ${size}`,
+    );
+    return async function* (wanted: string): AsyncIterable<Held> {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(() => heldAfter.all({ wanted, ...after }));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < size) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    };
+  };
+  const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', PAGE);
+  const heldSizes = heldPages<HeldEntrySize>(
+    'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
+    SIZES_PAGE,
   );
   const addEntry = client.prepare<[string, string, string]>(
     'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
@@ -174,27 +183,9 @@ export function catalogRows(connection: Connection): CatalogRows {
     ...signatureRows(connection),
     ...catalogPlaces(connection),
     async *heldEntries(wanted) {
-      let after = { group: '', kind: '' };
-      for (;;) {
-        const page = await read(() => heldAfter.all({ name: wanted, ...after }));
-        for (const { group, kind, ...held } of page) yield { group, kind, entry: held };
-        const last = page.at(-1);
-        if (last === undefined || page.length < PAGE) return;
-        after = { group: last.group, kind: last.kind };
-        await setImmediate();
-      }
+      for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };
     },
-    async *heldEntrySizes(wanted) {
-      let after = { group: '', kind: '' };
-      for (;;) {
-        const page = await read(() => sizesAfter.all({ name: wanted, ...after }));
-        yield* page;
-        const last = page.at(-1);
-        if (last === undefined || page.length < SIZES_PAGE) return;
-        after = { group: last.group, kind: last.kind };
-        await setImmediate();
-      }
-    },
+    heldEntrySizes: heldSizes,
     storeEntries: (added) =>
       write(() => {
         for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);

@@ -1,4 +1,5 @@
 import { type CreatedToken, TOKEN_SCOPES, type TokenScope } from '@krmhub/api/model';
+import type { PropsWithChildren } from 'hono/jsx';
 import { NEW_TOKEN, TOKENS } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { CopySnippet } from '../parts/copy-snippet.js';
@@ -81,40 +82,14 @@ export function NewTokenPage({
             </label>
           ))}
         </fieldset>
-        <p class="entry">
-          <label for="groups">Groups</label>
-          <span class="quiet" id="groups-hint">
-            Of functions, for <code>publish</code> and <code>yank</code>: such as <code>*.example.com</code>,
-            with spaces between; <code>*</code> is every group.
-          </span>
-          <input
-            id="groups"
-            name="groups"
-            value={typed.groups}
-            required
-            maxlength={10_000}
-            aria-describedby="groups-hint"
-            spellcheck={false}
-            autocapitalize="none"
-          />
-        </p>
-        <p class="entry">
-          <label for="repositories">Repositories</label>
-          <span class="quiet" id="repositories-hint">
-            For <code>push</code>: such as <code>team/*</code>, with spaces between; <code>*</code> is every
-            repository.
-          </span>
-          <input
-            id="repositories"
-            name="repositories"
-            value={typed.repositories}
-            required
-            maxlength={10_000}
-            aria-describedby="repositories-hint"
-            spellcheck={false}
-            autocapitalize="none"
-          />
-        </p>
+        <NamesField name="groups" title="Groups" value={typed.groups}>
+          Of functions, for <code>publish</code> and <code>yank</code>: such as <code>*.example.com</code>,
+          with spaces between; <code>*</code> is every group.
+        </NamesField>
+        <NamesField name="repositories" title="Repositories" value={typed.repositories}>
+          For <code>push</code>: such as <code>team/*</code>, with spaces between; <code>*</code> is every
+          repository.
+        </NamesField>
         <p class="entry">
           <label for="expiresInDays">Days until it expires</label>
           <input
@@ -162,5 +137,32 @@ export function MadeTokenPage({ token }: { token: CreatedToken }) {
         <a href={at(TOKENS)}>To the tokens</a>
       </p>
     </>
+  );
+}
+
+/** A field of names with spaces between; its children say which. */
+function NamesField({
+  name,
+  title,
+  value,
+  children,
+}: PropsWithChildren<{ name: 'groups' | 'repositories'; title: string; value: string }>) {
+  return (
+    <p class="entry">
+      <label for={name}>{title}</label>
+      <span class="quiet" id={`${name}-hint`}>
+        {children}
+      </span>
+      <input
+        id={name}
+        name={name}
+        value={value}
+        required
+        maxlength={10_000}
+        aria-describedby={`${name}-hint`}
+        spellcheck={false}
+        autocapitalize="none"
+      />
+    </p>
   );
 }
