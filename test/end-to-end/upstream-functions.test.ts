@@ -238,9 +238,7 @@ describe('search and the data folder', () => {
       'information upstream: snapshot zoo 1: search does not know yet what it takes from catalogs elsewhere: the registry goes on with that',
     ]);
     await start();
-    await expect
-      .poll(async () => (await client.search({ tag: ['many'] })).total, { timeout: 20_000 })
-      .toBe(300);
+    await expect.poll(async () => (await client.search({ tag: ['many'] })).total).toBe(300);
     await stop();
     expect(await problems()).toEqual([]);
   });

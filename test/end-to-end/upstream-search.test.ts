@@ -104,7 +104,7 @@ it('finds what is published here in its stead, and the vendor after a takedown w
   expect((await client.search({ kind: ['many3'] })).items).toEqual([]);
   await apply('four', `    match: [{group: ${GROUP}}]\n`);
   await expect
-    .poll(async () => (await client.search({ kind: ['many3'] })).items, { timeout: 20_000 })
+    .poll(async () => (await client.search({ kind: ['many3'] })).items)
     .toMatchObject([{ kind: 'Many3', from: [{ catalog: 'platform', source: 'vendor' }] }]);
   await run(['fsck', '--data', path.join(folder, 'data')]);
 }, 120_000);

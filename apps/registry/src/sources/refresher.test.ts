@@ -90,8 +90,6 @@ const kinds = async (name = 'ours') => {
   const places = await registry.parts.store.catalogFunctions(name);
   return places.filter(({ entry }) => entry !== undefined).map(({ kind }) => kind);
 };
-/** Machines may be busy. */
-const eventually = <T>(read: () => Promise<T>) => expect.poll(read, { timeout: 20_000, interval: 20 });
 const events = async () =>
   (await registry.parts.store.events(0, 100)).flatMap(({ type }) =>
     type.startsWith('source.') ? [type] : [],
@@ -179,7 +177,7 @@ describe('a source', () => {
       registry.advance(2 * HOUR);
       put({ One: 'first', Two: 'second' });
       registry.parts.refresher.wake();
-      await expect.poll(() => kinds(), { timeout: 10_000 }).toEqual(['One', 'Two']);
+      await expect.poll(() => kinds()).toEqual(['One', 'Two']);
       expect(hanging).toBe(SERVER_LIMITS.maxRefreshesOfFailed);
     } finally {
       await registry.close();
@@ -199,7 +197,7 @@ describe('a source', () => {
     put({ One: 'other', Three: 'third' });
     registry.advance(120_000);
     registry.parts.refresher.wake();
-    await eventually(() => kinds()).toEqual(['One', 'Three']);
+    await expect.poll(() => kinds()).toEqual(['One', 'Three']);
     expect(upstream.asked).toHaveLength(2);
     expect(await events()).toEqual(['source.changed', 'source.changed']);
   });
@@ -312,7 +310,7 @@ describe('a source', () => {
       await refresh();
       registry.parts.refresher.wake();
     }
-    await eventually(stored).toEqual(new Set([second]));
+    await expect.poll(stored).toEqual(new Set([second]));
   });
 
   it('is looked at for each recipe on its own, and never twice at once on one host', async () => {
@@ -445,10 +443,10 @@ describe('an entry', () => {
     await refresh();
     registry.advance(HOUR);
     registry.parts.refresher.wake();
-    await eventually(() => kinds()).toEqual(['One']);
+    await expect.poll(() => kinds()).toEqual(['One']);
     registry.advance(HOUR);
     registry.parts.refresher.wake();
-    await eventually(() => kinds()).toEqual(['One', 'Two']);
+    await expect.poll(() => kinds()).toEqual(['One', 'Two']);
     expect(await events()).toEqual(['source.changed', 'source.changed', 'source.matured', 'source.matured']);
   });
 
@@ -463,7 +461,7 @@ describe('an entry', () => {
     await refresh();
     registry.advance(HOUR);
     registry.parts.refresher.wake();
-    await eventually(() => kinds()).toEqual(['One']);
+    await expect.poll(() => kinds()).toEqual(['One']);
     put({ One: 'wrong' });
     await refresh();
     registry.advance(HOUR);
@@ -478,10 +476,12 @@ describe('an entry', () => {
     expect([...entries.values()][0]!.yaml).toContain('description: first');
     registry.advance(HOUR);
     registry.parts.refresher.wake();
-    await eventually(async () => {
-      const [now] = await registry.parts.store.catalogFunctions('ours');
-      return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
-    }).toContain('description: right');
+    await expect
+      .poll(async () => {
+        const [now] = await registry.parts.store.catalogFunctions('ours');
+        return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
+      })
+      .toContain('description: right');
     // It has stood for an hour, and did not grow older while it was away.
     put({ One: 'wrong' });
     await refresh();

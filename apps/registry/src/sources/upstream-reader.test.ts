@@ -93,12 +93,12 @@ describe('reading a catalog elsewhere', () => {
     readerThat(body, 8_000, 300);
     const [first, second] = [pid(await read('x')), pid(await read('x'))];
     expect(second).toBe(first);
-    await expect.poll(() => isAlive(first), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(first)).toBe(false);
     const third = pid(await read('x'.repeat(2_500)));
     expect([third === first, pid(await read('x')) === third]).toEqual([false, false]);
     const last = pid(await read('x'));
     await reader.close();
-    await expect.poll(() => isAlive(last), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(last)).toBe(false);
   });
 
   it('has a process ready where something may come, one and no more', async () => {
@@ -116,7 +116,7 @@ answerFrames(() => serialize({ problem: 'read' }));`,
     reader = new UpstreamReader({ module });
     reader.warm();
     reader.warm();
-    await expect.poll(starts, { timeout: 10_000 }).toBe('one ');
+    await expect.poll(starts).toBe('one ');
     expect(await read('x')).toMatchObject({ refused: { message: 'read' } });
     reader.warm();
     expect(await read('y')).toMatchObject({ refused: { message: 'read' } });

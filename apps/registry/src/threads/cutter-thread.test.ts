@@ -38,7 +38,7 @@ it('cuts nothing that it was not told to where it starts as paused', async () =>
   expect(await registry.parts.store.snapshots('default', 1)).toEqual([]);
   await started.call('resume');
   const snapshots = async () => (await registry.parts.store.snapshots('default', 1)).length;
-  await expect.poll(snapshots, { timeout: 10_000 }).toBe(1);
+  await expect.poll(snapshots).toBe(1);
 });
 
 it('knows the newest snapshots that an earlier process has cut, without being asked', async () => {

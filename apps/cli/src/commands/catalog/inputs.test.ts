@@ -130,7 +130,7 @@ it('builds what stood there before where what stands there is too new, by the cl
   await run('apply', 'ageing.yaml');
   expect((await client.catalog('ageing')).newest?.functions).toBe(0);
   await expect
-    .poll(async () => (await client.catalog('ageing')).newest?.functions, { timeout: 20_000, interval: 200 })
+    .poll(async () => (await client.catalog('ageing')).newest?.functions, { interval: 200 })
     .toBe(1);
   server.served.set('/old.yaml', catalogText('old.co', ['Split'], { description: 'The new one.' }));
   await client.refreshSource('ageing', 'old');

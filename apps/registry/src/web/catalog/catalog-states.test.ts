@@ -106,7 +106,7 @@ describe('a catalog that is not as it will be', () => {
     });
     await apply(registry, 'failing', '  - {name: ours, functions: {}}\n');
     await expect
-      .poll(async () => wordsOf(await pageOf(registry, '/catalogs/failing')), { timeout: 20_000 })
+      .poll(async () => wordsOf(await pageOf(registry, '/catalogs/failing')))
       .toContain('The catalog cannot be cut');
     const text = await pageOf(registry, '/catalogs/failing');
     expect(text).toContain('&lt;b&gt;the disk is full&lt;/b&gt;');
@@ -133,9 +133,7 @@ describe('a catalog that is not as it will be', () => {
     const { parts } = registry;
     const change = `${releasePath({ kind: 'Bad', release: '1.0.0' })}/takedown`;
     const done = send(registry, 'POST', change, reason);
-    await expect
-      .poll(async () => (await parts.store.catalog('default'))?.newest?.withdrawn, { timeout: 20_000 })
-      .toBeDefined();
+    await expect.poll(async () => (await parts.store.catalog('default'))?.newest?.withdrawn).toBeDefined();
     const text = await pageOf(registry, '/catalogs/default');
     expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn, and the next one is being cut/);
     expect(text).toContain('it &lt;i&gt;steals&lt;/i&gt; secrets');
