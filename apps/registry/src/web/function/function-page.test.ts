@@ -93,6 +93,9 @@ describe('the page of a function', () => {
     expect(text).toContain('id="readme-usage"');
     expect(text).toContain(`registry.example.com/setlabels@sha256:${'a'.repeat(64)}`);
     expect(text).toContain('krmhub pull');
+    const head = text.slice(0, text.indexOf('id="use"'));
+    expect(head).toMatch(/href="#signatures">Signature<\/a> <span[^>]*>unsigned</);
+    expect(head).toMatch(/href="#runtime">May touch<\/a> <span[^>]*>only what it is given</);
     expect(text).toContain('/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0');
     expect(text).toContain('href="/catalogs/default"');
     expect(text).toContain('/functions/example.com/SetLabels/releases.atom');

@@ -8,6 +8,7 @@ import { useSite } from '../site.js';
 import { AboutSection } from './about-section.js';
 import { Banners } from './banners.js';
 import { ConfigFields } from './config-section.js';
+import { Glance } from './glance.js';
 import type { FunctionView } from './read-function.js';
 import { ReadmeSection } from './readme-section.js';
 import { ReleasesSection } from './releases-section.js';
@@ -55,7 +56,8 @@ function ContentsEntry({ to, name }: { to: string; name: string }) {
   );
 }
 
-function Header({ view: { name, definition, known, version } }: { view: FunctionView }) {
+function Header({ view }: { view: FunctionView }) {
+  const { name, definition, known, version } = view;
   const { at } = useSite();
   const isShown = known?.release.release === known?.shown;
   return (
@@ -100,6 +102,7 @@ function Header({ view: { name, definition, known, version } }: { view: Function
           <Text value={definition.publisher} max={100} />
         </li>
       </ul>
+      <Glance view={view} />
     </header>
   );
 }

@@ -73,12 +73,22 @@ function stateOf(
   };
 }
 
+export interface SignatureLabel {
+  words: string;
+  title: string;
+  tone: 'plain' | 'good' | 'danger';
+}
+
 /** One or two words for lists of releases. */
 export function signatureLabel(
   policies: readonly SigningPolicy[],
   release: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'bundles'>,
-): { words: string; title: string; tone: 'plain' | 'good' | 'danger' } {
-  const states = signatureStates(policies, release, []);
+): SignatureLabel {
+  return labelOf(signatureStates(policies, release, []));
+}
+
+/** The best of what can be said of the signatures of one release. */
+export function labelOf(states: readonly SignatureState[]): SignatureLabel {
   const verified =
     states.find((one) => one.state === 'verified' && one.policy !== undefined) ??
     states.find(({ state }) => state === 'verified');

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { touchedBy } from './glance.js';
+
+const IMAGE = { image: 'registry.example.com/one:v1' };
+
+describe('touchedBy', () => {
+  it.each([
+    [{ container: IMAGE }, 'only what it is given', 'plain'],
+    [{ starlark: 'script.star' }, 'only what it is given', 'plain'],
+    [{ container: { ...IMAGE, requireNetwork: false } }, 'only what it is given', 'plain'],
+    [{ container: { ...IMAGE, requireNetwork: true } }, 'the network', 'warning'],
+    [{ container: { ...IMAGE, requireStorageMount: true } }, 'folders that you mount', 'warning'],
+    [
+      { container: { ...IMAGE, requireNetwork: true, requireStorageMount: true } },
+      'the network and folders that you mount',
+      'warning',
+    ],
+    [{ exec: { platforms: [] } }, 'all that whoever runs it may', 'warning'],
+    [{ container: IMAGE, exec: { platforms: [] } }, 'all that whoever runs it may', 'warning'],
+  ])('says the most that any runtime of %j reaches', (runtime, words, tone) => {
+    expect(touchedBy({ runtime } as Parameters<typeof touchedBy>[0])).toEqual({ words, tone });
+  });
+});

@@ -1,0 +1,40 @@
+import type { FunctionVersion } from '@krmhub/schema';
+import { Label, type Tone } from '../parts/label.js';
+import type { FunctionView } from './read-function.js';
+import { labelOf } from './signature-states.js';
+
+/** What decides whether somebody reads on, each with the way to the whole of it: who signed, and what it may touch. */
+export function Glance({ view: { known, version } }: { view: FunctionView }) {
+  const signature = known && labelOf(known.signatures);
+  const touched = touchedBy(version.version);
+  return (
+    <ul class="function-facts">
+      {signature === undefined ? null : (
+        <li>
+          <a href="#signatures">Signature</a>{' '}
+          <Label tone={signature.tone} title={signature.title}>
+            {signature.words}
+          </Label>
+        </li>
+      )}
+      <li>
+        <a href="#runtime">May touch</a> <Label tone={touched.tone}>{touched.words}</Label>
+      </li>
+    </ul>
+  );
+}
+
+/** In few words what a function reaches beside the resources that it is given. */
+export function touchedBy({ runtime: { container, exec } }: Pick<FunctionVersion, 'runtime'>): {
+  words: string;
+  tone: Tone;
+} {
+  if (exec !== undefined) return { words: 'all that whoever runs it may', tone: 'warning' };
+  const words = [
+    ...(container?.requireNetwork === true ? ['the network'] : []),
+    ...(container?.requireStorageMount === true ? ['folders that you mount'] : []),
+  ];
+  return words.length === 0
+    ? { words: 'only what it is given', tone: 'plain' }
+    : { words: words.join(' and '), tone: 'warning' };
+}
