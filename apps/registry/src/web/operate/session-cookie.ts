@@ -31,7 +31,16 @@ export function sessionCookie(site: Site): SessionCookie {
   return {
     read: (c) => getCookie(c, name),
     set: (c, id, { expires }, now) =>
-      setCookie(c, name, id, { ...attributes, maxAge: Math.floor((expires - now) / 1000) }),
+      setCookie(c, name, id, {
+        ...attributes,
+        secure: secure || (url === undefined && isSentByHttps(c)),
+        maxAge: Math.floor((expires - now) / 1000),
+      }),
     clear: (c) => void deleteCookie(c, name, attributes),
   };
+}
+
+/** Without a public URL nobody but the browser knows of a proxy's https. */
+function isSentByHttps(c: RegistryContext): boolean {
+  return c.req.header('origin')?.startsWith('https:') === true;
 }

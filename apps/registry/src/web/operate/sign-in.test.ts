@@ -117,6 +117,11 @@ describe('the cookie', () => {
       /^krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/operate; HttpOnly; SameSite=Strict$/,
     ],
     [
+      undefined,
+      'https://registry.test',
+      /^krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/operate; HttpOnly; Secure; SameSite=Strict$/,
+    ],
+    [
       'http://10.0.0.1:8080',
       'http://10.0.0.1:8080',
       /^krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/operate; HttpOnly; SameSite=Strict$/,
@@ -131,7 +136,7 @@ describe('the cookie', () => {
       'https://example.com',
       /^__Secure-krmhub-session=[\w-]{43}; Max-Age=28800; Path=\/krm\/operate; HttpOnly; Secure; SameSite=Strict$/,
     ],
-  ])('is as narrow as can be with the public URL %s', async (publicUrl, origin, expected) => {
+  ])('is as narrow as can be with the public URL %s, reached at %s', async (publicUrl, origin, expected) => {
     const other = await openTestRegistry({ config: publicUrl === undefined ? {} : { publicUrl } });
     try {
       const browser = new TestBrowser(other, origin);
