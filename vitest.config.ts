@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 
@@ -12,6 +13,8 @@ export default defineConfig({
     include: ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Much of the time is waiting: for other processes, and for disks.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // What is waited for comes on a busy machine too, only later.
     expect: { poll: { timeout: 20_000 } },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
