@@ -170,6 +170,7 @@ export function searchContract(store: () => CatalogStore): void {
     });
 
     it('follows what changes', async () => {
+      const { items, facets } = await search();
       const yanked = changeOf(
         { ...FUNCTIONS[0]!, description: 'Gone bananas.', tags: ['fruit'], allYanked: true },
         1,
@@ -177,6 +178,11 @@ export function searchContract(store: () => CatalogStore): void {
         'release.yanked',
       );
       await store().commitFunction(yanked);
+      const after = await search();
+      expect(after.items.filter(({ yanked }) => yanked).map(({ kind }) => kind)).toContain('SetLabels');
+      expect(after.items.map(({ kind }) => kind)).not.toEqual(items.map(({ kind }) => kind));
+      expect(after.facets.tag).toContainEqual({ value: 'fruit', count: 1 });
+      expect(facets.tag).not.toContainEqual({ value: 'fruit', count: 1 });
       expect(await kinds({ tag: ['labels'] })).toEqual([]);
       expect(await kinds({ tag: ['fruit'] })).toEqual(['SetLabels']);
       expect(await kinds({ text: 'bananas' })).toEqual(['SetLabels']);

@@ -22,6 +22,8 @@ const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
 const MAX_INSERTIONS = 50;
 
 export interface SearchColumns {
+  /** Another number after whatever has happened. */
+  state: number;
   facets: Record<Facet, FacetColumn>;
   /** Ids of the functions by group and kind in code unit order. */
   order: Uint32Array;
@@ -168,13 +170,24 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
         if (row !== undefined) columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
       }
     }
+    if (changed === undefined || !isSame(seen, now)) columns.state += 1;
     seen = now;
     columns.settle();
     return columns;
   };
 }
 
+function isSame(one: Seen, other: Seen): boolean {
+  return (
+    one.event === other.event &&
+    one.upstream === other.upstream &&
+    one.serials.size === other.serials.size &&
+    [...one.serials].every(([catalog, serial]) => other.serials.get(catalog) === serial)
+  );
+}
+
 class Columns implements SearchColumns {
+  state = 0;
   readonly facets = Object.fromEntries(FACETS.map((facet) => [facet, new FacetColumn()])) as Record<
     Facet,
     FacetColumn

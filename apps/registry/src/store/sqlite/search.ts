@@ -10,6 +10,8 @@ import { textQuery } from './search-text.js';
 import { upstreamPlaces } from './served-entries.js';
 
 const MAX_LIMIT = 100;
+/** First pages of everything that are remembered, in whichever order and of whichever length. */
+const MAX_REMEMBERED = 8;
 
 interface ItemRow {
   group: string;
@@ -41,6 +43,12 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   );
   const placesOf = upstreamPlaces(connection);
 
+  /** Where everybody begins: it is counted over all functions, and stays until something happens. */
+  let remembered: { columns?: SearchColumns; state: number; pages: Map<string, SearchPage> } = {
+    state: 0,
+    pages: new Map(),
+  };
+
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
     for (const facet of FACETS) {
@@ -60,6 +68,12 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     }
 
     const columns = currentColumns();
+    const everything = isOfEverything(query) ? `${query.sort} ${query.limit}` : undefined;
+    if (remembered.columns !== columns || remembered.state !== columns.state) {
+      remembered = { columns, state: columns.state, pages: new Map() };
+    }
+    const known = everything === undefined ? undefined : remembered.pages.get(everything);
+    if (known !== undefined) return known;
     // A weight is never 0: the page before says whether weights decide, whatever was published since.
     const weighed = isRanked(query) ? after && after[2] !== 0 : false;
     const text = sought && findText(sought, weighed);
@@ -71,15 +85,27 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const rows = ids.slice(0, limit).map((id) => item.get(id)!);
     const last = rows.at(-1);
     const more = ids.length > limit && last !== undefined;
-    return {
+    const found: SearchPage = {
       total: hits.length,
       items: rows.map((row) => foundFunction(row, placesOf)),
       facets,
       ...(more && { next: writeCursor(query, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]) }),
     };
+    if (everything !== undefined && remembered.pages.size < MAX_REMEMBERED) {
+      remembered.pages.set(everything, found);
+    }
+    return found;
   };
 
   return { search: (query) => read(() => page(query)) };
+}
+
+function isOfEverything(query: SearchQuery): boolean {
+  return (
+    query.cursor === undefined &&
+    (query.text ?? '').trim() === '' &&
+    FACETS.every((facet) => (query[facet] ?? []).length === 0)
+  );
 }
 
 /** Ids of a page's functions in their order: the first ones, or those after a position. `text` is what ranks them. */
