@@ -258,12 +258,18 @@ export const snapshotSignatures = sqliteTable(
 );
 
 /** A rendered entry, by its content. */
-export const entries = sqliteTable('entry', {
-  /** Digest of `yaml`. */
-  digest: text('digest').$type<RenderedEntry['digest']>().primaryKey(),
-  yaml: text('yaml').notNull(),
-  json: text('json').notNull(),
-});
+export const entries = sqliteTable(
+  'entry',
+  {
+    /** Digest of `yaml`. */
+    digest: text('digest').$type<RenderedEntry['digest']>().primaryKey(),
+    yaml: text('yaml').notNull(),
+    json: text('json').notNull(),
+  },
+  (table) => [
+    index('entry_sizes').on(table.digest, sql`octet_length(${table.yaml})`, sql`octet_length(${table.json})`),
+  ],
+);
 
 /** A function's place in a catalog from one serial until another: a cut adds rows only for what changed. */
 export const catalogFunctions = sqliteTable(
@@ -297,6 +303,7 @@ export const catalogFunctions = sqliteTable(
         table.kind,
         table.fromSerial,
         table.toSerial,
+        table.entry,
         sql.raw(`"selection" ->> '$.versions[0].source'`),
       )
       .where(sql`${table.entry} IS NOT NULL`),

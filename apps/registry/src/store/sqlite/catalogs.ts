@@ -115,11 +115,11 @@ export function catalogRows(connection: Connection): CatalogRows {
      WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
   );
 
-  /** Goes through the places that hold an entry, so many at once, with these columns of each entry. */
-  const heldPages = <Held extends FunctionName>(columns: string, size: number) => {
+  /** Goes through the places that hold an entry, so many at once, with these columns of a table of entries. */
+  const heldPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
     const heldAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
       `SELECT place.group_name AS "group", place.kind, ${columns}
-       FROM catalog_function AS place JOIN entry ON entry.digest = place.entry
+       FROM catalog_function AS place JOIN ${table} ON entry.digest = place.entry
        WHERE place.catalog = :wanted AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
        ORDER BY place.group_name, place.kind LIMIT ${size}`,
     );
@@ -135,9 +135,11 @@ export function catalogRows(connection: Connection): CatalogRows {
       }
     };
   };
-  const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', PAGE);
+  const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', 'entry', PAGE);
   const heldSizes = heldPages<HeldEntrySize>(
     'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
+    // The sizes stand in it; every other way reads a page of the file for each entry.
+    'entry INDEXED BY entry_sizes',
     SIZES_PAGE,
   );
   const addEntry = client.prepare<[string, string, string]>(
