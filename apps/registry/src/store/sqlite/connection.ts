@@ -67,14 +67,18 @@ export function openSecondConnection(file: string): Connection {
   return connection(client, drizzle(client), undefined);
 }
 
+/** Kibibytes of pages that a connection keeps; the system keeps the file in memory besides, once for all of them. */
+const CACHE_KIBIBYTES = 4_096;
+
 function prepareClient(client: BetterSqlite3.Database): void {
   // NORMAL would lose acknowledged commits in a power cut.
   client.pragma('synchronous = FULL');
   client.pragma('foreign_keys = ON');
   client.pragma('temp_store = MEMORY');
+  client.pragma(`cache_size = -${CACHE_KIBIBYTES}`);
 }
 
-/** The same, to read. */
+/** The same, for searches: they go through much of the file, and keep more of it. */
 export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
   const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   client.pragma('temp_store = MEMORY');
