@@ -273,6 +273,8 @@ describe('signatures', () => {
     );
     await publish('Signed', '1.0.0', { bundle: await signedBy(key, statement) });
     const before = (await page('/functions/example.com/Signed')).text;
+    const atTop = (text: string) => /href="#signatures">Signature<\/a>(.*?)<\/li>/s.exec(text)![1]!;
+    expect(atTop(before)).toContain('not checked');
     expect(before).toContain('signature present, not checked');
     expect(before).not.toContain('verified at');
     const put = (text: string) =>
@@ -284,10 +286,12 @@ describe('signatures', () => {
     expect((await put(policy([key]))).status).toBe(200);
     const trusted = (await page('/functions/example.com/Signed')).text;
     expect(trusted).toMatch(/verified at <time/);
+    expect(atTop(trusted)).toContain('trusted by the policy team');
     expect(trusted).toContain(key.fingerprint);
     expect(trusted).toMatch(/krmhub verify .*functions\/example\.com\/signed:1\.0\.0 --key KEY\.pub/s);
     expect((await put(policy([key], { signer: 'revoked: stolen' }))).status).toBe(200);
     const revoked = (await page('/functions/example.com/Signed')).text;
+    expect(atTop(revoked)).toContain('not trusted');
     expect(revoked).toContain('verification failed');
     expect(revoked).toContain('The signature is not trusted');
     expect(revoked).toContain('stolen');

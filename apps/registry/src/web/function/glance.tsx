@@ -1,5 +1,6 @@
 import type { FunctionVersion } from '@krmhub/schema';
 import { Label, type Tone } from '../parts/label.js';
+import { ShortSigner } from '../parts/signer.js';
 import type { FunctionView } from './read-function.js';
 import { labelOf } from './signature-states.js';
 
@@ -15,6 +16,12 @@ export function Glance({ view: { known, version } }: { view: FunctionView }) {
           <Label tone={signature.tone} title={signature.title}>
             {signature.words}
           </Label>
+          {signature.by === undefined ? null : (
+            <>
+              {' '}
+              <ShortSigner value={signature.by} />
+            </>
+          )}
         </li>
       )}
       <li>

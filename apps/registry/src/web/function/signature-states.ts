@@ -77,6 +77,8 @@ export interface SignatureLabel {
   words: string;
   title: string;
   tone: 'plain' | 'good' | 'danger';
+  /** Whose signature holds, and who trusts it. */
+  by?: string;
 }
 
 /** One or two words for lists of releases. */
@@ -99,6 +101,7 @@ export function labelOf(states: readonly SignatureState[]): SignatureLabel {
       words: policy === undefined ? 'signed' : 'verified',
       title: `Verified at ${at}: ${describeSigner(signer)}, ${by}`,
       tone: policy === undefined ? 'plain' : 'good',
+      by: `${describeSigner(signer)}, ${policy === undefined ? 'whom no policy names' : `trusted by the policy ${policy}`}`,
     };
   }
   const failed = states.find(({ state }) => state === 'failed');
