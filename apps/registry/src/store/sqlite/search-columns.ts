@@ -118,6 +118,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
   );
 
   let columns: Columns | undefined;
+  let states = 0;
   let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
 
   const readAll = (serials: ReadonlyMap<string, number>): Columns => {
@@ -170,7 +171,8 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
         if (row !== undefined) columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
       }
     }
-    if (changed === undefined || !isSame(seen, now)) columns.state += 1;
+    if (changed === undefined || !isSame(seen, now)) states += 1;
+    columns.state = states;
     seen = now;
     columns.settle();
     return columns;

@@ -44,10 +44,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   const placesOf = upstreamPlaces(connection);
 
   /** Where everybody begins: it is counted over all functions, and stays until something happens. */
-  let remembered: { columns?: SearchColumns; state: number; pages: Map<string, SearchPage> } = {
-    state: 0,
-    pages: new Map(),
-  };
+  let remembered = { state: 0, pages: new Map<string, SearchPage>() };
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
     const filters: Filters = {};
@@ -69,9 +66,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
 
     const columns = currentColumns();
     const everything = isOfEverything(query) ? `${query.sort} ${query.limit}` : undefined;
-    if (remembered.columns !== columns || remembered.state !== columns.state) {
-      remembered = { columns, state: columns.state, pages: new Map() };
-    }
+    if (remembered.state !== columns.state) remembered = { state: columns.state, pages: new Map() };
     const known = everything === undefined ? undefined : remembered.pages.get(everything);
     if (known !== undefined) return known;
     // A weight is never 0: the page before says whether weights decide, whatever was published since.
