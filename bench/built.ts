@@ -15,11 +15,11 @@ const store = (name: string): Promise<unknown> =>
 /** The registry's stores, which its package keeps to itself. */
 export async function registryStores() {
   const { openSqliteStore } = (await store(
-    'sqlite',
-  )) as typeof import('../apps/registry/src/store/sqlite.js');
+    'sqlite/store',
+  )) as typeof import('../apps/registry/src/store/sqlite/store.js');
   const { openBlobFolder } = (await store(
-    'blob-fs',
-  )) as typeof import('../apps/registry/src/store/blob-fs.js');
+    'blobs/folder',
+  )) as typeof import('../apps/registry/src/store/blobs/folder.js');
   const { releaseArtifact } = (await store(
     '../oci/release-artifact',
   )) as typeof import('../apps/registry/src/oci/release-artifact.js');
@@ -36,7 +36,5 @@ export async function sqlite(): Promise<typeof BetterSqlite3> {
 
 /** How the registry makes a full-text expression of what people type. */
 export async function searchText() {
-  return (await store(
-    'sqlite/search-text',
-  )) as typeof import('../apps/registry/src/store/sqlite/search-text.js');
+  return (await store('sqlite/search-text')) as typeof import('../apps/registry/src/search/text.js');
 }

@@ -151,10 +151,10 @@ async function renderConfiguration() {
   );
   const limits = [
     ['Of documents', DOCUMENT_LIMITS, 'packages/schema/src/limits.ts'],
-    ['Of what is published', PUBLISH_LIMITS, 'packages/catalog/src/publish-codes.ts'],
-    ['Of catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe.ts'],
-    ['Of bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan-attach.ts'],
-    ['Of signing policies', POLICY_LIMITS, 'packages/catalog/src/signing-policy.ts'],
+    ['Of what is published', PUBLISH_LIMITS, 'packages/catalog/src/plan/publish-codes.ts'],
+    ['Of catalog recipes', RECIPE_LIMITS, 'packages/catalog/src/recipe/recipe.ts'],
+    ['Of bundles', BUNDLE_LIMITS, 'packages/catalog/src/plan/attach.ts'],
+    ['Of signing policies', POLICY_LIMITS, 'packages/catalog/src/policy/signing-policy.ts'],
     ['Of catalogs that are fetched from elsewhere', SOURCE_LIMITS, 'packages/sources/src/limits.ts'],
     ['Of requests', REQUEST_LIMITS, 'packages/api/src/parameters.ts'],
     ['Of the server', SERVER_LIMITS, 'apps/registry/src/limits.ts'],

@@ -54,7 +54,7 @@ const registryImporters = ['backup', 'fsck', 'key', 'restore', 'serve'].map(
   (name) => `apps/cli/src/commands/${name}.ts`,
 );
 /** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */
-const testSupport = ['apps/cli/src/testing.ts', 'apps/cli/src/catalog-build/testing.ts'];
+const testSupport = ['apps/cli/src/testing/command-line.ts', 'apps/cli/src/testing/catalog-build.ts'];
 /** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that touch the process: its arguments, environment, streams, signals and exit code. */
@@ -64,7 +64,7 @@ const versionFiles = ['apps/registry/src/store/sqlite/driver.ts'];
 /** Ends what it started, as a group, for which Node has nothing else. */
 const groupFiles = ['packages/sources/src/git/run-git.ts'];
 /** Starts the Node that runs it once more, for what must not take this process down. */
-const executableFiles = ['apps/registry/src/sources/bounded-process.ts'];
+const executableFiles = ['apps/registry/src/isolation/bounded-process.ts'];
 const impure =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|fetch\(|process\.)/;
 const forbiddenNames = /^(utils?|helpers?|common|managers?)\b/;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics } from '../apps/registry/src/metrics.js';
+import { createMetrics } from '../apps/registry/src/server/metrics.js';
 import { root } from './running.js';
 
 const text = readFileSync(path.join(root, 'docs/operate.md'), 'utf8');

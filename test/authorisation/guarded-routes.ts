@@ -2,8 +2,8 @@ import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import type { RouteName } from '@krmhub/api/routes';
 import { sha256 } from '@krmhub/schema';
-import { definitionText } from '../../apps/registry/src/test-registry.js';
-import { newSecret } from '../../apps/registry/src/tokens.js';
+import { newSecret } from '../../apps/registry/src/auth/tokens.js';
+import { definitionText } from '../../apps/registry/src/testing/test-registry.js';
 
 /** A route that changes something, or shows what is not for everybody. */
 export interface GuardedRoute {

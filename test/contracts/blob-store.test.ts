@@ -3,7 +3,7 @@ import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { openBlobFolder, translateFileError } from '../../apps/registry/src/store/blob-fs.js';
+import { openBlobFolder, translateFileError } from '../../apps/registry/src/store/blobs/folder.js';
 import { blobStoreContract } from './blob-store.js';
 
 async function inFolder() {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { catalogStoreContract } from './catalog-store.js';
 
 catalogStoreContract('SQLite in a file', async () => {

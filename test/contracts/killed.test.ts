@@ -6,8 +6,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Digest } from '@krmhub/schema';
 import { expect, it } from 'vitest';
-import { openBlobFolder } from '../../apps/registry/src/store/blob-fs.js';
-import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { openBlobFolder } from '../../apps/registry/src/store/blobs/folder.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 

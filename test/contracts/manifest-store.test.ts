@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Digest } from '@krmhub/schema';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
-import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { manifestStoreContract } from './manifest-store.js';
 import { AT } from './sample-records.js';
 

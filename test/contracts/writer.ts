@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { openBlobFolder } from '../../apps/registry/src/store/blob-fs.js';
-import { openSqliteStore } from '../../apps/registry/src/store/sqlite.js';
+import { openBlobFolder } from '../../apps/registry/src/store/blobs/folder.js';
+import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
 import { changeOf } from './sample-records.js';
 
 /** Publishes in the folder of its last argument until it is killed, and tells each release once it is stored. */

@@ -4,7 +4,11 @@ import type { Source } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { catalogText, startUpstream, type TestUpstream } from '../../apps/registry/src/sources/testing.js';
+import {
+  catalogText,
+  startUpstream,
+  type TestUpstream,
+} from '../../apps/registry/src/testing/upstream-server.js';
 import { krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 
 const { folder, remove } = temporaryFolder();

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { Io } from './io.js';
+import type { Io } from './io/io.js';
 import { runProgram } from './program.js';
 
 /** The only file of the command line that touches the process. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runTest } from './testing.js';
+import { runTest } from './testing/command-line.js';
 
 it('helps with a command inside a command, in both ways to ask', async () => {
   const asked = await runTest(['help', 'catalog', 'pull']);

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
-import { DONE, EXIT_CODE, FAILED, WRONG_USE } from './exit-code.js';
-import { columnsOf, hasColor, type Io } from './io.js';
+import { DONE, EXIT_CODE, FAILED, WRONG_USE } from './io/exit-code.js';
+import { columnsOf, hasColor, type Io } from './io/io.js';
 import { VERSION } from './version.js';
 
 type Register = (program: Command, io: Io) => void;
@@ -129,7 +129,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
       io.exitCode = error.exitCode === 0 || error.code === 'commander.helpDisplayed' ? DONE : WRONG_USE;
       return;
     }
-    const { printError } = await import('./output/error.js');
+    const { printError } = await import('./io/error.js');
     await printError(io, error);
     io.exitCode = error instanceof KrmhubError ? EXIT_CODE[error.code] : FAILED;
   }

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema';
 import { destination } from 'pino';
-import { createLog, loadConfig, startRegistry } from './serve.js';
+import { createLog, loadConfig, startRegistry } from './server/serve.js';
 
 /** The server as a program of its own. The only file of this package that touches `process`. */
 async function main(): Promise<void> {

@@ -4,6 +4,6 @@ export type { Manifest } from './backup/manifest.js';
 export { type RestoreInput, restoreRegistry } from './backup/restore.js';
 export { type CheckResult, checkRegistry } from './check/check.js';
 export type { Finding } from './check/finding.js';
-export { loadConfig } from './config-file.js';
+export { loadConfig } from './server/config-file.js';
 export { type ListedKey, listRegistryKeys, rotateRegistryKey } from './signatures/operate-keys.js';
-export { parseTakedowns } from './takedown-record.js';
+export { parseTakedowns } from './takedown/record.js';

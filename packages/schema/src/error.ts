@@ -3,7 +3,7 @@ import type { Takedown } from './takedown.js';
 
 /**
  * Every way in which an operation can fail. HTTP status and exit code each stand in one table
- * over these codes (packages/api/src/problem.ts, apps/cli/src/exit-code.ts).
+ * over these codes (packages/api/src/problem.ts, apps/cli/src/io/exit-code.ts).
  */
 export const ERROR_CODES = [
   'usage',

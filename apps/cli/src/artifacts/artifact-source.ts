@@ -12,9 +12,9 @@ import {
   type Platform,
 } from '@krmhub/oci';
 import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
-import type { Io } from '../io.js';
-import { plural } from '../output/text.js';
-import { diskError, readSources } from '../source-files.js';
+import { diskError, readSources } from '../files/source-files.js';
+import type { Io } from '../io/io.js';
+import { plural } from '../io/text.js';
 
 /** A file that is to be pushed. */
 export interface SourceLayer {
@@ -52,7 +52,7 @@ export async function documentLayer(
   const { diagnostics, documents } = lint(source.bytes, { file: source.name });
   if (hasErrors(diagnostics)) {
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
-    const { printDiagnostics } = await import('../output/diagnostics.js');
+    const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, new Map([[source.name, source.bytes]]));
     throw new KrmhubError(
       'invalid-document',
@@ -62,7 +62,7 @@ export async function documentLayer(
       },
     );
   }
-  const { printWarnings } = await import('../output/warnings.js');
+  const { printWarnings } = await import('../io/warnings.js');
   await printWarnings(io, diagnostics, new Map([[source.name, source.bytes]]));
   const type = documents[0]?.kind === 'KRMFunctionDefinition' ? 'definition' : 'catalog';
   if (documents.length !== 1) {

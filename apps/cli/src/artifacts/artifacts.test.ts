@@ -14,7 +14,7 @@ import path from 'node:path';
 import { ARTIFACT_MEDIA_TYPES, digestOf, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { runTest, testIo } from '../testing.js';
+import { runTest, testIo } from '../testing/command-line.js';
 import { dockerCredentials } from './docker-credentials.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-artifacts-'));

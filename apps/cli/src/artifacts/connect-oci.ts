@@ -1,8 +1,8 @@
 import { type ClientOptions, OciClient } from '@krmhub/oci';
-import { agentFor, isLoopback } from '../connect.js';
-import type { Io } from '../io.js';
-import { say } from '../output/print.js';
-import type { Progress } from '../output/progress.js';
+import type { Io } from '../io/io.js';
+import { say } from '../io/print.js';
+import type { Progress } from '../io/progress.js';
+import { agentFor, isLoopback } from '../registry/connection.js';
 import { VERSION } from '../version.js';
 import { registryCredentials } from './registry-credentials.js';
 

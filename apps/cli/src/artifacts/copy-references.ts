@@ -1,8 +1,8 @@
 import { copyArtifact, formatReference, parseReference } from '@krmhub/oci';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { plural, visible } from '../output/text.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
 import { connectOci } from './connect-oci.js';
 import { sizeText } from './size-text.js';
 

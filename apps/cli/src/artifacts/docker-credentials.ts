@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Credentials } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 
 /** What is read of the file that `docker login`, `oras login`, `crane auth login` and podman keep. */
 interface DockerConfig {
@@ -66,7 +66,7 @@ async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: 
     // Whoever keeps no credentials has no file, and may have no folder.
     if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code)))
       return { file, config: {} };
-    const { diskError } = await import('../source-files.js');
+    const { diskError } = await import('../files/source-files.js');
     throw diskError(error, `cannot read ${file}`);
   }
   try {

@@ -20,19 +20,19 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { plural, visible } from '../output/text.js';
-import { diskError } from '../source-files.js';
+import { diskError } from '../files/source-files.js';
+import { writePiecesAtomically } from '../files/write-file.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
   openTrust,
   type PullVerification,
   requireVerdict,
-} from '../trust/judge-artifact.js';
-import { writePiecesAtomically } from '../write-file.js';
+} from '../signatures/trust/judge-artifact.js';
 import { isPlainFileName } from './artifact-source.js';
 import { connectOci } from './connect-oci.js';
 import { sizeText } from './size-text.js';

@@ -19,10 +19,10 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { plural, visible } from '../output/text.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
 import { documentLayer, fileLayer, type SourceLayer } from './artifact-source.js';
 import { connectOci } from './connect-oci.js';
 import { sizeText } from './size-text.js';

@@ -1,6 +1,6 @@
 import { artifactTypeOf, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 import { ociClient } from './connect-oci.js';
 
 /** The catalog or definition of an artifact, read from its registry; at most so many bytes. */

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { saveToken } from '../credentials.js';
-import { testIo } from '../testing.js';
+import { saveToken } from '../registry/credentials.js';
+import { testIo } from '../testing/command-line.js';
 import { registryCredentials } from './registry-credentials.js';
 
 let home: string;

@@ -1,6 +1,6 @@
 import type { Credentials } from '@krmhub/oci';
-import { isLoopback, registryUrl, tokenFor } from '../connect.js';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
+import { isLoopback, registryUrl, tokenFor } from '../registry/connection.js';
 import { dockerCredentials } from './docker-credentials.js';
 
 /** krmhub registries take any user name beside a token. */

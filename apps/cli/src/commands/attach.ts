@@ -1,11 +1,11 @@
 import type { Bundle } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { connect } from '../connect.js';
-import { parseReleaseReference } from '../function-reference.js';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, printTable, say } from '../output/print.js';
-import { visible } from '../output/text.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../io/print.js';
+import { visible } from '../io/text.js';
+import { connect } from '../registry/connection.js';
+import { parseReleaseReference } from '../registry/function-reference.js';
 import { withOutput, withRegistry } from './options.js';
 
 interface AttachOptions {
@@ -35,7 +35,7 @@ Examples:
 
 async function attach(io: Io, file: string, reference: string, options: AttachOptions): Promise<void> {
   const { group, kind, release } = parsed(file, reference);
-  const { readBundleFile } = await import('../signing/read-bundle-file.js');
+  const { readBundleFile } = await import('../signatures/read-bundle-file.js');
   const bytes = await readBundleFile(io, file);
   const client = await connect(io, options.registry);
   const before = await client.bundles(group, kind, release);

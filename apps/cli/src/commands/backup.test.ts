@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions } from '../testing.js';
+import { runTest, type TestIoOptions } from '../testing/command-line.js';
 
 let folder: string;
 let cwd: string;

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { plural, visible } from '../output/text.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
 import { withOutput } from './options.js';
 
 interface BackupOptions {

@@ -21,8 +21,8 @@ import {
   sha256,
 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { textWidth } from '../output/text.js';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+import { textWidth } from '../io/text.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const GROUP = 'functions.example.com';
 const IMAGE = 'registry.example.com/functions/fn';

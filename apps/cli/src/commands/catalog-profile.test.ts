@@ -6,7 +6,7 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { PROFILES, type ProfileReport, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const FIXTURES = new URL('../../../../test/fixtures/functions/', import.meta.url);
 

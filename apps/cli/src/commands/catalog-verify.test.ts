@@ -7,7 +7,7 @@ import path from 'node:path';
 import { sha256 } from '@krmhub/schema';
 import { keySigner, releaseStatement, signStatement, snapshotStatement } from '@krmhub/signing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIo } from '../testing.js';
+import { runTest, type TestIo } from '../testing/command-line.js';
 
 /** `catalog verify` against a server that answers what a test wants. */
 

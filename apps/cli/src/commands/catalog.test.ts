@@ -7,7 +7,7 @@ import path from 'node:path';
 import { RegistryClient } from '@krmhub/api/client';
 import { readYaml, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const GROUP = 'functions.example.com';
 const FIXTURES = new URL('../../../../test/fixtures/functions/set-labels/', import.meta.url);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 import { registerCatalogApply } from './catalog/apply.js';
 import { registerCatalogBuild } from './catalog/build.js';
 import { registerCatalogDiff } from './catalog/diff.js';

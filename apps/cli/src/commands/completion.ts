@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { type Io, write } from '../io.js';
+import { type Io, write } from '../io/io.js';
 import { VERSION } from '../version.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

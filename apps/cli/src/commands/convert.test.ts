@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { renderProfile } from '@krmhub/catalog';
 import { type FunctionDefinition, lint, PROFILES, readYaml } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions } from '../testing.js';
+import { runTest, type TestIoOptions } from '../testing/command-line.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const fixtures = path.join(root, 'test/fixtures/functions');

@@ -1,7 +1,7 @@
 import { PROFILES } from '@krmhub/schema/profile';
 import { type Command, Option } from 'commander';
-import type { ConvertFilesOptions } from '../convert-files.js';
-import type { Io } from '../io.js';
+import type { ConvertFilesOptions } from '../functions/convert-files.js';
+import type { Io } from '../io/io.js';
 import { parseCatalogName } from './catalog/catalog-name.js';
 
 export function registerConvert(program: Command, io: Io): void {
@@ -43,7 +43,7 @@ Examples:
   krmhub convert definitions/ --to porch > functions.yaml`,
     )
     .action(async (files: string[], options: ConvertFilesOptions) => {
-      const { convertFiles } = await import('../convert-files.js');
+      const { convertFiles } = await import('../functions/convert-files.js');
       await convertFiles(io, files, options);
     });
 }

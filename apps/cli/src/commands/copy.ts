@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { CopyOptions } from '../artifacts/copy-references.js';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 import { withOutput, withPlainHttp } from './options.js';
 
 export function registerCopy(program: Command, io: Io): void {

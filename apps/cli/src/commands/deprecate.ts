@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import type { MarkOptions } from '../mark-release.js';
+import type { MarkOptions } from '../functions/set-lifecycle.js';
+import type { Io } from '../io/io.js';
 import { withOutput, withRegistry } from './options.js';
 
 export function registerDeprecate(program: Command, io: Io): void {
@@ -15,7 +15,7 @@ Examples:
   krmhub deprecate example.com/SetLabels@1.0.0 --reason "use 2.0.0"`,
     )
     .action(async (release: string, options: MarkOptions) => {
-      const { markRelease } = await import('../mark-release.js');
+      const { markRelease } = await import('../functions/set-lifecycle.js');
       await markRelease(io, 'deprecate', release, options);
     });
 }

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { textWidth } from '../output/text.js';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+import { textWidth } from '../io/text.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/', import.meta.url));
 const setLabels = path.join(fixtures, 'functions/set-labels');

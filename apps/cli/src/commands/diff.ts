@@ -3,10 +3,10 @@ import type { FunctionDefinition } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
 import type { Command } from 'commander';
-import { FINDINGS } from '../exit-code.js';
-import { parseReleaseReference } from '../function-reference.js';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData } from '../output/print.js';
+import { FINDINGS } from '../io/exit-code.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData } from '../io/print.js';
+import { parseReleaseReference } from '../registry/function-reference.js';
 import { withOutput, withRegistry } from './options.js';
 
 interface DiffOptions {
@@ -60,7 +60,7 @@ async function diff(io: Io, before: string, after: string, options: DiffOptions)
     changes: changes.map(({ at: _, ...change }) => change),
   };
   await printData(io, options.output, data, async () => {
-    const { printChanges } = await import('../output/changes.js');
+    const { printChanges } = await import('../functions/changes.js');
     await printChanges(io, `${nameOf(old.side)} → ${nameOf(now.side)}`, changes);
   });
   if (count('breaking') > 0) io.exitCode = FINDINGS;
@@ -81,14 +81,14 @@ async function load(
 ): Promise<{ side: Side; definition: FunctionDefinition }> {
   if (!isReference(text)) return loadFile(io, text);
   const { group, kind, release } = parseReleaseReference(text);
-  const { connect } = await import('../connect.js');
+  const { connect } = await import('../registry/connection.js');
   const found = await (await connect(io, options.registry)).release(group, kind, release);
   const side = { group: found.group, kind: found.kind, release: found.release };
   return { side, definition: found.definition };
 }
 
 async function loadFile(io: Io, name: string): Promise<{ side: Side; definition: FunctionDefinition }> {
-  const { readDefinitions } = await import('../publish/read-submissions.js');
+  const { readDefinitions } = await import('../functions/publish/read-submissions.js');
   const { diagnostics, sources, definitions } = await readDefinitions(io, [name]).catch((error: unknown) => {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found' || !FUNCTION.test(name)) throw error;
     throw new KrmhubError('not-found', error.message, {
@@ -98,7 +98,7 @@ async function loadFile(io: Io, name: string): Promise<{ side: Side; definition:
   });
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) {
-    const { printDiagnostics } = await import('../output/diagnostics.js');
+    const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, errors, sources);
     throw new KrmhubError('invalid-document', `${name} has errors, so it is not compared`, {
       hint: 'Mend what is named above; `krmhub lint` shows warnings too.',

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import type { Command } from 'commander';
-import { DONE, FINDINGS } from '../exit-code.js';
-import { type Io, paint } from '../io.js';
-import { type OutputFormat, printData, printTable, say } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { plural, visible } from '../output/text.js';
+import { DONE, FINDINGS } from '../io/exit-code.js';
+import { type Io, paint } from '../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
 import { withOutput } from './options.js';
 
 export function registerFsck(program: Command, io: Io): void {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { functionConfigSchema, lint, readYaml } from '@krmhub/schema';
 import { Ajv } from 'ajv';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../testing.js';
+import { runTest } from '../testing/command-line.js';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { RUNTIME_KINDS, type RuntimeKind } from '@krmhub/schema/definition';
 import { type Command, Option } from 'commander';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 
 export function registerInit(program: Command, io: Io): void {
   program
@@ -23,7 +23,7 @@ Examples:
   krmhub init example.com/CheckLimits --runtime exec --dir functions/limits`,
     )
     .action(async (name: string, options: { dir?: string; runtime: RuntimeKind }) => {
-      const { startFunction } = await import('../start-function.js');
+      const { startFunction } = await import('../functions/start-function.js');
       await startFunction(io, name, options);
     });
 }

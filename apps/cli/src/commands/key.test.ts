@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createLog, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { runTest } from '../testing.js';
+import { runTest } from '../testing/command-line.js';
 
 let folder: string;
 let data: string;

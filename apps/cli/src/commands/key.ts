@@ -2,9 +2,9 @@ import path from 'node:path';
 import type { ListedKey } from '@krmhub/registry/operate';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, printTable, say } from '../output/print.js';
-import { visible } from '../output/text.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../io/print.js';
+import { visible } from '../io/text.js';
 import { withOutput } from './options.js';
 
 export function registerKey(program: Command, io: Io): void {

@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { readPublicKey } from '@krmhub/schema';
 import { readPrivateKey } from '@krmhub/signing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Input } from '../io.js';
+import type { Input } from '../io/io.js';
 import { runProgram } from '../program.js';
-import { runTest, type TestIo, testIo } from '../testing.js';
+import { runTest, type TestIo, testIo } from '../testing/command-line.js';
 
 let folder: string;
 beforeEach(() => {

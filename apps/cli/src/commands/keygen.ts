@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import type { KeygenOptions } from '../signing/generate-key-files.js';
+import type { Io } from '../io/io.js';
+import type { KeygenOptions } from '../signatures/generate-key-files.js';
 
 export function registerKeygen(program: Command, io: Io): void {
   program
@@ -20,7 +20,7 @@ Examples:
   krmhub keygen --out release`,
     )
     .action(async (options: KeygenOptions) => {
-      const { generateKeyFiles } = await import('../signing/generate-key-files.js');
+      const { generateKeyFiles } = await import('../signatures/generate-key-files.js');
       await generateKeyFiles(io, options);
     });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions } from '../testing.js';
+import { runTest, type TestIoOptions } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Io } from '../io.js';
-import { LINT_FORMATS } from '../lint/formats.js';
-import type { LintFilesOptions } from '../lint/lint-files.js';
+import { LINT_FORMATS } from '../functions/lint/formats.js';
+import type { LintFilesOptions } from '../functions/lint/lint-files.js';
+import type { Io } from '../io/io.js';
 
 export function registerLint(program: Command, io: Io): void {
   program
@@ -35,7 +35,7 @@ Examples:
   krmhub lint functions/ --format sarif > krmhub.sarif`,
     )
     .action(async (files: string[], options: LintFilesOptions) => {
-      const { lintFiles } = await import('../lint/lint-files.js');
+      const { lintFiles } = await import('../functions/lint/lint-files.js');
       await lintFiles(io, files, options);
     });
 }

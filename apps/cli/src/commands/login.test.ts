@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 let registry: TestRegistry;
 let home: string;

@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { connect, registryUrl } from '../connect.js';
-import type { Io } from '../io.js';
-import { say, warn } from '../output/print.js';
+import type { Io } from '../io/io.js';
+import { say, warn } from '../io/print.js';
+import { connect, registryUrl } from '../registry/connection.js';
 import { withRegistry } from './options.js';
 
 export function registerLogin(program: Command, io: Io): void {
@@ -22,7 +22,7 @@ Examples:
       const place = chosenRegistry(url, options.registry);
       const { parseRegistryUrl } = await import('@krmhub/api/client');
       const registry = parseRegistryUrl(registryUrl(io, place));
-      const { credentialsFile, saveToken } = await import('../credentials.js');
+      const { credentialsFile, saveToken } = await import('../registry/credentials.js');
       const token = await givenToken(io, registry);
       const client = await connect(io, place, { token });
       const known = await client.whoami().catch((error: unknown) => {
@@ -30,7 +30,7 @@ Examples:
       });
       await saveToken(io, registry, token);
       const { describeToken } = await import('./token/describe.js');
-      const { visible } = await import('../output/text.js');
+      const { visible } = await import('../io/text.js');
       await say(io, visible(`Logged in to ${client.url} as ${known.name}: ${describeToken(known)}.`));
       await say(io, `The token is saved in ${credentialsFile(io)}.`);
       const set = io.env.KRMHUB_TOKEN;
@@ -49,9 +49,9 @@ export function chosenRegistry(url: string | undefined, option: string | undefin
 }
 
 async function givenToken(io: Io, registry: URL): Promise<string> {
-  const { checkToken, MAX_TOKEN_LENGTH } = await import('../credentials.js');
+  const { checkToken, MAX_TOKEN_LENGTH } = await import('../registry/credentials.js');
   if (io.stdin.isTTY !== true) {
-    const { readStdin } = await import('../source-files.js');
+    const { readStdin } = await import('../files/source-files.js');
     const text = new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH));
     if (text.trim() !== '') return checkToken(text);
   }
@@ -62,7 +62,7 @@ async function givenToken(io: Io, registry: URL): Promise<string> {
       hint: 'Give it on stdin, as in `krmhub login < data/admin.token`, or in KRMHUB_TOKEN.',
     });
   }
-  const { readSecret } = await import('../read-secret.js');
+  const { readSecret } = await import('../io/read-secret.js');
   return checkToken(await readSecret(io, `Token for ${registry.origin}: `));
 }
 

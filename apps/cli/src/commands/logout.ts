@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { registryUrl } from '../connect.js';
-import type { Io } from '../io.js';
-import { say, warn } from '../output/print.js';
+import type { Io } from '../io/io.js';
+import { say, warn } from '../io/print.js';
+import { registryUrl } from '../registry/connection.js';
 import { chosenRegistry } from './login.js';
 import { withRegistry } from './options.js';
 
@@ -19,7 +19,7 @@ Examples:
     .action(async (url: string | undefined, options: { registry?: string }) => {
       const { parseRegistryUrl } = await import('@krmhub/api/client');
       const registry = parseRegistryUrl(registryUrl(io, chosenRegistry(url, options.registry)));
-      const { forgetToken } = await import('../credentials.js');
+      const { forgetToken } = await import('../registry/credentials.js');
       const forgotten = await forgetToken(io, registry);
       await say(
         io,

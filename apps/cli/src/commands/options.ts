@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { OUTPUT_FORMATS } from '../output/print.js';
+import { OUTPUT_FORMATS } from '../io/print.js';
 
 /** Options that commands share, in the same words everywhere. */
 

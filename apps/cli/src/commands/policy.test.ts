@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const definition = fileURLToPath(
   new URL('../../../../test/fixtures/functions/set-labels/2.0.0.yaml', import.meta.url),

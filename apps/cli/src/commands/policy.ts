@@ -1,11 +1,11 @@
 import type { PolicyResult, PolicySet, Verdict } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { connect } from '../connect.js';
-import { type Io, write } from '../io.js';
-import { type OutputFormat, printData, printTable, say, warn } from '../output/print.js';
-import { plural, visible } from '../output/text.js';
-import { readSource, readStdin } from '../source-files.js';
+import { readSource, readStdin } from '../files/source-files.js';
+import { type Io, write } from '../io/io.js';
+import { type OutputFormat, printData, printTable, say, warn } from '../io/print.js';
+import { plural, visible } from '../io/text.js';
+import { connect } from '../registry/connection.js';
 import { withOutput, withRegistry } from './options.js';
 
 interface PolicyOptions {
@@ -103,7 +103,7 @@ async function apply(io: Io, file: string, options: PolicyOptions): Promise<void
       : await readSource(io, file, POLICY_LIMITS.maxBytes);
   const { policies, diagnostics } = readSigningPolicies(bytes, name);
   if (diagnostics.length > 0) {
-    const { printDiagnostics } = await import('../output/diagnostics.js');
+    const { printDiagnostics } = await import('../io/diagnostics.js');
     await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
   }
   if (policies === undefined) {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readYaml, sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/', import.meta.url));
 const setLabels = path.join(fixtures, 'functions/set-labels/2.0.0.yaml');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import type { PublishOptions } from '../publish/publish.js';
+import type { PublishOptions } from '../functions/publish/publish.js';
+import type { Io } from '../io/io.js';
 import { withOutput, withRegistry } from './options.js';
 
 export function registerPublish(program: Command, io: Io): void {
@@ -40,7 +40,7 @@ Examples:
   krmhub convert metadata/ --out converted && krmhub publish converted`,
     )
     .action(async (files: string[], options: PublishOptions) => {
-      const { publish } = await import('../publish/publish.js');
+      const { publish } = await import('../functions/publish/publish.js');
       await publish(io, files, options);
     });
 }

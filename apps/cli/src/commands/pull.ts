@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PullOptions } from '../artifacts/pull-artifact.js';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 import { platformOf, withOutput, withPlainHttp } from './options.js';
 
 export function registerPull(program: Command, io: Io): void {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PushOptions } from '../artifacts/push-artifact.js';
-import type { Io } from '../io.js';
+import type { Io } from '../io/io.js';
 import { platformOf, withOutput, withPlainHttp } from './options.js';
 
 export function registerPush(program: Command, io: Io): void {

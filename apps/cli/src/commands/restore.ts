@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say, warn } from '../output/print.js';
-import { Progress } from '../output/progress.js';
-import { plural, visible } from '../output/text.js';
-import { diskError } from '../source-files.js';
+import { diskError } from '../files/source-files.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say, warn } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
 import { withOutput } from './options.js';
 
 interface RestoreOptions {

@@ -3,9 +3,9 @@ import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
 import type { SearchOrder } from '@krmhub/api/parameters';
 import { RUNTIME_KINDS } from '@krmhub/schema/definition';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, printTable, say } from '../output/print.js';
-import { visible } from '../output/text.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../io/print.js';
+import { visible } from '../io/text.js';
 import { count, withOutput, withRegistry } from './options.js';
 
 interface SearchOptions extends Partial<Record<FacetName, string[]>> {
@@ -76,7 +76,7 @@ function runtime(value: string, earlier: string[] | undefined): string[] {
 }
 
 async function search(io: Io, words: readonly string[], options: SearchOptions): Promise<void> {
-  const { connect } = await import('../connect.js');
+  const { connect } = await import('../registry/connection.js');
   const client = await connect(io, options.registry);
   const text = words.join(' ').trim();
   const filters = Object.fromEntries(

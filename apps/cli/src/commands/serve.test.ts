@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { runProgram } from '../program.js';
-import { runTest, type TestIo, testIo } from '../testing.js';
+import { runTest, type TestIo, testIo } from '../testing/command-line.js';
 
 let folder: string;
 beforeEach(async () => {

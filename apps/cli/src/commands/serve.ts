@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { DEFAULT_REGISTRY } from '../connect.js';
-import type { Io } from '../io.js';
-import { say } from '../output/print.js';
+import type { Io } from '../io/io.js';
+import { say } from '../io/print.js';
+import { DEFAULT_REGISTRY } from '../registry/connection.js';
 
 interface ServeOptions {
   host?: string;

@@ -4,9 +4,9 @@ import { fillPath } from '@krmhub/api/paths';
 import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import type { Command } from 'commander';
-import { type FunctionReference, parseFunctionReference } from '../function-reference.js';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData } from '../output/print.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData } from '../io/print.js';
+import { type FunctionReference, parseFunctionReference } from '../registry/function-reference.js';
 import { withOutput, withRegistry } from './options.js';
 
 interface ShowOptions {
@@ -34,7 +34,7 @@ Examples:
 
 async function show(io: Io, text: string, options: ShowOptions): Promise<void> {
   const reference = parseFunctionReference(text);
-  const { connect } = await import('../connect.js');
+  const { connect } = await import('../registry/connection.js');
   const client = await connect(io, options.registry);
   const { group, kind } = await resolve(client, reference);
   if (reference.release !== undefined && options.output !== 'table') {
@@ -56,7 +56,7 @@ async function show(io: Io, text: string, options: ShowOptions): Promise<void> {
         },
       );
     }
-    const { printFunctionPage } = await import('../output/function-page.js');
+    const { printFunctionPage } = await import('../functions/function-page.js');
     const name = { group: fn.group, kind: fn.kind };
     await printFunctionPage(io, {
       ...name,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { MEDIA_TYPES } from '@krmhub/oci';
 import { readStatement, type Statement } from '@krmhub/signing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-sign-'));
 const at = (name: string) => path.join(folder, name);

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { Io } from '../io.js';
-import type { SignOptions } from '../signing/sign-artifact.js';
+import type { Io } from '../io/io.js';
+import type { SignOptions } from '../signatures/sign-artifact.js';
 import { withPlainHttp } from './options.js';
 
 export function registerSign(program: Command, io: Io): void {
@@ -38,7 +38,7 @@ Examples:
   krmhub sign localhost:5000/team/catalog:v1 --key krmhub.key --predicate tests.json --type https://example.com/tests/v1`,
     )
     .action(async (artifact: string, options: SignOptions) => {
-      const { signArtifact } = await import('../signing/sign-artifact.js');
+      const { signArtifact } = await import('../signatures/sign-artifact.js');
       await signArtifact(io, artifact, options);
     });
 }

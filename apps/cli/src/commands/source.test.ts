@@ -11,8 +11,8 @@ import {
   OUR_FUNCTIONS,
   recipeText,
   sourceText,
-} from '../catalog-build/testing.js';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+} from '../testing/catalog-build.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 /** Sources and reports, as an administrator sees them beside a real registry and a real server of catalogs. */
 

@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { connect } from '../connect.js';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { connect } from '../registry/connection.js';
 import { parseCatalogName } from './catalog/catalog-name.js';
 import { withOutput, withRegistry } from './options.js';
 
@@ -67,7 +67,7 @@ Examples:
 async function list(io: Io, catalog: string | undefined, options: SourceOptions): Promise<void> {
   const { ofCatalog } = await import('./catalog/catalog-name.js');
   const found = await ofCatalog((await connect(io, options.registry)).sources(catalog));
-  const { printProblems, printSources } = await import('../catalog-sources/print-sources.js');
+  const { printProblems, printSources } = await import('../catalogs/sources/print-sources.js');
   await printData(io, options.output, found, async () => {
     await printSources(io, found.sources);
     await printProblems(io, found.sources);
@@ -97,18 +97,18 @@ async function refresh(
   }
   const names = wanted.length === 0 ? known : [...new Set(wanted)];
   const before = (await ofCatalog(client.catalog(catalog))).newest;
-  const { refreshSources } = await import('../catalog-sources/refresh-sources.js');
+  const { refreshSources } = await import('../catalogs/sources/refresh-sources.js');
   const { sources, failed } = await refreshSources(io, client, catalog, names);
   // What was found is in the catalog only when it is cut, and whoever asked wants to look at that next.
   const newest = names.length === 0 ? before : (await ofCatalog(client.cutCatalog(catalog))).newest;
   const changed = newest?.serial !== before?.serial;
   const data = { sources, changed, ...(newest === undefined ? {} : { snapshot: newest }) };
-  const { printSources } = await import('../catalog-sources/print-sources.js');
+  const { printSources } = await import('../catalogs/sources/print-sources.js');
   await printData(io, options.output, data, () => printSources(io, sources));
   if (names.length === 0) return saySourcesOf(io, catalog);
   await say(io, cutLine(catalog, before?.serial, newest?.serial));
   if (failed.length === 0) return;
-  const { plural } = await import('../output/text.js');
+  const { plural } = await import('../io/text.js');
   throw new KrmhubError(
     'unavailable',
     `${failed.length} of ${plural(names.length, 'source')} failed: ${failed.join(', ')}`,

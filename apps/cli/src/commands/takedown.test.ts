@@ -2,7 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TakedownResult } from '@krmhub/api/model';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../testing/command-line.js';
 
 const fixtures = fileURLToPath(new URL('../../../../test/fixtures/functions/', import.meta.url));
 const NAME = 'functions.example.com/SetLabels';

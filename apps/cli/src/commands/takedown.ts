@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import type { TakedownOptions } from '../take-down.js';
+import type { TakedownOptions } from '../functions/take-down.js';
+import type { Io } from '../io/io.js';
 import { withOutput, withRegistry } from './options.js';
 
 export function registerTakedown(program: Command, io: Io): void {
@@ -20,7 +20,7 @@ Examples:
   krmhub takedown example.com/SetLabels@1.3.0 --reason "holds a password"`,
     )
     .action(async (release: string, options: TakedownOptions) => {
-      const { takeDown } = await import('../take-down.js');
+      const { takeDown } = await import('../functions/take-down.js');
       await takeDown(io, release, options);
     });
 }

@@ -1,6 +1,6 @@
 import type { Token } from '@krmhub/api/model';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runTest, type TestRegistry, testRegistry } from '../testing.js';
+import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
 import { tokenMeant } from './token.js';
 
 let registry: TestRegistry;

@@ -1,11 +1,11 @@
 import type { Token, TokenScope } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { connect } from '../connect.js';
-import { type Io, write } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
-import { visible } from '../output/text.js';
-import { parseDays } from '../output/time.js';
+import { type Io, write } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { visible } from '../io/text.js';
+import { parseDays } from '../io/time.js';
+import { connect } from '../registry/connection.js';
 import { collectList, withOutput, withRegistry } from './options.js';
 
 // The model itself loads a schema library.
@@ -121,12 +121,12 @@ function registerReportLeak(parent: Command, io: Io): void {
 }
 
 async function leakedToken(io: Io): Promise<string> {
-  const { checkToken, MAX_TOKEN_LENGTH } = await import('../credentials.js');
+  const { checkToken, MAX_TOKEN_LENGTH } = await import('../registry/credentials.js');
   if (io.stdin.isTTY === true) {
-    const { readSecret } = await import('../read-secret.js');
+    const { readSecret } = await import('../io/read-secret.js');
     return checkToken(await readSecret(io, 'The leaked token: '));
   }
-  const { readStdin } = await import('../source-files.js');
+  const { readStdin } = await import('../files/source-files.js');
   return checkToken(new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH)));
 }
 

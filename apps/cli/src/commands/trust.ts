@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import type { OutputFormat } from '../output/print.js';
-import type { EntryOptions } from '../trust/new-entry.js';
+import type { Io } from '../io/io.js';
+import type { OutputFormat } from '../io/print.js';
+import type { EntryOptions } from '../signatures/trust/new-entry.js';
 import { collectList, withOutput } from './options.js';
 
 export function registerTrust(program: Command, io: Io): void {
@@ -52,7 +52,7 @@ Examples:
   krmhub trust add policies.yaml`,
     )
     .action(async (names: string[], options: EntryOptions & { replace?: boolean }) => {
-      const { addTrust } = await import('../trust/edit-trust.js');
+      const { addTrust } = await import('../signatures/trust/edit-trust.js');
       await addTrust(io, names, options);
     });
 }
@@ -62,7 +62,7 @@ function registerList(parent: Command, io: Io): void {
     .description('List whom you trust, for what and until when.')
     .addHelpText('after', '\nExamples:\n  krmhub trust list\n  krmhub trust list -o json')
     .action(async (options: { output: OutputFormat }) => {
-      const { listTrust } = await import('../trust/list-trust.js');
+      const { listTrust } = await import('../signatures/trust/list-trust.js');
       await listTrust(io, options);
     });
 }
@@ -74,7 +74,7 @@ function registerRemove(parent: Command, io: Io): void {
     .argument('<name>', 'Name as `trust list` shows it.')
     .addHelpText('after', '\nExamples:\n  krmhub trust remove old')
     .action(async (name: string) => {
-      const { removeTrust } = await import('../trust/edit-trust.js');
+      const { removeTrust } = await import('../signatures/trust/edit-trust.js');
       await removeTrust(io, name);
     });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing';
 import { afterAll, expect, it } from 'vitest';
-import { runTest } from '../testing.js';
+import { runTest } from '../testing/command-line.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-verify-'));
 const write = (name: string, content: string | Uint8Array) => writeFileSync(path.join(folder, name), content);

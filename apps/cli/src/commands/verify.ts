@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Io } from '../io.js';
-import type { VerifyOptions } from '../signing/verify-artifact.js';
+import type { Io } from '../io/io.js';
+import type { VerifyOptions } from '../signatures/verify-artifact.js';
 import { withOutput, withPlainHttp } from './options.js';
 
 export function registerVerify(program: Command, io: Io): void {
@@ -32,7 +32,7 @@ Examples:
   krmhub verify catalog.yaml --identity releases@example.com --issuer https://accounts.example.com`,
     )
     .action(async (artifact: string, options: VerifyOptions) => {
-      const { verifyArtifact } = await import('../signing/verify-artifact.js');
+      const { verifyArtifact } = await import('../signatures/verify-artifact.js');
       await verifyArtifact(io, artifact, options);
     });
 }

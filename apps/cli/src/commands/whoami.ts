@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { connect } from '../connect.js';
-import type { Io } from '../io.js';
-import { type OutputFormat, printData, say } from '../output/print.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, say } from '../io/print.js';
+import { connect } from '../registry/connection.js';
 import { withOutput, withRegistry } from './options.js';
 
 export function registerWhoami(program: Command, io: Io): void {

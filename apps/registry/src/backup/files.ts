@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { copyFile, open, readFile } from 'node:fs/promises';
 import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import type { BlobReader } from '../store/blob-reader.js';
+import type { BlobReader } from '../store/blobs/reader.js';
 
 /** Runs work on files below a folder and rejects with the errors that operations have. */
 export async function fileErrors<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { dataPaths } from '../data-folder.js';
+import { dataPaths } from '../server/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { checkRegistry } from './check.js';
 import type { Finding } from './finding.js';
 

@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema';
-import { dataPaths } from '../data-folder.js';
-import { readBlobFolder } from '../store/blob-reader.js';
+import { dataPaths } from '../server/data-folder.js';
+import { readBlobFolder } from '../store/blobs/reader.js';
 import { translateSqliteError } from '../store/sqlite/errors.js';
-import { openDatabaseState } from '../store/sqlite-state.js';
+import { openDatabaseState } from '../store/sqlite/state.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';
 import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';

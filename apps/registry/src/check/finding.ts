@@ -1,5 +1,5 @@
-import type { BlobReader } from '../store/blob-reader.js';
-import type { DatabaseState } from '../store/sqlite-state.js';
+import type { BlobReader } from '../store/blobs/reader.js';
+import type { DatabaseState } from '../store/sqlite/state.js';
 
 /** Something that a check found in a data folder. */
 export interface Finding {

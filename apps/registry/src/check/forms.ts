@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
-import type { Coding } from '../content-coding.js';
+import type { Coding } from '../http/content-coding.js';
 import { type Check, type CheckInput, damage, information } from './finding.js';
 
 const decode: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {

@@ -1,5 +1,5 @@
-import type { BlobReader, StoredFile } from '../store/blob-reader.js';
-import { COPIES } from '../store/sqlite/source-rows.js';
+import type { BlobReader, StoredFile } from '../store/blobs/reader.js';
+import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { type Check, type CheckInput, information } from './finding.js';
 
 /** Milliseconds for which a file that nothing names may belong to a publish or cut in flight. */

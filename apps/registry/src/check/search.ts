@@ -1,6 +1,6 @@
 import { type SearchDocument, searchDocument, shownRelease } from '@krmhub/catalog';
 import type BetterSqlite3 from 'better-sqlite3';
-import { FINDABLE, textOf } from '../store/sqlite/search-rows.js';
+import { FINDABLE, textOf } from '../store/sqlite/search/rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** What search shows of a function is what its releases give. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { catalogPieces, type RenderedEntry, type SnapshotRecord } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
-import { catalogHeader } from '../snapshot-forms.js';
+import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
 /** Entries read at once. */

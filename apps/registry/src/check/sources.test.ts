@@ -5,10 +5,10 @@ import { fillPath } from '@krmhub/api/paths';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { backupRegistry } from '../backup/backup.js';
 import { restoreRegistry } from '../backup/restore.js';
-import { dataPaths } from '../data-folder.js';
-import { catalogText } from '../sources/testing.js';
+import { dataPaths } from '../server/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
-import { openTestRegistry } from '../test-registry.js';
+import { openTestRegistry } from '../testing/test-registry.js';
+import { catalogText } from '../testing/upstream-server.js';
 import { checkRegistry } from './check.js';
 
 let whole: string;

@@ -1,6 +1,6 @@
 import type { Recipe, SourceRecord } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import { storedRecipe } from '../stored-recipe.js';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
 const AGAIN = 'The registry fetches it again with the next look at the source.';

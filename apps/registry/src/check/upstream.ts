@@ -1,8 +1,8 @@
 import { entryDocument } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
-import { IN_NEWEST_SNAPSHOT } from '../store/sqlite/search-rows.js';
-import { IS_UPSTREAM, shownEntry } from '../store/sqlite/served-entries.js';
-import { upstreamColumns } from '../store/sqlite/upstream-rows.js';
+import { IN_NEWEST_SNAPSHOT } from '../store/sqlite/search/rows.js';
+import { upstreamColumns } from '../store/sqlite/search/upstream-rows.js';
+import { IS_UPSTREAM, shownEntry } from '../store/sqlite/snapshots/served-entries.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 type Client = CheckInput['client'];

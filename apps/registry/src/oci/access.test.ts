@@ -1,9 +1,9 @@
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newSecret } from '../auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
-import { newSecret } from '../tokens.js';
-import { descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from './testing.js';
+import { descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const DAY = 86_400_000;
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;

@@ -1,10 +1,10 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciRefusal } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
-import { type Authority, authenticateHash, authenticateSecret } from '../authorise.js';
-import type { RegistryContext, RegistryParts } from '../environment.js';
+import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
+import { hashSecret, isTokenSecret, unusable } from '../auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { hashSecret, isTokenSecret, unusable } from '../tokens.js';
+import type { RegistryContext, RegistryParts } from '../server/environment.js';
 import { AccessTokens } from './access-token.js';
 import { repositoryKind } from './repositories.js';
 

@@ -4,13 +4,20 @@ import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Database } from '../store/sqlite/driver.js';
 import {
+  definitionArtifact,
+  digestOfManifest,
+  imageOf,
+  indexOf,
+  refusalOf,
+  testClient,
+} from '../testing/oci.js';
+import {
   definitionText,
   openTestRegistry,
   releasePath,
   type TestDefinition,
   type TestRegistry,
-} from '../test-registry.js';
-import { definitionArtifact, digestOfManifest, imageOf, indexOf, refusalOf, testClient } from './testing.js';
+} from '../testing/test-registry.js';
 
 const REPOSITORY = 'functions/example.com/setlabels';
 const BAD: TestDefinition = { kind: 'SetLabels', release: '1.0.0', description: 'Bad.' };

@@ -1,9 +1,9 @@
 import { EMPTY_CONFIG, type OciDigest, OciRefusal, type RepositoryBlob, readRange } from '@krmhub/oci';
-import { CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
-import type { RegistryContext } from '../environment.js';
+import { CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { isGivenBlob } from './given-blob.js';
+import type { RegistryContext } from '../server/environment.js';
 import type { OciParts } from './oci-parts.js';
+import { isGivenBlob } from './pushed-blob.js';
 import { openStoredBlob, type PartReader } from './stored-blob.js';
 import { goneOrUnknown } from './taken-down.js';
 

@@ -1,6 +1,6 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { type Change, OciRefusal, QuotaExceeded } from '@krmhub/oci';
-import type { RegistryParts } from '../environment.js';
+import type { RegistryParts } from '../server/environment.js';
 
 /** Who changes a repository, when, and how many bytes it may have then. */
 export function changeOf(

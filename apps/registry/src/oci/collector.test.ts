@@ -3,8 +3,8 @@ import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryStore } from '../store/registry-store.js';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
-import { bytesOf, digestOfManifest, imageOf, indexOf, testClient } from './testing.js';
+import { bytesOf, digestOfManifest, imageOf, indexOf, testClient } from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
 const DAY = 86_400_000;

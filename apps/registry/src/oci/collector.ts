@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BlobPosition } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import type { RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryParts } from '../server/environment.js';
 import { deleteFilesUnnamed, deleteUnnamedFiles } from './unnamed-files.js';
 import type { Uploads } from './uploads.js';
 

@@ -1,7 +1,7 @@
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
-import { imageOf, refusalOf, type TestClient, testClient } from './testing.js';
+import { imageOf, refusalOf, type TestClient, testClient } from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
 let registry: TestRegistry;

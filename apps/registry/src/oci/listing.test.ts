@@ -2,8 +2,8 @@ import { MEDIA_TYPES } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
-import { bytesOf, descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from './testing.js';
+import { bytesOf, descriptorOf, digestOfManifest, imageOf, refusalOf, testClient } from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
 let registry: TestRegistry;

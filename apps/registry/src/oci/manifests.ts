@@ -1,9 +1,9 @@
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciRefusal } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
-import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../bytes-answer.js';
-import type { RegistryContext } from '../environment.js';
+import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { turnOf } from '../publish-release.js';
+import { turnOf } from '../publish/publish-release.js';
+import type { RegistryContext } from '../server/environment.js';
 import type { OciParts } from './oci-parts.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from './repositories.js';
 import { goneOrUnknown } from './taken-down.js';

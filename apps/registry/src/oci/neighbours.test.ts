@@ -2,14 +2,14 @@ import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { checkRegistry } from '../check/check.js';
+import { definitionArtifact, imageOf, indexOf, testClient } from '../testing/oci.js';
 import {
   definitionText,
   openTestRegistry,
   releasePath,
   type TestDefinition,
   type TestRegistry,
-} from '../test-registry.js';
-import { definitionArtifact, imageOf, indexOf, testClient } from './testing.js';
+} from '../testing/test-registry.js';
 
 /** What one of those who share a registry must not be able to do to the others, by anything that is allowed. */
 

@@ -1,4 +1,4 @@
-import type { RegistryParts } from '../environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import type { RepositoryAccess } from './access.js';
 
 /** What the handlers of `/v2` stand on. */

@@ -2,13 +2,6 @@ import { ARTIFACT_MEDIA_TYPES, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  definitionText,
-  openTestRegistry,
-  releasePath,
-  type TestDefinition,
-  type TestRegistry,
-} from '../test-registry.js';
-import {
   definitionArtifact,
   descriptorOf,
   digestOfManifest,
@@ -16,7 +9,14 @@ import {
   type Refused,
   refusalOf,
   testClient,
-} from './testing.js';
+} from '../testing/oci.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../testing/test-registry.js';
 
 const REPOSITORY = 'functions/example.com/setlabels';
 const DEFINITION: TestDefinition = { kind: 'SetLabels', release: '0.3.0' };

@@ -10,8 +10,8 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
-import { publishRelease, turnOf } from '../publish-release.js';
-import type { Submission } from '../submission.js';
+import { publishRelease, turnOf } from '../publish/publish-release.js';
+import type { Submission } from '../publish/submission.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciParts } from './oci-parts.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';

@@ -14,9 +14,9 @@ import {
   UnknownReferences,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
-import type { RegistryContext } from '../environment.js';
+import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { readBody } from '../request-body.js';
+import type { RegistryContext } from '../server/environment.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciParts } from './oci-parts.js';
 import { publishArtifact } from './publish-artifact.js';

@@ -2,7 +2,6 @@ import { MAX_MANIFEST_BYTES, MEDIA_TYPES } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
 import {
   descriptorOf,
   digestOfManifest,
@@ -12,7 +11,8 @@ import {
   refusalOf,
   type TestClient,
   testClient,
-} from './testing.js';
+} from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const REPOSITORY = 'team/tools';
 let registry: TestRegistry;

@@ -2,9 +2,14 @@ import { bundleManifest, digestOf, MEDIA_TYPES, type OciDigest, VERSION } from '
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newKey, policy, signedBy } from '../signing-testing.js';
-import { definitionText, openTestRegistry, releasePath, type TestRegistry } from '../test-registry.js';
-import { definitionArtifact, digestOfManifest, refusalOf, testClient } from './testing.js';
+import { definitionArtifact, digestOfManifest, refusalOf, testClient } from '../testing/oci.js';
+import { newKey, policy, signedBy } from '../testing/signing.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../testing/test-registry.js';
 
 const REPOSITORY = 'functions/example.com/setlabels';
 const TEXT = definitionText({ kind: 'SetLabels', release: '1.0.0' });

@@ -1,9 +1,9 @@
 import { BUNDLE_LIMITS, coveringPolicies, type TokenRecord } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciRefusal, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
-import { attachBundle } from '../attach-bundle.js';
-import { turnOf } from '../publish-release.js';
-import type { GivenBundle } from '../release-bundles.js';
+import { attachBundle } from '../publish/attach-bundle.js';
+import { turnOf } from '../publish/publish-release.js';
+import type { GivenBundle } from '../publish/release-bundles.js';
 import type { OciParts } from './oci-parts.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
 import { isFallbackTag } from './repositories.js';

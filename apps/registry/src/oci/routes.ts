@@ -11,10 +11,10 @@ import {
 } from '@krmhub/oci';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
+import { type Door, TooManyRequests } from '../auth/request-limits.js';
+import { discardBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { discardBody } from '../request-body.js';
-import { type Door, TooManyRequests } from '../request-limits.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
 import { RepositoryAccess } from './access.js';
 import { deleteBlob, readBlob } from './blobs.js';
 import {

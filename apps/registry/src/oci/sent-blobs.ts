@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { OpenBlob } from '@krmhub/catalog';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
-import { alwaysSent, requestIdOf, SENT_WITH_READS } from '../answer-headers.js';
-import { clientAddress, readTrustedProxies } from '../client-address.js';
-import type { RegistryParts } from '../environment.js';
+import { clientAddress, readTrustedProxies } from '../http/client-address.js';
+import { alwaysSent, requestIdOf, SENT_WITH_READS } from '../http/response-headers.js';
+import type { RegistryParts } from '../server/environment.js';
 import { blobHeaders } from './blobs.js';
 import { OCI_TEMPLATES } from './templates.js';
 

@@ -1,6 +1,6 @@
 import type { ByteRange, OciDigest, RepositoryBlob } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import type { RegistryParts } from '../environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { repositoryKind } from './repositories.js';
 
 /** Bytes to be sent, whole or a part of them. */

@@ -1,6 +1,6 @@
 import { type OciDigest, type OciErrorCode, OciRefusal } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
-import type { RegistryParts } from '../environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { repositoryKind } from './repositories.js';
 
 /** Why something is not there: 410 where it was taken down or its snapshot withdrawn, else 404. */

@@ -1,6 +1,6 @@
 import type { Digest } from '@krmhub/schema';
-import type { RegistryParts } from '../environment.js';
 import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryParts } from '../server/environment.js';
 
 type Parts = Pick<RegistryParts, 'store' | 'artifacts'> & {
   /** Who stores a file shares it until the file's row is there; left out by who has it alone already. */

@@ -5,8 +5,8 @@ import { digestOf, type OciDigest, OciRefusal } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
-import { type Asked, bytesOf, refusalOf, testClient } from './testing.js';
+import { type Asked, bytesOf, refusalOf, testClient } from '../testing/oci.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { Uploads } from './uploads.js';
 
 const REPOSITORY = 'team/tools';

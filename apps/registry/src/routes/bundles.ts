@@ -1,17 +1,17 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
-import { attachBundle } from '../attach-bundle.js';
-import { authorise } from '../authorise.js';
-import { asTheyAre, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { foundRelease } from '../lookup.js';
+import { authorise } from '../auth/authorize.js';
+import { asTheyAre, bytesAnswer, CACHE_FOREVER } from '../http/bytes-response.js';
+import { serveRoute } from '../http/endpoint.js';
+import { bodyMediaType, readBody } from '../http/request-body.js';
 import { functionRepository } from '../oci/repositories.js';
 import { lost, storedBytes } from '../oci/stored-blob.js';
-import { bundleList } from '../presentation.js';
-import { turnOf } from '../publish-release.js';
-import { bodyMediaType, readBody } from '../request-body.js';
+import { attachBundle } from '../publish/attach-bundle.js';
+import { turnOf } from '../publish/publish-release.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
+import { foundRelease } from './find-function.js';
+import { bundleList } from './presentation.js';
 
 /** Signatures and attestations of releases. */
 export function bundleRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -3,12 +3,12 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { CatalogRecord, CatalogStore, Event, SourceRecord, UpstreamOffers } from '@krmhub/catalog';
 import { reportedSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { authorise } from '../authorise.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
+import { authorise } from '../auth/authorize.js';
+import { serveRoute } from '../http/endpoint.js';
+import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { LineStreams } from '../line-stream.js';
-import { foundCatalog } from '../lookup.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { foundCatalog } from './find-function.js';
 
 type InputStore = Pick<CatalogStore, 'allUpstreamOffers' | 'entries'>;
 

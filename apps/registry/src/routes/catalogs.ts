@@ -3,16 +3,22 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { applyRecipe, checkedRecipe, DEFAULT_CATALOG, refuseBuiltIn, storeRecipe } from '../apply-recipe.js';
-import { authorise } from '../authorise.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
+import { authorise } from '../auth/authorize.js';
+import {
+  applyRecipe,
+  checkedRecipe,
+  DEFAULT_CATALOG,
+  refuseBuiltIn,
+  storeRecipe,
+} from '../catalogs/apply-recipe.js';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
+import { serveRoute } from '../http/endpoint.js';
+import { publicAddress } from '../http/public-address.js';
+import { readYamlBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { foundCatalog } from '../lookup.js';
-import { catalogDetail } from '../presentation.js';
-import { publicAddress } from '../public-address.js';
-import { readYamlBody } from '../request-body.js';
-import { storedRecipe } from '../stored-recipe.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { foundCatalog } from './find-function.js';
+import { catalogDetail } from './presentation.js';
 
 export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, cutter } = parts;

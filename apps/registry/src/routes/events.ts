@@ -1,7 +1,7 @@
 import type { EventPage, RevocationPage } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
+import { serveRoute } from '../http/endpoint.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
 
 export function eventRoutes(app: RegistryApp, { store }: RegistryParts): void {
   serveRoute(app, ROUTES.events, async (c, { query }) => {

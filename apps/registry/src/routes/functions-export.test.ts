@@ -2,7 +2,7 @@ import { readExportedFunction, splitLines } from '@krmhub/api/export-client';
 import type { ExportedFunction } from '@krmhub/api/export-model';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
-import { openTestRegistry, releasePath, type TestRegistry } from '../test-registry.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../testing/test-registry.js';
 
 let registry: TestRegistry;
 afterEach(() => registry.close());

@@ -1,9 +1,9 @@
 import type { ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type CatalogStore, functionKey, type ReleaseRecord } from '@krmhub/catalog';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { LineStreams } from '../line-stream.js';
+import { serveRoute } from '../http/endpoint.js';
+import { LineStreams } from '../http/line-stream.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
 
 type ExportStore = Pick<CatalogStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
 

@@ -2,12 +2,12 @@ import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type CatalogStore, shownRelease } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
-import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { foundFunction, foundRelease } from '../lookup.js';
-import { functionDetail, searchItem } from '../presentation.js';
-import { searchQuery } from '../search-query.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
+import { serveRoute } from '../http/endpoint.js';
+import { searchQuery } from '../search/search-query.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { foundFunction, foundRelease } from './find-function.js';
+import { functionDetail, searchItem } from './presentation.js';
 
 export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {

@@ -1,10 +1,10 @@
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
 import { sha256 } from '@krmhub/schema';
-import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { readinessChecks } from '../readiness.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
+import { serveRoute } from '../http/endpoint.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { readinessChecks } from '../server/readiness.js';
 
 export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
   const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));

@@ -2,11 +2,11 @@ import type { PolicySet } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
-import { applyPolicies } from '../apply-policies.js';
-import { authorise } from '../authorise.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { readYamlBody } from '../request-body.js';
+import { authorise } from '../auth/authorize.js';
+import { serveRoute } from '../http/endpoint.js';
+import { readYamlBody } from '../http/request-body.js';
+import { applyPolicies } from '../publish/apply-policies.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
 
 /** Signing policies; everybody may read them, since they say whom to trust here. */
 export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {

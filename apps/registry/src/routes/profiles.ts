@@ -1,10 +1,10 @@
 import { fillPath } from '@krmhub/api/paths';
 import { type RenderedEntry, renderProfile, type SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionDefinition, Profile } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING, textAnswer } from '../bytes-answer.js';
-import type { RegistryContext, RegistryParts } from '../environment.js';
-import { publicAddress } from '../public-address.js';
-import { catalogHeader } from '../snapshot-forms.js';
+import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
+import { bytesAnswer, CACHE_ASKING, textAnswer } from '../http/bytes-response.js';
+import { publicAddress } from '../http/public-address.js';
+import type { RegistryContext, RegistryParts } from '../server/environment.js';
 
 export interface ProfileAnswers {
   answer(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;

@@ -3,16 +3,16 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { ReleaseFiles } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
-import { attachBundle } from '../attach-bundle.js';
-import { authorise } from '../authorise.js';
-import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../bytes-answer.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { foundRelease } from '../lookup.js';
-import { releaseDetail } from '../presentation.js';
-import { publicAddress } from '../public-address.js';
-import { publishRelease, turnOf } from '../publish-release.js';
-import { readSubmission } from '../submission.js';
+import { authorise } from '../auth/authorize.js';
+import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../http/bytes-response.js';
+import { serveRoute } from '../http/endpoint.js';
+import { publicAddress } from '../http/public-address.js';
+import { attachBundle } from '../publish/attach-bundle.js';
+import { publishRelease, turnOf } from '../publish/publish-release.js';
+import { readSubmission } from '../publish/submission.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { foundRelease } from './find-function.js';
+import { releaseDetail } from './presentation.js';
 
 /** What somebody uploaded must not run in a browser on the registry's origin. */
 const UPLOADED = {

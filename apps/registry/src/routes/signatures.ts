@@ -3,10 +3,10 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
-import { CACHE_ASKING, CACHE_SHORT, textAnswer } from '../bytes-answer.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../environment.js';
-import { snapshotFinder } from '../find-snapshot.js';
+import { snapshotFinder } from '../catalogs/find-snapshot.js';
+import { CACHE_ASKING, CACHE_SHORT, textAnswer } from '../http/bytes-response.js';
+import { serveRoute } from '../http/endpoint.js';
+import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
 import { publishedKeys } from '../signatures/registry-keys.js';
 
 export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -2,14 +2,14 @@ import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderReport, reportedSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { authorise } from '../authorise.js';
-import { asTheyAre, bytesAnswer, CACHE_ASKING, textAnswer } from '../bytes-answer.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { foundCatalog, foundSource } from '../lookup.js';
-import { sourceDetail } from '../presentation.js';
-import { askSource } from '../sources/ask-source.js';
-import { storedRecipe } from '../stored-recipe.js';
+import { authorise } from '../auth/authorize.js';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
+import { asTheyAre, bytesAnswer, CACHE_ASKING, textAnswer } from '../http/bytes-response.js';
+import { serveRoute } from '../http/endpoint.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { askSource } from '../upstreams/sync-source.js';
+import { foundCatalog, foundSource } from './find-function.js';
+import { sourceDetail } from './presentation.js';
 
 /** Catalogs elsewhere that recipes take from. Their state is for everybody: it says why a catalog is as it is. */
 export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -1,13 +1,13 @@
 import { ReasonRequest, type TakedownResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { FunctionName } from '@krmhub/schema';
-import { authorise } from '../authorise.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { foundRelease } from '../lookup.js';
-import { turnOf } from '../publish-release.js';
-import { readJsonBody } from '../request-body.js';
-import { finishTakedowns, takeDown } from '../takedown.js';
+import { authorise } from '../auth/authorize.js';
+import { serveRoute } from '../http/endpoint.js';
+import { readJsonBody } from '../http/request-body.js';
+import { turnOf } from '../publish/publish-release.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { finishTakedowns, takeDown } from '../takedown/takedown.js';
+import { foundRelease } from './find-function.js';
 
 /** Bytes that go do not come back, so this is for administrators; publishers yank. */
 export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {

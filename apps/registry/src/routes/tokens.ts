@@ -2,14 +2,14 @@ import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } fro
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
-import { authenticate, authorise } from '../authorise.js';
-import { serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryParts } from '../environment.js';
-import { endToken, issueToken } from '../issue-token.js';
-import { tokenDetail } from '../presentation.js';
-import { publicAddress } from '../public-address.js';
-import { readJsonBody } from '../request-body.js';
-import { hashSecret, isTokenSecret } from '../tokens.js';
+import { authenticate, authorise } from '../auth/authorize.js';
+import { endToken, issueToken } from '../auth/issue-token.js';
+import { hashSecret, isTokenSecret } from '../auth/tokens.js';
+import { serveRoute } from '../http/endpoint.js';
+import { publicAddress } from '../http/public-address.js';
+import { readJsonBody } from '../http/request-body.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { tokenDetail } from './presentation.js';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 

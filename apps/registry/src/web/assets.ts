@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_FOREVER, CACHE_SHORT } from '../bytes-answer.js';
-import type { Coding } from '../content-coding.js';
-import type { RegistryApp } from '../environment.js';
+import { bytesAnswer, CACHE_FOREVER, CACHE_SHORT } from '../http/bytes-response.js';
+import type { Coding } from '../http/content-coding.js';
+import type { RegistryApp } from '../server/environment.js';
 import { codedBody } from './coded-body.js';
 import { servePage } from './serve-page.js';
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { BytesAnswer } from '../bytes-answer.js';
-import type { Coding } from '../content-coding.js';
+import type { BytesAnswer } from '../http/bytes-response.js';
+import type { Coding } from '../http/content-coding.js';
 
 const brotli = promisify(brotliCompress);
 const gzipped = promisify(gzip);

@@ -1,9 +1,9 @@
 import { sha256 } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { bytesAnswer, CACHE_ASKING } from '../bytes-answer.js';
-import { negotiateCoding } from '../content-coding.js';
-import type { RegistryContext } from '../environment.js';
+import { bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
+import { negotiateCoding } from '../http/content-coding.js';
+import type { RegistryContext } from '../server/environment.js';
 import { codedBody } from './coded-body.js';
 import { Layout, type PageHead } from './layout.js';
 import { type Site, SiteProvider } from './site.js';

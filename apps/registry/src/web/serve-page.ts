@@ -1,7 +1,7 @@
 import type { RouteConfig } from '@hono/zod-openapi';
-import { type EndpointInput, serveRoute } from '../endpoint.js';
-import type { RegistryApp, RegistryContext } from '../environment.js';
-import type { Door } from '../request-limits.js';
+import type { Door } from '../auth/request-limits.js';
+import { type EndpointInput, serveRoute } from '../http/endpoint.js';
+import type { RegistryApp, RegistryContext } from '../server/environment.js';
 
 /** What is said with a page's parameters that are wrong: whoever wrote them follows links and fills in forms. */
 const WRONG_PARAMETERS = 'Leave out what is wrong in the address, or begin anew at the search.';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestRegistry, type TestRegistry } from '../test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

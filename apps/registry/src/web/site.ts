@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'hono/jsx';
-import type { Config } from '../config.js';
+import type { Config } from '../server/config.js';
 import type { Assets } from './assets.js';
 
 /** What every page knows of the registry that it is a page of. */

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   offersLicense,
 } from '@krmhub/schema';
-import { definitionInOrder } from '../render.js';
+import { definitionInOrder } from '../render/render.js';
 import { catalogWriter, type Lose, loseConfigMap, loseFunction, type ProfileDialect } from './profile.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '@krmhub/schema';
-import { definitionInOrder } from '../render.js';
+import { definitionInOrder } from '../render/render.js';
 import { catalogWriter, type Lose, loseConfigMap, type ProfileDialect } from './profile.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
-import { isWritable } from '../to-yaml.js';
+import { isWritable } from '../render/to-yaml.js';
 import { namedImage } from './image.js';
 import { type Lose, loseFunction, type ProfileDialect, translated } from './profile.js';
 

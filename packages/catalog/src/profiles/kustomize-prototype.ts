@@ -1,5 +1,5 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
-import { definitionInOrder } from '../render.js';
+import { definitionInOrder } from '../render/render.js';
 import { pinnedImage } from './image.js';
 import { catalogWriter, type Lose, loseConfigMap, loseFunction, type ProfileDialect } from './profile.js';
 

@@ -1,5 +1,5 @@
 import type { FunctionDefinition, JsonObject } from '@krmhub/schema';
-import { toYaml } from '../to-yaml.js';
+import { toYaml } from '../render/to-yaml.js';
 import { type NamedImage, namedImage } from './image.js';
 import { type Lose, loseFunction, type ProfileDialect, translated } from './profile.js';
 

@@ -1,6 +1,6 @@
 import type { FunctionDefinition, JsonObject, ProfileLoss, UnsaidField } from '@krmhub/schema';
-import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render.js';
-import { toYamlItem } from '../to-yaml.js';
+import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render/render.js';
+import { toYamlItem } from '../render/to-yaml.js';
 
 /** A dialect that another tool reads. */
 export interface ProfileDialect {

@@ -1,5 +1,5 @@
 import { type FunctionDefinition, type Profile, type ProfileReport, sha256 } from '@krmhub/schema';
-import type { CatalogHeader } from '../render.js';
+import type { CatalogHeader } from '../render/render.js';
 import { kep } from './kep.js';
 import { kepSchema } from './kep-schema.js';
 import { kptList } from './kpt-list.js';

@@ -1,5 +1,5 @@
 import type { Digest, Profile, ProfileLoss, ProfileReport, UnsaidField } from '@krmhub/schema';
-import { RECIPE_API_VERSION } from '../recipe.js';
+import { RECIPE_API_VERSION } from '../recipe/recipe.js';
 
 /**
  * The report of a profile in pieces, one loss to a line: the losses of each function as it is written, and the rest at

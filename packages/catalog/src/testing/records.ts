@@ -6,8 +6,8 @@ import {
   runtimeKinds,
   sha256,
 } from '@krmhub/schema';
-import type { FunctionRecord, Mark, ReleaseRecord, ReleaseSummary } from '../records.js';
-import { renderDefinition } from '../render.js';
+import type { FunctionRecord, Mark, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
+import { renderDefinition } from '../render/render.js';
 import type { Random } from './random.js';
 
 export const NOW = '2030-01-02T03:04:05.678Z';

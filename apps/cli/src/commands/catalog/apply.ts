@@ -3,12 +3,12 @@ import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
 import type { Diagnostic } from '@krmhub/schema/diagnostic';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { printRecipeDiagnostics } from '../../catalog-recipes/print-recipe-diagnostics.js';
-import { connect } from '../../connect.js';
-import type { Io } from '../../io.js';
-import { type OutputFormat, printData, printTable, say, warn } from '../../output/print.js';
-import { plural } from '../../output/text.js';
-import { STDIN_NAME } from '../../source-files.js';
+import { printRecipeDiagnostics } from '../../catalogs/recipes/print-recipe-diagnostics.js';
+import { STDIN_NAME } from '../../files/source-files.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printTable, say, warn } from '../../io/print.js';
+import { plural } from '../../io/text.js';
+import { connect } from '../../registry/connection.js';
 import { withOutput, withRegistry } from '../options.js';
 import { catalogAddresses } from './addresses.js';
 
@@ -38,7 +38,7 @@ async function apply(
   file: string,
   options: { registry?: string; output: OutputFormat },
 ): Promise<void> {
-  const { readRecipeFile } = await import('../../catalog-recipes/read-recipe-file.js');
+  const { readRecipeFile } = await import('../../catalogs/recipes/read-recipe-file.js');
   const name = file === '-' ? STDIN_NAME : file;
   const { recipe, bytes, text, diagnostics } = await readRecipeFile(io, file);
   await printRecipeDiagnostics(io, diagnostics, name, bytes);
@@ -96,8 +96,8 @@ async function sayChange(io: Io, name: string, before: Newest, now: Newest): Pro
 
 /** The registry asks those that are new by itself; who waits is told what comes of it. None that fails keeps the rest out. */
 async function askNewSources(io: Io, client: RegistryClient, name: string): Promise<void> {
-  const { refreshSources, tellAsked } = await import('../../catalog-sources/refresh-sources.js');
-  const { SourceProgress } = await import('../../output/source-progress.js');
+  const { refreshSources, tellAsked } = await import('../../catalogs/sources/refresh-sources.js');
+  const { SourceProgress } = await import('../../catalogs/source-progress.js');
   const { sources } = await client.sources(name);
   const progress = new SourceProgress(io, 'asking');
   const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
@@ -108,7 +108,7 @@ async function askNewSources(io: Io, client: RegistryClient, name: string): Prom
 
 async function sayReport(io: Io, client: RegistryClient, name: string, isEmpty: boolean): Promise<void> {
   const { countsLine, isNothingLeftOut, reportCounts, whyEmpty } = await import(
-    '../../output/catalog-report.js'
+    '../../catalogs/catalog-report.js'
   );
   const counts = reportCounts(await client.catalogReport(name));
   if (isEmpty) await warn(io, whyEmpty(counts));

@@ -14,8 +14,8 @@ import {
   publishOurs,
   recipeText as recipe,
   sourceText as upstream,
-} from '../../catalog-build/testing.js';
-import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../../testing.js';
+} from '../../testing/catalog-build.js';
+import { runTest, type TestIoOptions, type TestRegistry, testRegistry } from '../../testing/command-line.js';
 
 let folder: string;
 let registry: TestRegistry;

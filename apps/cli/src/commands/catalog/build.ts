@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { type Command, Option } from 'commander';
-import type { BuildOptions } from '../../catalog-build/run-build.js';
-import type { Io } from '../../io.js';
+import type { BuildOptions } from '../../catalogs/build/run-build.js';
+import type { Io } from '../../io/io.js';
 import { withOutput, withRegistry } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.
@@ -53,11 +53,11 @@ Examples:
         throw new KrmhubError('usage', 'name a recipe, or a folder of inputs with --inputs');
       }
       if (file === undefined) {
-        const { runInputsBuild } = await import('../../catalog-build/run-inputs-build.js');
+        const { runInputsBuild } = await import('../../catalogs/build/run-inputs-build.js');
         await runInputsBuild(io, inputs!, options);
         return;
       }
-      const { runBuild } = await import('../../catalog-build/run-build.js');
+      const { runBuild } = await import('../../catalogs/build/run-build.js');
       await runBuild(io, file, options);
     });
 }

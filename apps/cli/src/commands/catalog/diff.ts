@@ -1,10 +1,10 @@
 import type { CatalogChange, CatalogChangeClass, ComparedCatalog } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import type { SnapshotSide } from '../../catalog-diff/snapshot-sides.js';
-import { FINDINGS } from '../../exit-code.js';
-import type { Io } from '../../io.js';
-import { type OutputFormat, printData, say } from '../../output/print.js';
+import type { SnapshotSide } from '../../catalogs/diff/snapshot-sides.js';
+import { FINDINGS } from '../../io/exit-code.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, say } from '../../io/print.js';
 import { collectList, withOutput, withRegistry } from '../options.js';
 import { isCatalogName, isSnapshotReference } from './catalog-name.js';
 
@@ -65,7 +65,7 @@ async function diff(io: Io, names: Names, options: DiffOptions): Promise<void> {
   const counts = Object.fromEntries(CATALOG_CHANGE_WEIGHTS.map((weight) => [weight, count(weight)]));
   const data = { before: before.side, after: after.side, ...counts, changes };
   await printData(io, options.output, data, async () => {
-    const { printCatalogChanges } = await import('../../output/catalog-changes.js');
+    const { printCatalogChanges } = await import('../../catalogs/catalog-changes.js');
     const filtered = wanted !== undefined || options.breaking === true;
     await printCatalogChanges(io, titleOf(before.side, after.side), changes, { filtered });
   });
@@ -94,7 +94,7 @@ async function readSides(io: Io, names: Names, options: DiffOptions): Promise<Si
 
 async function readFiles(io: Io, before: string, after: string): Promise<Sides> {
   if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
-  const { readCatalogFile } = await import('../../catalog-diff/read-catalog.js');
+  const { readCatalogFile } = await import('../../catalogs/diff/read-catalog.js');
   const read = async (file: string) => ({
     side: { file },
     catalog: { functions: await readCatalogFile(io, file) },
@@ -103,8 +103,8 @@ async function readFiles(io: Io, before: string, after: string): Promise<Sides> 
 }
 
 async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptions): Promise<Sides> {
-  const { connect } = await import('../../connect.js');
-  const { chooseSnapshots, readSnapshot } = await import('../../catalog-diff/snapshot-sides.js');
+  const { connect } = await import('../../registry/connection.js');
+  const { chooseSnapshots, readSnapshot } = await import('../../catalogs/diff/snapshot-sides.js');
   const client = await connect(io, options.registry);
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.passedOver.length > 0) {

@@ -13,8 +13,8 @@ import {
   publishOurs,
   recipeText,
   sourceText,
-} from '../../catalog-build/testing.js';
-import { runTest, type TestRegistry, testRegistry } from '../../testing.js';
+} from '../../testing/catalog-build.js';
+import { runTest, type TestRegistry, testRegistry } from '../../testing/command-line.js';
 
 let folder: string;
 let registry: TestRegistry;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { ExportOptions } from '../../catalog-build/export-inputs.js';
-import type { Io } from '../../io.js';
+import type { ExportOptions } from '../../catalogs/build/export-inputs.js';
+import type { Io } from '../../io/io.js';
 import { withOutput, withRegistry } from '../options.js';
 import { withCatalogName } from './catalog-name.js';
 
@@ -25,7 +25,7 @@ Examples:
   krmhub catalog build --inputs platform --out catalog.yaml`,
     )
     .action(async (name: string, options: ExportOptions) => {
-      const { exportInputs } = await import('../../catalog-build/export-inputs.js');
+      const { exportInputs } = await import('../../catalogs/build/export-inputs.js');
       await exportInputs(io, name, options);
     });
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { connect } from '../../connect.js';
-import type { Io } from '../../io.js';
-import { type OutputFormat, printData, printTable } from '../../output/print.js';
-import { relativeTime } from '../../output/time.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printTable } from '../../io/print.js';
+import { relativeTime } from '../../io/time.js';
+import { connect } from '../../registry/connection.js';
 import { withOutput, withRegistry } from '../options.js';
 
 export function registerCatalogList(parent: Command, io: Io): void {

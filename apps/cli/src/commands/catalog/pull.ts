@@ -4,10 +4,10 @@ import type { ProfileReport } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
 import { PROFILE_SUMMARIES, PROFILES, type Profile } from '@krmhub/schema/profile';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { connect } from '../../connect.js';
-import { type Io, write } from '../../io.js';
-import { say } from '../../output/print.js';
-import { plural, visible } from '../../output/text.js';
+import { type Io, write } from '../../io/io.js';
+import { say } from '../../io/print.js';
+import { plural, visible } from '../../io/text.js';
+import { connect } from '../../registry/connection.js';
 import { withRegistry } from '../options.js';
 import { isSnapshotReference, ofCatalog, withCatalogName } from './catalog-name.js';
 
@@ -92,9 +92,9 @@ async function pullProfile(
   if (problem !== undefined) {
     throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: MEND });
   }
-  const { printLosses, reportText } = await import('../../output/losses.js');
+  const { printLosses, reportText } = await import('../../functions/unsupported-fields.js');
   if (losses !== undefined) {
-    const { writeFileAtomically } = await import('../../write-file.js');
+    const { writeFileAtomically } = await import('../../files/write-file.js');
     await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
   }
   await deliver(io, document, out);
@@ -120,7 +120,7 @@ async function deliver(io: Io, document: Document, out: string): Promise<void> {
     await printDocument(io, document.bytes);
     return;
   }
-  const { writeFileAtomically } = await import('../../write-file.js');
+  const { writeFileAtomically } = await import('../../files/write-file.js');
   const outcome = await writeFileAtomically(path.resolve(io.cwd, out), document.bytes, { overwrite: true });
   const what = outcome === 'written' ? 'Wrote' : 'Unchanged:';
   await say(io, `${what} ${out}, ${plural(document.bytes.length, 'byte')}, ${document.digest}`);

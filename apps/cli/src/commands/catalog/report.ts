@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import { connect } from '../../connect.js';
-import type { Io } from '../../io.js';
-import { type OutputFormat, printData, say } from '../../output/print.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, say } from '../../io/print.js';
+import { connect } from '../../registry/connection.js';
 import { withOutput, withRegistry } from '../options.js';
 import { ofCatalog, withCatalogName } from './catalog-name.js';
 
@@ -29,7 +29,7 @@ Examples:
   krmhub catalog report platform --snapshot 7 -o json`,
     )
     .action(async (name: string, options: ReportOptions) => {
-      const { countsLine, printReport, reportCounts } = await import('../../output/catalog-report.js');
+      const { countsLine, printReport, reportCounts } = await import('../../catalogs/catalog-report.js');
       const client = await connect(io, options.registry);
       const report = await ofCatalog(
         options.snapshot === undefined

@@ -1,10 +1,10 @@
 import type { CatalogDetail, Source } from '@krmhub/api/model';
 import type { Command } from 'commander';
-import { connect } from '../../connect.js';
-import { type Io, write } from '../../io.js';
-import { bold, type OutputFormat, printData } from '../../output/print.js';
-import { oneLine, plural, visible } from '../../output/text.js';
-import { relativeTime } from '../../output/time.js';
+import { type Io, write } from '../../io/io.js';
+import { bold, type OutputFormat, printData } from '../../io/print.js';
+import { oneLine, plural, visible } from '../../io/text.js';
+import { relativeTime } from '../../io/time.js';
+import { connect } from '../../registry/connection.js';
 import { withOutput, withRegistry } from '../options.js';
 import { type CatalogAddresses, catalogAddresses } from './addresses.js';
 import { ofCatalog, withCatalogName } from './catalog-name.js';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { VerifyOptions } from '../../catalog-trust/run-verification.js';
-import type { Io } from '../../io.js';
+import type { VerifyOptions } from '../../catalogs/verify/run-verification.js';
+import type { Io } from '../../io/io.js';
 import { withOutput, withRegistry } from '../options.js';
 
 export function registerCatalogVerify(parent: Command, io: Io): void {
@@ -35,7 +35,7 @@ Examples:
   krmhub catalog verify default --snapshot 7 --key registry.pub -o json`,
     )
     .action(async (target: string, options: VerifyOptions) => {
-      const { runVerification } = await import('../../catalog-trust/run-verification.js');
+      const { runVerification } = await import('../../catalogs/verify/run-verification.js');
       await runVerification(io, target, options);
     });
 }

@@ -1,7 +1,7 @@
 import type { Token } from '@krmhub/api/model';
-import type { Io } from '../../io.js';
-import { printTable } from '../../output/print.js';
-import { relativeTime } from '../../output/time.js';
+import type { Io } from '../../io/io.js';
+import { printTable } from '../../io/print.js';
+import { relativeTime } from '../../io/time.js';
 
 /** What a token may do and until when, in words. */
 export function describeToken(token: Token): string {

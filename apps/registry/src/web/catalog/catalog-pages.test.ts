@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { catalogText, startUpstream, type TestUpstream } from '../../sources/testing.js';
-import { openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
+import { catalogText, startUpstream, type TestUpstream } from '../../testing/upstream-server.js';
 
 const SCRIPT = '<script>alert(1)</script><img src=x onerror=alert(1)>';
 

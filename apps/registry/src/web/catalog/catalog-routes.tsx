@@ -2,11 +2,11 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
 import { type PlacePage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING } from '../../bytes-answer.js';
-import type { RegistryApp } from '../../environment.js';
-import { snapshotFinder } from '../../find-snapshot.js';
+import { snapshotFinder } from '../../catalogs/find-snapshot.js';
+import { bytesAnswer, CACHE_ASKING } from '../../http/bytes-response.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { foundCatalog } from '../../lookup.js';
+import { foundCatalog } from '../../routes/find-function.js';
+import type { RegistryApp } from '../../server/environment.js';
 import {
   CATALOGS,
   catalogPath,

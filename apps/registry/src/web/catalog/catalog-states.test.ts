@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema';
 import { afterEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
-import { catalogText, startUpstream } from '../../sources/testing.js';
-import { openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
+import { catalogText, startUpstream } from '../../testing/upstream-server.js';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -7,10 +7,10 @@ import type {
   SnapshotSignature,
   SourceRecord,
 } from '@krmhub/catalog';
-import type { RegistryParts } from '../../environment.js';
-import { foundCatalog } from '../../lookup.js';
+import { storedRecipe } from '../../catalogs/stored-recipe.js';
+import { foundCatalog } from '../../routes/find-function.js';
+import type { RegistryParts } from '../../server/environment.js';
 import { publishedKeys } from '../../signatures/registry-keys.js';
-import { storedRecipe } from '../../stored-recipe.js';
 
 /** How a catalog stands. */
 export type CatalogState =

@@ -8,7 +8,7 @@ import {
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
-import { BytesCache } from '../../bytes-cache.js';
+import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { countChanges, type SnapshotChanges } from './kept-counts.js';
 

@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
-import { CACHE_SHORT, textAnswer } from '../../bytes-answer.js';
-import type { RegistryApp } from '../../environment.js';
+import { CACHE_SHORT, textAnswer } from '../../http/bytes-response.js';
+import type { RegistryApp } from '../../server/environment.js';
 import { functionPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import { cutText, visibleText } from '../visible-text.js';

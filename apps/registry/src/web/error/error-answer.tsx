@@ -1,6 +1,6 @@
-import type { RegistryContext, RegistryParts } from '../../environment.js';
-import { failureAnswer, problemAnswer } from '../../problem-answer.js';
-import { TooManyRequests } from '../../request-limits.js';
+import { TooManyRequests } from '../../auth/request-limits.js';
+import { failureAnswer, problemAnswer } from '../../http/problem-response.js';
+import type { RegistryContext, RegistryParts } from '../../server/environment.js';
 import { pageAnswer } from '../page-answer.js';
 import type { Site } from '../site.js';
 import { failsWithPage } from '../wants-page.js';

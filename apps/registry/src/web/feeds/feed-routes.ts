@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING } from '../../bytes-answer.js';
-import type { RegistryApp, RegistryContext } from '../../environment.js';
-import { foundFunction } from '../../lookup.js';
+import { bytesAnswer, CACHE_ASKING } from '../../http/bytes-response.js';
+import { foundFunction } from '../../routes/find-function.js';
+import type { RegistryApp, RegistryContext } from '../../server/environment.js';
 import { FEED_OF_RELEASES, feedOfFunctionPath, functionPath, searchPath } from '../addresses.js';
 import { codedBody } from '../coded-body.js';
 import { servePage } from '../serve-page.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
 import { atomFeed, permanentId } from './atom.js';
 
 let registry: TestRegistry;

@@ -2,8 +2,13 @@ import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement } from '@krmhub/signing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKey, policy, signedBy } from '../../signing-testing.js';
-import { definitionText, openTestRegistry, releasePath, type TestRegistry } from '../../test-registry.js';
+import { newKey, policy, signedBy } from '../../testing/signing.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../../testing/test-registry.js';
 
 let registry: TestRegistry;
 let admin: string;

@@ -12,9 +12,9 @@ import {
   type FunctionDefinition,
   type FunctionVersion,
 } from '@krmhub/schema';
-import { BytesCache } from '../../bytes-cache.js';
-import type { RegistryParts } from '../../environment.js';
+import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { RegistryParts } from '../../server/environment.js';
 import { type RenderedMarkdown, renderMarkdown } from '../markdown.js';
 
 /** One API version of a function, as its page shows it. */

@@ -16,8 +16,8 @@ import {
   KrmhubError,
   type Takedown,
 } from '@krmhub/schema';
-import { foundFunction, foundRelease, gone } from '../../lookup.js';
 import { functionRepository } from '../../oci/repositories.js';
+import { foundFunction, foundRelease, gone } from '../../routes/find-function.js';
 import type { RenderedMarkdown } from '../markdown.js';
 import type { WebParts } from '../web-routes.js';
 import type { KeptViews, VersionView } from './kept-views.js';

@@ -1,7 +1,7 @@
 import type { ReleaseBundle, Signer, SigningPolicy } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import { newKey } from '../../signing-testing.js';
+import { newKey } from '../../testing/signing.js';
 import { signatureLabel, signatureStates, verifyOptions } from './signature-states.js';
 
 const digest = (character: string): Digest => `sha256:${character.repeat(64)}`;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
 const execute = promisify(execFile);
 const has = (program: string, ...args: string[]) =>

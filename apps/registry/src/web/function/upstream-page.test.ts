@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { catalogText, startUpstream, type TestUpstream } from '../../sources/testing.js';
-import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
+import { catalogText, startUpstream, type TestUpstream } from '../../testing/upstream-server.js';
 
 let registry: TestRegistry;
 let upstream: TestUpstream;

@@ -1,6 +1,6 @@
 import type { RouteConfig } from '@hono/zod-openapi';
-import type { RegistryApp } from '../../environment.js';
-import { searchItem } from '../../presentation.js';
+import { searchItem } from '../../routes/presentation.js';
+import type { RegistryApp } from '../../server/environment.js';
 import { pageAnswer } from '../page-answer.js';
 import { acceptsPage } from '../wants-page.js';
 import type { WebParts } from '../web-routes.js';

@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { TokenScope } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
-import { createToken, hashSecret } from '../../tokens.js';
+import { createToken, hashSecret } from '../../auth/tokens.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { OPERATE_ROUTES } from './operate-routes.js';
 import { signedIn } from './testing.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
-import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { OPERATE_ROUTES } from './operate-routes.js';
 import { signedIn, TestBrowser } from './testing.js';
 

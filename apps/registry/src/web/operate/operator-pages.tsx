@@ -1,10 +1,10 @@
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema';
-import { authenticateHash, authenticateSecret, refuseLacking } from '../../authorise.js';
-import type { EndpointInput } from '../../endpoint.js';
-import type { RegistryApp, RegistryContext } from '../../environment.js';
-import { hashSecret } from '../../tokens.js';
+import { authenticateHash, authenticateSecret, refuseLacking } from '../../auth/authorize.js';
+import { hashSecret } from '../../auth/tokens.js';
+import type { EndpointInput } from '../../http/endpoint.js';
+import type { RegistryApp, RegistryContext } from '../../server/environment.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import type { WebParts } from '../web-routes.js';

@@ -1,6 +1,6 @@
 import { createRoute } from '@hono/zod-openapi';
-import { sourceDetail } from '../../presentation.js';
-import { readinessChecks } from '../../readiness.js';
+import { sourceDetail } from '../../routes/presentation.js';
+import { readinessChecks } from '../../server/readiness.js';
 import { OPERATE } from '../addresses.js';
 import type { WebParts } from '../web-routes.js';
 import type { OperatorPages } from './operator-pages.js';

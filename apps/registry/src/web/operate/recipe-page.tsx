@@ -1,5 +1,5 @@
 import type { CatalogDetail, Diagnostic } from '@krmhub/api/model';
-import type { RecipeState } from '../../apply-recipe.js';
+import type { RecipeState } from '../../catalogs/apply-recipe.js';
 import { catalogPath, RECIPES, recipePath, sourcesPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';

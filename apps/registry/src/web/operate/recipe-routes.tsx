@@ -10,9 +10,9 @@ import {
   type RecipeState,
   recipeState,
   refuseBuiltIn,
-} from '../../apply-recipe.js';
+} from '../../catalogs/apply-recipe.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { catalogDetail } from '../../presentation.js';
+import { catalogDetail } from '../../routes/presentation.js';
 import { RECIPES, recipePath } from '../addresses.js';
 import type { WebParts } from '../web-routes.js';
 import { CHANGES } from './operator.js';

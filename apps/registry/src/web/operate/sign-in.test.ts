@@ -1,8 +1,8 @@
 import { fillPath } from '@krmhub/api/paths';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newSecret } from '../../auth/tokens.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
-import { newSecret } from '../../tokens.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { signedIn, TestBrowser } from './testing.js';
 
 let registry: TestRegistry;

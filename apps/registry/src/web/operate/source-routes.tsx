@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, SourceName } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
-import { foundCatalog } from '../../lookup.js';
-import { sourceDetail } from '../../presentation.js';
-import { askSource } from '../../sources/ask-source.js';
+import { foundCatalog } from '../../routes/find-function.js';
+import { sourceDetail } from '../../routes/presentation.js';
+import { askSource } from '../../upstreams/sync-source.js';
 import { type SourcesLink, sourcesPath } from '../addresses.js';
 import type { WebParts } from '../web-routes.js';
 import { CHANGES } from './operator.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
-import { openTestRegistry, type TestRegistry } from '../../test-registry.js';
+import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

@@ -1,0 +1,175 @@
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RegistryClient } from '@krmhub/api/client';
+import { type ExportClient, readExportedFunction, readInputsEntry } from '@krmhub/api/export-client';
+import type { CatalogInputs } from '@krmhub/api/export-model';
+import { canonicalJson, KrmhubError, sha256 } from '@krmhub/schema';
+import { ofCatalog } from '../../commands/catalog/catalog-name.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { Progress } from '../../io/progress.js';
+import { plural } from '../../io/text.js';
+import { connect, connectExport } from '../../registry/connection.js';
+import { InputsFolder } from './inputs-folder.js';
+
+export interface ExportOptions {
+  out: string;
+  registry?: string;
+  output: OutputFormat;
+}
+
+/** How often an export begins anew because something changed meanwhile, and how often a cut is waited for. */
+const ATTEMPTS = 5;
+const WAITS = 60;
+const WAIT_MILLISECONDS = 500;
+
+/** What an export holds, in numbers. */
+interface Exported {
+  catalog: string;
+  serial: number;
+  digest: string;
+  clock: string;
+  functions: number;
+  sources: { source: string; state: string; digest?: string; entries: number; former: number }[];
+}
+
+/** Writes what a registry makes a catalog from into a folder, all of one moment. */
+export async function exportInputs(io: Io, name: string, options: ExportOptions): Promise<void> {
+  const client = await connect(io, options.registry);
+  const exporter = await connectExport(io, options.registry);
+  const folder = new InputsFolder(path.resolve(io.cwd, options.out));
+  const progress = new Progress(io);
+  let exported: Exported | undefined;
+  for (let attempt = 0; exported === undefined; attempt++) {
+    if (attempt >= ATTEMPTS) {
+      throw new KrmhubError('unavailable', `${name} changes while it is exported, again and again`, {
+        hint: 'Try again when its sources and the registry are quieter.',
+      });
+    }
+    exported = await exportOnce({ client, exporter, folder, progress }, name);
+  }
+  await progress.clear();
+  await printData(io, options.output, exported, () => printExported(io, exported));
+  const { serial, functions } = exported;
+  await say(io, `Wrote snapshot ${serial} of ${name} and ${plural(functions, 'function')} to ${options.out}`);
+  await say(io, `Build it: krmhub catalog build --inputs ${options.out} --out catalog.yaml`);
+}
+
+interface Parts {
+  client: RegistryClient;
+  exporter: ExportClient;
+  folder: InputsFolder;
+  progress: Progress;
+}
+
+/** Undefined where something changed meanwhile. */
+async function exportOnce(parts: Parts, name: string): Promise<Exported | undefined> {
+  const { client, exporter, folder, progress } = parts;
+  await folder.begin();
+  const { inputs, entryLines } = await settledInputs(exporter, name, progress);
+  const { snapshot } = inputs;
+  if (snapshot === undefined) {
+    throw new KrmhubError('not-found', `${name} has no snapshot that stands, to be built again`);
+  }
+  const counts = new Map(inputs.sources.map(({ source }) => [source, { entries: 0, former: 0 }]));
+  await folder.writeLines(
+    'entries',
+    counting(entryLines, async (line) => {
+      const { source, goneAt } = readInputsEntry(line, exporter.url);
+      const count = counts.get(source);
+      if (count !== undefined) count[goneAt === undefined ? 'entries' : 'former'] += 1;
+    }),
+  );
+  for (const { source, digest } of inputs.sources) {
+    if (digest === undefined) continue;
+    await progress.show(`copying ${source}`);
+    const bytes = await copyOf(client, name, source);
+    if (bytes === undefined || sha256(bytes) !== digest) return undefined;
+    await folder.write(folder.copyPath(source), bytes);
+  }
+  let functions = 0;
+  await folder.writeLines(
+    'functions',
+    counting(exporter.functionLines(), async (line) => {
+      readExportedFunction(line, exporter.url);
+      functions += 1;
+      await progress.tick(() => `copying functions: ${functions} so far`);
+    }),
+  );
+  const document = await ofCatalog(client.snapshotDocument(name, String(snapshot.serial)));
+  await folder.write(folder.path('snapshot'), document.bytes);
+  const again = await exporter.catalogInputs(name);
+  await again.entryLines.return(undefined);
+  if (canonicalJson(again.inputs) !== canonicalJson(inputs)) return undefined;
+  await folder.write(folder.path('recipe'), inputs.recipe);
+  await folder.write(folder.path('inputs'), `${JSON.stringify(inputs, undefined, 2)}\n`);
+  return {
+    catalog: name,
+    serial: snapshot.serial,
+    digest: snapshot.digests['catalog.yaml'],
+    clock: inputs.clock,
+    functions,
+    sources: inputs.sources.map(({ source, state, digest }) => ({
+      source,
+      state,
+      ...(digest === undefined ? {} : { digest }),
+      ...counts.get(source)!,
+    })),
+  };
+}
+
+/** The inputs of the newest snapshot: what has happened is cut first. */
+async function settledInputs(
+  exporter: ExportClient,
+  name: string,
+  progress: Progress,
+): Promise<{ inputs: CatalogInputs; entryLines: AsyncGenerator<Uint8Array> }> {
+  for (let wait = 0; wait < WAITS; wait++) {
+    const found = await ofCatalog(exporter.catalogInputs(name));
+    if (found.inputs.settled) return found;
+    await found.entryLines.return(undefined);
+    await progress.show(`waiting until ${name} is cut`);
+    await sleep(WAIT_MILLISECONDS);
+  }
+  throw new KrmhubError('unavailable', `${name} is still being cut`, {
+    hint: '`krmhub source list` says whether its sources answer; the log of the registry says why a cut fails.',
+  });
+}
+
+/** Undefined where it is gone: another one has taken its place. */
+async function copyOf(client: RegistryClient, name: string, source: string): Promise<Uint8Array | undefined> {
+  try {
+    return (await client.sourceCopy(name, source)).bytes;
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+async function* counting(
+  lines: AsyncIterable<Uint8Array>,
+  look: (line: Uint8Array) => Promise<void>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const line of lines) {
+    await look(line);
+    yield line;
+  }
+}
+
+async function printExported(io: Io, { sources }: Exported): Promise<void> {
+  const columns = [
+    { header: 'SOURCE', min: 12 },
+    { header: 'STATE' },
+    { header: 'ENTRIES' },
+    { header: 'FORMER' },
+    { header: 'DIGEST', min: 20 },
+  ];
+  const cells = ({ source, state, entries, former, digest = '' }: Exported['sources'][number]) => [
+    source,
+    state,
+    String(entries),
+    String(former),
+    digest,
+  ];
+  await printTable(io, columns, sources, { terminal: cells, pipe: cells });
+}

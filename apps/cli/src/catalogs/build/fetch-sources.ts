@@ -1,0 +1,162 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  type BuildSource,
+  judgeCopy,
+  policyKeys,
+  type Recipe,
+  type RecipeSource,
+  readSourceAddress,
+  readUpstreamCatalog,
+  type Time,
+  type UpstreamCatalog,
+} from '@krmhub/catalog';
+import { inParallel } from '@krmhub/oci';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
+import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
+import { sizeText } from '../../artifacts/size-text.js';
+import type { Io } from '../../io/io.js';
+import { plural } from '../../io/text.js';
+import { trustedRoot } from '../../signatures/trusted-root-file.js';
+import { VERSION } from '../../version.js';
+import type { SourceProgress } from '../source-progress.js';
+import { sourceCredentials } from './source-credentials.js';
+
+/** Sources that are asked at once. */
+const PARALLEL = 6;
+
+export interface FetchOptions {
+  /** Of the recipe: `file:` sources are below it. */
+  folder: string;
+  trustedRoot?: string | undefined;
+  now: Time;
+}
+
+type Elsewhere = RecipeSource & { catalog: UpstreamCatalog };
+
+/**
+ * Fetches, verifies and reads every catalog elsewhere that a recipe names. Where one fails there is nothing to build
+ * from: every failure is told, and then thrown.
+ */
+export async function fetchSources(
+  io: Io,
+  recipe: Recipe,
+  options: FetchOptions,
+  progress: SourceProgress,
+): Promise<Map<string, BuildSource>> {
+  const wanted = recipe.sources.filter((source): source is Elsewhere => source.catalog !== undefined);
+  const found = new Map<string, BuildSource>();
+  if (wanted.length === 0) return found;
+  const policies = recipe.policy?.requireSignature ?? [];
+  const trust: Trust = {
+    keys: policyKeys(policies),
+    root: policies.length === 0 ? emptyRoot() : await trustedRoot(io, options.trustedRoot),
+  };
+  const temporaryFolder = await mkdtemp(path.join(tmpdir(), 'krmhub-build-'));
+  const failures: { source: string; error: KrmhubError }[] = [];
+  try {
+    const fetcher = sourceFetcher(io, options.folder, temporaryFolder);
+    await inParallel(wanted, PARALLEL, async (source) => {
+      const { name } = source;
+      try {
+        await progress.begin(name);
+        const fetched = await fetchOne(fetcher, source, policies.length > 0, progress);
+        const built = readFetched(recipe, source, fetched, { trust, now: options.now });
+        found.set(name, built);
+        const { invalidEntries } = built.reported;
+        const unusable = invalidEntries === 0 ? '' : `, ${invalidEntries} unusable`;
+        const size = sizeText(fetched.bytes!.byteLength);
+        await progress.end(
+          name,
+          `read ${plural(built.entries.length, 'entry', 'entries')}${unusable}, ${size}`,
+        );
+      } catch (error) {
+        if (!(error instanceof KrmhubError)) throw error;
+        failures.push({ source: name, error });
+        await progress.fail(name, error);
+      }
+    });
+  } finally {
+    await rm(temporaryFolder, { recursive: true, force: true });
+  }
+  if (failures.length > 0) throw failed(failures, wanted.length);
+  return found;
+}
+
+function sourceFetcher(io: Io, folder: string, temporaryFolder: string): SourceFetcher {
+  const { PATH, SSH_AUTH_SOCK } = io.env;
+  return new SourceFetcher({
+    userAgent: `krmhub/${VERSION}`,
+    allowedAddresses: 'all',
+    credentials: (origin) => sourceCredentials(io, origin),
+    fileFolder: folder,
+    protocols: ['https', 'http', 'ssh'],
+    temporaryFolder,
+    ...(PATH === undefined ? {} : { programFolders: PATH }),
+    ...(SSH_AUTH_SOCK === undefined ? {} : { sshAgentSocket: SSH_AUTH_SOCK }),
+  });
+}
+
+async function fetchOne(
+  fetcher: SourceFetcher,
+  { name, catalog }: Elsewhere,
+  bundles: boolean,
+  progress: SourceProgress,
+): Promise<FetchedCatalog> {
+  const read = readSourceAddress(catalog.url);
+  if (!read.ok) throw new KrmhubError('invalid-document', `${catalog.url}: ${read.reason}`);
+  return fetcher.fetch({
+    address: read.address,
+    bundles,
+    onProgress: (bytes) => void progress.bytes(name, bytes),
+  });
+}
+
+function readFetched(
+  recipe: Recipe,
+  { name, catalog }: Elsewhere,
+  { bytes, bundles, manifest }: FetchedCatalog,
+  { trust, now }: { trust: Trust; now: Time },
+): BuildSource {
+  if (bytes === undefined) throw new TypeError('without validators there is always a catalog');
+  const digest = sha256(bytes);
+  const artifact = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
+  const judged = judgeCopy({
+    // Nothing is known of earlier ones: what was seen before is a registry's to remember.
+    record: { catalog: recipe.name, source: name, url: catalog.url, nextAt: now },
+    policies: recipe.policy?.requireSignature ?? [],
+    digest,
+    found: verifySource(bundles, artifact, trust),
+    now,
+  });
+  if ('refused' in judged) throw new KrmhubError('untrusted', judged.refused.message);
+  const read = readUpstreamCatalog(bytes, name);
+  if ('problem' in read) throw new KrmhubError('invalid-document', `it is no catalog: ${read.problem}`);
+  const { signatures, snapshot } = judged.accepted;
+  return {
+    entries: read.entries.map(({ facts, rendered: { json } }) => ({ facts, json, firstSeen: now })),
+    former: [],
+    signatures,
+    reported: {
+      source: name,
+      url: catalog.url,
+      state: 'current',
+      digest,
+      ...(snapshot === undefined ? {} : { serial: snapshot.serial }),
+      invalid: read.invalid,
+      invalidEntries: read.invalidEntries,
+    },
+  };
+}
+
+function failed(failures: readonly { source: string; error: KrmhubError }[], count: number): KrmhubError {
+  const names = failures.map(({ source }) => source).sort();
+  // Asking again may mend the others; it must not hide that somebody else's bytes are offered.
+  const untrusted = failures.some(({ error }) => error.code === 'untrusted');
+  const what = `${failures.length} of ${plural(count, 'source')} failed: ${names.join(', ')}`;
+  return new KrmhubError(untrusted ? 'untrusted' : 'unreachable', `${what}; nothing was written`, {
+    hint: 'A registry goes on with the last good copy of each source: `krmhub catalog apply` makes the catalog there.',
+  });
+}

@@ -1,0 +1,36 @@
+import { readExportedFunction } from '@krmhub/api/export-client';
+import type { BuildFunction } from '@krmhub/catalog';
+import type { Io } from '../../io/io.js';
+import type { Progress } from '../../io/progress.js';
+import { plural } from '../../io/text.js';
+import { connectExport } from '../../registry/connection.js';
+import { buildFunction } from './build-function.js';
+
+/** Every function of the registry that `--registry` or the environment names, with all definitions. */
+export async function readRegistry(
+  io: Io,
+  registry: string | undefined,
+  progress: Progress,
+): Promise<BuildFunction[]> {
+  const client = await connectExport(io, registry);
+  const functions = await readFunctionLines(client.functionLines(), client.url, (count) =>
+    progress.tick(() => `${client.url}: ${plural(count, 'function')} so far`),
+  );
+  await progress.clear();
+  return functions;
+}
+
+/** Functions of lines, of which each is named once. */
+export async function readFunctionLines(
+  lines: AsyncIterable<Uint8Array>,
+  where: string,
+  onRead: (count: number) => Promise<void> = async () => undefined,
+): Promise<BuildFunction[]> {
+  const functions = new Map<string, BuildFunction>();
+  for await (const line of lines) {
+    const fn = buildFunction(readExportedFunction(line, where), where);
+    functions.set(`${fn.group}/${fn.kind.toLowerCase()}`, fn);
+    await onRead(functions.size);
+  }
+  return [...functions.values()];
+}

@@ -1,0 +1,83 @@
+import {
+  CATALOG_CHANGE_WEIGHT_WORDS,
+  CATALOG_CHANGE_WEIGHTS,
+  type CatalogChange,
+  type CatalogChangeWeight,
+} from '@krmhub/catalog';
+import { changeLines, printRows, sayCounts } from '../functions/changes.js';
+import { columnsOf, type Io, paint, write } from '../io/io.js';
+import { bold } from '../io/print.js';
+import { pad, plural, visible } from '../io/text.js';
+
+const COLORS = { breaking: 'red', review: 'yellow', quiet: 'dim' } as const satisfies Record<
+  CatalogChangeWeight,
+  string
+>;
+
+const LABEL_COLUMNS = 12;
+
+/**
+ * Changes function by function for a reader; for a program, a line for each with function, weight, class, version and
+ * message. How many there are is told on stderr.
+ */
+export async function printCatalogChanges(
+  io: Io,
+  title: string,
+  changes: readonly CatalogChange[],
+  { filtered }: { filtered: boolean },
+): Promise<void> {
+  const functions = byFunction(changes);
+  if (io.stdout.isTTY === true) await printFunctions(io, title, functions);
+  else {
+    await printRows(
+      io,
+      changes.map((change) => [
+        functionOf(change),
+        change.weight,
+        change.class,
+        change.version ?? '',
+        change.message,
+      ]),
+    );
+  }
+  const count = (weight: CatalogChangeWeight) => changes.filter((change) => change.weight === weight).length;
+  const where = ` in ${plural(functions.size, 'function')}${filtered ? ', of those that were asked for' : ''}`;
+  await sayCounts(
+    io,
+    CATALOG_CHANGE_WEIGHTS.map((weight) => [count(weight), CATALOG_CHANGE_WEIGHT_WORDS[weight].label]),
+    where,
+  );
+}
+
+async function printFunctions(
+  io: Io,
+  title: string,
+  functions: ReadonlyMap<string, CatalogChange[]>,
+): Promise<void> {
+  const width = columnsOf(io.stdout);
+  const lines = [bold(io, visible(title))];
+  for (const [name, changes] of functions) {
+    lines.push('', bold(io, visible(name)));
+    for (const { weight, version, message, class: name } of changes) {
+      const text = `${version === undefined ? '' : `${version}: `}${message} (${name})`;
+      const painted = paint(io, io.stdout, COLORS[weight], pad(`  ${weight}`, LABEL_COLUMNS));
+      lines.push(...changeLines({ label: painted, labelWidth: LABEL_COLUMNS, message: text }, width));
+    }
+  }
+  await write(io.stdout, `${lines.join('\n')}\n`);
+}
+
+function byFunction(changes: readonly CatalogChange[]): Map<string, CatalogChange[]> {
+  const found = new Map<string, CatalogChange[]>();
+  for (const change of changes) {
+    const name = functionOf(change);
+    const known = found.get(name);
+    if (known === undefined) found.set(name, [change]);
+    else known.push(change);
+  }
+  return found;
+}
+
+function functionOf({ group, kind }: CatalogChange): string {
+  return `${group}/${kind}`;
+}

@@ -1,0 +1,236 @@
+import { REFUSAL_CODES, type RefusalCode, type SnapshotReport } from '@krmhub/schema';
+import { columnsOf, type Io, write } from '../io/io.js';
+import { bold } from '../io/print.js';
+import { pipeTable, terminalTable } from '../io/table.js';
+import { plural, visible, wrap } from '../io/text.js';
+
+type Refused = NonNullable<SnapshotReport['refused']>[number];
+
+/** What a report comes to, in numbers. */
+export interface ReportCounts {
+  /** Sources that are catalogs elsewhere, and those of them that are not current. */
+  sources: number;
+  failing: number;
+  refused: number;
+  /** By what was against it; one thing may be refused for several. */
+  codes: ReadonlyMap<RefusalCode, number>;
+  shadowed: number;
+  yanked: number;
+  invalid: number;
+}
+
+export function reportCounts({ sources = [], refused = [], shadowed, yanked }: SnapshotReport): ReportCounts {
+  return {
+    sources: sources.length,
+    failing: sources.filter(({ state }) => state !== 'current').length,
+    refused: refused.length,
+    codes: codeCounts(refused),
+    shadowed: shadowed.length,
+    yanked: yanked.length,
+    invalid: sources.reduce((sum, { invalidEntries }) => sum + invalidEntries, 0),
+  };
+}
+
+/** How often each code is against something, in the order of the codes. */
+export function codeCounts(refused: readonly Pick<Refused, 'reasons'>[]): Map<RefusalCode, number> {
+  const codes = new Map<RefusalCode, number>();
+  for (const wanted of REFUSAL_CODES) {
+    const count = refused.flatMap(({ reasons }) => reasons).filter(({ code }) => code === wanted).length;
+    if (count > 0) codes.set(wanted, count);
+  }
+  return codes;
+}
+
+/** `2 refused (1 claim, 1 denied), 1 shadowed`; what there is nothing of is left out. */
+export function countsLine(counts: ReportCounts): string {
+  const only = counts.codes.size === 1;
+  const codes = [...counts.codes].map(([code, count]) => (only ? code : `${count} ${code}`)).join(', ');
+  const parts = [
+    ...(counts.failing === 0 ? [] : [`${counts.failing} of ${plural(counts.sources, 'source')} not current`]),
+    ...(counts.refused === 0 ? [] : [`${counts.refused} refused (${codes})`]),
+    ...(counts.shadowed === 0 ? [] : [`${counts.shadowed} shadowed`]),
+    ...(counts.yanked === 0 ? [] : [`${counts.yanked} yanked`]),
+    ...(counts.invalid === 0 ? [] : [`${counts.invalid} invalid`]),
+  ];
+  return parts.length === 0 ? 'nothing is left out' : parts.join(', ');
+}
+
+export function isNothingLeftOut({ failing, refused, shadowed, yanked, invalid }: ReportCounts): boolean {
+  return failing + refused + shadowed + yanked + invalid === 0;
+}
+
+/** Why a catalog over others has no entry. */
+export function whyEmpty({ sources, failing, refused, codes }: ReportCounts): string {
+  if (refused > 0) {
+    const young = codes.has('minimum-age') ? '; the report says from when on what is too new is taken' : '';
+    return `the catalog is empty: all that its sources have is refused${young}`;
+  }
+  return sources > 0 && failing === sources
+    ? 'the catalog is empty: none of its catalogs elsewhere could be had'
+    : 'the catalog is empty: nothing that its sources have is taken';
+}
+
+/** A report by section at a terminal; for a program, tab-separated lines that begin with their section. */
+export async function printReport(io: Io, report: SnapshotReport): Promise<void> {
+  if (io.stdout.isTTY !== true) {
+    return write(
+      io.stdout,
+      pipeTable(pipeRows(report))
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+  }
+  const width = columnsOf(io.stdout);
+  const sections = sectionsOf(report, width).filter(({ lines }) => lines.length > 0);
+  const text = sections.map(({ heading, lines }) => [bold(io, heading), ...lines].join('\n')).join('\n\n');
+  if (text !== '') await write(io.stdout, `${text}\n`);
+}
+
+interface Section {
+  heading: string;
+  lines: string[];
+}
+
+function sectionsOf(report: SnapshotReport, width: number): Section[] {
+  const { sources = [], refused = [], shadowed, yanked } = report;
+  const claims = refused.filter(isClaim);
+  const table = (columns: Parameters<typeof terminalTable>[0], rows: string[][]) =>
+    rows.length === 0 ? [] : terminalTable(columns, rows, width - INDENT).map((line) => `  ${line}`);
+  return [
+    {
+      heading: 'Sources',
+      lines: table(
+        [
+          { header: 'SOURCE', min: 8 },
+          { header: 'STATE' },
+          { header: 'SNAPSHOT' },
+          { header: 'INVALID' },
+          { header: 'URL', min: 20 },
+        ],
+        sources.map(({ source, state, serial, invalidEntries, url }) => [
+          source,
+          state,
+          serial === undefined ? '-' : String(serial),
+          String(invalidEntries),
+          url,
+        ]),
+      ).concat(
+        sources.flatMap(({ source, reason }) =>
+          reason === undefined ? [] : indented(`${source}: ${reason}`, width),
+        ),
+      ),
+    },
+    {
+      heading: 'Claims of groups that belong to others',
+      lines: claims.flatMap((one) => refusedLines(one, width)),
+    },
+    {
+      heading: 'Refused',
+      lines: refused.filter((one) => !isClaim(one)).flatMap((one) => refusedLines(one, width)),
+    },
+    {
+      heading: 'Shadowed',
+      lines: table(
+        [
+          { header: 'FUNCTION', min: 16 },
+          { header: 'VERSION' },
+          { header: 'OF', min: 8 },
+          { header: 'TAKEN FROM', min: 8 },
+        ],
+        shadowed.map((one) => [nameOf(one), one.version, placeOf(one), placeOf(one.by)]),
+      ),
+    },
+    {
+      heading: 'Yanked',
+      lines: table(
+        [{ header: 'FUNCTION', min: 16 }, { header: 'RELEASE' }, { header: 'SOURCE', min: 8 }],
+        yanked.map((one) => [nameOf(one), one.release, one.source]),
+      ),
+    },
+    { heading: 'Entries that cannot be used', lines: sources.flatMap((one) => invalidLines(one, width)) },
+  ];
+}
+
+const INDENT = 2;
+
+function isClaim({ reasons }: Refused): boolean {
+  return reasons.some(({ code }) => code === 'claim');
+}
+
+function refusedLines(refused: Refused, width: number): string[] {
+  return [
+    ...indented(`${nameOf(refused)} ${refused.version} of ${placeOf(refused)}`, width, INDENT),
+    ...refused.reasons.flatMap(({ code, message }) => indented(`${code}: ${message}`, width)),
+  ];
+}
+
+function invalidLines(
+  { source, invalid, invalidEntries }: NonNullable<SnapshotReport['sources']>[number],
+  width: number,
+): string[] {
+  const more = invalidEntries - invalid.length;
+  return [
+    ...invalid.flatMap(({ entry, group, kind, message }) => {
+      const name = group === undefined || kind === undefined ? '' : ` ${group}/${kind}`;
+      return [...indented(`${source}, entry ${entry}${name}`, width, INDENT), ...indented(message, width)];
+    }),
+    ...(more <= 0 ? [] : [`  ${source}: and ${more} more`]),
+  ];
+}
+
+function indented(text: string, width: number, by = 2 * INDENT): string[] {
+  return wrap(visible(text), width - by).map((line) => ' '.repeat(by) + line);
+}
+
+function pipeRows({ sources = [], refused = [], shadowed, yanked }: SnapshotReport): string[][] {
+  const ordered = [...refused.filter(isClaim), ...refused.filter((one) => !isClaim(one))];
+  return [
+    ...sources.map(({ source, state, serial, invalidEntries, url, reason }) => [
+      'source',
+      source,
+      state,
+      String(serial ?? ''),
+      String(invalidEntries),
+      url,
+      reason ?? '',
+    ]),
+    ...ordered.flatMap((one) =>
+      one.reasons.map(({ code, message }) => [
+        'refused',
+        nameOf(one),
+        one.version,
+        one.source,
+        one.release ?? '',
+        code,
+        message,
+      ]),
+    ),
+    ...shadowed.map((one) => [
+      'shadowed',
+      nameOf(one),
+      one.version,
+      one.source,
+      one.release ?? '',
+      one.by.source,
+      one.by.release ?? '',
+    ]),
+    ...yanked.map((one) => ['yanked', nameOf(one), one.release, one.source]),
+    ...sources.flatMap(({ source, invalid }) =>
+      invalid.map(({ entry, group, kind, message }) => [
+        'invalid',
+        group === undefined || kind === undefined ? '' : `${group}/${kind}`,
+        source,
+        String(entry),
+        message,
+      ]),
+    ),
+  ];
+}
+
+function nameOf({ group, kind }: { group: string; kind: string }): string {
+  return `${group}/${kind}`;
+}
+
+function placeOf({ source, release }: { source: string; release?: string }): string {
+  return release === undefined ? source : `${source} ${release}`;
+}

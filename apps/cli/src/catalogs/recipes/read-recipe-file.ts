@@ -1,0 +1,129 @@
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  findKeyFiles,
+  type KeyFile,
+  POLICY_CODES,
+  placeBefore,
+  RECIPE_LIMITS,
+  type ReadKey,
+  type Recipe,
+  readRecipe,
+  withKeys,
+} from '@krmhub/catalog';
+import {
+  compareDiagnostics,
+  type Diagnostic,
+  hasErrors,
+  KrmhubError,
+  MAX_KEY_LENGTH,
+  readPublicKey,
+} from '@krmhub/schema';
+import { diskError, readSource, readStdin, STDIN_NAME } from '../../files/source-files.js';
+import type { Io } from '../../io/io.js';
+
+/** A recipe with the keys that stand in files beside it. */
+export interface RecipeFile {
+  /** There where nothing is wrong with it. */
+  recipe?: Recipe;
+  /** The file as it stands, of which the places in the diagnostics are. */
+  bytes: Uint8Array;
+  /** The recipe as it is sent: with the keys in place of the files. */
+  text: string;
+  diagnostics: Diagnostic[];
+}
+
+/** Reads a recipe and the files of keys that it names, from a file or, for `-`, from stdin. */
+export async function readRecipeFile(io: Pick<Io, 'stdin' | 'cwd'>, file: string): Promise<RecipeFile> {
+  if (file !== '-') {
+    const bytes = await readSource(io, file, RECIPE_LIMITS.maxBytes);
+    return readRecipeBytes(bytes, file, path.dirname(path.resolve(io.cwd, file)));
+  }
+  return readRecipeBytes(await readStdin(io, RECIPE_LIMITS.maxBytes), STDIN_NAME, io.cwd);
+}
+
+/** Reads a recipe and the files of keys that it names, from below `folder` and from nowhere else; without it, none. */
+export async function readRecipeBytes(
+  bytes: Uint8Array,
+  file: string,
+  folder: string | undefined,
+): Promise<RecipeFile> {
+  const keys: ReadKey[] = [];
+  const failures: Diagnostic[] = [];
+  for (const named of folder === undefined ? [] : findKeyFiles(bytes)) {
+    try {
+      keys.push({ ...named, pem: await readKeyFile(named, folder!) });
+    } catch (error) {
+      if (!(error instanceof KrmhubError)) throw error;
+      failures.push(failureOf(named, file, error));
+    }
+  }
+  const text = withKeys(bytes, keys);
+  const { recipe, diagnostics } = readRecipe(
+    keys.length === 0 ? bytes : new TextEncoder().encode(text),
+    file,
+  );
+  // Where a file could not be read, that its name is no key is no news.
+  const told = diagnostics.filter(
+    ({ code, path: at }) => code !== 'policy/key' || !failures.some((failure) => failure.path === at),
+  );
+  const placed = told.map((diagnostic) =>
+    diagnostic.range === undefined
+      ? diagnostic
+      : { ...diagnostic, range: placeBefore(diagnostic.range, keys) },
+  );
+  const all = [...placed, ...failures].sort(compareDiagnostics);
+  return { ...(recipe === undefined || hasErrors(all) ? {} : { recipe }), bytes, text, diagnostics: all };
+}
+
+/** Throws a KrmhubError that says why there is no key. */
+async function readKeyFile({ name }: KeyFile, folder: string): Promise<string> {
+  const named = path.resolve(folder, name);
+  const refusal = () =>
+    new KrmhubError('invalid-document', `${name} is not below the folder of the recipe`, {
+      hint: 'Put the file beside the recipe, or paste its lines below `key: |`.',
+    });
+  if (path.isAbsolute(name) || !isBelow(folder, named)) throw refusal();
+  try {
+    // A link may lead out of the folder.
+    const [real, realFolder] = await Promise.all([realpath(named), realpath(folder)]);
+    if (!isBelow(realFolder, real)) throw refusal();
+    return readPublicKey(await readWhole(real, name), name).pem;
+  } catch (error) {
+    if (error instanceof KrmhubError) throw error;
+    const problem = diskError(error, `cannot read ${name}`);
+    if (!(problem instanceof KrmhubError)) throw problem;
+    throw new KrmhubError(problem.code, problem.message, {
+      cause: error,
+      hint: 'Write the path from the folder of the recipe, or paste the lines of the file below `key: |`.',
+    });
+  }
+}
+
+async function readWhole(file: string, name: string): Promise<string> {
+  // What is no file, such as a pipe, could let the command wait for ever.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await handle.stat()).isFile()) throw new KrmhubError('invalid-document', `${name} is no file`);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_KEY_LENGTH + 1));
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+function isBelow(folder: string, file: string): boolean {
+  const relative = path.relative(folder, file);
+  return (
+    relative !== '' &&
+    relative !== '..' &&
+    !relative.startsWith(`..${path.sep}`) &&
+    !path.isAbsolute(relative)
+  );
+}
+
+function failureOf({ path: at, range }: KeyFile, file: string, { message, hint }: KrmhubError): Diagnostic {
+  const { severity, mend } = POLICY_CODES['policy/key'];
+  return { code: 'policy/key', severity, message, file, path: at, range, hint: hint ?? mend };
+}

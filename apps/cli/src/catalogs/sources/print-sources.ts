@@ -1,0 +1,66 @@
+import type { Source } from '@krmhub/api/model';
+import { columnsOf, type Io, write } from '../../io/io.js';
+import { printTable } from '../../io/print.js';
+import { visible, wrap } from '../../io/text.js';
+import { relativeTime } from '../../io/time.js';
+import { hintFor } from './source-hints.js';
+
+const COLUMNS = [
+  { header: 'CATALOG', min: 8 },
+  { header: 'SOURCE', min: 8 },
+  { header: 'STATE' },
+  { header: 'ENTRIES' },
+  { header: 'CHANGED' },
+  { header: 'ASKED' },
+  { header: 'URL', min: 16 },
+];
+
+/** Sources in a table, for a program one line for each with everything. */
+export async function printSources(io: Io, sources: readonly Source[]): Promise<void> {
+  if (sources.length === 0) return;
+  const now = io.now();
+  const ago = (time: string | undefined) => (time === undefined ? '-' : relativeTime(time, now));
+  await printTable(io, COLUMNS, sources, {
+    terminal: ({ catalog, source, state, copy, checkedAt, url }) => [
+      catalog,
+      source,
+      state,
+      copy === undefined ? '-' : String(copy.entries),
+      ago(copy?.fetchedAt),
+      ago(checkedAt),
+      url,
+    ],
+    pipe: ({ catalog, source, state, copy, checkedAt, url, failingSince, problem, message }) => [
+      catalog,
+      source,
+      state,
+      copy === undefined ? '' : String(copy.entries),
+      copy?.fetchedAt ?? '',
+      checkedAt ?? '',
+      url,
+      failingSince ?? '',
+      problem ?? '',
+      message ?? '',
+    ],
+  });
+}
+
+/** What is wrong with which, in full, where the table of a terminal has no room for it. */
+export async function printProblems(io: Io, sources: readonly Source[]): Promise<void> {
+  if (io.stdout.isTTY !== true) return;
+  const now = io.now();
+  const width = columnsOf(io.stdout);
+  const indented = (text: string) => wrap(visible(text), width - 2).map((line) => `  ${line}`);
+  const lines = sources.flatMap((source) => {
+    const { problem, message = '', failingSince } = source;
+    if (problem === undefined) return [];
+    const since = failingSince === undefined ? '' : `, first ${relativeTime(failingSince, now)}`;
+    return [
+      `${source.catalog}/${source.source}: ${problem}${since}`,
+      ...indented(source.url),
+      ...indented(message),
+      ...indented(`hint: ${hintFor(source, now)}`),
+    ];
+  });
+  if (lines.length > 0) await write(io.stdout, `\n${lines.join('\n')}\n`);
+}

@@ -1,0 +1,65 @@
+import { parseRegistryUrl } from '@krmhub/api/client';
+import { fillPath } from '@krmhub/api/paths';
+import { KrmhubError } from '@krmhub/schema/error';
+import { parseCatalogName } from '../../commands/catalog/catalog-name.js';
+
+/** A catalog somewhere, and the snapshot of it that is meant. */
+export interface CatalogAddress {
+  /** URL of the registry, without a slash at its end. */
+  registry: string;
+  name: string;
+  /** Absent for the newest. */
+  serial?: number;
+  /** Of the catalog, without the snapshot: what is remembered of it goes by this. */
+  url: string;
+}
+
+/** A whole catalog, or a snapshot of it, and files of either. */
+const PATH =
+  /^(.*)\/catalogs\/([^/]+)(?:\/snapshots\/([1-9]\d{0,14}))?(?:\/(?:catalog\.yaml|catalog\.json|snapshot\.json|snapshot\.sigstore\.json)?)?$/;
+
+/** The address in a URL; a name is one of a catalog of `registry`. Throws `usage`. */
+export function catalogAddress(target: string, registry: string, snapshot?: number): CatalogAddress {
+  const { base, name, serial } = /^https?:\/\//i.test(target)
+    ? partsOfUrl(target)
+    : { base: parseRegistryUrl(registry), name: target, serial: undefined };
+  if (serial !== undefined && snapshot !== undefined && serial !== snapshot) {
+    throw new KrmhubError(
+      'usage',
+      `two snapshots are named: ${serial} in the URL, ${snapshot} with --snapshot`,
+      {
+        hint: 'Name one.',
+      },
+    );
+  }
+  try {
+    parseCatalogName(name);
+  } catch (cause) {
+    throw new KrmhubError('usage', `${JSON.stringify(name)} is no name of a catalog`, {
+      hint: 'Give a name such as default, or a URL such as https://krm.example.com/catalogs/default.',
+      cause,
+    });
+  }
+  const root = base.origin + base.pathname.replace(/\/+$/, '');
+  const pinned = serial ?? snapshot;
+  return {
+    registry: root,
+    name,
+    url: `${root}${fillPath('catalogYaml', { name }).replace(/\/[^/]+$/, '')}`,
+    ...(pinned === undefined ? {} : { serial: pinned }),
+  };
+}
+
+function partsOfUrl(target: string): { base: URL; name: string; serial: number | undefined } {
+  const url = parseRegistryUrl(target);
+  const match = PATH.exec(url.pathname);
+  if (match === null) {
+    throw new KrmhubError('usage', `${target} is no URL of a catalog`, {
+      hint: 'It ends in /catalogs/NAME, or in /catalogs/NAME/snapshots/SERIAL.',
+    });
+  }
+  const [, prefix = '', name = '', serial] = match;
+  const base = new URL(url.origin);
+  base.pathname = prefix;
+  return { base, name, serial: serial === undefined ? undefined : Number(serial) };
+}

@@ -1,0 +1,138 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type PublicKey, readPublicKey } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema/error';
+import { diskError } from '../../files/source-files.js';
+import { type Io, paint } from '../../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { visible } from '../../io/text.js';
+import { connect, registryUrl } from '../../registry/connection.js';
+import { type CatalogAddress, catalogAddress } from './address.js';
+import { rememberSnapshot, seenCatalogsFile, seenSnapshot } from './seen-catalogs.js';
+import {
+  BUNDLE,
+  filesOfFolder,
+  filesOfRegistry,
+  SIGNED_FILES,
+  type SnapshotFiles,
+} from './snapshot-files.js';
+import { type CatalogVerdict, verifyCatalog } from './verify-catalog.js';
+
+export interface VerifyOptions {
+  key?: string[];
+  snapshot?: number;
+  registry?: string;
+  out?: string;
+  offline?: string;
+  output: OutputFormat;
+}
+
+export async function runVerification(io: Io, target: string, options: VerifyOptions): Promise<void> {
+  const { out, output } = options;
+  if (out !== undefined && options.offline !== undefined) {
+    throw new KrmhubError('usage', '--out writes what was fetched, and --offline fetches nothing', {
+      hint: 'Leave out one of them.',
+    });
+  }
+  const address = catalogAddress(target, registryUrl(io, options.registry), options.snapshot);
+  const keys = await keysFor(io, address, options);
+  const verdict = await verifyCatalog({
+    address,
+    keys,
+    files: await filesOf(io, address, options),
+    now: io.now(),
+    seen: await seenSnapshot(io, address.url),
+    seenFile: seenCatalogsFile(io),
+  });
+  const { checks, trusted, refusal } = verdict;
+  const written: string[] = [];
+  if (trusted !== undefined) {
+    await rememberSnapshot(io, address.url, trusted);
+    if (out !== undefined) written.push(...(await writeFiles(path.resolve(io.cwd, out), trusted)));
+  }
+  const { name: catalog, url } = address;
+  const { serial, digest, expires, key } = trusted ?? {};
+  const data = {
+    catalog,
+    url,
+    verified: trusted !== undefined,
+    ...(trusted === undefined ? {} : { serial, digest, expires, key }),
+    checks,
+    ...(written.length === 0 ? {} : { files: written }),
+  };
+  await printData(io, output, data, () => printChecks(io, verdict));
+  if (refusal !== undefined) {
+    throw new KrmhubError('untrusted', `${url} is not trusted: ${refusal.message}`, { hint: refusal.hint });
+  }
+  await say(io, visible(`Snapshot ${serial} of ${url} is trusted.`));
+  if (out !== undefined) await say(io, visible(`Wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}.`));
+}
+
+async function filesOf(
+  io: Io,
+  address: CatalogAddress,
+  { offline, registry }: VerifyOptions,
+): Promise<SnapshotFiles> {
+  if (offline !== undefined) return filesOfFolder(path.resolve(io.cwd, offline));
+  // A token in the environment is for the registry that is named there, and not for wherever a catalog is.
+  const configured = registryUrl(io, registry);
+  const isOurs = URL.canParse(configured) && new URL(configured).origin === new URL(address.registry).origin;
+  const asking = isOurs ? io : { ...io, env: { ...io.env, KRMHUB_TOKEN: undefined } };
+  return filesOfRegistry(await connect(asking, address.registry), address);
+}
+
+/** The keys that are given, else those that the catalog is pinned to on this machine. Never what the registry says. */
+async function keysFor(io: Io, { url }: CatalogAddress, { key = [] }: VerifyOptions): Promise<PublicKey[]> {
+  if (key.length > 0) return Promise.all(key.map((file) => readKey(io, file)));
+  const { pinnedKeys } = await import('../../signatures/trust/pinned-keys.js');
+  const pinned = await pinnedKeys(io, url);
+  if (pinned === undefined) {
+    throw new KrmhubError('usage', `it is not said by which key ${url} has to be signed`, {
+      hint: `Say --key FILE.pub, or for good: krmhub trust add ${url} --key FILE.pub`,
+    });
+  }
+  if (pinned.keys.length > 0) return pinned.keys;
+  throw new KrmhubError(
+    'untrusted',
+    `the time of every key that ${pinned.name} is pinned to is over, or not begun`,
+    {
+      hint: 'See them with `krmhub trust list`.',
+    },
+  );
+}
+
+async function readKey(io: Io, file: string): Promise<PublicKey> {
+  let text: string;
+  try {
+    text = await readFile(path.resolve(io.cwd, file), 'utf8');
+  } catch (error) {
+    throw diskError(error, `cannot read ${file}`);
+  }
+  return readPublicKey(text, file);
+}
+
+/** Each of them whole or not at all; a mixture of two snapshots would be refused when it is read. */
+async function writeFiles(
+  folder: string,
+  { bundle, files }: NonNullable<CatalogVerdict['trusted']>,
+): Promise<string[]> {
+  const { writeFileAtomically } = await import('../../files/write-file.js');
+  const written: string[] = [];
+  for (const [name, bytes] of [
+    ...SIGNED_FILES.map((one) => [one, files[one]] as const),
+    [BUNDLE, bundle] as const,
+  ]) {
+    const file = path.join(folder, name);
+    await writeFileAtomically(file, bytes, { overwrite: true });
+    written.push(file);
+  }
+  return written;
+}
+
+async function printChecks(io: Io, { checks }: CatalogVerdict): Promise<void> {
+  const result = (passed: boolean) => (passed ? 'passed' : paint(io, io.stdout, ['bold', 'red'], 'FAILED'));
+  await printTable(io, [{ header: 'CHECK' }, { header: 'RESULT' }, { header: 'FOUND', min: 30 }], checks, {
+    terminal: ({ check, passed, message }) => [check, result(passed), message],
+    pipe: ({ check, passed, message }) => [check, passed ? 'passed' : 'failed', message],
+  });
+}

@@ -1,0 +1,139 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { platform, tmpdir, userInfo } from 'node:os';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { testIo } from '../testing/command-line.js';
+import { readSources } from './source-files.js';
+import { writeFileAtomically } from './write-file.js';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-files-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function read(
+  names: string[],
+  stdin = '',
+): Promise<{ name: string; text: string; explicit: boolean }[]> {
+  const found = [];
+  for await (const { name, bytes, explicit } of readSources(testIo({ cwd: folder, stdin }), names)) {
+    found.push({ name, text: Buffer.from(bytes).toString(), explicit });
+  }
+  return found;
+}
+
+async function failure(work: Promise<unknown>): Promise<KrmhubError> {
+  const error: unknown = await work.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(KrmhubError);
+  return error as KrmhubError;
+}
+
+describe('sources', () => {
+  it('are files, folders of YAML and JSON in order, and stdin', async () => {
+    for (const name of [
+      'b/z.yml',
+      'b/a.json',
+      'b/node_modules/x.yaml',
+      'b/.git/x.yaml',
+      'b/c/d.yaml',
+      'b/notes.txt',
+      'one.txt',
+    ]) {
+      await mkdir(path.join(folder, path.dirname(name)), { recursive: true });
+      await writeFile(path.join(folder, name), name);
+    }
+    // A link round in a circle must not be followed.
+    await symlink('..', path.join(folder, 'b/loop'));
+    expect(await read(['one.txt', 'b', '-'], 'typed')).toEqual([
+      { name: 'one.txt', text: 'one.txt', explicit: true },
+      { name: 'b/a.json', text: 'b/a.json', explicit: false },
+      { name: 'b/c/d.yaml', text: 'b/c/d.yaml', explicit: false },
+      { name: 'b/z.yml', text: 'b/z.yml', explicit: false },
+      { name: '<stdin>', text: 'typed', explicit: true },
+    ]);
+  });
+
+  it('say what is not there', async () => {
+    expect(await failure(read(['missing.yaml']))).toMatchObject({
+      code: 'not-found',
+      message: 'cannot read missing.yaml: there is no such file or folder',
+    });
+    await mkdir(path.join(folder, 'empty'));
+    expect((await failure(read(['empty']))).message).toContain('no .yaml, .yml or .json file in empty');
+    expect((await failure(read(['-', '-']))).code).toBe('usage');
+  });
+
+  it('are read one byte beyond the limit and no further', async () => {
+    const limit = DOCUMENT_LIMITS.maxSourceBytes;
+    await writeFile(path.join(folder, 'big.yaml'), Buffer.alloc(limit + 1_000_000, 0x20));
+    const [file] = await read(['big.yaml']);
+    expect(file!.text).toHaveLength(limit + 1);
+    const [typed] = await read(['-'], ' '.repeat(limit + 1_000_000));
+    expect(typed!.text).toHaveLength(limit + 1);
+  });
+});
+
+describe('writing a file', () => {
+  it('makes its folders, and leaves the same bytes as they are', async () => {
+    const file = path.join(folder, 'a/b/c.yaml');
+    expect(await writeFileAtomically(file, 'x', { overwrite: false })).toBe('written');
+    const before = await stat(file);
+    expect(await writeFileAtomically(file, 'x', { overwrite: true })).toBe('unchanged');
+    const after = await stat(file);
+    expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
+    expect(await readdir(path.dirname(file))).toEqual(['c.yaml']);
+  });
+
+  it('replaces other bytes only when it may', async () => {
+    const file = path.join(folder, 'c.yaml');
+    await writeFile(file, 'mine');
+    expect((await failure(writeFileAtomically(file, 'theirs', { overwrite: false }))).code).toBe('conflict');
+    expect(await readFile(file, 'utf8')).toBe('mine');
+    await writeFileAtomically(file, 'theirs', { overwrite: true });
+    expect(await readFile(file, 'utf8')).toBe('theirs');
+    expect(await readdir(folder)).toEqual(['c.yaml']);
+  });
+
+  it('lets one of several writers win, whole', async () => {
+    const file = path.join(folder, 'race.yaml');
+    const texts = Array.from({ length: 10 }, (_, index) => String(index).repeat(100_000));
+    const results = await Promise.allSettled(
+      texts.map((text) => writeFileAtomically(file, text, { overwrite: false })),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(texts).toContain(await readFile(file, 'utf8'));
+    expect(await readdir(folder)).toEqual(['race.yaml']);
+  });
+
+  it.skipIf(platform() === 'win32')('keeps a secret for its owner', async () => {
+    const file = path.join(folder, 'private/token');
+    await writeFileAtomically(file, 'x', { overwrite: true, mode: 0o600, folderMode: 0o700 });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
+  });
+
+  it.skipIf(platform() === 'win32' || userInfo().uid === 0)(
+    'says that it may not (not tried as root, who may)',
+    async () => {
+      await chmod(folder, 0o500);
+      const error = await failure(writeFileAtomically(path.join(folder, 'c.yaml'), 'x', { overwrite: true }));
+      await chmod(folder, 0o700);
+      expect(error).toMatchObject({ code: 'unavailable' });
+      expect(error.message).toContain('permission denied');
+    },
+  );
+
+  it('says that a part of the path is no folder', async () => {
+    await writeFile(path.join(folder, 'file'), '');
+    const error = await failure(
+      writeFileAtomically(path.join(folder, 'file/c.yaml'), 'x', { overwrite: true }),
+    );
+    expect(error.code).toBe('unavailable');
+    expect(error.message).toContain('a part of the path is no folder');
+  });
+});

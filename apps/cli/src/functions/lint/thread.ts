@@ -1,0 +1,29 @@
+import { Readable } from 'node:stream';
+import { parentPort, workerData } from 'node:worker_threads';
+import { KrmhubError } from '@krmhub/schema/error';
+import { readFound } from '../../files/source-files.js';
+import { lintSource } from './lint-source.js';
+import type { Batch, BatchAnswer, ThreadSetup } from './threads.js';
+
+/** A thread of lint: one batch after the other, until it is ended. */
+const setup = workerData as ThreadSetup;
+const io = { cwd: setup.cwd, stdin: Readable.from([]), env: {} };
+
+parentPort!.on('message', (batch: Batch) => {
+  void answer(batch).then((given) => parentPort!.postMessage(given));
+});
+
+async function answer({ number, files }: Batch): Promise<BatchAnswer> {
+  const reports = [];
+  try {
+    for (const file of files) {
+      const report = await lintSource(await readFound(io, file), setup);
+      reports.push(setup.keepBytes ? report : { ...report, bytes: undefined });
+    }
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    const { code, message, hint } = error;
+    return { number, error: { code, message, hint } };
+  }
+  return { number, reports };
+}

@@ -1,0 +1,130 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { FoundFiles } from '../../files/source-files.js';
+import type { FileReport, LintSourceOptions } from './lint-source.js';
+
+/** Lints many files in threads of their own. A thread takes a batch of files, reads, lints, and asks for the next. */
+
+/** What a thread is told when it starts. */
+export interface ThreadSetup extends LintSourceOptions {
+  /** Whether the bytes of files with diagnostics are wanted back. */
+  keepBytes: boolean;
+}
+
+export interface Batch {
+  number: number;
+  files: FoundFiles['files'];
+}
+
+export type BatchAnswer =
+  | { number: number; reports: FileReport[] }
+  | { number: number; error: { code: KrmhubError['code']; message: string; hint: string | undefined } };
+
+/**
+ * Files below which one thread is done before others have loaded and warmed up. Processor time of one thread and
+ * of two, for files of 2 to 7 KB: 0.85 s and 1.25 s for 100, 1.2 s and 1.9 s for 200, 3.0 s and 4.3 s for 1,000.
+ */
+const MIN_FILES = 200;
+const FILES_PER_BATCH = 16;
+/** Each holds the libraries and, at worst, the tree of a file of 4 MB: some 200 MB. */
+const MAX_THREADS = 8;
+/** Batches a thread may be ahead of the one whose turn it is: what is finished early waits in memory. */
+const BATCHES_AHEAD = 4;
+
+/** How many threads are worth starting for that many files; 0 for none. */
+export function threadsFor(files: number): number {
+  if (files < MIN_FILES) return 0;
+  const threads = Math.min(availableParallelism(), MAX_THREADS);
+  return threads < 2 ? 0 : threads;
+}
+
+/** The reports of the files in their order, whichever is finished first. */
+export async function* lintInThreads(
+  files: FoundFiles['files'],
+  setup: ThreadSetup,
+  threads: number,
+): AsyncGenerator<FileReport> {
+  const crew = new Crew(files, setup, threads);
+  try {
+    for (let number = 0; number < crew.batches; number++) yield* await crew.reportsOf(number);
+  } finally {
+    await crew.end();
+  }
+}
+
+class Crew {
+  readonly batches: number;
+  private readonly workers: Worker[];
+  private readonly idle: Worker[];
+  private readonly finished = new Map<number, FileReport[]>();
+  private readonly ahead: number;
+  private dispatched = 0;
+  private turn = 0;
+  private failure: unknown;
+  private readonly files: FoundFiles['files'];
+  private wake: () => void = () => undefined;
+
+  constructor(files: FoundFiles['files'], setup: ThreadSetup, threads: number) {
+    this.files = files;
+    this.batches = Math.ceil(files.length / FILES_PER_BATCH);
+    this.ahead = threads * BATCHES_AHEAD;
+    this.workers = Array.from({ length: Math.min(threads, this.batches) }, () => this.start(setup));
+    this.idle = [...this.workers];
+    this.dispatch();
+  }
+
+  private start(setup: ThreadSetup): Worker {
+    const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData: setup });
+    worker.on('message', (answer: BatchAnswer) => {
+      if ('error' in answer) {
+        const { code, message, hint } = answer.error;
+        this.fail(new KrmhubError(code, message, hint === undefined ? {} : { hint }));
+        return;
+      }
+      this.finished.set(answer.number, answer.reports);
+      this.idle.push(worker);
+      this.dispatch();
+      this.wake();
+    });
+    worker.on('error', (error) => this.fail(error));
+    worker.on('exit', () => this.fail(new Error('a thread of lint ended before its work was done')));
+    return worker;
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    this.wake();
+  }
+
+  private dispatch(): void {
+    while (this.idle.length > 0 && this.dispatched < Math.min(this.batches, this.turn + this.ahead)) {
+      const number = this.dispatched++;
+      const files = this.files.slice(number * FILES_PER_BATCH, (number + 1) * FILES_PER_BATCH);
+      const batch: Batch = { number, files };
+      this.idle.pop()!.postMessage(batch);
+    }
+  }
+
+  /** To be asked for in order. */
+  async reportsOf(number: number): Promise<FileReport[]> {
+    this.turn = number;
+    this.dispatch();
+    for (;;) {
+      const reports = this.finished.get(number);
+      if (reports !== undefined) {
+        this.finished.delete(number);
+        return reports;
+      }
+      if (this.failure !== undefined) throw this.failure;
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+  }
+
+  async end(): Promise<void> {
+    for (const worker of this.workers) worker.removeAllListeners();
+    await Promise.all(this.workers.map((worker) => worker.terminate()));
+  }
+}

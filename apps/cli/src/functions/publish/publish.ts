@@ -1,0 +1,283 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import type { RegistryClient } from '@krmhub/api/client';
+import type { PublishResult } from '@krmhub/api/model';
+import { hasErrors, KrmhubError } from '@krmhub/schema';
+import { readSource } from '../../files/source-files.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { Progress } from '../../io/progress.js';
+import { plural, visible } from '../../io/text.js';
+import { printWarnings } from '../../io/warnings.js';
+import { connect } from '../../registry/connection.js';
+import { type Planned, planAll } from './plan-all.js';
+import { nameReleases, readDefinitions, type Submission } from './read-submissions.js';
+import { type BundleOptions, withBundles } from './submission-bundles.js';
+
+export interface PublishOptions extends BundleOptions {
+  release?: string;
+  readme?: string;
+  dryRun?: boolean;
+  allowBreaking?: boolean;
+  wait: boolean;
+  output: OutputFormat;
+  registry?: string;
+}
+
+export interface Published {
+  submission: Submission;
+  result: PublishResult;
+}
+
+/** Checks everything here, has the registry plan everything, and only then stores one release after the other. */
+export async function publish(io: Io, files: readonly string[], options: PublishOptions): Promise<void> {
+  const { submissions: read, sources } = await readSubmissions(io, files, options);
+  const readme = await readReadme(io, options.readme, read);
+  const client = await connect(io, options.registry);
+  const progress = new Progress(io);
+  const allowBreaking = options.allowBreaking === true;
+  const published = await (async () => {
+    const submissions = await withBundles(io, client, read, readme, options, progress);
+    const plans = await planAll(client, submissions, readme, allowBreaking, progress);
+    await sayChanges(io, plans, sources);
+    return options.dryRun === true ? plans : storeAll(io, client, submissions, readme, options, progress);
+  })().catch(async (error: unknown) => {
+    await progress.clear();
+    throw await withoutDiagnostics(io, error, sources);
+  });
+  await progress.clear();
+  await printPublished(io, published, options);
+}
+
+/** What the registry has found is shown as lint shows it, with the lines of the files. */
+async function withoutDiagnostics(
+  io: Io,
+  error: unknown,
+  sources: ReadonlyMap<string, Uint8Array>,
+): Promise<unknown> {
+  if (!(error instanceof KrmhubError) || error.diagnostics.length === 0) return error;
+  const { printDiagnostics } = await import('../../io/diagnostics.js');
+  await printDiagnostics(io, io.stderr, error.diagnostics, sources);
+  const { code, message, hint } = error;
+  return new KrmhubError(code, message, { ...(hint === undefined ? {} : { hint }), cause: error });
+}
+
+async function readSubmissions(
+  io: Io,
+  files: readonly string[],
+  options: PublishOptions,
+): Promise<{ submissions: Submission[]; sources: ReadonlyMap<string, Uint8Array> }> {
+  const { diagnostics, sources, definitions, passedOver } = await readDefinitions(io, files);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (hasErrors(diagnostics)) {
+    const { printDiagnostics } = await import('../../io/diagnostics.js');
+    await printDiagnostics(io, io.stderr, errors, sources);
+    const where = plural(new Set(errors.map(({ file }) => file)).size, 'file');
+    throw new KrmhubError(
+      'invalid-document',
+      `${plural(errors.length, 'error')} in ${where}; nothing is published`,
+      {
+        hint: 'Mend what is named above; `krmhub lint` shows warnings too.',
+      },
+    );
+  }
+  if (definitions.length === 0) {
+    throw new KrmhubError('not-found', `there is no definition in ${files.join(', ')}`, {
+      hint: 'Start one with `krmhub init`, or make definitions of other files with `krmhub convert`.',
+    });
+  }
+  const submissions = nameReleases(definitions, options.release);
+  if (options.readme !== undefined && submissions.length !== 1) {
+    throw new KrmhubError('usage', `--readme goes with one definition, and there are ${submissions.length}`, {
+      hint: 'Publish the definition that it belongs to on its own.',
+    });
+  }
+  await printWarnings(io, diagnostics, sources);
+  if (passedOver > 0) await say(io, `${plural(passedOver, 'file')} of something else passed over`);
+  await sayRewritten(io, submissions);
+  return { submissions, sources };
+}
+
+/** What concerns those who use the release before; lint has told the rest already. */
+async function sayChanges(
+  io: Io,
+  plans: readonly Planned[],
+  sources: ReadonlyMap<string, Uint8Array>,
+): Promise<void> {
+  const changes = plans.flatMap((plan) => plan.changes);
+  await printWarnings(io, changes, sources, '`krmhub diff` tells each');
+}
+
+async function sayRewritten(io: Io, submissions: readonly Submission[]): Promise<void> {
+  const split = new Set(submissions.filter(({ exact }) => !exact).map(({ file }) => file));
+  for (const file of split) {
+    const count = submissions.filter((one) => one.file === file).length;
+    await say(
+      io,
+      visible(
+        `${file}: ${plural(count, 'definition')}, each published as a document of its own in the normal form`,
+      ),
+    );
+  }
+}
+
+async function readReadme(
+  io: Io,
+  name: string | undefined,
+  [submission]: readonly Submission[],
+): Promise<Uint8Array | undefined> {
+  if (name === undefined || submission === undefined) return undefined;
+  const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
+  await refuseLink(io, name);
+  const bytes = await readSource(io, name, PUBLISH_LIMITS.maxReadmeBytes);
+  if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
+    throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
+      hint: 'Shorten the README, or link to what it includes.',
+    });
+  }
+  return bytes;
+}
+
+/** A README is public for ever: one that leads out of the folder could be a secret of whoever runs this for others. */
+async function refuseLink(io: Io, name: string): Promise<void> {
+  const file = path.resolve(io.cwd, name);
+  const below = path.relative(io.cwd, file);
+  const outside = below.startsWith('..') || path.isAbsolute(below);
+  // What stands before the folder is not the publisher's to choose.
+  const [folder, rest] = outside ? [path.dirname(file), path.basename(file)] : [io.cwd, below];
+  const missing = () => undefined;
+  const real = await realpath(file).catch(missing);
+  const expected = path.join((await realpath(folder).catch(missing)) ?? folder, rest);
+  if (real === undefined || real === expected) return;
+  throw new KrmhubError('usage', `${name} is a link, which leads to ${real}`, {
+    hint: 'Name the file itself.',
+  });
+}
+
+async function storeAll(
+  io: Io,
+  client: RegistryClient,
+  submissions: readonly Submission[],
+  readme: Uint8Array | undefined,
+  options: PublishOptions,
+  progress: Progress,
+): Promise<Published[]> {
+  const published: Published[] = [];
+  const total = submissions.length;
+  let interrupted = false;
+  if (total > 1) {
+    void io.untilStopped().then(() => {
+      interrupted = true;
+    });
+  }
+  for (const [index, submission] of submissions.entries()) {
+    if (interrupted) {
+      await progress.clear();
+      throw stopped(new KrmhubError('unavailable', 'interrupted'), submission, published.length, total);
+    }
+    const { group, kind, release, bytes, mediaType, bundles = [] } = submission;
+    await progress.show(`publishing ${index + 1}/${total} ${group}/${kind}@${release}`);
+    const request = {
+      group,
+      kind,
+      release,
+      definition: bytes,
+      mediaType,
+      ...(readme === undefined ? {} : { readme }),
+      bundles,
+      allowBreaking: options.allowBreaking === true,
+    };
+    try {
+      // Catalogs are cut for everything that was stored before, so waiting once at the end is enough.
+      const wait = options.wait && index === total - 1;
+      published.push({ submission, result: await client.publish({ ...request, wait }) });
+    } catch (error) {
+      await progress.clear();
+      throw stopped(error, submission, published.length, total);
+    }
+  }
+  if (options.wait && options.output !== 'table')
+    await askForCatalogs(client, published.slice(0, -1), readme);
+  return published;
+}
+
+/** The same bytes again change nothing; the answer names the snapshots that hold the release by now. */
+async function askForCatalogs(
+  client: RegistryClient,
+  published: readonly Published[],
+  readme: Uint8Array | undefined,
+): Promise<void> {
+  for (const { submission, result } of published) {
+    const { group, kind, release, bytes, mediaType } = submission;
+    const request = {
+      group,
+      kind,
+      release,
+      definition: bytes,
+      mediaType,
+      ...(readme === undefined ? {} : { readme }),
+    };
+    result.catalogs = (await client.publish({ ...request, wait: true })).catalogs;
+  }
+}
+
+function stopped(error: unknown, { group, kind, release }: Submission, done: number, total: number): unknown {
+  if (!(error instanceof KrmhubError) || total === 1) return error;
+  const so = done === 0 ? 'Nothing is stored yet' : `${done} of ${total} releases are stored`;
+  return new KrmhubError(error.code, `${group}/${kind}@${release}: ${error.message}`, {
+    hint: `${so}. Run the same command again: what is stored stays as it is.${error.hint === undefined ? '' : ` ${error.hint}`}`,
+    diagnostics: error.diagnostics,
+    cause: error,
+  });
+}
+
+async function printPublished(
+  io: Io,
+  published: readonly Published[],
+  options: PublishOptions,
+): Promise<void> {
+  const dryRun = options.dryRun === true;
+  const releases = published.map(({ result: { outcome, release, catalogs } }) => ({
+    group: release.group,
+    kind: release.kind,
+    release: release.release,
+    outcome,
+    digest: release.digest,
+    catalogs,
+  }));
+  const told = ({ outcome }: { outcome: string }) =>
+    dryRun && outcome === 'created' ? 'would be created' : outcome;
+  await printData(io, options.output, { releases, dryRun }, () =>
+    printTable(
+      io,
+      [{ header: 'FUNCTION', min: 30 }, { header: 'RELEASE' }, { header: 'OUTCOME' }, { header: 'DIGEST' }],
+      releases,
+      {
+        terminal: (one) => [`${one.group}/${one.kind}`, one.release, told(one), one.digest.slice(0, 19)],
+        pipe: (one) => [`${one.group}/${one.kind}`, one.release, told(one), one.digest],
+      },
+    ),
+  );
+  await say(io, summary(releases, options));
+}
+
+function summary(
+  releases: readonly { outcome: PublishResult['outcome']; catalogs: PublishResult['catalogs'] }[],
+  { dryRun, wait }: PublishOptions,
+): string {
+  const created = releases.filter(({ outcome }) => outcome === 'created').length;
+  const unchanged = releases.length - created;
+  const counts = [
+    ...(created === 0
+      ? []
+      : [`${plural(created, 'release')} ${dryRun ? 'would be published' : 'published'}`]),
+    ...(unchanged === 0 ? [] : [`${unchanged} unchanged`]),
+  ].join(', ');
+  if (dryRun) return `${counts}; this was a dry run, nothing is stored`;
+  if (!wait) return `${counts}; catalogs follow shortly`;
+  if (releases.length > 1) return `${counts}; every catalog that includes them is up to date`;
+  const catalogs = releases[0]!.catalogs.map(({ catalog, serial }) => `${catalog} (snapshot ${serial})`);
+  return catalogs.length === 0
+    ? `${counts}; it is in no catalog's newest snapshot`
+    : visible(`${counts}; in ${catalogs.join(', ')}`);
+}

@@ -1,0 +1,80 @@
+import type { RegistryClient } from '@krmhub/api/client';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+import type { Io } from '../../io/io.js';
+import { say } from '../../io/print.js';
+import type { Progress } from '../../io/progress.js';
+import { plural } from '../../io/text.js';
+import type { BundleSignerOptions } from '../../signatures/bundle-signer.js';
+import { readBundleFile } from '../../signatures/read-bundle-file.js';
+import type { Submission } from './read-submissions.js';
+
+export interface BundleOptions extends BundleSignerOptions {
+  bundle?: readonly string[];
+}
+
+/** Submissions with the bundles that were named, and with signatures where it is said who signs. */
+export async function withBundles(
+  io: Io,
+  client: RegistryClient,
+  submissions: readonly Submission[],
+  readme: Uint8Array | undefined,
+  options: BundleOptions,
+  progress: Progress,
+): Promise<readonly Submission[]> {
+  const named = options.bundle ?? [];
+  if (named.length > 0 && submissions.length !== 1) {
+    throw new KrmhubError('usage', `--bundle goes with one definition, and there are ${submissions.length}`, {
+      hint: 'Publish the definition that it speaks of on its own.',
+    });
+  }
+  const signs = options.key !== undefined || options.keyless === true;
+  if (options.key !== undefined && options.keyless === true) {
+    throw new KrmhubError('usage', '--key and --keyless exclude each other', { hint: 'Say one of them.' });
+  }
+  if (!signs && named.length === 0) return submissions;
+  const given = await Promise.all(named.map((name) => readBundleFile(io, name)));
+  const bundled = submissions.map((submission) => ({ ...submission, bundles: given }));
+  return signs ? sign(io, client, bundled, readme, options, progress) : bundled;
+}
+
+async function sign(
+  io: Io,
+  client: RegistryClient,
+  submissions: readonly (Submission & { bundles: Uint8Array[] })[],
+  readme: Uint8Array | undefined,
+  options: BundleOptions,
+  progress: Progress,
+): Promise<readonly Submission[]> {
+  const [{ bundleSigner }, { signChecked }, { statementOfSubmission }] = await Promise.all([
+    import('../../signatures/bundle-signer.js'),
+    import('../../signatures/sign-artifact.js'),
+    import('../../signatures/statement-of-file.js'),
+  ]);
+  const signer = await bundleSigner(io, options);
+  const signed: Submission[] = [];
+  let count = 0;
+  for (const [index, submission] of submissions.entries()) {
+    const { group, kind, release, bytes, bundles } = submission;
+    // A signature in a public log is for ever, and one of what is published already is for nothing.
+    if (await stands(client, submission)) {
+      signed.push(submission);
+      continue;
+    }
+    await progress.show(`signing ${index + 1}/${submissions.length} ${group}/${kind}@${release}`);
+    const bundle = await signChecked(signer, statementOfSubmission(submission, readme), sha256(bytes));
+    signed.push({ ...submission, bundles: [...bundles, bundle] });
+    count += 1;
+  }
+  await progress.clear();
+  if (count > 0) await say(io, `${plural(count, 'release')} signed`);
+  return signed;
+}
+
+async function stands(client: RegistryClient, { group, kind, release, bytes }: Submission): Promise<boolean> {
+  try {
+    return (await client.release(group, kind, release)).digest === sha256(bytes);
+  } catch (error) {
+    if (error instanceof KrmhubError && (error.code === 'not-found' || error.code === 'gone')) return false;
+    throw error;
+  }
+}

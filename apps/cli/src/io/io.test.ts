@@ -1,0 +1,41 @@
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { testIo } from '../testing/command-line.js';
+import { columnsOf, paint, write } from './io.js';
+
+const RED = '\u001b[31mx\u001b[39m';
+
+describe('colours', () => {
+  it.each([
+    ['on a terminal', { tty: true }, {}, RED],
+    ['not in a pipe', { tty: false }, {}, 'x'],
+    ['not with NO_COLOR', { tty: true, env: { NO_COLOR: '1' } }, {}, 'x'],
+    ['with an empty NO_COLOR, which says nothing', { tty: true, env: { NO_COLOR: '' } }, {}, RED],
+    ['not on a dumb terminal', { tty: true, env: { TERM: 'dumb' } }, {}, 'x'],
+    ['not with --no-color', { tty: true }, { noColor: true }, 'x'],
+  ])('%s', (_, options, more, text) => {
+    const io = Object.assign(testIo(options), more);
+    expect(paint(io, io.stderr, 'red', 'x')).toBe(text);
+  });
+
+  it('go by the stream that is written to', () => {
+    const io = testIo({ tty: true });
+    io.stdout.isTTY = false;
+    expect(paint(io, io.stdout, 'red', 'x')).toBe('x');
+    expect(paint(io, io.stderr, 'red', 'x')).toBe(RED);
+  });
+});
+
+it('a terminal that says no width, or hardly any, is still written to', () => {
+  const stream = testIo().stdout;
+  expect(columnsOf(stream)).toBe(80);
+  stream.columns = 0;
+  expect(columnsOf(stream)).toBe(40);
+});
+
+it('writing to a pipe that was closed is no error and does not hang', async () => {
+  const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
+  broken.on('error', () => undefined);
+  await write(broken, 'x');
+  await write(broken, 'y');
+});

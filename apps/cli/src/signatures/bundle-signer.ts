@@ -1,0 +1,50 @@
+import { createPublicKey } from 'node:crypto';
+import { MAX_KEY_LENGTH, publicKey } from '@krmhub/schema';
+import { emptyRoot, keySigner, type PayloadSigner, readPrivateKey, type Trust } from '@krmhub/signing';
+import { readSource } from '../files/source-files.js';
+import type { Io } from '../io/io.js';
+import { say } from '../io/print.js';
+import { visible } from '../io/text.js';
+import { keyPassword } from './key-password.js';
+import type { ServiceOptions } from './signing-services.js';
+
+export interface BundleSignerOptions extends ServiceOptions {
+  key?: string;
+  keyless?: boolean;
+  identityTokenFile?: string;
+  trustedRoot?: string;
+}
+
+/** Who signs, and what a signature of theirs is held against before anybody else sees it. */
+export interface BundleSigner {
+  sign: PayloadSigner;
+  trust: Trust;
+}
+
+export async function bundleSigner(io: Io, options: BundleSignerOptions): Promise<BundleSigner> {
+  if (options.key !== undefined) return signerWithKey(io, options.key);
+  // The client of the services takes longer to load than a signature with a key takes.
+  const [{ keylessSigner, readTokenClaims }, { identityToken }, { signingServices, isPublic }, roots] =
+    await Promise.all([
+      import('@krmhub/signing/keyless'),
+      import('./identity-token.js'),
+      import('./signing-services.js'),
+      import('./trusted-root-file.js'),
+    ]);
+  const services = signingServices(io, options);
+  const trust = { keys: [], root: await roots.trustedRoot(io, options.trustedRoot) };
+  const token = await identityToken(io, options.identityTokenFile);
+  const { subject, issuer } = readTokenClaims(token);
+  await say(io, visible(`Signing as ${subject} (${issuer})`));
+  if (isPublic(services)) {
+    await say(io, `The log at ${services.rekorUrl} shows this and the digest to everybody, for ever.`);
+  }
+  return { sign: keylessSigner(services, token), trust };
+}
+
+async function signerWithKey(io: Io, name: string): Promise<BundleSigner> {
+  const text = new TextDecoder().decode(await readSource(io, name, MAX_KEY_LENGTH));
+  const key = await readPrivateKey(text, name, () => keyPassword(io, name));
+  const own = publicKey(createPublicKey(key), name);
+  return { sign: keySigner(key), trust: { keys: [own], root: emptyRoot() } };
+}

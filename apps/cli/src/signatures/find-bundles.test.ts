@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
+import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
+import { SIGNING_LIMITS } from '@krmhub/signing';
+import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing';
+import { afterAll, afterEach, expect, it } from 'vitest';
+import { runTest } from '../testing/command-line.js';
+
+/** What registries, and those who may push to them, can put beside an artifact. */
+
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-referrers-'));
+const servers: ScriptedServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const key = testKey();
+writeFileSync(path.join(folder, 'krmhub.pub'), key.publicKey.pem);
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+const described = (bytes: Uint8Array, mediaType: string) => ({
+  mediaType,
+  digest: digestOf(bytes),
+  size: bytes.byteLength,
+});
+const config = described(EMPTY_CONFIG, MEDIA_TYPES.empty);
+const artifact = json({ schemaVersion: 2, mediaType: MEDIA_TYPES.image, config, layers: [] });
+const subject = described(artifact, MEDIA_TYPES.image);
+const signed = (by = key, of: Uint8Array = artifact) =>
+  Buffer.from(bundleBytes(testBundle(by, testStatement(of))));
+const sound = signed();
+
+interface Referrer {
+  bundle?: Buffer;
+  /** Fields of the manifest in place of those that it should have. */
+  other?: object;
+  layer?: object;
+}
+
+function manifestOf({ bundle = sound, other = {}, layer = {} }: Referrer): Buffer {
+  return json({
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.image,
+    artifactType: BUNDLE_MEDIA_TYPE,
+    config,
+    layers: [{ ...described(bundle, BUNDLE_MEDIA_TYPE), ...layer }],
+    subject,
+    ...other,
+  });
+}
+
+interface Registry {
+  referrers: Referrer[];
+  /** Of descriptors in the list. */
+  listed?: object;
+  /** Where there is no list: they stand under a tag. */
+  byTag?: boolean;
+  /** Manifests that stand under other tags. */
+  tags?: Record<string, Buffer>;
+  blobs?: Buffer[];
+  status?: number;
+}
+
+/** Verifies the artifact in a registry that has all this. */
+async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], status }: Registry) {
+  const manifests = referrers.map(manifestOf);
+  const list = json({
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.index,
+    manifests: manifests.map((bytes) => ({
+      ...described(bytes, MEDIA_TYPES.image),
+      artifactType: JSON.parse(bytes.toString('utf8')).artifactType,
+      ...listed,
+    })),
+  });
+  const found = new Map<string, Buffer>([['v1', artifact], ...Object.entries(tags)]);
+  for (const bytes of [artifact, ...manifests]) found.set(digestOf(bytes), bytes);
+  const stored = new Map<string, Buffer>(
+    [...referrers.map(({ bundle = sound }) => bundle), ...blobs].map((b) => [digestOf(b), b]),
+  );
+  const tag = subject.digest.replace(':', '-');
+  const server = await scriptedServer(({ url = '' }, response) => {
+    const name = url.split('/').at(-1)!;
+    const send = (bytes: Buffer | undefined, type: string) =>
+      bytes === undefined
+        ? response.writeHead(404).end()
+        : response.writeHead(200, { 'Content-Type': type }).end(bytes);
+    if (url.includes('/referrers/')) {
+      if (status !== undefined) return response.writeHead(status).end();
+      return send(byTag === true ? undefined : list, MEDIA_TYPES.index);
+    }
+    if (url.includes('/blobs/')) return send(stored.get(name), 'application/octet-stream');
+    if (name === tag && byTag === true) return send(list, MEDIA_TYPES.index);
+    return send(found.get(name), MEDIA_TYPES.image);
+  });
+  servers.push(server);
+  const args = ['verify', `${server.host}/a:v1`, '--key', 'krmhub.pub', '-o', 'json'];
+  const io = await runTest(args, { cwd: folder });
+  const { bundles = [] } = io.out() === '' ? {} : JSON.parse(io.out());
+  return { code: io.exitCode, bundles, err: io.err(), asked: server.asked };
+}
+
+it.for([
+  ['as the list has it', { referrers: [{}] }],
+  ['under the tag that stands in for the list', { referrers: [{}], byTag: true }],
+  [
+    'beside others that do not hold',
+    { referrers: [{ bundle: signed(testKey()) }, {}, { bundle: json({}) }] },
+  ],
+  ['whatever the list says of its type', { referrers: [{}], listed: { artifactType: 'text/plain' } }],
+  ['whatever the manifest says of its type', { referrers: [{ other: { artifactType: undefined } }] }],
+  ['whatever the layer says of its type', { referrers: [{ layer: { mediaType: 'application/json' } }] }],
+] as const)('finds a bundle: %s', async ([, registry]) => {
+  const { code, err } = await verified(registry as unknown as Registry);
+  expect([code, err]).toEqual([0, expect.stringContaining('Verified: ')]);
+});
+
+const other = described(json({}), MEDIA_TYPES.image);
+it.for([
+  ['nothing refers to it', { referrers: [] }, 'has no signature'],
+  ['it is of something else', { referrers: [{ bundle: signed(key, json({})) }] }, 'subject: it speaks of'],
+  [
+    'its manifest refers to something else',
+    { referrers: [{ other: { subject: other } }] },
+    'refers to something else',
+  ],
+  [
+    'its manifest refers to nothing',
+    { referrers: [{ other: { subject: undefined } }] },
+    'refers to something else',
+  ],
+  [
+    'there are two layers',
+    { referrers: [{ other: { layers: Array(2).fill(described(sound, BUNDLE_MEDIA_TYPE)) } }] },
+    'several bundles',
+  ],
+  [
+    'it says to be endless',
+    { referrers: [{ layer: { size: SIGNING_LIMITS.maxBundleBytes + 1 } }] },
+    'at most',
+  ],
+  ['it has other bytes than it says', { referrers: [{ layer: { size: 7 } }] }, 'is not verified: bundle: '],
+  ['its bytes are gone', { referrers: [{ layer: { digest: other.digest } }] }, '404'],
+  ['its manifest is damaged', { referrers: [{ other: { layers: 'none' } }] }, 'the manifest is'],
+] as const)('is refused where %s', async ([, registry, reason]) => {
+  const { code, err } = await verified(registry as unknown as Registry);
+  expect([code, err]).toEqual([4, expect.stringContaining(reason)]);
+});
+
+it('reads no more than it has to', async () => {
+  const referrers = Array.from({ length: 200 }, (_, at) => ({ other: { annotations: { at: String(at) } } }));
+  const { code, asked, bundles, err } = await verified({ referrers });
+  expect([code, bundles.length]).toEqual([0, 64]);
+  expect(err).toContain('136 more referrers, which are not looked at');
+  expect(asked.length).toBeLessThan(150);
+});
+
+it('looks at what says to be a bundle before anything else', async () => {
+  const noise = { artifactType: 'text/plain', layers: [described(json(1), 'text/plain')] };
+  const many = Array.from({ length: 100 }, (_, at) => ({
+    other: { ...noise, annotations: { at: String(at) } },
+  }));
+  const { code } = await verified({ referrers: [...many, {}] });
+  expect(code).toBe(0);
+});
+
+it('says that a registry fails, and not that nobody signed', async () => {
+  const { code, bundles } = await verified({ referrers: [{}], status: 403 });
+  expect([code, bundles]).toEqual([5, []]);
+});
+
+it('takes signatures of the old form for what they are', async () => {
+  const tag = `${subject.digest.replace(':', '-')}.sig`;
+  const payload = json({ hello: 'world' });
+  const layer = {
+    ...described(payload, 'application/vnd.dev.cosign.simplesigning.v1+json'),
+    annotations: {},
+  };
+  const image = json({ schemaVersion: 2, mediaType: MEDIA_TYPES.image, config, layers: [layer, layer] });
+  const { code, bundles } = await verified({ referrers: [], tags: { [tag]: image }, blobs: [payload] });
+  expect([code, bundles.map(({ source }: { source: string }) => source)]).toEqual([
+    4,
+    [`${tag}#1`, `${tag}#2`],
+  ]);
+});

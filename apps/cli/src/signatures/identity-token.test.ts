@@ -1,0 +1,56 @@
+import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
+import { afterEach, expect, it } from 'vitest';
+import { testIo } from '../testing/command-line.js';
+import { identityToken } from './identity-token.js';
+
+const servers: ScriptedServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** GitHub's service in a job, which answers so. */
+async function actions(status: number, body: string) {
+  const server = await scriptedServer((_, response) => response.writeHead(status).end(body));
+  servers.push(server);
+  const env = {
+    ACTIONS_ID_TOKEN_REQUEST_URL: `http://${server.host}/token?api-version=2.0`,
+    ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'very secret',
+  };
+  return { server, io: testIo({ env }) };
+}
+
+it('asks GitHub Actions for one that is made for sigstore', async () => {
+  const { server, io } = await actions(200, '{"value":"a.b.c"}');
+  expect(await identityToken(io, undefined)).toBe('a.b.c');
+  expect(server.asked[0]).toMatchObject({
+    request: 'GET /token?api-version=2.0&audience=sigstore',
+    authorization: 'Bearer very secret',
+  });
+});
+
+it('takes what the environment gives before it asks', async () => {
+  const { server, io } = await actions(500, '');
+  io.env.SIGSTORE_ID_TOKEN = ' d.e.f\n';
+  expect([await identityToken(io, undefined), server.asked]).toEqual(['d.e.f', []]);
+});
+
+it.for([
+  ['refuses', 403, 'very secret'],
+  ['says nothing', 200, ''],
+  ['says something else', 200, '{"token":"very secret"}'],
+  ['has an empty one', 200, '{"value":""}'],
+] as const)('says what is missing where the service %s', async ([, status, body]) => {
+  const { io } = await actions(status, body);
+  await expect(identityToken(io, undefined)).rejects.toMatchObject({
+    hint: expect.stringContaining('id-token: write'),
+    message: expect.not.stringContaining('secret'),
+  });
+});
+
+it.for(['http://token.example.com/', 'hello'])(
+  'sends the secret of a job nowhere that is not it: %s',
+  async (url) => {
+    const env = { ACTIONS_ID_TOKEN_REQUEST_URL: url, ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'very secret' };
+    await expect(identityToken(testIo({ env }), undefined)).rejects.toMatchObject({ code: 'unreachable' });
+  },
+);

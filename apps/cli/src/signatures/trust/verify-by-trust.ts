@@ -1,0 +1,139 @@
+import { describeSigner } from '@krmhub/catalog';
+import { formatReference, type ImageManifest, type Reference } from '@krmhub/oci';
+import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { failed, passed, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
+import { connectOci } from '../../artifacts/connect-oci.js';
+import { readSource } from '../../files/source-files.js';
+import type { Io } from '../../io/io.js';
+import { printData, say } from '../../io/print.js';
+import { Progress } from '../../io/progress.js';
+import { visible } from '../../io/text.js';
+import { bundleOfFile } from '../bundle-of-file.js';
+import { expectedSigner } from '../expected-signer.js';
+import { describeBundle } from '../judge-bundle.js';
+import { findTarget, type SigningTarget } from '../signing-target.js';
+import { checkBundleOption, printBundle, type VerifyOptions } from '../verify-artifact.js';
+import {
+  type JudgedArtifact,
+  judgeArtifact,
+  openTrust,
+  refusalOf,
+  trustOf,
+  untrusted,
+  verifyAll,
+} from './judge-artifact.js';
+import { judgeEvidence, planJudgement, type Subject } from './judge-release.js';
+import { definitionsIn } from './read-subject.js';
+import type { TrustStore } from './trust-file.js';
+
+const HINT = 'Do not use it. `krmhub trust list` shows whom you trust.';
+
+/** Says whether an artifact is signed by whom the policies of this user name. Throws `untrusted` where it is not. */
+export async function verifyByTrust(io: Io, name: string, options: VerifyOptions): Promise<void> {
+  const store = await openTrust(io, options);
+  // Says how to name somebody.
+  if (store.trust.policies.length === 0) await expectedSigner(io, {});
+  if (options.type !== undefined) {
+    throw new KrmhubError('usage', 'policies say who signs, and not who may say something else', {
+      hint: 'Say --key or --identity beside --type.',
+    });
+  }
+  const target = await findTarget(io, name);
+  checkBundleOption(target, options);
+  const { digest, judged } =
+    target.kind === 'reference'
+      ? await judgeReference(io, target.reference, store, options)
+      : await judgeFile(io, target, store, options);
+  const { plan, judgement, evidence } = judged;
+  const bundles = evidence.map(({ source, verification }, at) => {
+    const { trusted, message } = judgement!.bundles[at]!;
+    const check = (trusted ? passed : failed)('identity', message);
+    return describeBundle(source, verification, verification.verified ? [check] : []);
+  });
+  const good = judgement?.trusted === true ? judgement : undefined;
+  const bad = judgement?.trusted === false ? judgement : undefined;
+  const policy = good === undefined ? {} : { policy: good.policy };
+  const data = { artifact: name, digest, verified: good !== undefined, ...policy, bundles };
+  await printData(io, options.output, data, async () => {
+    for (const bundle of bundles) await printBundle(io, bundle);
+  });
+  if (plan.judge === 'refused') throw untrusted(name, plan.reason, { hint: HINT });
+  if (plan.judge === 'nothing') {
+    throw untrusted(name, plan.because, {
+      hint: 'Say whom to trust with `krmhub trust add`, name a policy with --policy, or say --key or --identity.',
+    });
+  }
+  if (good === undefined) throw refusalOf(name, bad, { hint: HINT });
+  const release =
+    plan.judge === 'release' ? `, ${plan.release.group}/${plan.release.kind}@${plan.release.release},` : '';
+  await say(
+    io,
+    visible(
+      `Verified: ${digest}${release} is signed by ${describeSigner(good.signer)}, by the policy ${good.policy}`,
+    ),
+  );
+}
+
+async function judgeReference(
+  io: Io,
+  reference: Reference,
+  store: TrustStore,
+  options: VerifyOptions,
+): Promise<{ digest: string; judged: JudgedArtifact }> {
+  const progress = new Progress(io);
+  const client = connectOci(io, progress, options.plainHttp);
+  try {
+    const named = await client.manifest(reference);
+    await say(io, visible(`${formatReference(reference)} is ${named.digest}`));
+    const { manifest } = named;
+    const image: ImageManifest | undefined = manifest.kind === 'image' ? manifest.image : undefined;
+    const artifact = {
+      reference,
+      named,
+      stored: named,
+      files: image?.layers ?? [],
+      ...(image === undefined ? {} : { image }),
+    };
+    return { digest: named.digest, judged: await judgeArtifact(io, client, artifact, store, options) };
+  } finally {
+    await progress.clear();
+  }
+}
+
+/** A file has no tag: the release is the one that its bundle names. */
+async function judgeFile(
+  io: Io,
+  target: Exclude<SigningTarget, { kind: 'reference' }>,
+  { trust }: TrustStore,
+  options: VerifyOptions,
+): Promise<{ digest: string; judged: JudgedArtifact }> {
+  const { policies } = trust;
+  const { digest, found } = await bundleOfFile(io, target, options.bundle);
+  const evidence = verifyAll(found, await trustOf(io, policies, options));
+  const names = target.kind === 'file' ? await definitionsOfFile(io, target.name, digest) : [];
+  const [release] = evidence.flatMap(({ verification }) => releaseIn(verification.statement));
+  const subject: Subject = {
+    definitions: names,
+    ...(names.length === 1 ? { definition: digest as Digest } : {}),
+    ...(release === undefined ? {} : { release: { name: release, by: 'artifact' } }),
+    manifests: [],
+  };
+  const plan = planJudgement(policies, subject, options);
+  if (plan.judge === 'nothing' || plan.judge === 'refused') return { digest, judged: { plan, evidence: [] } };
+  const judgement = judgeEvidence(plan, evidence, io.now().toISOString());
+  return { digest, judged: { plan, evidence, judgement } };
+}
+
+/** None where the file is too large to be a definition. */
+async function definitionsOfFile(io: Io, name: string, digest: string): Promise<FunctionName[]> {
+  const { maxDefinitionBytes } = DOCUMENT_LIMITS;
+  const bytes = await readSource(io, name, maxDefinitionBytes);
+  if (bytes.byteLength > maxDefinitionBytes) return [];
+  if (sha256(bytes) === digest) return definitionsIn(bytes).names;
+  throw new KrmhubError('conflict', visible(`${name} changes while it is read`));
+}
+
+function releaseIn(statement: Statement | undefined): string[] {
+  const release = statement?.predicateType === RELEASE_PREDICATE ? statement.predicate.release : undefined;
+  return typeof release === 'string' ? [release] : [];
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { createLog, readConfig, startRegistry } from '@krmhub/registry';
+import type { Input, Io, Output } from '../io/io.js';
+import { runProgram } from '../program.js';
+
+/** Runs commands in the tests' own process: captured streams, and a registry of their own. */
+
+export interface TestIoOptions {
+  /** Whether all three streams are a terminal. */
+  tty?: boolean;
+  columns?: number;
+  /** What stdin holds; nothing by default. */
+  stdin?: string | Uint8Array;
+  /** The whole environment, besides a HOME that is not there. */
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+export interface TestIo extends Io {
+  /** What was printed so far. */
+  out(): string;
+  err(): string;
+  /** The exact bytes of stdout. */
+  outBytes(): Uint8Array;
+  /** Lets `untilStopped` resolve. */
+  stop(): void;
+}
+
+export function testIo(options: TestIoOptions = {}): TestIo {
+  const { tty = false, columns = 80, stdin = '', cwd = tmpdir() } = options;
+  const stdout = captured(tty, columns);
+  const stderr = captured(tty, columns);
+  let stop: () => void = () => undefined;
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  return {
+    stdin: inputOf(stdin, tty),
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    env: { HOME: path.join(tmpdir(), `krmhub-no-home-${randomUUID()}`), ...options.env },
+    cwd,
+    exitCode: 0,
+    now: () => new Date(),
+    untilStopped: () => stopped,
+    out: () => stdout.bytes().toString('utf8'),
+    err: () => stderr.bytes().toString('utf8'),
+    outBytes: stdout.bytes,
+    stop,
+  };
+}
+
+/** Runs a command line to its end and gives what it printed and its exit code. */
+export async function runTest(args: readonly string[], options: TestIoOptions = {}): Promise<TestIo> {
+  const io = testIo(options);
+  await runProgram(args, io);
+  return io;
+}
+
+function inputOf(content: string | Uint8Array, tty: boolean): Input {
+  const stream: Input = Readable.from(content.length === 0 ? [] : [Buffer.from(content as string)]);
+  if (tty) {
+    stream.isTTY = true;
+    stream.setRawMode = () => stream;
+  }
+  return stream;
+}
+
+function captured(tty: boolean, columns: number): { stream: Output; bytes: () => Buffer } {
+  const chunks: Buffer[] = [];
+  const stream: Output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  if (tty) {
+    stream.isTTY = true;
+    stream.columns = columns;
+  }
+  return { stream, bytes: () => Buffer.concat(chunks) };
+}
+
+export interface TestRegistry {
+  url: string;
+  /** The first admin token. */
+  token: string;
+  /** The environment in which commands talk to it as its administrator. */
+  env: { KRMHUB_REGISTRY: string; KRMHUB_TOKEN: string };
+  close(): Promise<void>;
+}
+
+/** A real registry on a free port of the loopback interface, with a folder of its own and settings of `env`. */
+export async function testRegistry(env: Record<string, string> = {}): Promise<TestRegistry> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-cli-'));
+  const registry = await startRegistry({
+    config: readConfig(env, { host: '127.0.0.1', port: '0', data: folder }),
+    log: createLog('silent', { write: () => undefined }),
+  });
+  const token = (await readFile(registry.adminTokenFile, 'utf8')).trim();
+  return {
+    url: registry.url,
+    token,
+    env: { KRMHUB_REGISTRY: registry.url, KRMHUB_TOKEN: token },
+    close: async () => {
+      await registry.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

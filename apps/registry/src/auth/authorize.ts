@@ -1,0 +1,122 @@
+import type { TokenScope } from '@krmhub/api/model';
+import type { CatalogStore, TokenRecord } from '@krmhub/catalog';
+import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { RegistryContext } from '../server/environment.js';
+import { hashSecret, isTokenSecret, unusable } from './tokens.js';
+
+export interface Authority {
+  store: CatalogStore;
+  clock: () => Date;
+  log: Log;
+}
+
+/**
+ * The token of a request. Only operations that need one call this: an anonymous read does not look at
+ * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`, and with `rate-limited`
+ * where the token or the address of the client is used too often.
+ */
+export async function authenticate(
+  c: RegistryContext,
+  { store, clock, log }: Authority,
+): Promise<TokenRecord> {
+  const header = c.req.header('authorization');
+  const hint =
+    'Give a token with `krmhub login` or KRMHUB_TOKEN. An administrator makes tokens with `krmhub token create`; the first one is in admin.token in the data folder of the registry.';
+  if (header === undefined) throw new KrmhubError('unauthorized', 'This operation needs a token', { hint });
+  const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
+  if (secret !== undefined) return authenticateSecret(c, { store, clock, log }, secret, hint);
+  const limits = c.get('limits');
+  limits.refuseGuessing(c, undefined);
+  limits.recordLogin(c, undefined, false);
+  throw new KrmhubError('unauthorized', 'The Authorization header is not `Bearer` and a token', { hint });
+}
+
+/** The token of a secret, by the same rules. */
+export async function authenticateSecret(
+  c: RegistryContext,
+  authority: Authority,
+  secret: string,
+  hint: string,
+): Promise<TokenRecord> {
+  const hash = hashSecret(secret);
+  if (isTokenSecret(secret)) return authenticateHash(c, authority, hash, hint);
+  const limits = c.get('limits');
+  limits.refuseGuessing(c, hash);
+  limits.recordLogin(c, hash, false);
+  const message = 'The token is malformed: it was cut off, mistyped or made by something else';
+  throw new KrmhubError('unauthorized', message, { hint });
+}
+
+/** The token whose secret has this hash, by the same rules. */
+export async function authenticateHash(
+  c: RegistryContext,
+  { store, clock, log }: Authority,
+  hash: string,
+  hint: string,
+): Promise<TokenRecord> {
+  const limits = c.get('limits');
+  limits.refuseGuessing(c, hash);
+  const refuse = (message: string) => {
+    limits.recordLogin(c, hash, false);
+    return new KrmhubError('unauthorized', message, { hint });
+  };
+  // The database compares hashes of what was sent, so its timing tells nothing of a stored secret.
+  const token = await store.tokenByHash(hash);
+  if (token === undefined) throw refuse('This registry does not know the token');
+  const now = clock();
+  const problem = unusable(token, now.toISOString());
+  if (problem !== undefined) throw refuse(`The token "${token.name}" is ${problem}`);
+  limits.recordLogin(c, hash, true);
+  limits.countWrite(c, token);
+  await recordUse(token, now, store, log);
+  return token;
+}
+
+async function recordUse(token: TokenRecord, now: Date, store: CatalogStore, log: Log): Promise<void> {
+  const last = token.lastUsedAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(token.lastUsedAt);
+  if (now.getTime() - last < SERVER_LIMITS.tokenUseMilliseconds) return;
+  try {
+    await store.touchToken(token.id, now.toISOString());
+  } catch (error) {
+    // What the request asks for matters more than the record of its token.
+    log.warn({ err: error, tokenId: token.id }, 'last use of a token not recorded');
+  }
+}
+
+/**
+ * The token of a request that may do what `scope` names in `group`; without a group, what concerns the
+ * whole registry. Rejects with `unauthorized` or `forbidden`.
+ */
+export async function authorise(
+  c: RegistryContext,
+  authority: Authority,
+  scope: TokenScope,
+  group?: string,
+): Promise<TokenRecord> {
+  const token = await authenticate(c, authority);
+  refuseLacking(token, scope, group);
+  return token;
+}
+
+/** What a token lacks to do what `scope` names in `group`, or in the whole registry, in words; empty for nothing. */
+export function lackingRights(token: TokenRecord, scope: TokenScope, group?: string): string[] {
+  const lacks: string[] = [];
+  if (!token.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
+  if (group !== undefined && !token.groups.some((glob) => matchesGlob(glob, group))) {
+    lacks.push(`the group "${group}"`);
+  }
+  // What concerns the whole registry concerns every group.
+  if (group === undefined && !token.groups.includes('*')) lacks.push('every group ("*")');
+  return lacks;
+}
+
+/** Throws `forbidden` where the token lacks any right. */
+export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: string): void {
+  const lacks = lackingRights(token, scope, group);
+  if (lacks.length === 0) return;
+  throw new KrmhubError('forbidden', `The token "${token.name}" lacks ${lacks.join(' and ')}`, {
+    hint: `It has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another.`,
+  });
+}

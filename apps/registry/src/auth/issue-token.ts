@@ -1,0 +1,66 @@
+import type { z } from '@hono/zod-openapi';
+import type { CreateTokenRequest } from '@krmhub/api/model';
+import type { TokenRecord } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import type { RegistryParts } from '../server/environment.js';
+import { createToken } from './tokens.js';
+
+const GROUP_GLOB = /^[a-z0-9.*-]+$/;
+const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
+
+type TokenParts = Pick<RegistryParts, 'store' | 'clock'>;
+type WantedToken = z.output<typeof CreateTokenRequest>;
+
+/** Makes a token that somebody may ask for, with its secret; rejects with `invalid-request` what would not limit it. */
+export async function issueToken(
+  { store, clock }: TokenParts,
+  wanted: WantedToken,
+  by: string,
+): Promise<{ token: TokenRecord; secret: string }> {
+  refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Groups are like example.com');
+  refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Repositories are like team/catalog');
+  refuseIdleLimits(wanted);
+  // An administrator can create any token, so fewer groups would be no limit.
+  if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
+    throw new KrmhubError('invalid-request', 'The scope admin is for the whole registry', {
+      hint: 'Leave the groups out, or the scope admin.',
+    });
+  }
+  return createToken(store, wanted, { now: clock(), by });
+}
+
+/** Revokes a token, or leaves it as it was revoked before; rejects with `not-found`. */
+export async function endToken({ store, clock }: TokenParts, id: string): Promise<TokenRecord> {
+  const token = await store.revokeToken(id, clock().toISOString());
+  if (token === undefined) throw new KrmhubError('not-found', `There is no token ${id}`);
+  return token;
+}
+
+function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, example: string): void {
+  const wrong = globs.filter((glob) => !pattern.test(glob)).map((glob) => JSON.stringify(glob));
+  if (wrong.length === 0) return;
+  throw new KrmhubError('invalid-request', `${wrong.join(', ')}: no ${what} and no glob`, {
+    hint: `${example}; \`*\` stands for any characters.`,
+  });
+}
+
+/** A limit that no scope of the token looks at would be no limit, and its maker think otherwise. */
+function refuseIdleLimits({ scopes, groups, repositories }: WantedToken): void {
+  const limited = (globs: readonly string[]) => !globs.includes('*');
+  if (limited(groups) && scopes.every((scope) => scope === 'push')) {
+    throw new KrmhubError('invalid-request', 'Groups limit no token of the scope push alone', {
+      hint: 'Give repositories for it, such as team/*, or the scope publish.',
+    });
+  }
+  if (limited(repositories) && !scopes.includes('push')) {
+    throw new KrmhubError('invalid-request', 'Repositories limit no token without the scope push', {
+      hint: 'Give groups for it, such as example.com, or the scope push.',
+    });
+  }
+  const functions = repositories.filter((glob) => glob.startsWith('functions/'));
+  if (functions.length > 0) {
+    throw new KrmhubError('invalid-request', `${functions.join(', ')}: the scope push is not for functions`, {
+      hint: 'Give the scope publish and the group of the functions.',
+    });
+  }
+}

@@ -1,0 +1,163 @@
+import { ROUTES, type RouteName } from '@krmhub/api/routes';
+import { KrmhubError } from '@krmhub/schema';
+import { countedAs } from '../http/client-address.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Config } from '../server/config.js';
+import type { RegistryContext } from '../server/environment.js';
+import { type Allowance, RateLimit } from './rate-limit.js';
+
+/**
+ * What a request of a route is counted by: `write` by its token, `read` by the address of its client, `free` not
+ * at all, since its answer is stored bytes or costs less than counting would.
+ */
+export const DOORS = {
+  search: 'read',
+  functionsExport: 'read',
+  function: 'read',
+  functionConfigSchema: 'read',
+  release: 'read',
+  publish: 'write',
+  definition: 'free',
+  readme: 'free',
+  bundles: 'read',
+  bundle: 'free',
+  attach: 'write',
+  yank: 'write',
+  unyank: 'write',
+  deprecate: 'write',
+  takedown: 'write',
+  policies: 'read',
+  applyPolicies: 'write',
+  catalogs: 'read',
+  catalog: 'read',
+  applyCatalog: 'write',
+  cut: 'write',
+  catalogInputs: 'read',
+  catalogReport: 'read',
+  sources: 'read',
+  refreshSource: 'write',
+  sourceCopy: 'read',
+  catalogYaml: 'free',
+  catalogJson: 'free',
+  // Entries that are asked for as they are spelt are answered before it is counted.
+  catalogEntry: 'read',
+  snapshots: 'read',
+  // The forms of old snapshots may have to be made again.
+  snapshotCatalogYaml: 'read',
+  snapshotCatalogJson: 'read',
+  snapshotJson: 'read',
+  snapshotReport: 'read',
+  snapshotProfile: 'read',
+  snapshotBundle: 'read',
+  catalogBundle: 'read',
+  registryKeys: 'free',
+  events: 'read',
+  revocations: 'read',
+  whoami: 'read',
+  listTokens: 'read',
+  createToken: 'write',
+  revokeToken: 'write',
+  reportLeak: 'read',
+  openapi: 'free',
+  healthz: 'free',
+  readyz: 'free',
+  metrics: 'free',
+} satisfies Record<RouteName, Door>;
+
+export type Door = 'free' | 'read' | 'write';
+
+const DOOR_OF = new Map<unknown, Door>(
+  Object.entries(ROUTES).map(([name, route]) => [route, DOORS[name as RouteName]]),
+);
+
+/** A request that came too soon; the answer's Retry-After says when to come again. */
+export class TooManyRequests extends KrmhubError {
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, { retryAfterSeconds, perMinute }: Allowance) {
+    const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
+    super('rate-limited', message, { hint: `Try again in ${seconds}; ${perMinute} a minute are taken.` });
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export type RequestLimitSettings = Partial<
+  Pick<Config, 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'>
+>;
+
+/** The limits on how often somebody may ask. Each process counts for itself; a setting of 0 or none is no limit. */
+export class RequestLimits {
+  readonly #reads: RateLimit | undefined;
+  readonly #writes: RateLimit | undefined;
+  readonly #failures: RateLimit | undefined;
+  readonly #clock: () => Date;
+  /** Hashes of tokens that were good when they were used last, oldest first. */
+  readonly #good = new Set<string>();
+
+  constructor(settings: RequestLimitSettings, clock: () => Date) {
+    this.#clock = clock;
+    this.#reads = limit('requests', settings.requestsPerMinute);
+    this.#writes = limit('writes', settings.writesPerMinute);
+    this.#failures = limit('failed-logins', settings.failedLoginsPerMinute);
+  }
+
+  /** To be called with the route that a request asks for. Throws TooManyRequests. */
+  countRequest(c: RegistryContext, route: unknown): void {
+    this.countBy(c, DOOR_OF.get(route) ?? 'free');
+  }
+
+  /** The same for what is no route of the HTTP API. */
+  countBy(c: RegistryContext, door: Door): void {
+    c.set('door', door);
+    if (door !== 'read' || this.#reads === undefined) return;
+    const allowance = this.#reads.take(countedAs(c.get('client')), this.#now());
+    c.set('allowance', allowance);
+    if (!allowance.allowed) throw new TooManyRequests('Your address asks too often', allowance);
+  }
+
+  /** To be called with the token of a request that is to change something. Throws TooManyRequests. */
+  countWrite(c: RegistryContext, token: { id: string; name: string }): void {
+    if (c.get('door') !== 'write' || this.#writes === undefined) return;
+    const allowance = this.#writes.take(token.id, this.#now());
+    c.set('allowance', allowance);
+    if (!allowance.allowed) {
+      throw new TooManyRequests(`The token "${token.name}" is used too often`, allowance);
+    }
+  }
+
+  /**
+   * To be called before a token is looked up. From an address with too many failures only tokens that were good
+   * before are looked at, so that guessing learns nothing and neighbours behind one address go on working. Throws
+   * TooManyRequests.
+   */
+  refuseGuessing(c: RegistryContext, hash: string | undefined): void {
+    if (this.#failures === undefined || (hash !== undefined && this.#good.has(hash))) return;
+    const allowance = this.#failures.look(countedAs(c.get('client')), this.#now());
+    if (allowance.allowed) return;
+    c.set('allowance', allowance);
+    throw new TooManyRequests('Too many tokens from your address were refused', allowance);
+  }
+
+  /** To be called with what became of a token that was given. */
+  recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void {
+    if (hash !== undefined) this.#good.delete(hash);
+    if (good && hash !== undefined) {
+      this.#good.add(hash);
+      if (this.#good.size > SERVER_LIMITS.maxCountedClients) {
+        const [oldest] = this.#good;
+        if (oldest !== undefined) this.#good.delete(oldest);
+      }
+    } else {
+      this.#failures?.take(countedAs(c.get('client')), this.#now());
+    }
+  }
+
+  #now(): number {
+    return this.#clock().getTime();
+  }
+}
+
+function limit(policy: string, perMinute: number | undefined): RateLimit | undefined {
+  if (perMinute === undefined || perMinute === 0) return undefined;
+  return new RateLimit(policy, perMinute, SERVER_LIMITS.maxCountedClients);
+}

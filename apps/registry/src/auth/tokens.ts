@@ -1,0 +1,151 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { open, readFile, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { TokenScope } from '@krmhub/api/model';
+import type { CatalogStore, Time, TokenRecord } from '@krmhub/catalog';
+import { syncFolder } from '../store/blobs/folder.js';
+
+/**
+ * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal: a leaked token is found by its
+ * prefix, and a mistyped one is told from an unknown one without asking the database.
+ */
+const TOKEN_PATTERN = /^krmhub_([a-f0-9]{64})([a-f0-9]{8})$/;
+const MILLISECONDS_PER_DAY = 86_400_000;
+
+export function newSecret(): string {
+  const random = randomBytes(32).toString('hex');
+  return `krmhub_${random}${checksum(random)}`;
+}
+
+/** Whether the text can be a token of any registry. */
+export function isTokenSecret(text: string): boolean {
+  const match = TOKEN_PATTERN.exec(text);
+  return match !== null && checksum(match[1]!) === match[2];
+}
+
+/** What is stored of a secret. It has 256 random bits, so that a fast hash suffices. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
+function checksum(text: string): string {
+  return crc32(text).toString(16).padStart(8, '0');
+}
+
+/** Undefined for a token that can be used. */
+export function unusable(token: TokenRecord, now: Time): 'revoked' | 'expired' | undefined {
+  if (token.revokedAt !== undefined) return 'revoked';
+  return token.expiresAt !== undefined && token.expiresAt <= now ? 'expired' : undefined;
+}
+
+export interface NewToken {
+  name: string;
+  scopes: readonly TokenScope[];
+  groups: readonly string[];
+  /** Globs over repositories, for the scope `push`. */
+  repositories: readonly string[];
+  /** Absent: it does not expire. */
+  expiresInDays?: number;
+}
+
+/** Stores a new token and gives it with its secret, which nothing can show again. */
+export async function createToken(
+  store: CatalogStore,
+  wanted: NewToken,
+  context: { now: Date; by: string; secret?: string },
+): Promise<{ token: TokenRecord; secret: string }> {
+  const secret = context.secret ?? newSecret();
+  const token: TokenRecord = {
+    id: randomUUID(),
+    name: wanted.name,
+    scopes: [...new Set(wanted.scopes)],
+    groups: [...new Set(wanted.groups)],
+    repositories: [...new Set(wanted.repositories)],
+    createdAt: context.now.toISOString(),
+    createdBy: context.by,
+    ...(wanted.expiresInDays === undefined
+      ? {}
+      : {
+          expiresAt: new Date(
+            context.now.getTime() + wanted.expiresInDays * MILLISECONDS_PER_DAY,
+          ).toISOString(),
+        }),
+  };
+  await store.createToken(token, hashSecret(secret));
+  return { token, secret };
+}
+
+export type AdminTokenState =
+  /** A usable admin token was there. */
+  | { outcome: 'present' }
+  | { outcome: 'created' }
+  /** There is no usable admin token, and the file, whose text is never overwritten, holds none either. */
+  | { outcome: 'blocked'; reason: string };
+
+/**
+ * Makes sure that somebody can administer the registry: where no usable admin token is known, a new
+ * one is written to `file`, for its owner only. It does not expire: who reads the file owns the data.
+ * The file comes before the row, so after a crash between them the next start takes the file's token.
+ * An empty file asks for a new token beside those that are known: that is for who has lost them.
+ */
+export async function ensureAdminToken(
+  store: CatalogStore,
+  file: string,
+  now: Date,
+): Promise<AdminTokenState> {
+  const asked = await isEmpty(file);
+  if (asked) await rm(file);
+  const known = await store.tokens();
+  const usable = known.some(
+    (token) => token.scopes.includes('admin') && unusable(token, now.toISOString()) === undefined,
+  );
+  if (usable && !asked) return { outcome: 'present' };
+  let secret = newSecret();
+  if (!(await writeOnce(file, `${secret}\n`))) {
+    secret = (await readFile(file, 'utf8')).trim();
+    if (!isTokenSecret(secret)) return { outcome: 'blocked', reason: 'holds no token' };
+    const stored = await store.tokenByHash(hashSecret(secret));
+    if (stored !== undefined) {
+      return {
+        outcome: 'blocked',
+        reason: `holds a token that is ${unusable(stored, now.toISOString()) ?? 'no admin token'}`,
+      };
+    }
+  }
+  const wanted: NewToken = {
+    name: 'admin',
+    scopes: ['publish', 'yank', 'push', 'admin'],
+    groups: ['*'],
+    repositories: ['*'],
+  };
+  await createToken(store, wanted, { now, by: 'krmhub', secret });
+  return { outcome: 'created' };
+}
+
+async function isEmpty(file: string): Promise<boolean> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return found?.size === 0;
+}
+
+/** Durable when it resolves; false where the file is there already. */
+async function writeOnce(file: string, text: string): Promise<boolean> {
+  let handle: Awaited<ReturnType<typeof open>>;
+  try {
+    handle = await open(file, 'wx', 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await syncFolder(path.dirname(file));
+  return true;
+}

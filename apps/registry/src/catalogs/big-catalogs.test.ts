@@ -1,0 +1,86 @@
+import { gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+
+/** A registry to which every catalog is a big one: read from the disk, and compressed after it is shown. */
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry({ maxCacheBytes: 100, maxCompressedFirstBytes: 10 });
+});
+afterEach(() => registry.close());
+
+const read = (headers: Record<string, string> = {}, method = 'GET') =>
+  registry.request('/catalogs/default/catalog.yaml', { method, headers });
+
+it('gives a big catalog as it is until it is compressed', async () => {
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  const plain = await read();
+  const text = await plain.text();
+  expect(text).toContain('SetLabels');
+  expect(plain.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+  const head = await read({}, 'HEAD');
+  expect(head.headers.get('content-length')).toBe(plain.headers.get('content-length'));
+  expect(await head.text()).toBe('');
+
+  const compressed = await vi.waitFor(async () => {
+    const answer = await read({ 'Accept-Encoding': 'gzip' });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    expect(answer.headers.get('content-length')).toBe(String(bytes.byteLength));
+    if (answer.headers.get('content-encoding') === null) expect(bytes.toString()).toBe(text);
+    expect(answer.headers.get('content-encoding')).toBe('gzip');
+    expect(gunzipSync(bytes).toString()).toBe(text);
+    return answer;
+  }, 20_000);
+  for (const tag of [plain.headers.get('etag')!, compressed.headers.get('etag')!]) {
+    for (const coding of ['identity', 'gzip']) {
+      const again = await read({ 'If-None-Match': tag, 'Accept-Encoding': coding });
+      expect([again.status, again.headers.get('etag')]).toEqual([304, tag]);
+    }
+  }
+});
+
+it('compresses after a restart what could not be compressed before', async () => {
+  await registry.close();
+  const failing = await openTestRegistry({
+    maxCompressedFirstBytes: 10,
+    wrapStore: (store) => ({
+      ...store,
+      rememberForms: async (forms) => {
+        if (forms.some(({ coding }) => coding !== 'identity')) throw new Error('no room');
+        return store.rememberForms(forms);
+      },
+    }),
+  });
+  const { status } = await failing.publish({ kind: 'SetLabels', release: '1.0.0' });
+  expect(status).toBe(201);
+  await vi.waitFor(
+    () => expect(failing.logged.join()).toContain('a catalog could not be compressed'),
+    20_000,
+  );
+  registry = failing;
+  const text = await (await read({ 'Accept-Encoding': 'br' })).text();
+  expect(text).toContain('SetLabels');
+  registry = await failing.reopen();
+  await vi.waitFor(async () => {
+    const answer = await read({ 'Accept-Encoding': 'br' });
+    await answer.arrayBuffer();
+    expect(answer.headers.get('content-encoding')).toBe('br');
+  }, 20_000);
+});
+
+it('gives a big catalog under its other kind, before that is compressed and after', async () => {
+  await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  for (const name of ['catalog.yaml', 'catalog.json']) {
+    const address = `/catalogs/default/${name}?kind=KRMFunctionCatalog`;
+    const usual = await (await registry.request(`/catalogs/default/${name}`)).text();
+    const expected = usual.replace(/(kind"?: ?"?)Catalog/, '$1KRMFunctionCatalog');
+    expect(expected).not.toBe(usual);
+    expect(await (await registry.request(address)).text()).toBe(expected);
+    await vi.waitFor(async () => {
+      const answer = await registry.request(address, { headers: { 'Accept-Encoding': 'gzip' } });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      expect(answer.headers.get('content-encoding')).toBe('gzip');
+      expect(gunzipSync(bytes).toString()).toBe(expected);
+    }, 20_000);
+  }
+});

@@ -1,0 +1,116 @@
+import {
+  type CatalogCut,
+  type NewEvent,
+  RevisionConflict,
+  reportedSources,
+  type SnapshotRecord,
+} from '@krmhub/catalog';
+import { KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import { snapshotArtifact } from '../oci/release-artifact.js';
+import {
+  changedFunctions,
+  type SigningParts,
+  signSnapshot,
+  snapshotDigests,
+} from '../signatures/sign-snapshot.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { changedPlaces } from './changed-entries.js';
+import { changedEntries, mergedPlaces } from './renditions/assemble.js';
+import { catalogHeader, type SnapshotForms } from './renditions/snapshot-renditions.js';
+import { storedRecipe } from './stored-recipe.js';
+
+export interface CutParts {
+  store: RegistryStore;
+  forms: SnapshotForms;
+  signing: SigningParts;
+  clock: () => Date;
+}
+
+/**
+ * Takes into a catalog what has happened since it was last cut, and makes a snapshot where its bytes
+ * change by that; only what changed is rendered. Gives the new snapshot, undefined where there is none.
+ */
+export async function cutCatalog(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    try {
+      return await cutOnce(parts, name);
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+  throw new KrmhubError('unavailable', `The catalog ${name} was changed by others all the time`);
+}
+
+async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
+  const { store, forms, signing, clock } = parts;
+  // Before the recipe: one that is applied in between is then known to be newer than this cut.
+  const throughEvent = await store.lastEvent();
+  const catalog = await store.catalog(name);
+  if (catalog === undefined) return undefined;
+  if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
+  const recipe = storedRecipe(catalog);
+  const sources = await store.sources(name);
+  const { changed, entries, bytesChanged } = await changedPlaces(store, catalog, recipe, {
+    throughEvent,
+    sources,
+  });
+  const cut: CatalogCut = {
+    catalog: name,
+    expectedThroughEvent: catalog.throughEvent,
+    throughEvent,
+    changed,
+    entries: [...entries.values()],
+  };
+  const previous = catalog.newest;
+  // What was taken down is out of its place already, so that nothing else may have changed.
+  const withdrawn = previous?.withdrawn !== undefined;
+  const whole = catalog.throughEvent === 0 || previous === undefined || withdrawn;
+  if (!whole && !bytesChanged) {
+    await store.commitCut(cut);
+    return undefined;
+  }
+  const { labels } = recipe;
+  const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
+  const places = () => mergedPlaces(store, store.heldEntrySizes(name), changed, entries);
+  const assembled =
+    (previous && !withdrawn ? await forms.patch(header, previous, places()) : undefined) ??
+    (await forms.assemble(header, changedEntries(store, name, changed, entries)));
+  const { digests } = assembled;
+  const same = SNAPSHOT_FORMS.every((form) => previous?.digests[form] === digests[form]);
+  if (same && !withdrawn) {
+    await assembled.discard();
+    await store.commitCut(cut);
+    return undefined;
+  }
+  const now = clock().toISOString();
+  const snapshot: SnapshotRecord = {
+    catalog: name,
+    serial: (previous?.serial ?? 0) + 1,
+    previous: previous?.digests['catalog.yaml'] ?? null,
+    ...(labels === undefined ? {} : { labels }),
+    digests,
+    functions: assembled.functions,
+    createdAt: now,
+    ...(sources.length === 0 ? {} : { sources: reportedSources(recipe, sources) }),
+  };
+  const event: NewEvent = {
+    type: 'catalog.cut',
+    at: now,
+    by: 'krmhub',
+    catalog: name,
+    serial: snapshot.serial,
+    digest: digests['catalog.yaml'],
+  };
+  const artifact = snapshotArtifact(snapshot, assembled.sizes['catalog.yaml']);
+  const sign = async () => {
+    const functions = changedFunctions(await store.catalogFunctions(name), changed);
+    const contents = snapshotDigests(snapshot, functions, artifact.manifest);
+    return signSnapshot(signing, snapshot, contents, artifact.manifest);
+  };
+  // The bytes are durable before the rows that name them. While the disk is at it, there is work for the processor.
+  const [, signed] = await Promise.all([forms.store(assembled), sign()]);
+  const { signature } = signed;
+  await store.commitCut({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
+  return snapshot;
+}

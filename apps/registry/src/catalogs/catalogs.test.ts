@@ -1,0 +1,385 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { ApplyResult, CatalogDetail, Problem, SnapshotList } from '@krmhub/api/model';
+import { DEFAULT_RECIPE_TEXT, RevisionConflict } from '@krmhub/catalog';
+import { type Snapshot, type SnapshotReport, sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RegistryStore } from '../store/registry-store.js';
+import {
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+});
+afterEach(() => registry.close());
+
+const DEFAULT_YAML = '/catalogs/default/catalog.yaml';
+
+function recipe(name: string, match: string, labels = ''): string {
+  return `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata:
+  name: ${name}
+${labels}spec:
+  sources:
+  - name: ours
+    functions: {}
+    match: [${match}]
+`;
+}
+
+async function apply(name: string, text: string, mediaType = 'application/yaml') {
+  const { secret } = await registry.token({});
+  const response = await registry.request(`/api/v1/catalogs/${name}`, {
+    method: 'PUT',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': mediaType },
+    body: text,
+  });
+  return { status: response.status, body: (await response.json()) as ApplyResult & Problem };
+}
+
+async function post(target: string, body?: object) {
+  const { secret } = await registry.token({});
+  return registry.request(target, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+async function read(target: string, headers: Record<string, string> = {}, method = 'GET') {
+  const response = await registry.request(target, { headers, method });
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  };
+}
+
+const text = async (target: string) => (await read(target)).bytes.toString();
+const history = async (name = 'default') =>
+  (JSON.parse(await text(`/catalogs/${name}/snapshots`)) as SnapshotList).snapshots;
+
+describe('reading a catalog', () => {
+  beforeEach(async () => {
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+  });
+
+  it('gives the bytes that the ETag names, in the coding that is asked for', async () => {
+    const plain = await read(DEFAULT_YAML);
+    const digest = sha256(plain.bytes);
+    expect(plain.headers.get('etag')).toBe(`"${digest}"`);
+    expect(plain.headers.get('content-type')).toBe('application/yaml');
+    expect(plain.headers.get('vary')).toBe('Accept-Encoding');
+    expect(plain.headers.get('cache-control')).toBe('no-cache');
+    const gzip = await read(DEFAULT_YAML, { 'Accept-Encoding': 'gzip' });
+    expect(gzip.headers.get('etag')).toBe(`"${digest}-gzip"`);
+    expect(gzip.headers.get('content-encoding')).toBe('gzip');
+    expect(gunzipSync(gzip.bytes)).toEqual(plain.bytes);
+    const br = await read(DEFAULT_YAML, { 'Accept-Encoding': 'gzip, br' });
+    expect(br.headers.get('etag')).toBe(`"${digest}-br"`);
+    expect(brotliDecompressSync(br.bytes)).toEqual(plain.bytes);
+  });
+
+  it('answers 304 for the tag of any coding', async () => {
+    const digest = sha256((await read(DEFAULT_YAML)).bytes);
+    for (const tag of [`"${digest}"`, `"${digest}-gzip"`, `"x", W/"${digest}-br"`, '*']) {
+      const { status, bytes } = await read(DEFAULT_YAML, { 'If-None-Match': tag, 'Accept-Encoding': 'gzip' });
+      expect([status, bytes.byteLength], tag).toEqual([304, 0]);
+    }
+    const matched = await read(DEFAULT_YAML, { 'If-None-Match': `"${digest}-gzip"` });
+    expect(matched.headers.get('etag')).toBe(`"${digest}-gzip"`);
+    expect((await read(DEFAULT_YAML, { 'If-None-Match': `"${sha256('x')}"` })).status).toBe(200);
+    await registry.publish({ kind: 'SetNames', release: '1.0.0' });
+    expect((await read(DEFAULT_YAML, { 'If-None-Match': `"${digest}"` })).status).toBe(200);
+  });
+
+  it('links newest and fixed snapshots to each other', async () => {
+    const newest = await read(DEFAULT_YAML);
+    const [latest] = await history();
+    const link = newest.headers.get('link') ?? '';
+    const own = /^<([^>]+)>; rel="memento"/.exec(link)?.[1] ?? '';
+    expect(own).toBe(`/catalogs/default/snapshots/${latest?.serial}/catalog.yaml`);
+    const fixed = await read(own);
+    expect(fixed.bytes).toEqual(newest.bytes);
+    expect(fixed.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(fixed.headers.get('link')).toContain(`<${DEFAULT_YAML}>; rel="latest-version"`);
+    const byDigest = await read(`/catalogs/default/snapshots/${latest?.digest}/catalog.yaml`);
+    expect(byDigest.bytes).toEqual(newest.bytes);
+  });
+
+  it('has JSON, the kind of the schema, and one entry as a catalog of its own', async () => {
+    const json = JSON.parse(await text('/catalogs/default/catalog.json'));
+    expect(json).toMatchObject({ kind: 'Catalog', metadata: { name: 'default' } });
+    expect(json.spec.krmFunctions).toHaveLength(1);
+    expect(JSON.parse(await text('/catalogs/default/catalog.json?kind=KRMFunctionCatalog')).kind).toBe(
+      'KRMFunctionCatalog',
+    );
+    const yaml = await text(`${DEFAULT_YAML}?kind=KRMFunctionCatalog`);
+    expect(yaml).toContain('kind: KRMFunctionCatalog\n');
+    await registry.publish({ kind: 'SetNames', release: '1.0.0' });
+    const entry = await read('/catalogs/default/functions/example.com/SetNames.yaml');
+    expect(entry.bytes.toString()).toContain('kind: SetNames');
+    expect(entry.bytes.toString()).not.toContain('SetLabels');
+    expect(entry.headers.get('etag')).toBe(`"${sha256(entry.bytes)}"`);
+    expect((await read('/catalogs/default/functions/example.com/Nothing.yaml')).status).toBe(404);
+    expect((await read('/catalogs/default/functions/example.com/SetNames')).status).toBe(404);
+    expect((await read('/catalogs/default/functions/example.com/.yaml')).status).toBe(404);
+  });
+
+  it('refuses what is not there, and says what is', async () => {
+    for (const target of [
+      '/catalogs/none/catalog.yaml',
+      '/catalogs/none/snapshots',
+      '/catalogs/default/snapshots/99/catalog.yaml',
+      `/catalogs/default/snapshots/${sha256('x')}/snapshot.json`,
+    ]) {
+      expect((await read(target)).status, target).toBe(404);
+    }
+    for (const target of [
+      '/catalogs/default/snapshots/0/catalog.yaml',
+      '/catalogs/default/snapshots/-1/report.json',
+      '/catalogs/default/snapshots/newest/catalog.yaml',
+      '/catalogs/default/snapshots/99999999999999999999/catalog.yaml',
+      `${DEFAULT_YAML}?kind=Deployment`,
+      `${DEFAULT_YAML}?kind=Catalog&kind=Catalog`,
+      '/catalogs/De_fault/catalog.yaml',
+    ]) {
+      expect((await read(target)).status, target).toBe(400);
+    }
+  });
+
+  it('answers HEAD as GET, without the bytes', async () => {
+    const get = await read(DEFAULT_YAML);
+    const head = await read(DEFAULT_YAML, {}, 'HEAD');
+    expect([head.status, head.bytes.byteLength]).toEqual([200, 0]);
+    for (const name of ['etag', 'content-type', 'link', 'content-length']) {
+      expect(head.headers.get(name), name).toBe(get.headers.get(name));
+    }
+  });
+});
+
+describe('snapshots', () => {
+  it('begin with an empty one, and grow only when bytes change', async () => {
+    await registry.settle();
+    expect(await history()).toMatchObject([{ serial: 1, functions: 0 }]);
+    expect(await text(DEFAULT_YAML)).toContain('krmFunctions: []');
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+    // An older release of the same API version changes nothing.
+    await registry.publish({ kind: 'SetLabels', release: '0.9.0' });
+    await registry.settle();
+    expect(await history()).toMatchObject([
+      { serial: 2, functions: 1 },
+      { serial: 1, functions: 0 },
+    ]);
+    expect((await (await post('/api/v1/catalogs/default/cut')).json()) as object).toMatchObject({
+      newest: { serial: 2 },
+    });
+  });
+
+  it('say what they hold, from where, and what came before', async () => {
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0', versions: ['v1beta1'] });
+    await registry.publish(
+      { kind: 'SetLabels', release: '2.0.0', versions: ['v1'] },
+      '?wait=true&allowBreaking=true',
+    );
+    const [newest, previous] = await history();
+    const base = `/catalogs/default/snapshots/${newest?.serial}`;
+    const snapshot = JSON.parse(await text(`${base}/snapshot.json`)) as Snapshot;
+    expect(snapshot).toMatchObject({
+      catalog: 'default',
+      serial: newest?.serial,
+      previous: previous?.digest,
+    });
+    expect(snapshot.digests['catalog.yaml']).toBe(newest?.digest);
+    expect(snapshot.digests['catalog.json']).toBe(sha256((await read(`${base}/catalog.json`)).bytes));
+    expect(snapshot.entries).toMatchObject([
+      {
+        kind: 'SetLabels',
+        versions: [
+          { name: 'v1', release: '2.0.0' },
+          { name: 'v1beta1', release: '1.0.0' },
+        ],
+      },
+    ]);
+    await post(`${releasePath({ kind: 'SetLabels', release: '2.0.0' })}/yank`, { reason: 'broken' });
+    await registry.settle();
+    const [after] = await history();
+    const report = JSON.parse(
+      await text(`/catalogs/default/snapshots/${after?.serial}/report.json`),
+    ) as SnapshotReport;
+    expect(report.yanked).toMatchObject([{ kind: 'SetLabels', release: '2.0.0' }]);
+  });
+
+  it('of old serials are made again, byte for byte, when their forms were forgotten', async () => {
+    await apply('labelled', recipe('labelled', '{group: example.com}', '  labels: {team: "a"}\n'));
+    await registry.settle();
+    const seen = new Map<number, Buffer>();
+    for (let index = 0; index < 6; index++) {
+      if (index === 4)
+        await apply('labelled', recipe('labelled', '{group: example.com}', '  labels: {team: "b"}\n'));
+      await registry.publish({ kind: `Fn${index}`, release: '1.0.0' });
+      await registry.settle();
+      const [newest] = await history('labelled');
+      seen.set(newest?.serial ?? 0, (await read('/catalogs/labelled/catalog.yaml')).bytes);
+    }
+    const { store } = registry.parts;
+    const oldest = [...seen.keys()][0] ?? 0;
+    const record = await store.snapshot('labelled', oldest);
+    expect(await store.storedForm(record!.digests['catalog.yaml'], 'identity')).toBeUndefined();
+    registry = await registry.reopen();
+    const fresh = registry;
+    for (const [serial, bytes] of seen) {
+      const response = await fresh.request(`/catalogs/labelled/snapshots/${serial}/catalog.yaml`);
+      expect(Buffer.from(await response.arrayBuffer()).equals(bytes), `serial ${serial}`).toBe(true);
+      const gzip = await fresh.request(`/catalogs/labelled/snapshots/${serial}/catalog.yaml`, {
+        headers: { 'Accept-Encoding': 'gzip' },
+      });
+      const coded = Buffer.from(await gzip.arrayBuffer());
+      const text = gzip.headers.get('content-encoding') === 'gzip' ? gunzipSync(coded) : coded;
+      expect(text.equals(bytes)).toBe(true);
+    }
+    expect(await fresh.parts.store.storedForm(record!.digests['catalog.yaml'], 'identity')).toBeDefined();
+    expect(await fresh.parts.store.storedForm(record!.digests['catalog.yaml'], 'gzip')).toBeUndefined();
+  });
+
+  it('are the same bytes on two registries that got the same releases in another order', async () => {
+    const releases: TestDefinition[] = ['SetLabels', 'SetNames', 'AddOwner'].flatMap((kind) =>
+      ['1.0.0', '1.1.0', '2.0.0-rc.1'].map((release, index) => ({
+        kind,
+        release,
+        group: kind === 'AddOwner' ? 'banana.co' : 'example.com',
+        versions: index === 0 ? ['v1beta1', 'v1'] : ['v1'],
+      })),
+    );
+    const other = await openTestRegistry();
+    for (const release of releases) await registry.publish(release, '?wait=true&allowBreaking=true');
+    await Promise.all(releases.toReversed().map((release) => other.publish(release, '?allowBreaking=true')));
+    await other.settle();
+    for (const form of ['catalog.yaml', 'catalog.json', 'catalog.yaml?kind=KRMFunctionCatalog']) {
+      const bytes = await (await other.request(`/catalogs/default/${form}`)).text();
+      expect(bytes).toBe(await text(`/catalogs/default/${form}`));
+    }
+    await other.close();
+  });
+});
+
+describe('recipes', () => {
+  beforeEach(async () => {
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+    await registry.publish({ kind: 'Peel', release: '1.0.0', group: 'banana.co' });
+  });
+
+  it('are applied, changed and left alone, and cut at once', async () => {
+    const first = recipe('platform', '{group: example.com}');
+    expect(await apply('platform', first)).toMatchObject({ status: 201, body: { outcome: 'created' } });
+    expect(await apply('platform', first)).toMatchObject({ status: 200, body: { outcome: 'unchanged' } });
+    await registry.settle();
+    expect(await text('/catalogs/platform/catalog.yaml')).toContain('SetLabels');
+    expect(await text('/catalogs/platform/catalog.yaml')).not.toContain('Peel');
+    const second = recipe('platform', '{group: banana.co}');
+    expect(await apply('platform', second)).toMatchObject({ status: 200, body: { outcome: 'changed' } });
+    await post('/api/v1/catalogs/platform/cut');
+    expect(await text('/catalogs/platform/catalog.yaml')).not.toContain('SetLabels');
+    expect(await text('/catalogs/platform/catalog.yaml')).toContain('Peel');
+    const detail = JSON.parse(await text('/api/v1/catalogs/platform')) as CatalogDetail;
+    expect(detail).toMatchObject({
+      name: 'platform',
+      recipe: second,
+      appliedBy: 'tester',
+      newest: { serial: 2 },
+    });
+    const { body } = await registry.publish({ kind: 'Slice', release: '1.0.0', group: 'banana.co' });
+    expect(body.catalogs.map(({ catalog }) => catalog).sort()).toEqual(['default', 'platform']);
+  });
+
+  it('that change only the labels make a snapshot too', async () => {
+    await apply('platform', recipe('platform', '{group: example.com}'));
+    await registry.settle();
+    await apply('platform', recipe('platform', '{group: example.com}', '  labels: {team: "a"}\n'));
+    await registry.settle();
+    expect(await text('/catalogs/platform/catalog.yaml')).toContain('team: a');
+    expect(await history('platform')).toHaveLength(2);
+  });
+
+  it('are refused with diagnostics, under another name, and for default', async () => {
+    const broken = await apply('platform', 'kind: Recipe\n');
+    expect(broken.status).toBe(422);
+    expect(broken.body.diagnostics?.length).toBeGreaterThan(0);
+    expect((await apply('other', recipe('platform', '{group: a.b}'))).status).toBe(422);
+    expect((await apply('default', DEFAULT_RECIPE_TEXT)).status).toBe(409);
+    expect((await apply('platform', recipe('platform', '{group: a.b}'), 'text/plain')).status).toBe(415);
+    expect((await apply('platform', 'x'.repeat(300_000))).status).toBe(413);
+    expect(JSON.parse(await text('/api/v1/catalogs')).catalogs).toHaveLength(1);
+  });
+});
+
+describe('the cutter', () => {
+  function failing(method: keyof RegistryStore, fails: (argument: { catalog: string }) => Error | undefined) {
+    return (store: RegistryStore): RegistryStore =>
+      new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== 'function') return value;
+          if (name !== method) return value.bind(target);
+          return (argument: { catalog: string }) => {
+            const error = fails(argument);
+            return error === undefined ? value.call(target, argument) : Promise.reject(error);
+          };
+        },
+      });
+  }
+
+  it('goes on with the others when a catalog fails, says so, and tries it again', async () => {
+    await registry.close();
+    let broken = true;
+    registry = await openTestRegistry({
+      wrapStore: failing('commitCut', ({ catalog }) =>
+        broken && catalog === 'bad' ? new Error('disk gone') : undefined,
+      ),
+    });
+    await apply('bad', recipe('bad', '{group: example.com}'));
+    const { body } = await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
+    expect(body.catalogs.map(({ catalog }) => catalog)).toEqual(['default']);
+    expect(registry.parts.cutter.status().failing).toMatchObject([{ catalog: 'bad' }]);
+    const ready = await registry.request('/readyz');
+    expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('bad')]);
+    expect((await post('/api/v1/catalogs/bad/cut')).status).toBe(500);
+    const early = await read('/catalogs/bad/catalog.yaml');
+    expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+    broken = false;
+    expect((await post('/api/v1/catalogs/bad/cut')).status).toBe(200);
+    expect(registry.parts.cutter.status().failing).toEqual([]);
+  });
+
+  it('plans a cut anew where somebody else changed the catalog', async () => {
+    await registry.close();
+    let conflicts = 2;
+    registry = await openTestRegistry({
+      wrapStore: failing('commitCut', () => (conflicts-- > 0 ? new RevisionConflict() : undefined)),
+    });
+    await registry.settle();
+    expect(await history()).toMatchObject([{ serial: 1 }]);
+  });
+
+  it('takes at its start what an earlier process left', async () => {
+    await registry.parts.cutter.stop();
+    await registry.publish({ kind: 'SetLabels', release: '1.0.0' }, '');
+    registry = await registry.reopen();
+    await registry.settle();
+    expect(await text(DEFAULT_YAML)).toContain('SetLabels');
+  });
+
+  it('shares a cut among what happens meanwhile', async () => {
+    await registry.settle();
+    const kinds = Array.from({ length: 30 }, (_, index) => ({ kind: `Fn${index}`, release: '1.0.0' }));
+    await Promise.all(kinds.map((one) => registry.publish(one)));
+    const snapshots = await history();
+    expect(snapshots[0]).toMatchObject({ functions: 30 });
+    expect(snapshots.length).toBeLessThan(15);
+  });
+});

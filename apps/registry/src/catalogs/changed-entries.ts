@@ -1,0 +1,278 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type CatalogFunction,
+  type CatalogRecord,
+  type CatalogStore,
+  type CutContext,
+  entryDefinition,
+  type FunctionOffers,
+  type FunctionRecord,
+  functionKey,
+  functionOffers,
+  isOffered,
+  isRenderedAs,
+  needsFacts,
+  type Recipe,
+  type RenderedEntry,
+  renderEntry,
+  type Selection,
+  type SourceRecord,
+  sameSelection,
+  saysNothing,
+  selectFunction,
+  type UpstreamOffers,
+  versionFacts,
+} from '@krmhub/catalog';
+import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+
+export interface ChangedPlaces {
+  changed: CatalogFunction[];
+  /** Whether an entry is new, another or gone. */
+  bytesChanged: boolean;
+  /** Entries that `changed` names and that are not stored yet. */
+  entries: Map<Digest, RenderedEntry>;
+}
+
+/** Functions whose place in a catalog is another by what happened since it was cut; all are looked at for a new recipe. */
+export async function changedPlaces(
+  store: CatalogStore,
+  catalog: CatalogRecord,
+  recipe: Recipe,
+  known: { throughEvent: number; sources: readonly SourceRecord[] },
+): Promise<ChangedPlaces> {
+  const places = new Places(store, catalog, recipe, known.sources);
+  if (catalog.throughEvent === 0) await places.lookAtAll();
+  else
+    await places.lookAt(await store.functionsChanged(catalog.throughEvent, known.throughEvent, catalog.name));
+  return places.result;
+}
+
+class Places {
+  readonly result: ChangedPlaces = { changed: [], bytesChanged: false, entries: new Map() };
+  readonly #store: CatalogStore;
+  readonly #catalog: CatalogRecord;
+  readonly #recipe: Recipe;
+  readonly #signatures: CutContext['signatures'];
+  readonly #elsewhere: boolean;
+
+  constructor(store: CatalogStore, catalog: CatalogRecord, recipe: Recipe, sources: readonly SourceRecord[]) {
+    this.#store = store;
+    this.#catalog = catalog;
+    this.#recipe = recipe;
+    this.#signatures = new Map(sources.map(({ source, copy }) => [source, copy?.signatures ?? []]));
+    this.#elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
+  }
+
+  get #isNewRecipe(): boolean {
+    return this.#catalog.throughEvent === 0;
+  }
+
+  async lookAtAll(): Promise<void> {
+    const places = new Map(
+      (await this.#store.catalogFunctions(this.#catalog.name)).map((place) => [nameKey(place), place]),
+    );
+    const placesOf = async (offers: readonly FunctionOffers[]) =>
+      offers.flatMap((one) =>
+        spellingsOf(one).flatMap((kind) => places.get(nameKey({ ...one, kind })) ?? []),
+      );
+    const lookAt = async (offers: readonly FunctionOffers[]) => {
+      await this.#compare(offers, placesOf);
+      for (const one of offers) for (const kind of spellingsOf(one)) places.delete(nameKey({ ...one, kind }));
+    };
+    for await (const batch of inBatches(this.#store.allFunctions())) {
+      await lookAt(await this.#offersOf(batch, batch));
+    }
+    if (this.#elsewhere) {
+      for await (const batch of inBatches(this.#store.allUpstreamOffers(this.#catalog.name))) {
+        const held = new Set((await this.#store.functions(batch)).map(functionKey));
+        const offers = batch
+          .filter((one) => !held.has(functionKey(one)))
+          .flatMap(({ offers: upstream }) => functionOffers(this.#recipe, undefined, upstream) ?? []);
+        await lookAt(await this.#withFacts(offers));
+      }
+    }
+    // Nobody provides these any more.
+    for (const place of places.values()) this.#empty(place);
+  }
+
+  /** Kinds of these names may differ by case only. */
+  async lookAt(names: readonly FunctionName[]): Promise<void> {
+    for (let start = 0; start < names.length; start += SERVER_LIMITS.cutBatch) {
+      const batch = names.slice(start, start + SERVER_LIMITS.cutBatch);
+      const offers = await this.#offersOf(batch, await this.#store.functions(batch));
+      await this.#compare(offers, async (all) => {
+        const spelt = all.flatMap((one) => spellingsOf(one).map((kind) => ({ group: one.group, kind })));
+        return this.#store.catalogFunctions(this.#catalog.name, [...spelt, ...batch].filter(isFirst));
+      });
+      await setImmediate();
+    }
+  }
+
+  /** What there is of each function, once, whatever spellings of its kind are among the names. */
+  async #offersOf(
+    names: readonly FunctionName[],
+    records: readonly FunctionRecord[],
+  ): Promise<FunctionOffers[]> {
+    const upstream = new Map<string, UpstreamOffers['offers']>();
+    if (this.#elsewhere) {
+      for (const one of await this.#store.upstreamOffers(this.#catalog.name, names)) {
+        upstream.set(functionKey(one), one.offers);
+      }
+    }
+    const byName = new Map<string, FunctionOffers>();
+    for (const { group, kind } of names)
+      byName.set(functionKey({ group, kind }), { group, kind, releases: [] });
+    for (const record of records) byName.set(functionKey(record), record);
+    return this.#withFacts(
+      [...byName].map(([key, { group, kind, releases }]) => {
+        const own = releases.length === 0 ? undefined : { group, kind, releases };
+        // A function that nobody has any more has a place still, which is to be emptied.
+        return functionOffers(this.#recipe, own, upstream.get(key) ?? new Map()) ?? { group, kind, releases };
+      }),
+    );
+  }
+
+  async #withFacts(offers: readonly FunctionOffers[]): Promise<FunctionOffers[]> {
+    if (!needsFacts(this.#recipe)) return [...offers];
+    const known: FunctionOffers[] = [];
+    for (const one of offers) {
+      const facts = new Map<string, ReturnType<typeof versionFacts>>();
+      for (const summary of one.releases) {
+        if (!isOffered(this.#recipe, one, summary)) continue;
+        const release = await this.#store.release(one.group, one.kind, summary.release);
+        if (release !== undefined) facts.set(summary.release, versionFacts(release.definition));
+      }
+      known.push({ ...one, facts });
+    }
+    return known;
+  }
+
+  async #compare(
+    offers: readonly FunctionOffers[],
+    placesOf: (offers: readonly FunctionOffers[]) => Promise<CatalogFunction[]>,
+  ): Promise<void> {
+    const places = new Map<string, CatalogFunction[]>();
+    for (const place of await placesOf(offers)) {
+      const key = functionKey(place);
+      const others = places.get(key);
+      if (others === undefined) places.set(key, [place]);
+      else others.push(place);
+    }
+    const context = await this.#context(offers);
+    const selections = offers.map((one) => selectFunction(this.#recipe, one, context));
+    const changed: Selection[] = [];
+    for (const selection of selections) {
+      const held = places.get(functionKey(selection)) ?? [];
+      // What stood under another spelling of the kind stands there no more.
+      for (const place of held) if (place.kind !== selection.kind) this.#empty(place);
+      const place = held.find(({ kind }) => kind === selection.kind);
+      const same = place === undefined ? saysNothing(selection) : sameSelection(selection, place);
+      if (!same || (this.#isNewRecipe && isWrittenByRecipe(selection))) changed.push(selection);
+    }
+    await this.#render(changed, places);
+  }
+
+  async #context(offers: readonly FunctionOffers[]): Promise<CutContext> {
+    const groups = this.#elsewhere
+      ? await this.#store.groupsHeld(offers.map(({ group }) => group))
+      : new Set();
+    return {
+      clock: this.#catalog.clock,
+      holdsGroup: (group) => groups.has(group),
+      signatures: this.#signatures,
+    };
+  }
+
+  async #render(
+    changed: readonly Selection[],
+    places: ReadonlyMap<string, CatalogFunction[]>,
+  ): Promise<void> {
+    const { result } = this;
+    const { definitions, stored } = await this.#definitionsOf(changed);
+    for (const selection of changed) {
+      const place = places.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
+      if (selection.versions.length === 0) {
+        if (place?.entry !== undefined) result.bytesChanged = true;
+        result.changed.push(selection);
+        continue;
+      }
+      // What is taken from elsewhere as it is was rendered when it came.
+      const rendered = stored.get(selection.versions[0]!.definition);
+      const definition = entryDefinition(selection, definitions, this.#recipe);
+      const isStored = rendered !== undefined && isRenderedAs(definition, rendered);
+      const entry = isStored ? rendered : renderEntry(definition);
+      if (entry.digest === place?.entry && sameSelection(selection, place)) continue;
+      result.changed.push({ ...selection, entry: entry.digest });
+      if (entry.digest === place?.entry) continue;
+      result.bytesChanged = true;
+      if (!isStored) result.entries.set(entry.digest, entry);
+    }
+    if (result.entries.size < SERVER_LIMITS.cutBatch) return;
+    await this.#store.storeEntries([...result.entries.values()]);
+    result.entries.clear();
+  }
+
+  /** By the digests that selections name; those of catalogs elsewhere also as they are stored. */
+  async #definitionsOf(selections: readonly Selection[]): Promise<{
+    definitions: Map<Digest, FunctionDefinition>;
+    stored: Map<Digest, RenderedEntry>;
+  }> {
+    const definitions = new Map<Digest, FunctionDefinition>();
+    const elsewhere = new Set<Digest>();
+    for (const { group, kind, versions } of selections) {
+      for (const { release, definition } of versions) {
+        if (release === undefined) elsewhere.add(definition);
+        else if (!definitions.has(definition)) {
+          const found = await this.#store.release(group, kind, release);
+          if (found === undefined) throw new Error(`the store has no release ${group}/${kind}@${release}`);
+          definitions.set(definition, found.definition);
+        }
+      }
+    }
+    const stored = await this.#store.entries([...elsewhere]);
+    for (const [digest, { json }] of stored) {
+      // It was rendered from a definition in normal form.
+      definitions.set(digest, JSON.parse(json) as FunctionDefinition);
+    }
+    return { definitions, stored };
+  }
+
+  #empty(place: CatalogFunction): void {
+    const { group, kind } = place;
+    if (saysNothing(place)) return;
+    if (place.entry !== undefined) this.result.bytesChanged = true;
+    this.result.changed.push({ group, kind, versions: [], shadowed: [], yanked: [] });
+  }
+}
+
+async function* inBatches<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < SERVER_LIMITS.cutBatch) continue;
+    yield batch;
+    batch = [];
+    await setImmediate();
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Every spelling of its kind under which it may have a place. */
+function spellingsOf({ kind, upstream }: FunctionOffers): string[] {
+  const others = [...(upstream?.values() ?? [])].flatMap((entries) => entries.map((entry) => entry.kind));
+  return [...new Set([kind, ...others])];
+}
+
+function isFirst({ group, kind }: FunctionName, index: number, all: readonly FunctionName[]): boolean {
+  return all.findIndex((one) => one.group === group && one.kind === kind) === index;
+}
+
+/** Whether the recipe says what stands in the entry beside which definitions are in it: a mirror, or whose word goes first. */
+function isWrittenByRecipe({ versions }: Selection): boolean {
+  return versions.some(({ rewritten, source }) => rewritten === true || source !== versions[0]!.source);
+}
+
+function nameKey({ group, kind }: FunctionName): string {
+  return `${group}/${kind}`;
+}

@@ -1,0 +1,314 @@
+import { createHash } from 'node:crypto';
+import {
+  type BlobStore,
+  type BlobWriter,
+  type CatalogFunction,
+  type CatalogHeader,
+  type CatalogStore,
+  catalogPieces,
+  compareFunctionNames,
+  type RenderedEntry,
+} from '@krmhub/catalog';
+import type { Digest, FunctionName, SnapshotForm } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../../limits.js';
+
+/** Forms of a catalog that are written and not yet kept; either `commit` or `discard` ends them. */
+export interface AssembledForms<Form extends SnapshotForm = SnapshotForm> {
+  /** Number of entries. */
+  functions: number;
+  digests: Record<Form, Digest>;
+  /** Bytes. */
+  sizes: Record<Form, number>;
+  /** Resolves once the forms survive a power cut; gives those that are stored. */
+  commit(): Promise<Form[]>;
+  discard(): Promise<void>;
+}
+
+export type ByteWriter = Pick<BlobWriter, 'write'>;
+
+/** How names of forms end. */
+export const SYNTAXES = ['.yaml', '.json'] as const;
+
+/** Writes forms of a catalog of entries in their order, all in one run; an entry is in memory only meanwhile. */
+export async function assembleForms<Form extends SnapshotForm>(
+  blobs: BlobStore,
+  forms: readonly Form[],
+  header: CatalogHeader,
+  entries: AsyncIterable<RenderedEntry>,
+  options: { isStored?: IsStored<Form> } = {},
+): Promise<AssembledForms<Form>> {
+  return writeForms(blobs, forms, options, async (writers) => {
+    const documents = forms.map((form) => ({
+      form,
+      piece: new PieceWriter(writers[form]),
+      pieces: catalogPieces(form, header),
+    }));
+    // After its first entry, a form goes on with the same bytes as every other in its syntax.
+    const tails = SYNTAXES.flatMap((syntax) => {
+      const alike = documents.filter(({ form }) => form.endsWith(syntax));
+      const [first] = alike;
+      if (first === undefined) return [];
+      const piece = new PieceWriter(new Writers(alike.map(({ form }) => writers[form])));
+      return { pieces: first.pieces, piece };
+    });
+    let functions = 0;
+    for await (const entry of entries) {
+      functions += 1;
+      if (functions > 1) {
+        for (const { piece, pieces } of tails) await piece.write(pieces.entry(entry));
+        continue;
+      }
+      for (const { piece, pieces } of documents) {
+        await piece.write(pieces.entry(entry));
+        await piece.flush();
+      }
+    }
+    for (const { piece } of tails) await piece.flush();
+    for (const { piece, pieces } of documents) {
+      await piece.write(pieces.end());
+      await piece.flush();
+    }
+    return functions;
+  });
+}
+
+/** Whether a form of so many bytes is stored by a commit; of others only the digests are taken. */
+export type IsStored<Form extends SnapshotForm> = (form: Form, bytes: number) => boolean;
+
+/** Gives what `write` puts into a writer for each form, and drops all of it where that rejects. It gives the number of entries. */
+export async function writeForms<Form extends SnapshotForm>(
+  blobs: BlobStore,
+  forms: readonly Form[],
+  { isStored = () => true }: { isStored?: IsStored<Form> },
+  write: (writers: Record<Form, ByteWriter>) => Promise<number>,
+): Promise<AssembledForms<Form>> {
+  const written: { form: Form; writer: FormWriter; sized: SizedWriter }[] = [];
+  const discard = async () => {
+    await Promise.all(written.map(({ writer }) => writer.discard()));
+  };
+  try {
+    for (const form of forms) {
+      const writer = isStored(form, Number.POSITIVE_INFINITY)
+        ? await blobs.write()
+        : new SmallWriter(blobs, (bytes) => isStored(form, bytes));
+      written.push({ form, writer, sized: new SizedWriter(writer) });
+    }
+    const functions = await write(byForm(written.map(({ form, sized }) => [form, sized])));
+    return {
+      functions,
+      digests: byForm(written.map(({ form, writer }) => [form, writer.digest()])),
+      sizes: byForm(written.map(({ form, sized }) => [form, sized.size])),
+      async commit() {
+        // All at once: each waits for the disk.
+        const commits = await Promise.allSettled(written.map(({ writer }) => writer.commit()));
+        const failed = commits.find((one) => one.status === 'rejected');
+        if (failed === undefined) {
+          return forms.filter(
+            (_, at) => (commits[at] as PromiseFulfilledResult<unknown>).value !== undefined,
+          );
+        }
+        await discard();
+        throw failed.reason;
+      },
+      discard,
+    };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+/** The entries that a catalog will hold after changes of places; those in `known` are not read. */
+export async function* changedEntries(
+  store: CatalogStore,
+  name: string,
+  changed: readonly CatalogFunction[],
+  known: ReadonlyMap<Digest, RenderedEntry>,
+): AsyncIterable<RenderedEntry> {
+  for await (const { held, entry } of mergedPlaces(store, store.heldEntries(name), changed, known)) {
+    if (held === undefined) yield entry;
+    else if (entry === undefined) yield held.entry;
+  }
+}
+
+/** What stands in a place of a catalog, or comes to stand there, in the order of the catalog. */
+export type MergedPlace<Held> =
+  /** It stays. */
+  | { held: Held; entry?: undefined }
+  /** It goes. */
+  | { held: Held; entry: 'none' }
+  /** It comes. */
+  | { held?: undefined; entry: RenderedEntry };
+
+/** Goes through what a catalog holds and changes of it; one that is another goes, and then comes. */
+export async function* mergedPlaces<Held extends FunctionName>(
+  store: Pick<CatalogStore, 'entries'>,
+  places: AsyncIterable<Held>,
+  changed: readonly CatalogFunction[],
+  known: ReadonlyMap<Digest, RenderedEntry>,
+): AsyncIterable<MergedPlace<Held>> {
+  const changes = [...changed].sort(compareFunctionNames);
+  let at = 0;
+  let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
+  const takeChange = async (): Promise<{ entry: RenderedEntry }[]> => {
+    const { entry: digest } = changes[at]!;
+    if (digest !== undefined && !known.has(digest) && !read.has(digest)) {
+      const next = changes.slice(at, at + SERVER_LIMITS.cutBatch).flatMap(({ entry }) => entry ?? []);
+      read = await store.entries(next.filter((one) => !known.has(one)));
+    }
+    at += 1;
+    if (digest === undefined) return [];
+    const entry = known.get(digest) ?? read.get(digest);
+    if (entry === undefined) throw new Error(`the store has no entry ${digest}`);
+    return [{ entry }];
+  };
+  for await (const held of places) {
+    while (at < changes.length && compareFunctionNames(changes[at]!, held) < 0) yield* await takeChange();
+    if (at < changes.length && compareFunctionNames(changes[at]!, held) === 0) {
+      yield { held, entry: 'none' };
+      yield* await takeChange();
+    } else yield { held };
+  }
+  while (at < changes.length) yield* await takeChange();
+}
+
+/** Rendered entries by their digests, in this order. */
+export async function* storedEntries(
+  store: CatalogStore,
+  digests: readonly Digest[],
+): AsyncIterable<RenderedEntry> {
+  for (let start = 0; start < digests.length; start += SERVER_LIMITS.cutBatch) {
+    const batch = digests.slice(start, start + SERVER_LIMITS.cutBatch);
+    const entries = await store.entries(batch);
+    for (const digest of batch) {
+      const entry = entries.get(digest);
+      if (entry !== undefined) yield entry;
+    }
+  }
+}
+
+/** Puts small pieces together before they are written. What is written goes on while the next piece is made. */
+export class PieceWriter {
+  readonly #writer: ByteWriter;
+  #text = '';
+  #pending: Uint8Array[] = [];
+  #pendingBytes = 0;
+  #last: Promise<void> = Promise.resolve();
+  size = 0;
+
+  constructor(writer: ByteWriter) {
+    this.#writer = writer;
+  }
+
+  async write(text: string): Promise<void> {
+    this.#text += text;
+    if (this.#text.length + this.#pendingBytes >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
+  }
+
+  /** The bytes are not to be changed by who gives them. */
+  async writeBytes(bytes: Uint8Array): Promise<void> {
+    this.#takeText();
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.byteLength;
+    if (this.#pendingBytes >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
+  }
+
+  /** Resolves once all of it is written. */
+  async flush(): Promise<void> {
+    await this.#begin();
+    await this.#last;
+  }
+
+  async #begin(): Promise<void> {
+    this.#takeText();
+    if (this.#pendingBytes === 0) return;
+    const bytes = this.#pending.length === 1 ? this.#pending[0]! : Buffer.concat(this.#pending);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.size += bytes.byteLength;
+    await this.#last;
+    this.#last = this.#writer.write(bytes);
+    // Whoever writes next, or flushes, is told.
+    this.#last.catch(() => undefined);
+  }
+
+  #takeText(): void {
+    if (this.#text === '') return;
+    const bytes = Buffer.from(this.#text);
+    this.#text = '';
+    this.#pending.push(bytes);
+    this.#pendingBytes += bytes.byteLength;
+  }
+}
+
+class SizedWriter implements ByteWriter {
+  readonly #writer: ByteWriter;
+  size = 0;
+
+  constructor(writer: ByteWriter) {
+    this.#writer = writer;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    this.size += bytes.byteLength;
+    return this.#writer.write(bytes);
+  }
+}
+
+type FormWriter = Pick<BlobWriter, 'write' | 'digest' | 'discard'> & {
+  commit(): Promise<Digest | undefined>;
+};
+
+/** Stores what it got only where that is little, and knows its digest. */
+class SmallWriter implements FormWriter {
+  readonly #blobs: BlobStore;
+  readonly #isStored: (bytes: number) => boolean;
+  readonly #hash = createHash('sha256');
+  #digest: Digest | undefined;
+  #pieces: Uint8Array[] | undefined = [];
+  #size = 0;
+
+  constructor(blobs: BlobStore, isStored: (bytes: number) => boolean) {
+    this.#blobs = blobs;
+    this.#isStored = isStored;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    this.#size += bytes.byteLength;
+    if (this.#isStored(this.#size)) this.#pieces?.push(bytes);
+    else this.#pieces = undefined;
+  }
+
+  digest(): Digest {
+    this.#digest ??= `sha256:${this.#hash.digest('hex')}`;
+    return this.#digest;
+  }
+
+  async commit(): Promise<Digest | undefined> {
+    return this.#pieces && this.#blobs.put(Buffer.concat(this.#pieces));
+  }
+
+  async discard(): Promise<void> {
+    this.#pieces = undefined;
+  }
+}
+
+/** Several that get the same bytes. */
+export class Writers implements ByteWriter {
+  readonly #writers: readonly ByteWriter[];
+
+  constructor(writers: readonly ByteWriter[]) {
+    this.#writers = writers;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await Promise.all(this.#writers.map((writer) => writer.write(bytes)));
+  }
+}
+
+function byForm<Form extends SnapshotForm, Value>(
+  values: readonly (readonly [Form, Value])[],
+): Record<Form, Value> {
+  return Object.fromEntries(values) as Record<Form, Value>;
+}

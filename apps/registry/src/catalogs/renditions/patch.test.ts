@@ -1,0 +1,224 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  type BlobStore,
+  type CatalogFunction,
+  type CatalogHeader,
+  compareFunctionNames,
+  type HeldEntrySize,
+  type RenderedEntry,
+} from '@krmhub/catalog';
+import { type Digest, type FunctionName, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openBlobFolder, paths } from '../../store/blobs/folder.js';
+import { type AssembledForms, assembleForms, mergedPlaces } from './assemble.js';
+import { deriveForm, patchForms } from './patch.js';
+
+type Place = FunctionName & { entry: RenderedEntry };
+
+let folder: string;
+let blobs: BlobStore;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-forms-'));
+  blobs = await openBlobFolder(folder);
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const HEADER: CatalogHeader = { name: 'default' };
+const OTHER_HEADER: CatalogHeader = { name: 'default', labels: { stage: 'größer' } };
+
+describe('patchForms', () => {
+  test('gives what assembling all entries gives, whatever changes', async () => {
+    const random = randomOf(11);
+    for (let round = 0; round < 60; round++) {
+      const before = placesOf(1 + Math.floor(random() * 40), random);
+      const previous = await stored(HEADER, before);
+      const { changed, known, after } = changesOf(before, random);
+      const header = random() < 0.5 ? HEADER : OTHER_HEADER;
+      const expected = await assembleForms(blobs, SNAPSHOT_FORMS, header, entriesOf(after));
+      const patched = await patchForms(
+        blobs,
+        header,
+        { header: HEADER, digests: previous.digests },
+        mergedPlaces({ entries: async () => new Map() }, sizesOf(before), changed, known),
+      );
+      if (after.length === 0) expect(patched, `round ${round}`).toBeUndefined();
+      else {
+        expect(patched?.digests, `round ${round}`).toEqual(expected.digests);
+        expect(patched?.sizes).toEqual(expected.sizes);
+        expect(patched?.functions).toBe(after.length);
+      }
+      await patched?.discard();
+      await expected.discard();
+    }
+  });
+
+  test('copies entries that are longer than what is read at once', async () => {
+    const before = ['A', 'B', 'C'].map((kind) => placeOf(kind, kind.repeat(700_000)));
+    const previous = await stored(HEADER, before);
+    const changed = [{ ...unchanged(before[1]!), entry: entryOf('B', 'less').digest }];
+    const known = new Map([[changed[0]!.entry, entryOf('B', 'less')]]);
+    const after = [before[0]!, placeOf('B', 'less'), before[2]!];
+    const patched = await patchForms(
+      blobs,
+      HEADER,
+      { header: HEADER, digests: previous.digests },
+      mergedPlaces({ entries: async () => new Map() }, sizesOf(before), changed, known),
+    );
+    const expected = await assembleForms(blobs, SNAPSHOT_FORMS, HEADER, entriesOf(after));
+    expect(patched?.digests).toEqual(expected.digests);
+    await Promise.all([patched?.discard(), expected.discard()]);
+  });
+
+  test.each([
+    ['is gone', (digest: Digest) => blobs.delete(digest)],
+    ['has other bytes', (digest: Digest) => writeFile(paths.blob(folder, digest), 'other bytes')],
+    [
+      'has a byte that is another',
+      async (digest: Digest) => {
+        const bytes = Buffer.from((await blobs.get(digest))!);
+        bytes[bytes.byteLength - 5]! ^= 1;
+        await writeFile(paths.blob(folder, digest), bytes);
+      },
+    ],
+  ])('gives nothing where the form before %s', async (_, spoil) => {
+    const before = placesOf(5, randomOf(3));
+    for (const form of ['catalog.yaml', 'catalog.json'] as const) {
+      const previous = await stored(HEADER, before);
+      await spoil(previous.digests[form]);
+      expect(await patchOfNothing(previous, before)).toBeUndefined();
+    }
+  });
+
+  test('gives nothing where the form before is of other entries than the store says', async () => {
+    const before = placesOf(5, randomOf(3));
+    const previous = await stored(HEADER, before);
+    expect(await patchOfNothing(previous, before.slice(1))).toBeUndefined();
+    const longer = before.map((place, at) => (at === 2 ? placeOf(place.kind, 'more'.repeat(99)) : place));
+    expect(await patchOfNothing(previous, longer)).toBeUndefined();
+  });
+
+  test('takes digests alone of forms that are not to be stored', async () => {
+    const before = placesOf(5, randomOf(3));
+    const previous = await stored(HEADER, before);
+    const isStored = (form: SnapshotForm, bytes: number) => form.startsWith('catalog') || bytes < 500;
+    const places = mergedPlaces({ entries: async () => new Map() }, sizesOf(before), [], new Map());
+    const of = { header: HEADER, digests: previous.digests };
+    const patched = await patchForms(blobs, OTHER_HEADER, of, places, { isStored });
+    expect(await patched?.commit()).toEqual(['catalog.yaml', 'catalog.json']);
+    const small = await assembleForms(blobs, SNAPSHOT_FORMS, HEADER, entriesOf([placeOf('A', 'a')]), {
+      isStored,
+    });
+    expect(await small.commit()).toEqual([...SNAPSHOT_FORMS]);
+    expect(await blobs.get(small.digests['krmfunctioncatalog.yaml'])).toBeDefined();
+  });
+});
+
+describe('deriveForm', () => {
+  test.each(SNAPSHOT_FORMS)('makes %s of the other in its syntax', async (form) => {
+    const places = placesOf(30, randomOf(5));
+    const previous = await stored(OTHER_HEADER, places);
+    await blobs.delete(previous.digests[form]);
+    const of = { header: OTHER_HEADER, digests: previous.digests, functions: 30 };
+    const derived = await deriveForm(blobs, form, of);
+    expect(derived?.digests[form]).toBe(previous.digests[form]);
+    await derived?.discard();
+  });
+
+  test('makes nothing of another one, or of one that is gone', async () => {
+    const previous = await stored(HEADER, placesOf(3, randomOf(5)));
+    const of = { header: HEADER, digests: previous.digests, functions: 3 };
+    expect(await deriveForm(blobs, 'catalog.yaml', { ...of, header: OTHER_HEADER })).toBeUndefined();
+    await blobs.delete(previous.digests['catalog.json']);
+    expect(await deriveForm(blobs, 'krmfunctioncatalog.json', of)).toBeUndefined();
+  });
+});
+
+async function stored(header: CatalogHeader, places: readonly Place[]): Promise<AssembledForms> {
+  const assembled = await assembleForms<SnapshotForm>(blobs, SNAPSHOT_FORMS, header, entriesOf(places));
+  await assembled.commit();
+  return assembled;
+}
+
+function patchOfNothing(previous: AssembledForms, places: readonly Place[]) {
+  return patchForms(
+    blobs,
+    HEADER,
+    { header: HEADER, digests: previous.digests },
+    mergedPlaces({ entries: async () => new Map() }, sizesOf(places), [], new Map()),
+  );
+}
+
+/** Some go, some come, some are others, and of some only the report is another. */
+function changesOf(before: readonly Place[], random: () => number) {
+  const changed: CatalogFunction[] = [];
+  const known = new Map<Digest, RenderedEntry>();
+  const after = new Map(before.map((place) => [place.kind, place]));
+  const share = random();
+  const put = (place: Place) => {
+    known.set(place.entry.digest, place.entry);
+    changed.push({ ...unchanged(place), entry: place.entry.digest });
+    after.set(place.kind, place);
+  };
+  for (const place of before) {
+    if (random() > share) continue;
+    const what = random();
+    if (what < 0.3) put(placeOf(place.kind, textOf(random)));
+    else if (what < 0.4) put(place);
+    else {
+      changed.push({ ...unchanged(place), versions: [] });
+      after.delete(place.kind);
+    }
+  }
+  for (let more = 0; more < random() * 5; more++)
+    put(placeOf(`New${textOf(random).length}${more}`, textOf(random)));
+  return { changed, known, after: [...after.values()].sort(compareFunctionNames) };
+}
+
+function placesOf(count: number, random: () => number): Place[] {
+  const places = Array.from({ length: count }, (_, at) => placeOf(`Kind${at}`, textOf(random)));
+  return places.sort(compareFunctionNames);
+}
+
+function placeOf(kind: string, text: string): Place {
+  return { group: 'example.com', kind, entry: entryOf(kind, text) };
+}
+
+function entryOf(kind: string, text: string): RenderedEntry {
+  const yaml = `  - group: example.com\n    kind: ${kind}\n    text: ${text}\n`;
+  return { digest: sha256(yaml), yaml, json: JSON.stringify({ group: 'example.com', kind, text }) };
+}
+
+function unchanged({ group, kind }: FunctionName): CatalogFunction {
+  const version = { name: 'v1', source: 'ours', definition: sha256('definition') };
+  return { group, kind, versions: [version], shadowed: [], yanked: [] };
+}
+
+async function* entriesOf(places: readonly Place[]): AsyncIterable<RenderedEntry> {
+  for (const { entry } of places) yield entry;
+}
+
+async function* sizesOf(places: readonly Place[]): AsyncIterable<HeldEntrySize> {
+  for (const { group, kind, entry } of places) {
+    const [yamlBytes, jsonBytes] = [Buffer.byteLength(entry.yaml), Buffer.byteLength(entry.json)];
+    yield { group, kind, yamlBytes, jsonBytes };
+  }
+}
+
+function textOf(random: () => number): string {
+  return 'äx€y'.repeat(Math.floor(random() * 60));
+}
+
+/** The same numbers each time (Lehmer). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

@@ -1,0 +1,309 @@
+import { type BlobStore, type CatalogHeader, catalogPieces, type HeldEntrySize } from '@krmhub/catalog';
+import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
+import {
+  type AssembledForms,
+  type ByteWriter,
+  type IsStored,
+  type MergedPlace,
+  PieceWriter,
+  SYNTAXES,
+  Writers,
+  writeForms,
+} from './assemble.js';
+
+/** A snapshot whose forms are kept. */
+export interface PreviousForms {
+  header: CatalogHeader;
+  digests: Record<SnapshotForm, Digest>;
+}
+
+type Syntax = (typeof SYNTAXES)[number];
+type Sizes = Pick<HeldEntrySize, 'yamlBytes' | 'jsonBytes'>;
+/** Entries one after the other. */
+type Run = Sizes & { entries: number };
+
+/** The forms before are not what they should be, or not there. */
+class NotAsBefore extends Error {
+  override readonly name = 'NotAsBefore';
+}
+
+/**
+ * Writes every form of a catalog from those of the snapshot before: what stays is copied byte for byte, in long runs, and
+ * nothing of it is read from the store. What is copied is checked against its digest as a whole. Undefined where the forms
+ * before cannot serve for it: then they are to be assembled anew.
+ */
+export async function patchForms(
+  blobs: BlobStore,
+  header: CatalogHeader,
+  previous: PreviousForms,
+  places: AsyncIterable<MergedPlace<HeldEntrySize>>,
+  options: { isStored?: IsStored<SnapshotForm> } = {},
+): Promise<AssembledForms | undefined> {
+  const sources = await Promise.all(
+    SYNTAXES.map(async (syntax) => ({
+      syntax,
+      blob: await blobs.read(previous.digests[`catalog${syntax}`]),
+    })),
+  );
+  return unlessOther(
+    writeForms(blobs, SNAPSHOT_FORMS, options, async (writers) => {
+      const patches = sources.map(({ syntax, blob }) => {
+        if (blob === undefined) throw new NotAsBefore();
+        return new Patch(syntax, { header, previous: previous.header, pieces: blob.pieces, writers });
+      });
+      try {
+        return await patchEach(patches, places);
+      } finally {
+        for (const patch of patches) await patch.close();
+      }
+    }),
+  );
+}
+
+/** Gives the number of entries. */
+async function patchEach(
+  patches: readonly Patch[],
+  places: AsyncIterable<MergedPlace<HeldEntrySize>>,
+): Promise<number> {
+  const each = async (work: (patch: Patch) => Promise<void>) => {
+    // Nobody writes any more when it rejects.
+    const done = await Promise.allSettled(patches.map(work));
+    for (const one of done) if (one.status === 'rejected') throw one.reason;
+  };
+  let functions = 0;
+  let kept = emptyRun();
+  const copyKept = async () => {
+    const run = kept;
+    kept = emptyRun();
+    await each((patch) => patch.keep(run));
+  };
+  for await (const { held, entry } of places) {
+    if (entry !== 'none') functions += 1;
+    if (entry === undefined) {
+      kept.entries += 1;
+      kept.yamlBytes += held.yamlBytes;
+      kept.jsonBytes += held.jsonBytes;
+      continue;
+    }
+    await copyKept();
+    await each((patch) => (held === undefined ? patch.add(entry) : patch.drop(held)));
+  }
+  await copyKept();
+  await each((patch) => patch.end());
+  return functions;
+}
+
+function emptyRun(): Run {
+  return { entries: 0, yamlBytes: 0, jsonBytes: 0 };
+}
+
+/**
+ * Writes a form from one that differs from it in its head only; undefined where that is not there, or another than it
+ * should be.
+ */
+export async function deriveForm(
+  blobs: BlobStore,
+  form: SnapshotForm,
+  { header, digests, functions }: PreviousForms & { functions: number },
+): Promise<AssembledForms | undefined> {
+  const alike = SNAPSHOT_FORMS.find((one) => one !== form && syntaxOf(one) === syntaxOf(form));
+  const blob = alike && (await blobs.read(digests[alike]));
+  if (alike === undefined || blob === undefined || functions === 0) return undefined;
+  return unlessOther(
+    writeForms(blobs, [form], {}, async (writers) => {
+      const bytes = new ByteCursor(blob.pieces);
+      try {
+        const before = catalogPieces(alike, header).entry(NOTHING);
+        if ((await bytes.text(Buffer.byteLength(before))) !== before) throw new NotAsBefore();
+        const writer = new PieceWriter(writers[form]);
+        await writer.write(catalogPieces(form, header).entry(NOTHING));
+        await bytes.copyRest(writer);
+        await writer.flush();
+      } finally {
+        await bytes.close();
+      }
+      return functions;
+    }),
+  );
+}
+
+/** Undefined where the forms to write from were not as they should be. */
+async function unlessOther<Forms>(written: Promise<Forms>): Promise<Forms | undefined> {
+  try {
+    return await written;
+  } catch (error) {
+    if (error instanceof NotAsBefore || isDamaged(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The two forms in a syntax, which differ in their heads only. */
+class Patch {
+  readonly #syntax: Syntax;
+  readonly #bytes: ByteCursor;
+  readonly #heads: { writer: PieceWriter; pieces: ReturnType<typeof catalogPieces> }[];
+  readonly #tail: PieceWriter;
+  readonly #headBefore: string;
+  readonly #between: string;
+  readonly #end: string;
+  #entriesRead = 0;
+  #entriesWritten = 0;
+
+  constructor(
+    syntax: Syntax,
+    parts: {
+      header: CatalogHeader;
+      previous: CatalogHeader;
+      pieces: AsyncIterable<Uint8Array>;
+      writers: Record<SnapshotForm, ByteWriter>;
+    },
+  ) {
+    const { header, previous, pieces, writers } = parts;
+    this.#syntax = syntax;
+    this.#bytes = new ByteCursor(pieces);
+    const forms = SNAPSHOT_FORMS.filter((form) => syntaxOf(form) === syntax);
+    this.#heads = forms.map((form) => ({
+      writer: new PieceWriter(writers[form]),
+      pieces: catalogPieces(form, header),
+    }));
+    this.#tail = new PieceWriter(new Writers(forms.map((form) => writers[form])));
+    const before = catalogPieces(`catalog${syntax}`, previous);
+    this.#headBefore = before.entry(NOTHING);
+    this.#between = before.entry(NOTHING);
+    this.#end = before.end();
+  }
+
+  /** Copies the entries that come next, which are these. */
+  async keep(run: Run): Promise<void> {
+    if (run.entries === 0) return;
+    await this.#readLead();
+    await this.#writeLead();
+    const between = (run.entries - 1) * this.#between.length;
+    await this.#bytes.copy(this.#sizeOf(run) + between, this.#tail);
+    this.#entriesRead += run.entries;
+    this.#entriesWritten += run.entries;
+  }
+
+  /** Goes past the entry that comes next, which is this. */
+  async drop(entry: Sizes): Promise<void> {
+    await this.#readLead();
+    await this.#bytes.copy(this.#sizeOf(entry));
+    this.#entriesRead += 1;
+  }
+
+  async add({ yaml, json }: { yaml: string; json: string }): Promise<void> {
+    await this.#writeLead();
+    await this.#tail.write(this.#syntax === '.yaml' ? yaml : json);
+    this.#entriesWritten += 1;
+  }
+
+  /** A catalog without entries is written in another way. */
+  async end(): Promise<void> {
+    if (this.#entriesRead === 0 || this.#entriesWritten === 0) throw new NotAsBefore();
+    if ((await this.#bytes.rest()) !== this.#end) throw new NotAsBefore();
+    await this.#tail.write(this.#end);
+    await this.#tail.flush();
+  }
+
+  /** To be called also where it was broken off. */
+  close(): Promise<void> {
+    return this.#bytes.close();
+  }
+
+  async #readLead(): Promise<void> {
+    const expected = this.#entriesRead === 0 ? this.#headBefore : this.#between;
+    if ((await this.#bytes.text(Buffer.byteLength(expected))) !== expected) throw new NotAsBefore();
+  }
+
+  async #writeLead(): Promise<void> {
+    if (this.#entriesWritten > 0) {
+      await this.#tail.write(this.#between);
+      return;
+    }
+    for (const { writer, pieces } of this.#heads) {
+      await writer.write(pieces.entry(NOTHING));
+      await writer.flush();
+    }
+  }
+
+  #sizeOf({ yamlBytes, jsonBytes }: Sizes): number {
+    return this.#syntax === '.yaml' ? yamlBytes : jsonBytes;
+  }
+}
+
+function syntaxOf(form: SnapshotForm): Syntax {
+  return form.endsWith('.yaml') ? '.yaml' : '.json';
+}
+
+/** An entry of no text, for what stands around entries. */
+const NOTHING = { yaml: '', json: '' };
+/** More is never left behind the entries of a form. */
+const MAX_REST_BYTES = 1_024;
+
+/** Goes through bytes that come in pieces. */
+class ByteCursor {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  #piece: Uint8Array = new Uint8Array();
+
+  constructor(pieces: AsyncIterable<Uint8Array>) {
+    this.#pieces = pieces[Symbol.asyncIterator]();
+  }
+
+  /** The next bytes go to the writer, or nowhere. */
+  async copy(bytes: number, writer?: PieceWriter): Promise<void> {
+    for (let left = bytes; left > 0; ) {
+      if (this.#piece.byteLength === 0 && !(await this.#next())) throw new NotAsBefore();
+      const taken = this.#piece.subarray(0, left);
+      this.#piece = this.#piece.subarray(taken.byteLength);
+      left -= taken.byteLength;
+      await writer?.writeBytes(taken);
+    }
+  }
+
+  /** To the very end, where the digest of the whole is known to be right. */
+  async copyRest(writer: PieceWriter): Promise<void> {
+    do {
+      await writer.writeBytes(this.#piece);
+    } while (await this.#next());
+  }
+
+  async text(bytes: number): Promise<string> {
+    const taken: Uint8Array[] = [];
+    for (let left = bytes; left > 0; left -= taken.at(-1)!.byteLength) {
+      if (this.#piece.byteLength === 0 && !(await this.#next())) throw new NotAsBefore();
+      taken.push(this.#piece.subarray(0, left));
+      this.#piece = this.#piece.subarray(taken.at(-1)!.byteLength);
+    }
+    return Buffer.concat(taken).toString();
+  }
+
+  /** What is left, to the very end, where the digest of the whole is known to be right. */
+  async rest(): Promise<string> {
+    const taken = [this.#piece];
+    let size = this.#piece.byteLength;
+    while (await this.#next()) {
+      size += this.#piece.byteLength;
+      if (size > MAX_REST_BYTES) throw new NotAsBefore();
+      taken.push(this.#piece);
+    }
+    return Buffer.concat(taken).toString();
+  }
+
+  async close(): Promise<void> {
+    await this.#pieces.return?.();
+  }
+
+  async #next(): Promise<boolean> {
+    const { value, done } = await this.#pieces.next();
+    if (done === true) return false;
+    this.#piece = value;
+    return true;
+  }
+}
+
+/** Bytes that no longer match their digest, or that were deleted meanwhile. */
+function isDamaged(error: unknown): boolean {
+  if (!(error instanceof KrmhubError)) return false;
+  const { cause } = error as { cause?: { code?: unknown } };
+  return error.code === 'internal' || cause?.code === 'ENOENT';
+}

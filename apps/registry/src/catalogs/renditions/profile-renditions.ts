@@ -1,0 +1,164 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type BlobStore,
+  type CatalogStore,
+  PROFILE_DIALECTS,
+  type ProfileForm,
+  profileReportPieces,
+  type SnapshotRecord,
+} from '@krmhub/catalog';
+import { type Digest, type FunctionDefinition, KrmhubError, type Profile } from '@krmhub/schema';
+import type { Coding } from '../../http/content-coding.js';
+import { Turns } from '../../isolation/keyed-mutex.js';
+import type { Gate } from '../../isolation/rw-lock.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { gone } from '../../routes/find-function.js';
+import { PieceWriter, storedEntries } from './assemble.js';
+import { catalogHeader, type FoundForm, type SnapshotForms } from './snapshot-renditions.js';
+
+/**
+ * Snapshots in the dialects that other tools read. Each is written when somebody asks for it first, from the stored
+ * entries, one at a time and in small steps, and kept with its report among the forms, to be forgotten with them.
+ */
+export class ProfileForms {
+  readonly #store: CatalogStore;
+  readonly #blobs: BlobStore;
+  readonly #forms: SnapshotForms;
+  readonly #gate: Gate;
+  readonly #maxBytesOfOld: number;
+  readonly #turns = new Turns();
+  readonly #making = new Map<string, Promise<ProfileForm>>();
+  /** Bytes of profiles of snapshots that are not the newest, by digest of the snapshot, the oldest first. */
+  readonly #ofOld = new Map<Digest, number>();
+
+  constructor(parts: {
+    store: CatalogStore;
+    /** Those of the forms. */
+    blobs: BlobStore;
+    forms: SnapshotForms;
+    gate: Gate;
+    maxBytesOfOld?: number;
+  }) {
+    this.#store = parts.store;
+    this.#blobs = parts.blobs;
+    this.#forms = parts.forms;
+    this.#gate = parts.gate;
+    this.#maxBytesOfOld = parts.maxBytesOfOld ?? SERVER_LIMITS.maxFormBytesMadeAgain;
+  }
+
+  /** Where a profile of a snapshot that stands is kept. Rejects with `gone` where it is withdrawn meanwhile. */
+  async of(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
+    const known = await this.#store.profileForm(snapshot.digests['catalog.yaml'], profile);
+    if (known?.revision === PROFILE_DIALECTS[profile].revision) return known;
+    return this.#make(snapshot, profile);
+  }
+
+  /** The bytes of a profile, or of its report, in a coding or as they are. */
+  async find(
+    snapshot: SnapshotRecord,
+    form: ProfileForm,
+    part: 'digest' | 'report',
+    coding: Coding,
+  ): Promise<FoundForm> {
+    const found = await this.#forms.findStored(form[part], coding);
+    if (found !== undefined) return found;
+    // Forgotten at this moment, or its file is lost.
+    const { [part]: digest } = await this.#make(snapshot, form.profile);
+    const made = digest === form[part] ? await this.#forms.findStored(digest, 'identity') : undefined;
+    if (made !== undefined) return made;
+    throw new KrmhubError(
+      'unavailable',
+      `The profile ${form.profile} of snapshot ${snapshot.serial} of ${snapshot.catalog} is being made again`,
+      { hint: 'Ask again in a moment.' },
+    );
+  }
+
+  /** Everybody who asks meanwhile shares the work. */
+  async #make(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
+    const name = `${snapshot.digests['catalog.yaml']} ${profile}`;
+    const known = this.#making.get(name);
+    if (known !== undefined) return known;
+    // A takedown waits until what is written now is named by a row, and deletes it then.
+    const making = this.#turns.take('the profiles of catalogs', () =>
+      this.#gate.shared(() => this.#write(snapshot, profile)),
+    );
+    this.#making.set(name, making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(name);
+    }
+  }
+
+  async #write(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
+    const { catalog, serial, digests } = snapshot;
+    const withdrawn = (await this.#store.snapshot(catalog, serial))?.withdrawn;
+    if (withdrawn !== undefined) throw gone([withdrawn]);
+    const { revision, unsaid, writer } = PROFILE_DIALECTS[profile];
+    const document = writer(catalogHeader(snapshot));
+    const head = { catalog, snapshot: digests['catalog.yaml'], profile };
+    const reports = profileReportPieces(head, unsaid);
+    const files = [await this.#blobs.write(), await this.#blobs.write()] as const;
+    try {
+      const [text, report] = [new PieceWriter(files[0]), new PieceWriter(files[1])];
+      let functions = 0;
+      let omitted = 0;
+      for await (const definition of this.#definitions(snapshot)) {
+        const entry = document.entry(definition);
+        if (entry.written) functions += 1;
+        else omitted += 1;
+        await text.write(entry.text);
+        await report.write(reports.losses(entry.losses));
+        if ((functions + omitted) % SERVER_LIMITS.profileBatch === 0) await setImmediate();
+      }
+      await text.write(document.end());
+      await text.flush();
+      const digest = files[0].digest();
+      await report.write(reports.end({ digest, functions, omitted }));
+      await report.flush();
+      const form = { snapshot: head.snapshot, profile, revision, digest, report: files[1].digest() };
+      for (const file of files) await file.commit();
+      const newest = await this.#isNewest(snapshot);
+      for (const [digest, { size }] of [
+        [form.digest, text],
+        [form.report, report],
+      ] as const) {
+        const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
+        await this.#forms.keepBeside(digest, { compressed });
+      }
+      for (const blob of await this.#store.rememberProfileForm(form)) await this.#blobs.delete(blob);
+      if (!newest) await this.#keepOfOld(form.snapshot, text.size + report.size);
+      return form;
+    } catch (error) {
+      await Promise.all(files.map((file) => file.discard()));
+      throw error;
+    }
+  }
+
+  async *#definitions({ catalog, serial }: SnapshotRecord): AsyncIterable<FunctionDefinition> {
+    const places = await this.#store.snapshotFunctions(catalog, serial);
+    const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    for await (const { json } of storedEntries(this.#store, digests)) {
+      yield JSON.parse(json) as FunctionDefinition;
+    }
+  }
+
+  async #isNewest({ catalog, digests }: SnapshotRecord): Promise<boolean> {
+    const newest = (await this.#store.catalog(catalog))?.newest;
+    return newest?.digests['catalog.yaml'] === digests['catalog.yaml'];
+  }
+
+  /** Anybody may ask for every profile of every snapshot that there ever was: not all are kept, and none compressed. */
+  async #keepOfOld(snapshot: Digest, size: number): Promise<void> {
+    const earlier = this.#ofOld.get(snapshot) ?? 0;
+    this.#ofOld.delete(snapshot);
+    this.#ofOld.set(snapshot, earlier + size);
+    let bytes = [...this.#ofOld.values()].reduce((sum, one) => sum + one, 0);
+    for (const [oldest, its] of this.#ofOld) {
+      if (bytes <= this.#maxBytesOfOld || oldest === snapshot) return;
+      this.#ofOld.delete(oldest);
+      bytes -= its;
+      for (const blob of await this.#store.forgetProfileForms([oldest])) await this.#blobs.delete(blob);
+    }
+  }
+}

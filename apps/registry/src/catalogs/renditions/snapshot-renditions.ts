@@ -1,0 +1,284 @@
+import type {
+  BlobStore,
+  CatalogHeader,
+  CatalogStore,
+  HeldEntrySize,
+  RenderedEntry,
+  SnapshotRecord,
+} from '@krmhub/catalog';
+import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
+import { BytesCache } from '../../http/bytes-cache.js';
+import type { Body } from '../../http/bytes-response.js';
+import type { Coding } from '../../http/content-coding.js';
+import { SERVER_LIMITS } from '../../limits.js';
+import { type AssembledForms, assembleForms, type MergedPlace, storedEntries } from './assemble.js';
+import { compressBlob } from './compress.js';
+import { deriveForm, type PreviousForms, patchForms } from './patch.js';
+
+const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
+
+/**
+ * The forms of snapshots as bytes in every coding. They are made once, when the snapshot is cut, and stored: those
+ * of a small catalog before anybody sees it, the compressed ones of a big catalog soon after. Those of old snapshots
+ * are forgotten, and made again from the stored entries when somebody asks for one.
+ */
+export class SnapshotForms {
+  readonly #store: CatalogStore;
+  readonly #blobs: BlobStore;
+  readonly #cache: BytesCache;
+  readonly #maxBytesInMemory: number;
+  readonly #maxBytesCompressedFirst: number;
+  readonly #maxBytesMadeAgain: number;
+  readonly #making = new Map<Digest, Promise<void>>();
+  /** Forms of old snapshots that were made again, and their bytes, the oldest first. */
+  readonly #madeAgain = new Map<Digest, number>();
+
+  constructor(parts: {
+    store: CatalogStore;
+    blobs: BlobStore;
+    maxCacheBytes?: number;
+    maxCompressedFirstBytes?: number;
+    maxMadeAgainBytes?: number;
+  }) {
+    const { maxCacheBytes = SERVER_LIMITS.maxFormCacheBytes } = parts;
+    const { maxCompressedFirstBytes = SERVER_LIMITS.maxFormCompressedFirstBytes } = parts;
+    this.#store = parts.store;
+    this.#blobs = parts.blobs;
+    this.#cache = new BytesCache(maxCacheBytes);
+    this.#maxBytesInMemory = maxCacheBytes / 2;
+    this.#maxBytesCompressedFirst = maxCompressedFirstBytes;
+    this.#maxBytesMadeAgain = parts.maxMadeAgainBytes ?? SERVER_LIMITS.maxFormBytesMadeAgain;
+  }
+
+  /**
+   * Of a big catalog, the forms that differ from another in their heads only are made with the compressed ones, or
+   * when somebody asks: nobody is to wait for what few read.
+   */
+  readonly #isStored = (form: SnapshotForm, bytes: number): boolean =>
+    form === 'catalog.yaml' || form === 'catalog.json' || bytes <= this.#maxBytesCompressedFirst;
+
+  /** Writes every form of a catalog; `store` keeps them. */
+  assemble(
+    header: { name: string; labels?: Record<string, string> },
+    entries: AsyncIterable<RenderedEntry>,
+  ): Promise<AssembledForms> {
+    return assembleForms(this.#blobs, SNAPSHOT_FORMS, header, entries, { isStored: this.#isStored });
+  }
+
+  /** The same, of what is kept of the snapshot before; undefined where that does not serve for it. */
+  patch(
+    header: CatalogHeader,
+    previous: SnapshotRecord,
+    places: AsyncIterable<MergedPlace<HeldEntrySize>>,
+  ): Promise<AssembledForms | undefined> {
+    return patchForms(this.#blobs, header, previousForms(previous), places, { isStored: this.#isStored });
+  }
+
+  /** Keeps the forms of a new snapshot; they are durable when it resolves. */
+  async store(assembled: AssembledForms): Promise<void> {
+    const stored = await assembled.commit();
+    const { digests, sizes } = assembled;
+    await this.#store.rememberForms(
+      stored.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
+    );
+    for (const form of SNAPSHOT_FORMS) {
+      if (sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digests[form]);
+    }
+  }
+
+  /** Compresses the forms of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`. */
+  async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
+    for (const form of SNAPSHOT_FORMS) {
+      signal.throwIfAborted();
+      const stored = await this.#store.storedForm(snapshot.digests[form], 'identity');
+      if (stored === undefined) await this.#makeOnce(snapshot, form);
+      await this.#compress(snapshot.digests[form], signal);
+    }
+  }
+
+  /**
+   * A form in a coding, or as it is where it is not stored in this one. Rejects where it can be neither read nor
+   * made again as it was.
+   */
+  async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm> {
+    return (await this.findStored(snapshot.digests[form], coding)) ?? (await this.#makeAgain(snapshot, form));
+  }
+
+  /** Bytes that are kept as forms, in a coding or as they are; undefined where they are not stored. */
+  async findStored(digest: Digest, coding: Coding): Promise<FoundForm | undefined> {
+    return (
+      (await this.#read(digest, coding)) ??
+      (coding === 'identity' ? undefined : await this.#read(digest, 'identity'))
+    );
+  }
+
+  /** Keeps bytes beside the forms of snapshots, in every coding or as they are; they are durable already. */
+  async keepBeside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
+    await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+    if (compressed) await this.#compress(digest);
+  }
+
+  /** Bytes of a form, where they are in memory; by its `nameInMemory`. */
+  inMemory(name: string): Uint8Array | undefined {
+    return this.#cache.get(name);
+  }
+
+  /** Frees what the forms of old snapshots take, but for what the snapshots that are kept share with them. */
+  async forget(old: readonly SnapshotRecord[], kept: readonly SnapshotRecord[]): Promise<void> {
+    const needed = new Set(kept.flatMap((snapshot) => Object.values(snapshot.digests)));
+    const digests = old
+      .flatMap((snapshot) => Object.values(snapshot.digests))
+      .filter((one) => !needed.has(one));
+    if (digests.length === 0) return;
+    const blobs = [
+      ...(await this.#store.forgetProfileForms([...new Set(digests)])),
+      ...(await this.#store.forgetForms([...new Set(digests)])),
+    ];
+    for (const blob of blobs) await this.#blobs.delete(blob);
+  }
+
+  /** Deletes every form that no standing snapshot has; to be called while nobody cuts or compresses. */
+  async deleteWithdrawn(): Promise<void> {
+    await Promise.allSettled(this.#making.values());
+    this.#cache.clear();
+    const named = await this.#store.keepStandingForms();
+    for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
+  }
+
+  async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {
+    for (const coding of COMPRESSED) {
+      const known = await this.#store.storedForm(digest, coding);
+      // A form that was forgotten meanwhile may be named and its blob be gone.
+      if (known !== undefined && (await this.#blobs.read(known)) !== undefined) continue;
+      const blob = await compressBlob(this.#blobs, digest, coding, signal);
+      if (blob !== undefined) await this.#store.rememberForms([{ digest, coding, blob }]);
+    }
+  }
+
+  async #read(digest: Digest, coding: Coding): Promise<FoundForm | undefined> {
+    const name = nameInMemory(digest, coding);
+    const cached = this.#cache.get(name);
+    if (cached !== undefined) return { coding, body: cached };
+    const blob = await this.#store.storedForm(digest, coding);
+    // A form that is forgotten at this moment may be named and its blob be gone.
+    const stored = blob === undefined ? undefined : await this.#blobs.read(blob);
+    if (stored === undefined) return undefined;
+    if (stored.size > this.#maxBytesInMemory) return { coding, body: stored };
+    const bytes = await wholeBytes(stored.pieces);
+    if (bytes === undefined) return undefined;
+    this.#cache.set(name, bytes);
+    return { coding, body: bytes };
+  }
+
+  /** Everybody who asks meanwhile shares the work. Each cut forgets forms of old snapshots, so it may be in vain. */
+  async #makeAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<FoundForm> {
+    const digest = snapshot.digests[form];
+    for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+      await this.#makeOnce(snapshot, form);
+      const made = await this.#read(digest, 'identity');
+      if (made !== undefined) return made;
+    }
+    throw new KrmhubError(
+      'unavailable',
+      `Snapshot ${snapshot.serial} of ${snapshot.catalog} is being made again`,
+      {
+        hint: 'Ask again in a moment.',
+      },
+    );
+  }
+
+  async #makeOnce(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+    const digest = snapshot.digests[form];
+    const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
+    this.#making.set(digest, making);
+    try {
+      await making;
+    } finally {
+      this.#making.delete(digest);
+    }
+  }
+
+  async #assembleAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+    const { functions } = snapshot;
+    const derived = await deriveForm(this.#blobs, form, { ...previousForms(snapshot), functions });
+    const assembled = derived ?? (await this.#assembleOfEntries(snapshot, form));
+    const digest = assembled.digests[form];
+    if (digest !== snapshot.digests[form]) {
+      await assembled.discard();
+      throw new Error(
+        `${form} of snapshot ${snapshot.serial} of ${snapshot.catalog} was ${snapshot.digests[form]}, and made again is ${digest}`,
+      );
+    }
+    await assembled.commit();
+    await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
+    await this.#keepMadeAgain(digest, assembled.sizes[form]);
+  }
+
+  async #assembleOfEntries(snapshot: SnapshotRecord, form: SnapshotForm): Promise<AssembledForms> {
+    const places = await this.#store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
+    const entries = storedEntries(this.#store, digests);
+    return assembleForms<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);
+  }
+
+  /** Anybody may ask for every form of every snapshot that there ever was: they are not compressed, and not all kept. */
+  async #keepMadeAgain(digest: Digest, size: number): Promise<void> {
+    this.#madeAgain.delete(digest);
+    this.#madeAgain.set(digest, size);
+    const newest = new Set<Digest>();
+    for (const catalog of await this.#store.catalogs()) {
+      for (const one of Object.values(catalog.newest?.digests ?? {})) newest.add(one);
+    }
+    let bytes = [...this.#madeAgain.values()].reduce((sum, one) => sum + one, 0);
+    for (const [oldest, its] of this.#madeAgain) {
+      if (bytes <= this.#maxBytesMadeAgain || oldest === digest) return;
+      this.#madeAgain.delete(oldest);
+      bytes -= its;
+      // A catalog may have come back to what it was.
+      if (newest.has(oldest)) continue;
+      for (const blob of await this.#store.forgetForms([oldest])) await this.#blobs.delete(blob);
+    }
+  }
+}
+
+export interface FoundForm {
+  coding: Coding;
+  body: Body;
+}
+
+/** Undefined where the blob was deleted before it was opened. */
+async function wholeBytes(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
+  const read: Uint8Array[] = [];
+  try {
+    for await (const piece of pieces) read.push(piece);
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: unknown } };
+    if (cause?.code === 'ENOENT') return undefined;
+    throw error;
+  }
+  return Buffer.concat(read);
+}
+
+function previousForms(snapshot: SnapshotRecord): PreviousForms {
+  return { header: catalogHeader(snapshot), digests: snapshot.digests };
+}
+
+/** What stands at the head of every form of a snapshot. */
+export function catalogHeader({ catalog, labels }: Pick<SnapshotRecord, 'catalog' | 'labels'>): {
+  name: string;
+  labels?: Record<string, string>;
+} {
+  return { name: catalog, ...(labels === undefined ? {} : { labels }) };
+}
+
+/** The form of a catalog that says it is of this kind, in this syntax. */
+export function formOf(kind: 'Catalog' | 'KRMFunctionCatalog', syntax: 'yaml' | 'json'): SnapshotForm {
+  const form = SNAPSHOT_FORMS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
+  if (form === undefined) throw new RangeError(`${kind} has no form ${syntax}`);
+  return form;
+}
+
+/** What bytes are called in memory: whoever asks often keeps the name. */
+export function nameInMemory(digest: Digest, coding: Coding): string {
+  return `${digest}-${coding}`;
+}

@@ -1,0 +1,324 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { ReachedEvent } from '../isolation/event-high-water-mark.js';
+import { Gate } from '../isolation/rw-lock.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../server/metrics.js';
+import { type CutParts, cutCatalog } from './build-snapshot.js';
+import type { CatalogCutter } from './catalog-builder.js';
+
+export interface CutterStatus {
+  /** Every catalog was looked at once since the start. */
+  caughtUp: boolean;
+  /** Why nothing can be cut at all. */
+  failure?: string;
+  /** Catalogs that could not be cut; they are tried again. */
+  failing: { catalog: string; message: string }[];
+}
+
+interface Failure {
+  error: unknown;
+  attempts: number;
+  /** Milliseconds since the epoch. */
+  retryAt: number;
+}
+
+export interface CutterParts extends CutParts {
+  log: Log;
+  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
+  /** Called with each new snapshot before anybody is told that it is there. */
+  onSnapshot(snapshot: SnapshotRecord): void;
+  /** Called after each look at every catalog, with the event that all have taken. */
+  onPass?(reached: number, status: CutterStatus): void;
+}
+
+/**
+ * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
+ * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
+ */
+export class Cutter implements CatalogCutter {
+  readonly #parts: CutterParts;
+  readonly #failures = new Map<string, Failure>();
+  /** Shared by what puts bytes into the store, taken alone by a pause. */
+  readonly #gate = new Gate();
+  #pausing = new AbortController();
+  #resume: () => void = () => undefined;
+  readonly #compressing = new AbortController();
+  /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
+  readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
+  #compression: Promise<void> | undefined;
+  /** Catalogs whose old forms were all forgotten since the start. */
+  readonly #swept = new Set<string>();
+  #storeFailure: Failure | undefined;
+  /** Every event up to this one was taken by every catalog that can be cut. */
+  readonly #reached = new ReachedEvent();
+  #woken = true;
+  /** What the pass under way has gone by is to be looked at once more before anybody is told. */
+  #again = false;
+  #stopping = false;
+  #wakeLoop: () => void = () => undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(parts: CutterParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins with a look at every catalog: there may be events that an earlier process left. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#wakeLoop();
+  }
+
+  async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
+    if (this.#reached.event >= event) return true;
+    if (this.#stopping) return false;
+    this.wake();
+    return this.#reached.waitFor(event, milliseconds);
+  }
+
+  async cutNow(name: string): Promise<void> {
+    this.#failures.delete(name);
+    const event = await this.#parts.store.lastEvent();
+    // A pass that has gone by this catalog may have reached the event already, or be about to.
+    this.#again = true;
+    this.#reached.event = Math.min(this.#reached.event, event - 1);
+    if (!(await this.waitFor(event))) {
+      throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
+        hint: 'Ask again later.',
+      });
+    }
+    const failure = this.#failures.get(name);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  status(): CutterStatus {
+    return {
+      caughtUp: this.#reached.event >= 0,
+      ...(this.#storeFailure === undefined ? {} : { failure: messageOf(this.#storeFailure.error) }),
+      failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: messageOf(error) })),
+    };
+  }
+
+  async pause(): Promise<void> {
+    this.#pausing.abort();
+    this.#pausing = new AbortController();
+    await new Promise<void>((paused) => {
+      void this.#gate.alone(
+        () =>
+          new Promise<void>((resume) => {
+            this.#resume = resume;
+            paused();
+          }),
+      );
+    });
+  }
+
+  resume(): void {
+    this.#resume();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#compressing.abort();
+    this.#wakeLoop();
+    await this.#running;
+    await this.#compression;
+    this.#reached.stopWaiting();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      if (!this.#woken) await this.#sleep();
+      if (this.#stopping) return;
+      this.#woken = false;
+      try {
+        await this.#pass();
+        this.#storeFailure = undefined;
+      } catch (error) {
+        this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
+        this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#parts.onPass?.(this.#reached.event, this.status());
+      }
+    }
+  }
+
+  /** Until somebody wakes it, or something that failed is due. */
+  async #sleep(): Promise<void> {
+    const due = [
+      ...this.#failures.values(),
+      ...(this.#storeFailure === undefined ? [] : [this.#storeFailure]),
+    ];
+    const next = Math.min(...due.map(({ retryAt }) => retryAt));
+    await new Promise<void>((resolve) => {
+      this.#wakeLoop = resolve;
+      if (!Number.isFinite(next)) return;
+      const timer = setTimeout(resolve, Math.max(next - this.#now(), 0));
+      this.#wakeLoop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wakeLoop = () => undefined;
+  }
+
+  async #pass(): Promise<void> {
+    const { store } = this.#parts;
+    this.#again = false;
+    const through = await store.lastEvent();
+    const catalogs = await store.catalogs();
+    for (const name of this.#failures.keys()) {
+      if (!catalogs.some((catalog) => catalog.name === name)) this.#failures.delete(name);
+    }
+    for (const catalog of catalogs) {
+      if (this.#stopping) return;
+      if (catalog.newest !== undefined) {
+        // Whoever cut before may have ended before it came to it, and before it told.
+        if (this.#reached.event < 0) {
+          this.#compressSoon(catalog.newest);
+          if (catalog.newest.withdrawn === undefined) this.#parts.onSnapshot(catalog.newest);
+        }
+        this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
+        if (catalog.throughEvent >= through) {
+          this.#failures.delete(catalog.name);
+          continue;
+        }
+      }
+      const failure = this.#failures.get(catalog.name);
+      if (failure !== undefined && failure.retryAt > this.#now()) continue;
+      // Nobody is to be served a catalog from which a source is missing that was not asked yet.
+      if ((await store.sources(catalog.name)).some(({ checkedAt }) => checkedAt === undefined)) continue;
+      await this.#cut(catalog.name, failure);
+    }
+    await this.#synchroniseSearch();
+    if (!this.#again) this.#reached.event = Math.max(this.#reached.event, through);
+    this.#parts.onPass?.(this.#reached.event, this.status());
+  }
+
+  async #cut(name: string, earlier: Failure | undefined): Promise<void> {
+    const { log, metrics, store, forms } = this.#parts;
+    const started = performance.now();
+    const seconds = () => (performance.now() - started) / 1000;
+    try {
+      const snapshot = await this.#gate.shared(async () => {
+        const cut = await cutCatalog(this.#parts, name);
+        // Before anybody can withdraw it.
+        if (cut !== undefined) this.#parts.onSnapshot(cut);
+        return cut;
+      });
+      this.#failures.delete(name);
+      metrics.cut(name, snapshot === undefined ? 'unchanged' : 'snapshot', seconds());
+      if (snapshot === undefined) return;
+      this.#compressSoon(snapshot);
+      metrics.catalogFunctions(name, snapshot.functions);
+      log.info(
+        {
+          catalog: name,
+          serial: snapshot.serial,
+          functions: snapshot.functions,
+          seconds: Number(seconds().toFixed(3)),
+        },
+        'catalog cut',
+      );
+    } catch (error) {
+      this.#failures.set(name, this.#nextFailure(earlier, error));
+      metrics.cut(name, 'failed', seconds());
+      log.error({ err: error, catalog: name }, 'catalog not cut');
+      return;
+    }
+    try {
+      // What an earlier process made again is forgotten with the first cut of this one.
+      const first = !this.#swept.has(name);
+      const looked = SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots;
+      const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : looked);
+      await forms.forget(
+        history.slice(SERVER_LIMITS.keptSnapshots),
+        history.slice(0, SERVER_LIMITS.keptSnapshots),
+      );
+      this.#swept.add(name);
+    } catch (error) {
+      // Old forms take room and nothing else; the next cut forgets them.
+      log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
+    }
+  }
+
+  /** Search knows of every snapshot before those who wait for one are told. */
+  async #synchroniseSearch(): Promise<void> {
+    const { store } = this.#parts;
+    const stopping = this.#compressing.signal;
+    const once = () => store.synchroniseSearch(AbortSignal.any([stopping, this.#pausing.signal]));
+    // A pause breaks it off, and it goes on afterwards.
+    while (!stopping.aborted && !(await this.#gate.shared(once)));
+  }
+
+  /**
+   * Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. It waits until a
+   * catalog is left alone for a moment: the next cut would make it useless, and has to share the processor with it.
+   */
+  #compressSoon(snapshot: SnapshotRecord): void {
+    const now = this.#now();
+    const first = this.#toCompress.get(snapshot.catalog)?.first ?? now;
+    this.#toCompress.set(snapshot.catalog, { snapshot, first, last: now });
+    this.#compression ??= this.#compressAll();
+  }
+
+  async #compressAll(): Promise<void> {
+    const { forms, log } = this.#parts;
+    const { signal } = this.#compressing;
+    try {
+      for (const catalog of this.#toCompress.keys()) {
+        for (;;) {
+          const { first, last } = this.#toCompress.get(catalog)!;
+          const due = Math.min(
+            last + SERVER_LIMITS.compressAfterMilliseconds,
+            first + SERVER_LIMITS.compressWithinMilliseconds,
+          );
+          const wait = due - this.#now();
+          if (wait <= 0) break;
+          await sleep(wait, undefined, { signal });
+        }
+        const due = this.#toCompress.get(catalog)!;
+        this.#toCompress.delete(catalog);
+        try {
+          await this.#gate.shared(() =>
+            forms.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
+          );
+        } catch (error) {
+          if (!this.#stopping && (error as Error).name === 'AbortError') {
+            // A pause broke it off; a newer snapshot goes before.
+            if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, due);
+            continue;
+          }
+          // The catalog is there without it, and its next snapshot or the next start tries again.
+          if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+        }
+      }
+    } catch (error) {
+      if (!this.#stopping) log.error({ err: error }, 'catalogs cannot be compressed');
+    } finally {
+      this.#compression = undefined;
+    }
+  }
+
+  #nextFailure(earlier: Failure | undefined, error: unknown): Failure {
+    const attempts = (earlier?.attempts ?? 0) + 1;
+    const delay = Math.min(
+      SERVER_LIMITS.minRetryMilliseconds * 2 ** (attempts - 1),
+      SERVER_LIMITS.maxRetryMilliseconds,
+    );
+    return { error, attempts, retryAt: this.#now() + delay };
+  }
+
+  #now(): number {
+    return this.#parts.clock().getTime();
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof KrmhubError ? error.message : 'internal error; see the log';
+}

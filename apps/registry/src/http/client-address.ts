@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import type { Log } from '../log.js';
+
+/** What a request without a socket, as tests make them, is counted and logged under. */
+const NO_ADDRESS = 'unknown';
+
+/** Where proxies of one's own are: RFC 1918, RFC 4193 and this machine. */
+const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', 'fc00::/7', '::1'];
+
+/** Tells the proxies whose word on a client's address is taken. */
+export interface TrustedProxies {
+  includes(address: string): boolean;
+}
+
+/** From addresses and CIDR ranges; `problems` names those that are neither. */
+export function readTrustedProxies(entries: readonly string[]): {
+  proxies: TrustedProxies;
+  problems: string[];
+} {
+  const list = new BlockList();
+  const problems: string[] = [];
+  for (const entry of entries) {
+    const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const family = familyOf(address);
+    const most = family === 'ipv4' ? 32 : 128;
+    if (family === undefined || Number(bits ?? 0) > most) problems.push(entry);
+    else list.addSubnet(address, bits === undefined ? most : Number(bits), family);
+  }
+  const includes = (address: string) => {
+    if (entries.length === 0) return false;
+    const family = familyOf(address);
+    return family !== undefined && list.check(address, family);
+  };
+  return { proxies: { includes }, problems };
+}
+
+/**
+ * The address of who made a request: that of its connection, or behind trusted proxies the rightmost address of
+ * X-Forwarded-For that is no trusted proxy. What stands left of it is what the client says of itself. `Forwarded`
+ * (RFC 7239) is not read: a proxy that does not know it passes on whatever the client wrote there.
+ */
+export function clientAddress(request: IncomingMessage | undefined, trusted: TrustedProxies): string {
+  let address = plain(request?.socket.remoteAddress ?? NO_ADDRESS);
+  if (!trusted.includes(address)) return address;
+  const forwarded = request?.headers['x-forwarded-for'] ?? '';
+  const hops = (typeof forwarded === 'string' ? forwarded : forwarded.join(',')).split(',');
+  for (const hop of hops.reverse()) {
+    const before = plain(withoutPort(hop.trim()));
+    if (isIP(before) === 0) return address;
+    address = before;
+    if (!trusted.includes(address)) return address;
+  }
+  return address;
+}
+
+/** As `clientAddress`; says once where a proxy nearby seems to be forgotten, whose clients then share its limits. */
+export function clientAddresses(
+  trusted: TrustedProxies,
+  log: Log,
+): (request: IncomingMessage | undefined) => string {
+  const nearby = readTrustedProxies(PRIVATE_NETWORKS).proxies;
+  let told = false;
+  return (request) => {
+    const client = clientAddress(request, trusted);
+    if (!told && request?.headers['x-forwarded-for'] !== undefined) {
+      const peer = plain(request.socket.remoteAddress ?? NO_ADDRESS);
+      if (nearby.includes(peer) && !trusted.includes(peer)) {
+        told = true;
+        log.warn(
+          { proxy: peer },
+          'X-Forwarded-For of an address that is no trusted proxy is not believed: if it is one, name it in KRMHUB_TRUSTED_PROXIES',
+        );
+      }
+    }
+    return client;
+  };
+}
+
+/** What an address is counted under: one subscriber has a whole /64 of IPv6 addresses. */
+export function countedAs(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = withoutZone(address).split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  // An embedded IPv4 address stands for two groups.
+  const groups = [...left, ...right].reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0);
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(8 - groups, 0)).fill('0');
+  const network = [...left, ...zeros, ...right].slice(0, 4).map((group) => Number.parseInt(group, 16));
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/** `::ffff:192.0.2.1` is 192.0.2.1 on a socket that listens on both families. */
+function plain(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone(address);
+}
+
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/, '');
+}
+
+/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(text: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
+  return bracketed ?? text.replace(/^([\d.]+):\d+$/, '$1');
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+  return isIPv4(address) ? 'ipv4' : isIPv6(address) ? 'ipv6' : undefined;
+}

@@ -1,0 +1,78 @@
+import { setImmediate } from 'node:timers/promises';
+import { KrmhubError } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryContext } from '../server/environment.js';
+import { CACHE_ASKING } from './bytes-response.js';
+
+/** Answers of lines that are made while they are read: nothing is read before somebody takes it, and not for many at once. */
+export class LineStreams {
+  #running = 0;
+
+  /** `text` gives lines, in pieces of any size. */
+  answer(c: RegistryContext, text: () => AsyncIterable<string>): Response {
+    const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_ASKING };
+    if (c.req.method === 'HEAD') return new Response(null, { headers });
+    if (this.#running >= SERVER_LIMITS.maxExports) {
+      throw new KrmhubError('unavailable', 'Everything is being read by many others at once', {
+        hint: 'Ask again in a minute.',
+      });
+    }
+    this.#running += 1;
+    const ended = () => {
+      this.#running -= 1;
+    };
+    return new Response(streamOf(inPieces(text()), ended), { headers });
+  }
+}
+
+/** A piece is made when it is asked for. `ended` is called once, also where nobody reads to the end. */
+function streamOf(
+  pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
+  ended: () => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let isOpen = true;
+  const end = () => {
+    if (isOpen) ended();
+    isOpen = false;
+  };
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await pieces.next();
+          if (done !== true) return controller.enqueue(value);
+          end();
+          controller.close();
+        } catch (error) {
+          end();
+          throw error;
+        }
+      },
+      async cancel() {
+        end();
+        await pieces.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+async function* inPieces(
+  texts: AsyncIterable<string>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, undefined, undefined> {
+  const encoder = new TextEncoder();
+  let pending = '';
+  let turn = performance.now();
+  for await (const text of texts) {
+    pending += text;
+    if (performance.now() - turn >= SERVER_LIMITS.exportTurnMilliseconds) {
+      await setImmediate();
+      turn = performance.now();
+    }
+    if (pending.length < SERVER_LIMITS.exportPieceBytes) continue;
+    yield encoder.encode(pending);
+    pending = '';
+  }
+  if (pending !== '') yield encoder.encode(pending);
+  return undefined;
+}

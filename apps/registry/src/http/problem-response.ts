@@ -1,0 +1,62 @@
+import { STATUS_CODES } from 'node:http';
+import type { Problem } from '@krmhub/api/model';
+import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
+import { type ErrorCode, KrmhubError } from '@krmhub/schema';
+import { TooManyRequests } from '../auth/request-limits.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryContext, RegistryParts } from '../server/environment.js';
+
+/** Any failure as an RFC 9457 answer. */
+export function problemAnswer(
+  c: RegistryContext,
+  failure: unknown,
+  parts: Pick<RegistryParts, 'log' | 'config'>,
+): Response {
+  const { problem, status, headers } = failureAnswer(c, failure, parts);
+  return c.body(JSON.stringify(problem), status, { ...headers, 'Content-Type': PROBLEM_MEDIA_TYPE });
+}
+
+/** What is said of a failure, in whatever form. What the caller cannot understand is logged, and told as "internal". */
+export function failureAnswer(
+  c: RegistryContext,
+  failure: unknown,
+  { log, config }: Pick<RegistryParts, 'log' | 'config'>,
+): { problem: Problem; status: (typeof HTTP_STATUS)[ErrorCode]; headers: Record<string, string> } {
+  const requestId = c.get('requestId');
+  const error = failure instanceof KrmhubError ? failure : internalError(failure);
+  const status = HTTP_STATUS[error.code];
+  if (status >= 500) {
+    log.error({ requestId, route: c.get('route'), code: error.code, err: failure }, 'request failed');
+  }
+  const problem: Problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    code: error.code,
+    detail: shortened(error.message),
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(error.diagnostics.length === 0 ? {} : { diagnostics: [...error.diagnostics] }),
+    ...(error.takedowns.length === 0 ? {} : { takedowns: [...error.takedowns] }),
+    requestId,
+  };
+  const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
+  if (status === 401) headers['WWW-Authenticate'] = `Bearer realm="${config.publicUrl ?? 'krmhub'}"`;
+  if (status === 503) headers['Retry-After'] = '1';
+  if (error instanceof TooManyRequests) headers['Retry-After'] = String(error.retryAfterSeconds);
+  // The rest of a body that is too large is not worth reading.
+  if (status === 413) headers.Connection = 'close';
+  return { problem, status, headers };
+}
+
+/** It may name as many problems as the client sent things that are wrong. */
+function shortened(message: string): string {
+  const { maxDetailLength } = SERVER_LIMITS;
+  return message.length <= maxDetailLength ? message : `${message.slice(0, maxDetailLength - 1)}…`;
+}
+
+function internalError(cause: unknown): KrmhubError {
+  return new KrmhubError('internal', 'Something went wrong inside the registry', {
+    hint: 'Its log has the cause under this request ID.',
+    cause,
+  });
+}

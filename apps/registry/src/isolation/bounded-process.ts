@@ -1,0 +1,196 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
+import { execPath } from 'node:process';
+import { HEADER_BYTES, lengthOf } from './frames.js';
+
+export interface ProcessBounds {
+  /** From its input to its answer. */
+  milliseconds: number;
+  /** Mebibytes of V8's heap. */
+  megabytes: number;
+}
+
+/** It took too much time or memory, it ended in a way that nobody foresaw, or whoever asked has called it off. */
+export type ProcessEnd = 'exhausted' | 'failed' | 'broken-off';
+
+/** Why a process gave no answer. */
+export class ProcessEnded extends Error {
+  override readonly name = 'ProcessEnded';
+  readonly end: ProcessEnd;
+
+  constructor(end: ProcessEnd, message: string) {
+    super(message);
+    this.end = end;
+  }
+}
+
+const MAX_SAID_BYTES = 16_384;
+/** How V8 ends a process whose heap is full, and the system one that takes all memory. */
+const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
+/** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
+const PROCESSOR_SHARE = 4;
+
+/** Of the time for one answer, as much as a process may have used before it is asked again. */
+const REUSED_SHARE = 0.25;
+
+/** A third of the young part of its heap: with more it takes half as much memory again, and is no faster. */
+const SEMI_SPACE_MEGABYTES = 4;
+
+/** How a process ended. */
+interface Ending {
+  code: number | null;
+  signal: string | null;
+}
+
+/**
+ * A module in a Node process of its own, which answers what it is asked, one after the other (`answerFrames`), and sees
+ * nothing of the environment. A thread would not do for hostile input: V8 ends the whole process when the heap of a thread
+ * is full while it is being ended for that.
+ */
+export class BoundedProcess {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #ending: Promise<Ending>;
+  readonly #milliseconds: number;
+  readonly #said: Buffer[];
+  /** Takes what comes on the standard output. */
+  #onOutput: (piece: Buffer) => void = () => undefined;
+  #hasEnded = false;
+  #millisecondsUsed = 0;
+
+  private constructor(child: ChildProcessWithoutNullStreams, milliseconds: number) {
+    this.#child = child;
+    this.#milliseconds = milliseconds;
+    this.#said = collect(child.stderr, MAX_SAID_BYTES);
+    child.stdout.on('data', (piece: Buffer) => this.#onOutput(piece));
+    this.#ending = new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code, signal) => {
+        this.#hasEnded = true;
+        resolve({ code, signal });
+      });
+    });
+    // It may end before anybody asks it.
+    this.#ending.catch(() => undefined);
+  }
+
+  /** Starts one that waits for its input. */
+  static async start(module: string, { milliseconds, megabytes }: ProcessBounds): Promise<BoundedProcess> {
+    // Of the time that it is asked for again for, some is used already.
+    const seconds = Math.ceil((milliseconds * (1 + REUSED_SHARE)) / 1_000) * PROCESSOR_SHARE;
+    const heap = [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`];
+    const child = await start([...heap, module], seconds);
+    const started = new BoundedProcess(child, milliseconds);
+    if (child.pid !== undefined) lowerPriority(child.pid);
+    return started;
+  }
+
+  /** Whether it lives and has time left for as much as anybody may ask. */
+  get isReusable(): boolean {
+    return !this.#hasEnded && this.#millisecondsUsed <= this.#milliseconds * REUSED_SHARE;
+  }
+
+  /** What it makes of an input; the next one is asked after the answer. Rejects with ProcessEnded, and is of no use then. */
+  async answer(
+    input: Uint8Array,
+    { maxAnswerBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
+  ): Promise<Buffer> {
+    const began = performance.now();
+    let stopped: ProcessEnded | undefined;
+    const stop = (why: ProcessEnded) => {
+      stopped ??= why;
+      this.kill();
+    };
+    const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
+    const timer = setTimeout(
+      () => stop(new ProcessEnded('exhausted', 'it takes too long')),
+      this.#milliseconds,
+    );
+    const answered = this.#frame(maxAnswerBytes, () =>
+      stop(new ProcessEnded('exhausted', 'its answer is too long')),
+    );
+    this.#child.stdin.write(lengthOf(input));
+    this.#child.stdin.write(input);
+    try {
+      const result = await Promise.race([answered, this.#ending]);
+      if (stopped !== undefined) throw stopped;
+      if (Buffer.isBuffer(result)) return result;
+      if (result.signal !== null && OUT_OF_MEMORY.includes(result.signal)) {
+        throw new ProcessEnded('exhausted', 'it takes too much memory');
+      }
+      const how = result.signal ?? result.code;
+      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(this.#said).toString()}`);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      this.#onOutput = () => undefined;
+      this.#millisecondsUsed += performance.now() - began;
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  /** The next answer, whole; it may be of at most so many bytes. */
+  #frame(maxBytes: number, onMore: () => void): Promise<Buffer> {
+    return new Promise((resolve) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      let wanted: number | undefined;
+      this.#onOutput = (piece) => {
+        pieces.push(piece);
+        size += piece.byteLength;
+        if (wanted === undefined && size >= HEADER_BYTES) {
+          wanted = HEADER_BYTES + Buffer.concat(pieces, HEADER_BYTES).readUInt32LE();
+        }
+        if (wanted !== undefined && (wanted > HEADER_BYTES + maxBytes || size > wanted)) onMore();
+        else if (size === wanted) resolve(Buffer.concat(pieces).subarray(HEADER_BYTES));
+      };
+    });
+  }
+}
+
+/**
+ * Where there is a shell to see to it, a heap that is full is written to no file, and a process whose registry was killed
+ * ends by itself.
+ */
+async function start(args: readonly string[], seconds: number): Promise<ChildProcessWithoutNullStreams> {
+  const limits = `ulimit -c 0 2>/dev/null || :; ulimit -t ${seconds} 2>/dev/null || :; exec "$@"`;
+  try {
+    return await spawned('sh', ['-c', limits, 'sh', execPath, ...args]);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return spawned(execPath, args);
+  }
+}
+
+async function spawned(program: string, args: readonly string[]): Promise<ChildProcessWithoutNullStreams> {
+  const child = spawn(program, args, { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
+  // One that has ended reads no more.
+  child.stdin.on('error', () => undefined);
+  await once(child, 'spawn');
+  return child;
+}
+
+/** Up to so many bytes; the rest is dropped. */
+function collect(stream: NodeJS.ReadableStream, maxBytes: number): Buffer[] {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  stream.on('data', (piece: Buffer) => {
+    size += piece.byteLength;
+    if (size <= maxBytes) pieces.push(piece);
+  });
+  return pieces;
+}
+
+/** Who publishes and reads goes first. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It may have ended, or the system knows no priorities.
+  }
+}

@@ -1,0 +1,117 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { PublishInput } from '@krmhub/catalog';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import { definitionText } from '../testing/test-registry.js';
+import { Planner } from './planner.js';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-planner-'));
+let planner: Planner;
+let scripts = 0;
+
+afterEach(() => planner.close());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A planner whose worker does what the body says with `input`, and answers with `answer`. */
+function plannerThat(body: string, milliseconds?: number): Planner {
+  const file = path.join(folder, `worker-${scripts++}.mjs`);
+  const source = `import { parentPort } from 'node:worker_threads';
+const answer = (value) => parentPort.postMessage(value);
+parentPort.on('message', (input) => { ${body} });`;
+  writeFileSync(file, source);
+  planner = new Planner({
+    startWorker: () =>
+      new Worker(file, {
+        execArgv: [],
+        resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
+      }),
+    ...(milliseconds === undefined ? {} : { milliseconds }),
+  });
+  return planner;
+}
+
+function input(bytes: number): PublishInput {
+  const text = definitionText({ kind: 'Large', release: '1.0.0' });
+  return {
+    name: { group: 'example.com', kind: 'Large' },
+    release: '1.0.0',
+    bytes: new TextEncoder().encode(text + '#'.repeat(Math.max(0, bytes - text.length))),
+    mediaType: 'application/yaml',
+    current: undefined,
+    currentRelease: undefined,
+    takedowns: [],
+    newest: undefined,
+    predecessor: undefined,
+    allowBreaking: false,
+    now: '2030-01-01T00:00:00.000Z',
+    by: 'test',
+  };
+}
+
+const LIMIT = SERVER_LIMITS.maxPlannedAtOnceBytes;
+
+describe('Planner', () => {
+  it('gives what is larger than the limit to the worker, and nothing else', async () => {
+    plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'worker' } })`);
+    expect(await planner.plan(input(LIMIT))).toMatchObject({ outcome: 'created' });
+    expect(await planner.plan(input(LIMIT + 1))).toMatchObject({ from: 'worker' });
+  });
+
+  it('comes to the same in the thread as without it', async () => {
+    planner = new Planner();
+    const small = await planner.plan(input(0));
+    const large = await planner.plan(input(LIMIT + 1));
+    expect([small, large]).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }]);
+    if (small.outcome !== 'created' || large.outcome !== 'created') throw new Error('nothing is created');
+    expect(large.change.release.definition).toEqual(small.change.release.definition);
+    expect(large.blobs[0]).toEqual(input(LIMIT + 1).bytes);
+  });
+
+  it('makes errors of what the worker says of a conflict, and of a failure', async () => {
+    plannerThat(`answer({ conflict: { message: 'it stands', hint: 'Publish another.' } })`);
+    expect(await planner.plan(input(LIMIT + 1))).toMatchObject({
+      outcome: 'conflict',
+      error: { name: 'KrmhubError', code: 'conflict', message: 'it stands', hint: 'Publish another.' },
+    });
+    await planner.close();
+    plannerThat(`answer({ failure: new RangeError('a fault') })`);
+    await expect(planner.plan(input(LIMIT + 1))).rejects.toThrow(new RangeError('a fault'));
+  });
+
+  it.each([
+    ['never ends', 'for (;;);', 300],
+    [
+      'takes all memory',
+      'const all = []; for (;;) all.push(new Array(100_000).fill(input.bytes.length + all.length));',
+      60_000,
+    ],
+    ['breaks the worker', 'process.exit(3)', 60_000, 'unavailable'],
+  ])(
+    'refuses a definition that %s, goes on meanwhile, and starts anew',
+    async (_, body, milliseconds, code = 'invalid-request') => {
+      plannerThat(
+        `if (input.bytes.length % 2 === 0) { answer({ plan: { outcome: 'unchanged' } }); return; } ${body}`,
+        milliseconds,
+      );
+      const odd = LIMIT + 1 + (LIMIT % 2);
+      const refused = planner.plan(input(odd));
+      const next = planner.plan(input(odd + 1));
+      expect(await planner.plan(input(LIMIT))).toMatchObject({ outcome: 'created' });
+      await expect(refused).rejects.toMatchObject({ code });
+      expect(await next).toEqual({ outcome: 'unchanged' });
+    },
+  );
+
+  it('lets as many wait as the limit says, and tells one more to come again', async () => {
+    plannerThat(`answer({ plan: { outcome: 'unchanged' } })`);
+    const waiting = Array.from({ length: SERVER_LIMITS.maxPlansWaiting }, () =>
+      planner.plan(input(LIMIT + 1)),
+    );
+    await expect(planner.plan(input(LIMIT + 1))).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await Promise.all(waiting)).toHaveLength(SERVER_LIMITS.maxPlansWaiting);
+    expect(await planner.plan(input(LIMIT + 1))).toEqual({ outcome: 'unchanged' });
+  });
+});

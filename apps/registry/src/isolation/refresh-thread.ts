@@ -1,0 +1,48 @@
+import { constants, platform, setPriority } from 'node:os';
+import { workerData } from 'node:worker_threads';
+import { pino } from 'pino';
+import { configuredRoot } from '../publish/signing-trust.js';
+import { blobsIn } from '../store/blobs/folder.js';
+import { openSecondSqliteStore } from '../store/sqlite/store.js';
+import { Refresher } from '../upstreams/refresher.js';
+import { sourceFetcher } from '../upstreams/source-fetcher.js';
+import { UpstreamReader } from '../upstreams/upstream-reader.js';
+import { answerCalls, notify } from './answer-calls.js';
+import type { RefreshNotice, RefreshThreadInput } from './refresher-thread.js';
+import { Gate } from './rw-lock.js';
+
+/** Refreshes the sources of the recipes in a database that another thread of this process serves. */
+const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel } =
+  workerData as RefreshThreadInput;
+
+// Answers come before sources. On Linux alone is this the priority of a thread and not of the process.
+if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+
+const tell = (notice: RefreshNotice): void => notify(notice);
+const store = openSecondSqliteStore(database);
+const log = pino({ level: logLevel, base: null }, { write: (line: string) => tell({ log: line }) });
+const refresher = new Refresher({
+  store,
+  copies: blobsIn(copiesFolder),
+  gate: new Gate(),
+  fetcher: sourceFetcher(settings, { temporaryFolder: fetchingFolder, log }),
+  reader: new UpstreamReader({ log }),
+  root: await configuredRoot(trustedRoot),
+  clock: () => new Date(),
+  random: () => Math.random(),
+  log,
+  metrics: { refresh: (...measured) => tell({ refresh: measured }) },
+  onChange: () => tell({ changed: true }),
+});
+answerCalls({
+  wake: async () => refresher.wake(),
+  refreshNow: ({ catalog, source }: { catalog: string; source: string }) =>
+    refresher.refreshNow(catalog, source),
+  waitFor: ({ catalog, milliseconds }: { catalog: string; milliseconds: number }) =>
+    refresher.waitFor(catalog, milliseconds),
+  stop: async () => {
+    await refresher.stop();
+    await store.close();
+  },
+});
+refresher.start();

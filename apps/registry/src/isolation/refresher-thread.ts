@@ -1,0 +1,66 @@
+import { KrmhubError } from '@krmhub/schema';
+import type { Log } from '../log.js';
+import type { Metrics } from '../server/metrics.js';
+import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
+import type { FetchSettings } from '../upstreams/source-fetcher.js';
+import { passOn } from './pass-on-log.js';
+import { startWorker } from './start-worker.js';
+import { Thread } from './thread.js';
+
+export interface RefreshThreadInput {
+  database: string;
+  copiesFolder: string;
+  /** What is being fetched. */
+  fetchingFolder: string;
+  /** File with the trusted root of a sigstore instance; absent for the public one. */
+  trustedRoot?: string;
+  settings: FetchSettings;
+  logLevel: string;
+}
+
+export type RefreshNotice = { log: string } | { refresh: Parameters<Metrics['refresh']> } | { changed: true };
+
+/**
+ * A Refresher in a thread of its own, so that what others serve keeps no request waiting. It starts with the first call:
+ * a registry that takes nothing from elsewhere has no use for it.
+ */
+export function refresherThread(
+  options: Omit<RefreshThreadInput, 'logLevel'> & { log: Log; metrics: Metrics; onChange(): void },
+): CatalogRefresher {
+  const { log, metrics, onChange, ...input } = options;
+  let thread: Thread | undefined;
+  let stopping: Promise<void> | undefined;
+  const onNotice = (notice: RefreshNotice): void => {
+    if ('log' in notice) passOn(log, notice.log);
+    else if ('refresh' in notice) metrics.refresh(...notice.refresh);
+    else onChange();
+  };
+  const workerData: RefreshThreadInput = { ...input, logLevel: log.level };
+  const call = async (method: string, given?: unknown): Promise<unknown> => {
+    if (stopping !== undefined) throw new KrmhubError('unavailable', 'The registry is stopping');
+    thread ??= new Thread({
+      name: 'refresh-thread',
+      start: () => startWorker('refresh-thread', { workerData }),
+      log,
+      onNotice: (notice) => onNotice(notice as RefreshNotice),
+    });
+    return thread.call(method, given);
+  };
+  return {
+    // A thread that fails is started anew, and begins with all that is due.
+    wake: () => void call('wake').catch(() => undefined),
+    async refreshNow(catalog, source) {
+      await call('refreshNow', { catalog, source });
+    },
+    async waitFor(catalog, milliseconds) {
+      return (await call('waitFor', { catalog, milliseconds })) as boolean;
+    },
+    stop() {
+      stopping ??= (async () => {
+        await thread?.call('stop').catch(() => undefined);
+        await thread?.close();
+      })();
+      return stopping;
+    },
+  };
+}

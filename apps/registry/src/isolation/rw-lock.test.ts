@@ -1,0 +1,41 @@
+import { setTimeout } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Gate } from './rw-lock.js';
+
+it('lets many share it, and one be alone', async () => {
+  const gate = new Gate();
+  const order: string[] = [];
+  const shared = (name: string, milliseconds: number) =>
+    gate.shared(async () => {
+      order.push(`+${name}`);
+      await setTimeout(milliseconds);
+      order.push(`-${name}`);
+    });
+  const alone = (name: string) =>
+    gate.alone(async () => {
+      order.push(`+${name}`);
+      await setTimeout(1);
+      order.push(`-${name}`);
+    });
+  await Promise.all([
+    shared('a', 20),
+    shared('b', 1),
+    alone('C'),
+    shared('d', 1),
+    alone('E'),
+    shared('f', 1),
+  ]);
+  expect(order.slice(0, 4)).toEqual(['+a', '+b', '-b', '-a']);
+  expect(order.slice(4, 6)).toEqual(['+C', '-C']);
+  // Those that waited come in together or alone, but never beside one that is alone.
+  expect(order[order.indexOf('+E') + 1]).toBe('-E');
+  expect(order).toHaveLength(12);
+});
+
+it('opens again after a failure, and gives what the work gives', async () => {
+  const gate = new Gate();
+  await expect(gate.shared(() => Promise.reject(new Error('shared')))).rejects.toThrow('shared');
+  await expect(gate.alone(() => Promise.reject(new Error('alone')))).rejects.toThrow('alone');
+  expect(await gate.alone(async () => 1)).toBe(1);
+  expect(await gate.shared(async () => 2)).toBe(2);
+});

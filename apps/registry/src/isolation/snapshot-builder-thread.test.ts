@@ -1,0 +1,50 @@
+import { pino } from 'pino';
+import { afterEach, expect, it } from 'vitest';
+import { dataPaths } from '../server/data-folder.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import type { CutThreadInput } from './snapshot-builder-thread.js';
+import { startWorker } from './start-worker.js';
+import { Thread } from './thread.js';
+
+let registry: TestRegistry;
+let thread: Thread | undefined;
+afterEach(async () => {
+  await thread?.call('stop');
+  await thread?.close();
+  thread = undefined;
+  await registry.close();
+});
+
+it('cuts nothing that it was not told to where it starts as paused', async () => {
+  registry = await openTestRegistry({ start: false });
+  await registry.publish({ kind: 'First', release: '1.0.0' }, '');
+  const { database, forms: formsFolder, keys: keyFolder } = dataPaths(registry.folder);
+  const input: CutThreadInput = {
+    database,
+    formsFolder,
+    keyFolder,
+    snapshotValidDays: 30,
+    logLevel: 'silent',
+    paused: true,
+  };
+  thread = new Thread({
+    name: 'cut-thread',
+    start: () => startWorker('cut-thread', { workerData: input }),
+    log: pino({ level: 'silent' }),
+  });
+  const started = thread;
+  await started.call('wake');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(await registry.parts.store.snapshots('default', 1)).toEqual([]);
+  await started.call('resume');
+  const snapshots = async () => (await registry.parts.store.snapshots('default', 1)).length;
+  await expect.poll(snapshots).toBe(1);
+});
+
+it('knows the newest snapshots that an earlier process has cut, without being asked', async () => {
+  registry = await openTestRegistry();
+  await registry.publish({ kind: 'First', release: '1.0.0' });
+  registry = await registry.reopen();
+  await registry.settle();
+  expect(registry.parts.newest.known('default')?.functions).toBe(1);
+});

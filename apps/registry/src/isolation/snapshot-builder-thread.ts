@@ -1,0 +1,96 @@
+import type { SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogCutter } from '../catalogs/catalog-builder.js';
+import type { CutterStatus } from '../catalogs/snapshot-builder.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../server/metrics.js';
+import { ReachedEvent } from './event-high-water-mark.js';
+import { passOn } from './pass-on-log.js';
+import { startWorker } from './start-worker.js';
+import { Thread } from './thread.js';
+
+export interface CutThreadInput {
+  database: string;
+  formsFolder: string;
+  /** Of the keys by which snapshots are signed: secrets are read where they are used. */
+  keyFolder: string;
+  snapshotValidDays: number;
+  logLevel: string;
+  /** Whether it begins as paused. */
+  paused: boolean;
+}
+
+export type CutNotice =
+  | { log: string }
+  | { cut: Parameters<Metrics['cut']> }
+  | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
+  | { snapshot: SnapshotRecord }
+  | { reached: number; status: CutterStatus };
+
+/** A Cutter in a thread of its own, so that a cut keeps no request waiting. It starts at once. */
+export function startCutterThread(options: {
+  database: string;
+  formsFolder: string;
+  keyFolder: string;
+  snapshotValidDays: number;
+  log: Log;
+  metrics: Metrics;
+  onSnapshot(snapshot: SnapshotRecord): void;
+}): CatalogCutter {
+  const { database, formsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
+  const reached = new ReachedEvent();
+  let status: CutterStatus = { caughtUp: false, failing: [] };
+  let stopping: Promise<void> | undefined;
+
+  const onNotice = (notice: CutNotice): void => {
+    if ('log' in notice) passOn(log, notice.log);
+    else if ('cut' in notice) metrics.cut(...notice.cut);
+    else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
+    else if ('snapshot' in notice) onSnapshot(notice.snapshot);
+    else {
+      status = notice.status;
+      reached.event = Math.max(reached.event, notice.reached);
+    }
+  };
+  const input = { database, formsFolder, keyFolder, snapshotValidDays, logLevel: log.level };
+  // A thread that is started anew while somebody works alone must not cut.
+  let paused = false;
+  const thread = new Thread({
+    name: 'cut-thread',
+    start: () => startWorker('cut-thread', { workerData: { ...input, paused } satisfies CutThreadInput }),
+    log,
+    onNotice: (notice) => onNotice(notice as CutNotice),
+  });
+  // A thread that fails is started anew, and begins with all that is to be cut.
+  const wake = (): void => void thread.call('wake').catch(() => undefined);
+
+  return {
+    wake,
+    async waitFor(event, milliseconds = SERVER_LIMITS.waitMilliseconds) {
+      if (reached.event >= event) return true;
+      if (stopping !== undefined) return false;
+      wake();
+      return reached.waitFor(event, milliseconds);
+    },
+    async cutNow(name) {
+      await thread.call('cutNow', name);
+    },
+    status: () => status,
+    async pause() {
+      await thread.call('pause');
+      paused = true;
+    },
+    resume: () => {
+      paused = false;
+      void thread.call('resume').catch(() => undefined);
+    },
+    stop() {
+      stopping ??= (async () => {
+        await thread.call('stop').catch(() => undefined);
+        await thread.close();
+        reached.stopWaiting();
+      })();
+      return stopping;
+    },
+  };
+}

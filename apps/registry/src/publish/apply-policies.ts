@@ -1,0 +1,186 @@
+import type { PolicyResult } from '@krmhub/api/model';
+import {
+  coveringPolicies,
+  type FunctionRecord,
+  type ReleaseBundle,
+  type ReleaseRecord,
+  RevisionConflict,
+  type SigningPolicy,
+  searchDocument,
+  signaturesOf,
+} from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import { functionRepository } from '../oci/repositories.js';
+import { storedBytes } from '../oci/stored-blob.js';
+import { foundRelease, foundShown } from '../routes/find-function.js';
+import { verdict } from '../routes/presentation.js';
+import type { RegistryParts } from '../server/environment.js';
+import { signedRelease } from './attach-bundle.js';
+import { turnOf } from './publish-release.js';
+import { findBundle } from './release-bundles.js';
+
+/** Changed releases that an answer names. */
+const MAX_CHANGES = 100;
+
+/** Replaces the policies, and tells which releases are trusted by that or no longer; `dryRun` only tells. */
+export async function applyPolicies(
+  parts: RegistryParts,
+  { text, policies }: { text: string; policies: SigningPolicy[] },
+  { by, dryRun, remove }: { by: string; dryRun: boolean; remove: boolean },
+): Promise<Omit<PolicyResult, 'diagnostics'>> {
+  const { store, trust, clock } = parts;
+  const stored = await store.policies();
+  const result = { dryRun, policies: policies.length };
+  const before = trust.policies;
+  if (stored?.text === text) {
+    const { coverage } = await changesOf(parts, before, before);
+    return { outcome: 'unchanged', ...result, changes: [], changed: 0, coverage };
+  }
+  if (!remove) refuseRemovals(before, policies);
+  if (!dryRun) {
+    const at = clock().toISOString();
+    try {
+      await store.applyPolicies({
+        text,
+        appliedAt: at,
+        appliedBy: by,
+        expectedRevision: stored?.revision ?? 0,
+        event: {
+          type: 'policy.applied',
+          at,
+          by,
+          reason: policies.map(({ name }) => name).join(', ') || 'none',
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      throw new KrmhubError('unavailable', 'The policies are being changed by somebody else', {
+        hint: 'Look at them with `krmhub policy list`, and apply yours again.',
+        cause: error,
+      });
+    }
+    await trust.reload(store);
+    await recognise(parts, before);
+  }
+  return { outcome: 'changed', ...result, ...(await changesOf(parts, before, policies)) };
+}
+
+async function changesOf(
+  { store }: RegistryParts,
+  before: readonly SigningPolicy[],
+  after: readonly SigningPolicy[],
+): Promise<Pick<PolicyResult, 'changes' | 'changed' | 'coverage'>> {
+  const changes: PolicyResult['changes'] = [];
+  let changed = 0;
+  const functions = new Map(after.map(({ name }) => [name, 0]));
+  for await (const { group, kind, releases } of store.allFunctions()) {
+    const covering = new Set(
+      releases.flatMap(({ release }) => coveringPolicies(after, { group, release }).map(({ name }) => name)),
+    );
+    for (const name of covering) functions.set(name, functions.get(name)! + 1);
+    for (const release of releases) {
+      const name = { group, kind, release: release.release };
+      const signatures = signaturesOf(release);
+      const was = verdict(before, name, signatures);
+      const is = verdict(after, name, signatures);
+      const asks = ({ trusted, policy }: typeof was) => trusted || policy !== undefined;
+      if (was.trusted === is.trusted && asks(was) === asks(is)) continue;
+      changed += 1;
+      if (changes.length < MAX_CHANGES) changes.push({ ...name, before: was, after: is });
+    }
+  }
+  const coverage = [...functions].map(([name, count]) => ({ name, functions: count }));
+  return { changes, changed, coverage };
+}
+
+/** A file that lost a document, or a program that wrote nothing, would end the protection of groups without a word. */
+function refuseRemovals(before: readonly SigningPolicy[], after: readonly SigningPolicy[]): void {
+  const names = new Set(after.map(({ name }) => name));
+  const gone = before.map(({ name }) => name).filter((name) => !names.has(name));
+  if (gone.length === 0) return;
+  throw new KrmhubError('conflict', `The policies would no longer have ${gone.join(', ')}`, {
+    hint: 'Nothing was changed. Say `remove=true` (`--remove`) where that is meant; `krmhub policy list --text` prints those that stand.',
+  });
+}
+
+/** Bundles that came before anybody said whose key it is are looked at again where new policies name keys, or cover them. */
+async function recognise(parts: RegistryParts, before: readonly SigningPolicy[]): Promise<void> {
+  const known = new Set(keysOf(before));
+  const isNew = keysOf(parts.trust.policies).some((key) => !known.has(key));
+  for await (const fn of parts.store.allFunctions()) {
+    for (const release of fn.releases) {
+      const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
+      const name = { group: fn.group, kind: fn.kind, release: release.release };
+      if (!unknown || coveringPolicies(parts.trust.policies, name).length === 0) continue;
+      if (!isNew && coveringPolicies(before, name).length > 0) continue;
+      await parts.turns.take(turnOf(fn), () => recogniseRelease(parts, name));
+    }
+  }
+}
+
+function keysOf(policies: readonly SigningPolicy[]): string[] {
+  return policies.flatMap(({ signers }) =>
+    signers.flatMap((signer) => ('fingerprint' in signer ? [signer.fingerprint] : [])),
+  );
+}
+
+async function recogniseRelease(
+  parts: RegistryParts,
+  name: { group: string; kind: string; release: string },
+): Promise<void> {
+  const { store, clock } = parts;
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await foundRelease(store, name);
+    const bundles = await recogniseBundles(parts, release);
+    const changed: ReleaseRecord = { ...release, bundles };
+    const shown = await foundShown(store, fn, changed);
+    try {
+      await store.commitFunction({
+        group: fn.group,
+        kind: fn.kind,
+        expectedRevision: fn.revision,
+        action: 'update',
+        release: changed,
+        search: searchDocument(fn, releasesWith(fn, changed), shown),
+        event: {
+          type: 'release.attested',
+          at: clock().toISOString(),
+          by: 'krmhub',
+          ...name,
+          digest: release.digest,
+          reason: 'looked at again by the new policies',
+        },
+      });
+      return;
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+}
+
+async function recogniseBundles(parts: RegistryParts, release: ReleaseRecord): Promise<ReleaseBundle[]> {
+  const { signed } = await signedRelease(parts.store, release);
+  const repository = functionRepository(release);
+  const bundles: ReleaseBundle[] = [];
+  for (const bundle of release.bundles ?? []) {
+    if (bundle.signer !== undefined) {
+      bundles.push(bundle);
+      continue;
+    }
+    const bytes = await storedBytes(parts, repository, bundle.digest);
+    const found =
+      bytes === undefined ? { problem: 'it is lost' } : findBundle(parts.trust, signed, { bytes });
+    if ('problem' in found || found.signer === undefined) {
+      bundles.push(bundle);
+      continue;
+    }
+    const { signer, signedAt } = found;
+    bundles.push({ ...bundle, signer, ...(signedAt === undefined ? {} : { signedAt }) });
+  }
+  return bundles;
+}
+
+function releasesWith({ releases }: FunctionRecord, changed: ReleaseRecord): FunctionRecord['releases'] {
+  return releases.map((one) => (one.release === changed.release ? changed : one));
+}

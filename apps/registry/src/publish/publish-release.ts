@@ -1,0 +1,185 @@
+import type { PublishResult } from '@krmhub/api/model';
+import {
+  type FunctionChange,
+  type FunctionRecord,
+  planTrust,
+  predecessorOf,
+  type ReleaseRecord,
+  RevisionConflict,
+  shownRelease,
+} from '@krmhub/catalog';
+import { VERSION } from '@krmhub/oci';
+import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import { releaseArtifact } from '../oci/release-artifact.js';
+import { releaseSummary } from '../routes/presentation.js';
+import type { RegistryParts } from '../server/environment.js';
+import type { Artifact } from '../store/registry-store.js';
+import { findBundles, keptBundle } from './release-bundles.js';
+import type { Submission } from './submission.js';
+
+export interface PublishOptions {
+  by: string;
+  dryRun: boolean;
+  allowBreaking: boolean;
+  /** The kind is in lower case, as repositories have it. */
+  kindFolded?: boolean;
+  /** What stands under the release's tag; by default a manifest is made. */
+  artifact?: Artifact;
+}
+
+/** Publishes a release, or tells what that would do. To be called in the function's turn. */
+export async function publishRelease(
+  parts: RegistryParts,
+  { group, kind, release }: FunctionName & { release: string },
+  submission: Submission,
+  { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
+): Promise<PublishResult> {
+  const { store, clock, metrics, cutter } = parts;
+  const answer = (
+    outcome: PublishResult['outcome'],
+    record: ReleaseRecord,
+    diagnostics: PublishResult['diagnostics'],
+  ): PublishResult => ({
+    outcome,
+    dryRun,
+    release: {
+      ...releaseSummary(parts.trust.policies, record, record),
+      group: record.group,
+      kind: record.kind,
+    },
+    diagnostics,
+    catalogs: [],
+  });
+
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const current = await store.function(group, kind);
+    const named = async (name: string) => current && store.release(current.group, current.kind, name);
+    const predecessor = predecessorOf(current, release);
+    const plan = await parts.planner.plan({
+      ...(kindFolded === true
+        ? { name: { group, kind: current?.kind ?? kind }, kindFolded: current === undefined }
+        : { name: { group, kind } }),
+      release,
+      ...submission,
+      current,
+      currentRelease: await named(release),
+      newest: current && (await named(shownRelease(current.releases).release)),
+      takedowns: await store.takedowns(group, kind),
+      predecessor: predecessor === undefined ? undefined : await named(predecessor),
+      allowBreaking,
+      now: clock().toISOString(),
+      by,
+    });
+    metrics.publish(dryRun ? `dry-run-${plan.outcome}` : plan.outcome);
+    if (plan.outcome === 'conflict') throw plan.error;
+    if (plan.outcome === 'invalid') throw refusal(plan.diagnostics);
+    if (plan.outcome === 'unchanged') return answer('unchanged', plan.release, plan.diagnostics);
+    const { change, artifacts, bundles } = await signed(
+      parts,
+      plan.change,
+      current,
+      submission,
+      artifact,
+      by,
+    );
+    if (dryRun) return answer('created', change.release, plan.diagnostics);
+    try {
+      await parts.gate.shared(async () => {
+        // Durable before the transaction that names them.
+        for (const blob of plan.blobs) await parts.blobs.put(blob);
+        for (const bundle of bundles) await parts.artifacts.put(bundle);
+        await store.commitFunction(change, artifacts);
+      });
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+      await parts.trust.reload(store);
+      continue;
+    }
+    cutter.wake();
+    return answer('created', change.release, plan.diagnostics);
+  }
+  throw busy(group, kind);
+}
+
+/** The change with the bundles that came with it, once they are found to be what the policies ask for. */
+async function signed(
+  { trust }: RegistryParts,
+  planned: FunctionChange,
+  current: FunctionRecord | undefined,
+  { readme, bundles: given = [], bundlesMayFail = false }: Submission,
+  artifact: Artifact | undefined,
+  by: string,
+): Promise<{ change: FunctionChange; artifacts: Artifact[]; bundles: Uint8Array[] }> {
+  const { release } = planned;
+  const stands =
+    artifact ??
+    releaseArtifact(
+      release,
+      readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
+    );
+  const { found, problems } = await findBundles(
+    trust,
+    {
+      group: release.group,
+      kind: release.kind,
+      release: release.release,
+      definition: release.digest,
+      manifests: [{ digest: stands.manifest.digest, version: stands.manifest.annotations?.[VERSION] }],
+    },
+    given,
+  );
+  const name = `${release.group}/${release.kind}@${release.release}`;
+  if (problems.length > 0 && !bundlesMayFail) {
+    throw new KrmhubError('untrusted', `${name} is not published: ${problems.join('; ')}`, {
+      hint: 'Send bundles that speak of this release, as `krmhub publish --key` and `krmhub sign --release` make them.',
+    });
+  }
+  const kept = found.map((bundle) =>
+    keptBundle(release, stands.manifest, bundle, { at: release.publishedAt, by }),
+  );
+  const records = kept.map(({ record }) => record);
+  const change = planTrust({
+    change: { ...planned, expectedPolicies: trust.revision },
+    bundles: records,
+    problems,
+    policies: trust.policies,
+    current,
+  });
+  if (change instanceof KrmhubError) throw change;
+  return {
+    change,
+    artifacts: [stands, ...kept.flatMap((one) => one.artifact ?? [])],
+    bundles: found.flatMap(({ bytes, manifest }) => (manifest === undefined ? [bytes] : [])),
+  };
+}
+
+function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const count = (noun: string) => `${errors.length} ${noun}${errors.length === 1 ? '' : 's'}`;
+  if (errors.every(({ code }) => code === 'publish/breaking')) {
+    return new KrmhubError(
+      'invalid-document',
+      `The definition has ${count('breaking change')} since the release before`,
+      {
+        diagnostics,
+        hint: '`krmhub diff` tells all changes; `allowBreaking=true` (`--allow-breaking`) publishes them as they are.',
+      },
+    );
+  }
+  return new KrmhubError('invalid-document', `The submission has ${count('error')}`, {
+    diagnostics,
+    hint: 'Mend what is named, and publish again.',
+  });
+}
+
+/** Functions whose kinds differ only by case are one. */
+export function turnOf({ group, kind }: FunctionName): string {
+  return `${group}/${kind.toLowerCase()}`;
+}
+
+export function busy(group: string, kind: string): KrmhubError {
+  return new KrmhubError('unavailable', `${group}/${kind} is being changed by others all the time`, {
+    hint: 'Nothing was stored; try again.',
+  });
+}

@@ -1,0 +1,126 @@
+import { setImmediate } from 'node:timers/promises';
+import { BUNDLE_LIMITS, coveringPolicies, type ReleaseBundle } from '@krmhub/catalog';
+import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
+import { type Digest, sha256 } from '@krmhub/schema';
+import {
+  namesOtherManifest,
+  type ReleaseClaim,
+  releaseClaim,
+  releaseDigests,
+  type SignedRelease,
+  type Verification,
+  verifyBundle,
+} from '@krmhub/signing';
+import { functionRepository } from '../oci/repositories.js';
+import type { Artifact } from '../store/registry-store.js';
+import type { SigningTrust } from './signing-trust.js';
+
+/** A bundle from somebody; `manifest` is what holds it in the repository already. */
+export interface GivenBundle {
+  bytes: Uint8Array;
+  manifest?: OciDigest;
+}
+
+/** A bundle that is evidence of something about a release. */
+export type FoundBundle = GivenBundle & Omit<ReleaseBundle, 'manifest' | 'receivedAt' | 'receivedBy'>;
+
+export interface FoundBundles {
+  found: FoundBundle[];
+  /** Why others are evidence of nothing, in words that can follow "this one is not". */
+  problems: string[];
+}
+
+/** Holds bundles against the release that they are to speak of; between two of them the server answers others. */
+export async function findBundles(
+  trust: SigningTrust,
+  release: SignedRelease,
+  given: readonly GivenBundle[],
+): Promise<FoundBundles> {
+  const result: FoundBundles = { found: [], problems: [] };
+  for (const bundle of given) {
+    await setImmediate();
+    const one = findBundle(trust, release, bundle);
+    if ('problem' in one) result.problems.push(one.problem);
+    else if (!result.found.some(({ digest }) => digest === one.digest)) result.found.push(one);
+  }
+  return result;
+}
+
+/** What a bundle says of a release, or why it says nothing. */
+export function findBundle(
+  trust: SigningTrust,
+  release: SignedRelease,
+  given: GivenBundle,
+): FoundBundle | { problem: string } {
+  const { bytes } = given;
+  if (bytes.byteLength > BUNDLE_LIMITS.maxBytes) {
+    return {
+      problem: `a bundle has ${bytes.byteLength} bytes, and at most ${BUNDLE_LIMITS.maxBytes} are taken`,
+    };
+  }
+  const verification = verifyBundle(bytes, { digests: releaseDigests(release) }, trust);
+  const isStranger = verification.unknownKey !== undefined;
+  if (!verification.verified && !isStranger) return { problem: problemOf(verification) };
+  const claim = releaseClaim(verification, release);
+  if (claim.claim === 'none') return { problem: claim.reason };
+  if (namesOtherManifest(verification, release.manifests)) {
+    const { group, kind, release: name } = release;
+    return {
+      problem: `it signs ${group}/${kind}@${name} with another README, or with none, or in another manifest`,
+    };
+  }
+  // Without a policy nobody has said whose key it should be: it is kept for those who know the key, as is what says
+  // something beside who signed, which makes nothing trusted.
+  const isAsked = claim.claim === 'signature' && coveringPolicies(trust.policies, release).length > 0;
+  if (isStranger && isAsked) return { problem: problemOf(verification) };
+  return found(given, verification, claim);
+}
+
+function found(
+  given: GivenBundle,
+  { signer, signedAt, statement }: Verification,
+  { claim }: Exclude<ReleaseClaim, { claim: 'none' }>,
+): FoundBundle {
+  return {
+    ...given,
+    digest: sha256(given.bytes),
+    size: given.bytes.byteLength,
+    claim,
+    predicateType: statement!.predicateType,
+    ...(signer === undefined ? {} : { signer }),
+    ...(signedAt === undefined ? {} : { signedAt }),
+  };
+}
+
+function problemOf({ checks }: Verification): string {
+  const { check, message } = checks.at(-1)!;
+  return `a bundle fails the check of its ${check}: ${message}`;
+}
+
+export interface KeptBundle {
+  record: ReleaseBundle;
+  /** Its bytes are to be durable among the artifacts before; absent where the repository has it already. */
+  artifact?: Artifact;
+}
+
+/** A bundle as a referrer of a release's manifest. */
+export function keptBundle(
+  name: { group: string; kind: string },
+  subject: Subject,
+  { bytes: _, manifest: held, ...bundle }: FoundBundle,
+  { at, by }: { at: string; by: string },
+): KeptBundle {
+  const { digest, size, predicateType } = bundle;
+  const received = { receivedAt: at, receivedBy: by };
+  if (held !== undefined) return { record: { ...bundle, manifest: held, ...received } };
+  const manifest = bundleManifest({ subject, bundle, predicateType, created: at });
+  return {
+    record: { ...bundle, manifest: manifest.digest, ...received },
+    artifact: {
+      repository: functionRepository(name),
+      tags: [],
+      manifest,
+      blobs: [{ digest, file: digest as Digest, place: 'artifacts', size }],
+    },
+  };
+}

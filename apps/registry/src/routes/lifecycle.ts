@@ -1,0 +1,66 @@
+import { ReasonRequest } from '@krmhub/api/model';
+import { ROUTES } from '@krmhub/api/routes';
+import {
+  type MarkAction,
+  type MarkInput,
+  type MarkPlan,
+  planDeprecate,
+  planUnyank,
+  planYank,
+  type ReleaseRecord,
+  RevisionConflict,
+  shownAfter,
+} from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import { authorise } from '../auth/authorize.js';
+import { serveRoute } from '../http/endpoint.js';
+import { readJsonBody } from '../http/request-body.js';
+import { SERVER_LIMITS } from '../limits.js';
+import { busy, turnOf } from '../publish/publish-release.js';
+import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import { foundRelease } from './find-function.js';
+import { releaseDetail } from './presentation.js';
+
+const PLANS: Record<MarkAction, (input: MarkInput) => MarkPlan> = {
+  yank: planYank,
+  unyank: planUnyank,
+  deprecate: planDeprecate,
+};
+
+/** Yank, unyank and deprecate: the scope `yank` covers all three. */
+export function markRoutes(app: RegistryApp, parts: RegistryParts): void {
+  for (const action of ['yank', 'unyank', 'deprecate'] as const) {
+    serveRoute(app, ROUTES[action], async (c, { params }) => {
+      const { name: by } = await authorise(c, parts, 'yank', params.group);
+      const fallback = action === 'unyank' ? { reason: 'unyanked' } : undefined;
+      const { reason } = await readJsonBody(c, ReasonRequest, fallback);
+      const release = await parts.turns.take(turnOf(params), () => mark(parts, action, params, reason, by));
+      return c.json(releaseDetail(parts.trust.policies, release));
+    });
+  }
+}
+
+async function mark(
+  { store, clock, cutter }: RegistryParts,
+  action: MarkAction,
+  name: FunctionName & { release: string },
+  reason: string,
+  by: string,
+): Promise<ReleaseRecord> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const { fn, release } = await foundRelease(store, name);
+    const shownName = shownAfter(fn, action, release.release);
+    const { release: shown } = await foundRelease(store, { ...fn, release: shownName });
+    const plan = PLANS[action]({ current: fn, release, shown, reason, now: clock().toISOString(), by });
+    if (plan.outcome === 'unchanged') return plan.release;
+    try {
+      await store.commitFunction(plan.change);
+    } catch (error) {
+      if (error instanceof RevisionConflict) continue;
+      throw error;
+    }
+    cutter.wake();
+    return plan.change.release;
+  }
+  throw busy(name.group, name.kind);
+}

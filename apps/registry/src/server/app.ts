@@ -1,0 +1,121 @@
+import { ROUTES } from '@krmhub/api/routes';
+import { KrmhubError } from '@krmhub/schema';
+import { Hono } from 'hono';
+import { rateLimitFields } from '../auth/rate-limit.js';
+import { RequestLimits } from '../auth/request-limits.js';
+import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
+import { refuseOtherMethods } from '../http/endpoint.js';
+import {
+  alwaysSent,
+  NOTHING_RUNS,
+  requestIdOf,
+  SENT_IN_PRIVATE,
+  SENT_WITH_READS,
+} from '../http/response-headers.js';
+import { ociRoutes } from '../oci/routes.js';
+import { bundleRoutes } from '../routes/bundles.js';
+import { catalogInputsRoute } from '../routes/catalog-inputs.js';
+import { catalogRoutes } from '../routes/catalogs.js';
+import { eventRoutes } from '../routes/events.js';
+import { functionRoutes } from '../routes/functions.js';
+import { functionsExportRoute } from '../routes/functions-export.js';
+import { markRoutes } from '../routes/lifecycle.js';
+import { operationRoutes } from '../routes/operations.js';
+import { policyRoutes } from '../routes/policies.js';
+import { releaseRoutes } from '../routes/releases.js';
+import { signatureRoutes } from '../routes/signatures.js';
+import { snapshotRoutes } from '../routes/snapshots.js';
+import { sourceRoutes } from '../routes/sources.js';
+import { takedownRoutes } from '../routes/takedowns.js';
+import { tokenRoutes } from '../routes/tokens.js';
+import { readAssets } from '../web/assets.js';
+import { errorAnswer } from '../web/error/error-answer.js';
+import { createSite } from '../web/site.js';
+import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
+import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
+
+/** The registry over HTTP, without a socket. */
+export function createApp(parts: RegistryParts): RegistryApp {
+  const app: RegistryApp = new Hono<RegistryEnv>();
+  const { config, clock, log } = parts;
+  const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
+  const site = createSite(config, readAssets());
+  const limits = new RequestLimits(config, clock);
+  const always = Object.entries(alwaysSent(config.publicUrl));
+  app.use(async (c, next) => {
+    const started = performance.now();
+    c.set('requestId', requestIdOf(c.req.header('x-request-id')));
+    c.set('route', 'unmatched');
+    c.set('client', clientOf(c.env?.incoming));
+    c.set('limits', limits);
+    await next();
+    addHeaders(c, always);
+    record(c, parts, (performance.now() - started) / 1000);
+  });
+  app.onError((error, c) => errorAnswer(c, error, site, parts));
+  app.notFound((c) => {
+    const missing = new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
+      hint: 'The first page, /, says what is where.',
+    });
+    return errorAnswer(c, missing, site, parts);
+  });
+  ociRoutes(app, parts);
+  functionRoutes(app, parts);
+  functionsExportRoute(app, parts);
+  releaseRoutes(app, parts);
+  bundleRoutes(app, parts);
+  policyRoutes(app, parts);
+  markRoutes(app, parts);
+  takedownRoutes(app, parts);
+  eventRoutes(app, parts);
+  tokenRoutes(app, parts);
+  catalogRoutes(app, parts);
+  catalogInputsRoute(app, parts);
+  sourceRoutes(app, parts);
+  snapshotRoutes(app, parts);
+  signatureRoutes(app, parts);
+  operationRoutes(app, parts);
+  webRoutes(app, { ...parts, site });
+  refuseOtherMethods(app, [...Object.values(ROUTES), ...Object.values(WEB_ROUTES)]);
+  return app;
+}
+
+function addHeaders(c: RegistryContext, always: readonly [string, string][]): void {
+  const { headers } = c.res;
+  c.header('X-Request-Id', c.get('requestId'));
+  for (const [name, value] of always) c.header(name, value);
+  const allowance = c.get('allowance');
+  if (allowance !== undefined) {
+    for (const [name, value] of Object.entries(rateLimitFields(allowance))) c.header(name, value);
+  }
+  if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', NOTHING_RUNS);
+  if (c.get('isPrivate') === true) {
+    for (const [name, value] of Object.entries(SENT_IN_PRIVATE)) c.header(name, value);
+  } else if (c.req.method === 'GET' || c.req.method === 'HEAD') {
+    for (const [name, value] of Object.entries(SENT_WITH_READS)) c.header(name, value);
+  }
+}
+
+function record(c: RegistryContext, { log, metrics }: RegistryParts, seconds: number): void {
+  const { method } = c.req;
+  const { status } = c.res;
+  const route = c.get('route');
+  metrics.request(KNOWN_METHODS.has(method) ? method : 'other', route, status, seconds);
+  const level = status >= 500 ? 'error' : QUIET_ROUTES.has(route) ? 'debug' : 'info';
+  const [requestId, client] = [c.get('requestId'), c.get('client')];
+  log[level](
+    { requestId, client, method, route, path: c.req.path.slice(0, 500), status, seconds },
+    'request',
+  );
+}
+
+/** Names of methods are the client's: an unknown one must not make a new time series. */
+const KNOWN_METHODS = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH']);
+/** Asked by machines all the time. */
+const QUIET_ROUTES = new Set<string>([
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  ROUTES.catalogYaml.path,
+  ROUTES.catalogJson.path,
+]);

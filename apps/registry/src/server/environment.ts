@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import type { BlobStore } from '@krmhub/catalog';
+import type { Context, Hono } from 'hono';
+import type { Allowance } from '../auth/rate-limit.js';
+import type { Door, RequestLimits } from '../auth/request-limits.js';
+import type { CatalogCutter } from '../catalogs/catalog-builder.js';
+import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
+import type { ProfileForms } from '../catalogs/renditions/profile-renditions.js';
+import type { SnapshotForms } from '../catalogs/renditions/snapshot-renditions.js';
+import type { Turns } from '../isolation/keyed-mutex.js';
+import type { Planner } from '../isolation/planner.js';
+import type { Gate } from '../isolation/rw-lock.js';
+import type { Log } from '../log.js';
+import type { Collector } from '../oci/collector.js';
+import type { Uploads } from '../oci/uploads.js';
+import type { SigningTrust } from '../publish/signing-trust.js';
+import type { RegistryKeys } from '../signatures/registry-keys.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import type { TakedownRecord } from '../takedown/record.js';
+import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
+import type { Config } from './config.js';
+import type { Metrics } from './metrics.js';
+
+/** What the routes stand on. */
+export interface RegistryParts {
+  store: RegistryStore;
+  /** Definitions and READMEs. */
+  blobs: BlobStore;
+  /** Blobs that were pushed to repositories. */
+  artifacts: BlobStore;
+  uploads: Uploads;
+  collector: Collector;
+  forms: SnapshotForms;
+  profiles: ProfileForms;
+  newest: NewestSnapshots;
+  cutter: CatalogCutter;
+  refresher: CatalogRefresher;
+  /** Copies of the catalogs elsewhere that recipes take from. */
+  copies: BlobStore;
+  planner: Planner;
+  /** One change of a function after the other. */
+  turns: Turns;
+  /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */
+  gate: Gate;
+  /** Whom signatures are believed of. */
+  trust: SigningTrust;
+  /** By which snapshots are signed. */
+  keys: RegistryKeys;
+  /** Survives what the database goes back to when a backup is restored. */
+  takedownRecord: TakedownRecord;
+  clock: () => Date;
+  log: Log;
+  metrics: Metrics;
+  /** What is absent is off. */
+  config: AccessSettings;
+}
+
+/** The settings that concern who may ask what, how often, by which address, and how much is kept. */
+export type AccessSettings = Partial<
+  Pick<
+    Config,
+    | 'publicUrl'
+    | 'trustedProxies'
+    | 'requestsPerMinute'
+    | 'writesPerMinute'
+    | 'failedLoginsPerMinute'
+    | 'repositoryMebibytes'
+    | 'untaggedDays'
+  >
+>;
+
+export interface RequestVariables {
+  requestId: string;
+  /** The path's template; `unmatched` where no route has it. */
+  route: string;
+  /** The client's address. */
+  client: string;
+  limits: RequestLimits;
+  door?: Door;
+  /** Whether the answer is for this client alone, and for no cache and no page of another origin. */
+  isPrivate?: boolean;
+  /** What the limit that counted the request has left. */
+  allowance?: Allowance;
+}
+
+export type RegistryEnv = {
+  Variables: RequestVariables;
+  /** Nothing where a request comes by no socket. */
+  Bindings: { incoming?: IncomingMessage };
+};
+export type RegistryApp = Hono<RegistryEnv>;
+export type RegistryContext = Context<RegistryEnv>;

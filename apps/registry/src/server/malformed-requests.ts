@@ -1,0 +1,108 @@
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import type { Problem } from '@krmhub/api/model';
+import { PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
+import { SERVER_LIMITS } from '../limits.js';
+
+interface Refusal {
+  status: number;
+  code: Problem['code'];
+  detail: string;
+}
+
+/** By the codes of Node's HTTP parser; every other of them is a request that is no HTTP. */
+const REFUSALS: Readonly<Record<string, Refusal>> = {
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    code: 'too-large',
+    detail: `The URL and the headers have more than ${SERVER_LIMITS.maxHeaderBytes} bytes together`,
+  },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    code: 'too-large',
+    detail: 'The extensions of a chunk are too long',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'invalid-request',
+    detail: `The headers were not complete within ${SERVER_LIMITS.headersMilliseconds / 1_000} seconds, or the request not within ${SERVER_LIMITS.requestMilliseconds / 1_000}`,
+  },
+};
+
+/**
+ * Gives `listener` the server's requests. What cannot be read as one is answered with a problem too, and ends its
+ * connection: what follows is not to be trusted.
+ */
+export function listenForRequests(server: Server, listener: RequestListener): void {
+  const latest = new WeakMap<Socket, ServerResponse<IncomingMessage>>();
+  const pipelined = new WeakMap<Socket, number>();
+  server.on('request', (request, response) => {
+    const { socket } = request;
+    const before = latest.get(socket);
+    latest.set(socket, response);
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    if (length !== undefined || encoding !== undefined) response.once('finish', () => endUnread(request));
+    if (before === undefined || before.writableFinished) {
+      listener(request, response);
+      return;
+    }
+    // All at once, the answers to a few kilobytes of requests would take gigabytes.
+    const waiting = (pipelined.get(socket) ?? 0) + 1;
+    pipelined.set(socket, waiting);
+    if (waiting > SERVER_LIMITS.maxPipelinedRequests) {
+      socket.destroy();
+      return;
+    }
+    before.once('close', () => {
+      pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
+      if (!socket.destroyed) listener(request, response);
+    });
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket;
+    const refuse = () => {
+      if (socket.writable) socket.write(answerOf(error.code));
+      socket.destroySoon();
+    };
+    const response = latest.get(socket);
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    else if (response === undefined || response.writableFinished) refuse();
+    // The request was whole and what follows it is not: it gets its own answer first.
+    else if (response.req.complete) response.once('finish', refuse);
+    // An answer that has begun cannot become another one.
+    else if (response.headersSent) socket.destroy();
+    else refuse();
+  });
+}
+
+/** A body that goes on after its answer has been sent is read by nobody, so it has to end soon. */
+function endUnread(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => request.socket.destroy(), SERVER_LIMITS.discardMilliseconds);
+  request.once('close', () => clearTimeout(timer));
+}
+
+function answerOf(errorCode: string | undefined): string {
+  const { status, code, detail } = (errorCode === undefined ? undefined : REFUSALS[errorCode]) ?? {
+    status: 400,
+    code: 'invalid-request',
+    detail: 'This is no HTTP request that can be read',
+  };
+  const title = STATUS_CODES[status] ?? 'Error';
+  const problem: Problem = { type: 'about:blank', title, status, code, detail };
+  const body = JSON.stringify(problem);
+  const headers = [
+    `HTTP/1.1 ${status} ${title}`,
+    `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  return `${headers.join('\r\n')}\r\n\r\n${body}`;
+}

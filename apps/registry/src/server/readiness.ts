@@ -1,0 +1,54 @@
+import type { Readiness } from '@krmhub/api/model';
+import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryParts } from './environment.js';
+
+/** Tells whether the registry can do its work; the answer is used again for SERVER_LIMITS.readinessMilliseconds. */
+export function readinessChecks(parts: RegistryParts): () => Promise<Readiness> {
+  return reused(() => checkReadiness(parts));
+}
+
+async function checkReadiness({ store, blobs, artifacts, cutter, log }: RegistryParts): Promise<Readiness> {
+  const attempt = async (
+    name: 'store' | 'blobs',
+    check: () => Promise<void>,
+  ): Promise<Readiness['checks'][number]> => {
+    try {
+      await check();
+      return { name, status: 'ok' };
+    } catch (error) {
+      log.error({ err: error, check: name }, 'readiness check failed');
+      return { name, status: 'failing', detail: 'It cannot be written; the log has the cause' };
+    }
+  };
+  const { caughtUp, failure, failing } = cutter.status();
+  // One catalog that cannot be cut is a matter of its recipe: the registry serves all others.
+  const detail =
+    failure ??
+    (caughtUp
+      ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
+      : 'The catalogs are being cut for the first time since the start');
+  const checks: Readiness['checks'] = [
+    await attempt('store', () => store.check()),
+    await attempt('blobs', async () => {
+      await blobs.check();
+      await artifacts.check();
+    }),
+    {
+      name: 'catalogs',
+      status: caughtUp && failure === undefined ? 'ok' : 'failing',
+      ...(detail === '' ? {} : { detail }),
+    },
+  ];
+  return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks };
+}
+
+/** One answer for everybody who asks within a short time: the checks write, and anybody can ask. */
+function reused<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: { at: number; value: Promise<T> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (made === undefined || now - made.at > SERVER_LIMITS.readinessMilliseconds)
+      made = { at: now, value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,220 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { definitionText, releasePath } from '../testing/test-registry.js';
+import { readConfig } from './config.js';
+import { type RunningRegistry, startRegistry } from './serve.js';
+
+let folder: string;
+let registry: RunningRegistry;
+let bearer: string;
+let port: number;
+
+async function start(): Promise<void> {
+  const config = readConfig({}, { port: '0', data: path.join(folder, 'data') });
+  registry = await startRegistry({ config, log: pino({ level: 'silent' }) });
+  bearer = `Bearer ${(await readFile(registry.adminTokenFile, 'utf8')).trim()}`;
+  port = Number(new URL(registry.url).port);
+}
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'krmhub-'));
+  await start();
+});
+afterEach(async () => {
+  await registry.close();
+  await rm(folder, { recursive: true });
+});
+
+const set = { kind: 'SetLabels', release: '1.0.0' };
+const publish = (release = set.release) =>
+  fetch(`${registry.url}${releasePath({ ...set, release })}?wait=true`, {
+    method: 'PUT',
+    headers: { Authorization: bearer, 'Content-Type': 'application/yaml' },
+    body: definitionText(set),
+  });
+
+/** Sends bytes as they are and gives all that comes back until the connection ends or is quiet. */
+async function raw(
+  bytes: string,
+  options: { more?: (socket: Socket) => Promise<void>; quiet?: number } = {},
+) {
+  const socket = connect(port, '127.0.0.1');
+  let received = '';
+  let ended = false;
+  socket.on('data', (data) => {
+    received += data.toString('latin1');
+  });
+  socket.on('close', () => {
+    ended = true;
+  });
+  socket.on('error', () => undefined);
+  socket.write(bytes);
+  await options.more?.(socket);
+  for (let waited = 0; !ended && waited < (options.quiet ?? 1_500); waited += 50) {
+    await sleep(50);
+    if (received.includes('\r\n\r\n') && waited > 300) break;
+  }
+  socket.destroy();
+  return { received, ended, status: Number(received.slice(9, 12)) };
+}
+
+const putHead = (...headers: string[]) =>
+  [
+    `PUT ${releasePath(set)} HTTP/1.1`,
+    'Host: x',
+    `Authorization: ${bearer}`,
+    'Content-Type: application/yaml',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
+
+describe('a running registry', () => {
+  it('keeps its folder and token for their owner, and everything over a restart', async () => {
+    expect((await stat(path.join(folder, 'data'))).mode & 0o777).toBe(0o700);
+    expect((await stat(registry.adminTokenFile)).mode & 0o777).toBe(0o600);
+    expect(registry.adminTokenCreated).toBe(true);
+    expect((await publish()).status).toBe(201);
+    const before = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();
+    await registry.close();
+    await start();
+    expect(registry.adminTokenCreated).toBe(false);
+    expect(await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text()).toBe(before);
+    expect((await publish()).status).toBe(200);
+  });
+
+  it('takes forms over a socket', async () => {
+    const form = new FormData();
+    form.append('definition', new Blob([definitionText(set)], { type: 'application/yaml' }), 'definition');
+    form.append('readme', new Blob(['# Read me\n'], { type: 'text/markdown' }), 'README.md');
+    const response = await fetch(`${registry.url}${releasePath(set)}`, {
+      method: 'PUT',
+      headers: { Authorization: bearer },
+      body: form,
+    });
+    expect(response.status).toBe(201);
+    const readme = await fetch(`${registry.url}${releasePath(set)}/readme.md`);
+    expect(await readme.text()).toBe('# Read me\n');
+  });
+
+  it('sends codings, lengths, HEAD and 304 right on the wire', async () => {
+    await publish();
+    const target = '/catalogs/default/catalog.yaml';
+    const get = (method: string, headers: Record<string, string>) =>
+      new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: Buffer }>(
+        (resolve, reject) => {
+          const sent = request(`${registry.url}${target}`, { method, headers }, (response) => {
+            const chunks: Buffer[] = [];
+            response.on('data', (chunk: Buffer) => chunks.push(chunk));
+            response.on('end', () =>
+              resolve({
+                status: response.statusCode ?? 0,
+                headers: response.headers,
+                body: Buffer.concat(chunks),
+              }),
+            );
+          });
+          sent.on('error', reject).end();
+        },
+      );
+    const plain = await get('GET', {});
+    expect(plain.headers['content-length']).toBe(String(plain.body.byteLength));
+    const gzip = await get('GET', { 'Accept-Encoding': 'gzip' });
+    expect(gzip.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(gzip.body)).toEqual(plain.body);
+    const head = await get('HEAD', { 'Accept-Encoding': 'gzip' });
+    expect([head.status, head.body.byteLength]).toEqual([200, 0]);
+    expect(head.headers['content-length']).toBe(String(gzip.body.byteLength));
+    expect(head.headers.etag).toBe(gzip.headers.etag);
+    const same = await get('GET', { 'If-None-Match': String(plain.headers.etag) });
+    expect([same.status, same.body.byteLength]).toEqual([304, 0]);
+  });
+
+  it('refuses bodies that are too large, said or not, before they are complete', async () => {
+    const said = await raw(putHead('Content-Length: 99999999'));
+    expect(said.status).toBe(413);
+    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+    const unsaid = await raw(putHead('Transfer-Encoding: chunked'), {
+      more: async (socket) => {
+        for (let index = 0; index < 20 && !socket.destroyed; index++) socket.write(chunk);
+      },
+    });
+    expect(unsaid.status).toBe(413);
+    expect(unsaid.received.toLowerCase()).toContain('connection: close');
+    expect((await publish()).status).toBe(201);
+  });
+
+  it('survives bodies that end early, lie and come in tiny pieces', async () => {
+    await raw(`${putHead('Content-Length: 5000')}spec:`, { more: async (socket) => void socket.end() });
+    const text = definitionText(set);
+    const lying = await raw(putHead(`Content-Length: ${text.length - 20}`) + text);
+    expect(lying.received).not.toContain('HTTP/1.1 201');
+    const both = await raw(`${putHead('Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`);
+    expect(both.status).toBe(400);
+    const pieces = [...text].map((character) => `1\r\n${character}\r\n`).join('');
+    const tiny = await raw(`${putHead('Transfer-Encoding: chunked')}${pieces}0\r\n\r\n`, { quiet: 5_000 });
+    expect(tiny.status).toBe(201);
+  });
+
+  it('refuses headers that are too large', async () => {
+    expect((await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`)).status).toBe(
+      431,
+    );
+  });
+
+  it('finishes what is in flight when it stops, and takes nothing more', async () => {
+    const text = definitionText(set);
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data.toString();
+    });
+    const ended = new Promise((resolve) => socket.on('close', resolve));
+    const idle = connect(port, '127.0.0.1');
+    const idleEnded = new Promise((resolve) => idle.on('close', resolve));
+    idle.on('error', () => undefined);
+    socket.write(putHead(`Content-Length: ${text.length}`) + text.slice(0, 100));
+    await sleep(100);
+    const closed = registry.close();
+    await idleEnded;
+    await expect(fetch(registry.url)).rejects.toThrow();
+    socket.write(text.slice(100));
+    await ended;
+    expect(received).toContain('HTTP/1.1 201');
+    await closed;
+    await start();
+    expect((await publish()).status).toBe(200);
+  });
+
+  it('says why it cannot listen or use a folder', async () => {
+    const log = pino({ level: 'silent' });
+    const taken = readConfig({}, { port: String(port), data: path.join(folder, 'other') });
+    await expect(startRegistry({ config: taken, log })).rejects.toMatchObject({ code: 'usage' });
+    const file = readConfig({}, { port: '0', data: registry.adminTokenFile });
+    await expect(startRegistry({ config: file, log })).rejects.toMatchObject({ code: 'usage' });
+  });
+
+  it('leaves nothing behind where a start fails after it listens', async () => {
+    await registry.close();
+    const again = readConfig({}, { port: String(port), data: path.join(folder, 'data') });
+    const broken = pino(
+      {},
+      {
+        write: (line: string) => {
+          if (line.includes('registry started')) throw new Error('the log is gone');
+        },
+      },
+    );
+    await expect(startRegistry({ config: again, log: broken })).rejects.toThrow('the log is gone');
+    await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+    // Neither the port nor the database is held.
+    registry = await startRegistry({ config: again, log: pino({ level: 'silent' }) });
+    expect((await fetch(`${registry.url}/healthz`)).status).toBe(200);
+  });
+});

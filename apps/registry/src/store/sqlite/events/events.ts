@@ -1,0 +1,49 @@
+import type { CatalogStore, Event, NewEvent } from '@krmhub/catalog';
+import { and, asc, gt, max, sql } from 'drizzle-orm';
+import type { Connection } from '../connection.js';
+import { events, IS_REVOCATION } from '../schema/schema.js';
+import { functionsChanged } from './functions-changed.js';
+
+export type EventRows = Pick<CatalogStore, 'events' | 'lastEvent' | 'functionsChanged' | 'revocations'>;
+
+export function eventRows(connection: Connection): EventRows {
+  const { db, read } = connection;
+  const page = db
+    .select()
+    .from(events)
+    .where(gt(events.sequence, sql.placeholder('after')))
+    .orderBy(asc(events.sequence))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const revoking = db
+    .select()
+    .from(events)
+    .where(and(gt(events.sequence, sql.placeholder('after')), sql.raw(IS_REVOCATION)))
+    .orderBy(asc(events.sequence))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const last = db
+    .select({ sequence: max(events.sequence) })
+    .from(events)
+    .prepare();
+  return {
+    events: (after, limit) => read(() => page.all({ after, limit: Math.max(0, limit) }).map(present)),
+    revocations: (after, limit) =>
+      read(() => revoking.all({ after, limit: Math.max(0, limit) }).map(present)),
+    lastEvent: () => read(() => last.get()?.sequence ?? 0),
+    functionsChanged: functionsChanged(connection),
+  };
+}
+
+/** Appends an event; to be called in a transaction. */
+export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
+  return (event) => {
+    const { lastInsertRowid } = db.insert(events).values(event).run();
+    return { ...event, sequence: Number(lastInsertRowid) };
+  };
+}
+
+/** The row without its empty columns. */
+function present(row: typeof events.$inferSelect): Event {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
+}

@@ -1,0 +1,294 @@
+import { setImmediate } from 'node:timers/promises';
+import type {
+  FunctionChange,
+  FunctionRecord,
+  ReleaseBundle,
+  ReleaseRecord,
+  ReleaseSummary,
+} from '@krmhub/catalog';
+import { burnt, RevisionConflict } from '@krmhub/catalog';
+import { compareReleases, KrmhubError } from '@krmhub/schema';
+import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../../registry-store.js';
+import { artifactWriter } from '../artifacts/artifact-rows.js';
+import type { Connection } from '../connection.js';
+import { eventAppender } from '../events/events.js';
+import { functions, releaseBundles, releases } from '../schema/schema.js';
+import { searchRowWriter } from '../search/rows.js';
+import { upstreamRows } from '../search/upstream-rows.js';
+import { functionTakedowns, lastRevision } from '../takedowns/takedown-rows.js';
+import { policyRevision } from './policies.js';
+
+export type FunctionRows = Pick<
+  RegistryStore,
+  'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'releaseFiles' | 'commitFunction'
+>;
+
+/** Functions read at once: between two pages the server answers others. */
+const PAGE = 500;
+
+const { definition: _, ...summaryColumns } = getTableColumns(releases);
+const nameColumns = {
+  id: functions.id,
+  group: functions.group,
+  kind: functions.kind,
+  revision: functions.revision,
+};
+export type NameRow = Pick<typeof functions.$inferSelect, keyof typeof nameColumns>;
+
+export function functionRows(connection: Connection): FunctionRows {
+  const { db, read, write } = connection;
+  const find = functionFinder(connection);
+  const summariesOf = db
+    .select({ ...summaryColumns, bundles: releaseBundles.bundles })
+    .from(releases)
+    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
+    .where(eq(releases.functionId, sql.placeholder('functionId')))
+    .prepare();
+  const releaseOf = db
+    .select({ ...getTableColumns(releases), bundles: releaseBundles.bundles })
+    .from(releases)
+    .leftJoin(releaseBundles, eq(releaseBundles.release, releases.id))
+    .where(
+      and(
+        eq(releases.functionId, sql.placeholder('functionId')),
+        eq(releases.release, sql.placeholder('release')),
+      ),
+    )
+    .prepare();
+  const filesOf = db
+    .select({ digest: releases.digest, mediaType: releases.mediaType, readme: releases.readme })
+    .from(releases)
+    .innerJoin(functions, eq(functions.id, releases.functionId))
+    .where(
+      and(
+        eq(functions.group, sql.placeholder('group')),
+        eq(functions.kindFolded, sql.placeholder('kindFolded')),
+        eq(releases.release, sql.placeholder('release')),
+      ),
+    )
+    .prepare();
+  const pageAfter = db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      sql`(${functions.group}, ${functions.kind}) > (${sql.placeholder('group')}, ${sql.placeholder('kind')})`,
+    )
+    .orderBy(functions.group, functions.kind)
+    .limit(PAGE)
+    .prepare();
+
+  const counted = db.select({ functions: count() }).from(functions).prepare();
+
+  const record = ({ id, group, kind, revision }: NameRow): FunctionRecord => ({
+    group,
+    kind,
+    revision,
+    releases: summariesOf
+      .all({ functionId: id })
+      .map(summary)
+      .sort((a, b) => compareReleases(b.release, a.release)),
+  });
+
+  return {
+    function: (group, kind) =>
+      read(() => {
+        const row = find(group, kind);
+        return row === undefined ? undefined : record(row);
+      }),
+
+    async functions(names) {
+      const found: FunctionRecord[] = [];
+      for (let at = 0; at < names.length; at += PAGE) {
+        if (at > 0) await setImmediate();
+        const page = await read(() =>
+          names.slice(at, at + PAGE).flatMap(({ group, kind }) => {
+            const row = find(group, kind);
+            return row === undefined ? [] : [record(row)];
+          }),
+        );
+        found.push(...page);
+      }
+      return found;
+    },
+
+    async *allFunctions() {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(() => pageAfter.all(after).map(record));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    },
+
+    countFunctions: () => read(() => counted.get()!.functions),
+
+    release: (group, kind, release) =>
+      read(() => {
+        const fn = find(group, kind);
+        const row = fn && releaseOf.get({ functionId: fn.id, release });
+        return fn && row && releaseRecord(fn, row);
+      }),
+
+    releaseFiles: (group, kind, release) =>
+      read(() => {
+        const row = filesOf.get({ group, kindFolded: kind.toLowerCase(), release });
+        if (row === undefined) return undefined;
+        const { digest, mediaType, readme } = row;
+        return { digest, mediaType, ...(readme !== null && { readme }) };
+      }),
+
+    commitFunction: functionCommitter(connection, find, write),
+  };
+}
+
+/** Finds a function whose kind is equal but for case. */
+export function functionFinder({ db }: Connection): (group: string, kind: string) => NameRow | undefined {
+  const byName = db
+    .select(nameColumns)
+    .from(functions)
+    .where(
+      and(
+        eq(functions.group, sql.placeholder('group')),
+        eq(functions.kindFolded, sql.placeholder('kindFolded')),
+      ),
+    )
+    .prepare();
+  return (group, kind) => byName.get({ group, kindFolded: kind.toLowerCase() });
+}
+
+function functionCommitter(
+  connection: Connection,
+  find: (group: string, kind: string) => NameRow | undefined,
+  write: Connection['write'],
+): FunctionRows['commitFunction'] {
+  const { db } = connection;
+  const appendEvent = eventAppender(connection);
+  const searchRows = searchRowWriter(connection);
+  const takedownsOf = functionTakedowns(connection);
+  const revisionOf = lastRevision(connection);
+  const policiesAt = policyRevision(connection);
+  const artifacts = artifactWriter(connection);
+  const upstream = upstreamRows(connection);
+
+  const upsertFunction = (
+    change: FunctionChange,
+    current: NameRow | undefined,
+  ): { id: number; hasText: boolean } => {
+    const { group, kind, ...shown } = change.search;
+    if (current !== undefined) {
+      const columns = { ...shown, revision: current.revision + 1 };
+      db.update(functions).set(columns).where(eq(functions.id, current.id)).run();
+      return { id: current.id, hasText: true };
+    }
+    const revision = revisionOf(group, kind) + 1;
+    // A name belongs to this registry as soon as it has a release, whatever catalogs elsewhere call so.
+    const taken = upstream.release(group, kind);
+    const id = taken ?? upstream.newId();
+    db.insert(functions)
+      .values({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision })
+      .run();
+    return { id, hasText: taken !== undefined };
+  };
+
+  const storeBundles = (id: number, { bundles = [] }: ReleaseRecord): void => {
+    if (bundles.length === 0) return;
+    db.insert(releaseBundles)
+      .values({ release: id, bundles })
+      .onConflictDoUpdate({ target: releaseBundles.release, set: { bundles } })
+      .run();
+  };
+
+  const storeRelease = (functionId: number, { action, release }: FunctionChange): void => {
+    const { group: _group, kind: _kind, bundles: _bundles, ...columns } = release;
+    if (action === 'insert') {
+      const { lastInsertRowid } = db
+        .insert(releases)
+        .values({ ...columns, functionId })
+        .run();
+      storeBundles(Number(lastInsertRowid), release);
+      return;
+    }
+    // Only marks and bundles: the bytes of a release are forever.
+    const [changed] = db
+      .update(releases)
+      .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
+      .where(
+        and(
+          eq(releases.functionId, functionId),
+          eq(releases.release, release.release),
+          eq(releases.digest, release.digest),
+        ),
+      )
+      .returning({ id: releases.id })
+      .all();
+    if (changed === undefined)
+      throw refused(release, 'is not stored with these bytes, so it cannot be marked');
+    storeBundles(changed.id, release);
+  };
+
+  return (change, given = []) =>
+    write(() => {
+      const current = find(change.group, change.kind);
+      const revision = current?.revision ?? 0;
+      if (revision !== change.expectedRevision) {
+        throw new RevisionConflict(
+          `${change.group}/${change.kind} is at revision ${revision}, not ${change.expectedRevision}`,
+        );
+      }
+      const { expectedPolicies } = change;
+      if (expectedPolicies !== undefined && expectedPolicies !== policiesAt()) {
+        throw new RevisionConflict('the signing policies were changed meanwhile');
+      }
+      if (current !== undefined && current.kind !== change.kind) {
+        throw refused(change.release, `differs by case only from the kind ${current.kind}, which is there`);
+      }
+      const taken =
+        change.action === 'insert' && burnt(takedownsOf(change.group, change.kind), change.release);
+      if (taken) throw taken;
+      const { id, hasText } = upsertFunction(change, current);
+      try {
+        storeRelease(id, change);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
+        throw refused(change.release, 'is there already');
+      }
+      for (const artifact of given) artifacts.putArtifact(artifact, change.event);
+      searchRows(id, change.search, !hasText);
+      return appendEvent(change.event);
+    });
+}
+
+function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {
+  return new KrmhubError('conflict', `Release ${group}/${kind}@${release} ${why}.`);
+}
+
+type ReleaseRow = typeof releases.$inferSelect & { bundles: ReleaseBundle[] | null };
+type SummaryRow = Omit<ReleaseRow, 'definition'>;
+
+function summary(row: SummaryRow): ReleaseSummary {
+  const {
+    id: _id,
+    functionId: _functionId,
+    mediaType: _mediaType,
+    readme: _readme,
+    yanked,
+    deprecated,
+    bundles,
+    ...rest
+  } = row;
+  return {
+    ...rest,
+    ...(yanked && { yanked }),
+    ...(deprecated && { deprecated }),
+    ...(bundles && { bundles }),
+  };
+}
+
+function releaseRecord({ group, kind }: NameRow, { definition, ...row }: ReleaseRow): ReleaseRecord {
+  const { mediaType, readme } = row;
+  return { group, kind, ...summary(row), mediaType, definition, ...(readme !== null && { readme }) };
+}

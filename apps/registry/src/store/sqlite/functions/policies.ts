@@ -1,0 +1,40 @@
+import { type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import type { Connection } from '../connection.js';
+import { eventAppender } from '../events/events.js';
+import { policies } from '../schema/schema.js';
+
+/** Of the table's one row. */
+const ID = 1;
+
+/** Of the policies that stand; 0 where there are none. */
+export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
+  const statement = db.select({ revision: policies.revision }).from(policies).prepare();
+  return () => statement.get()?.revision ?? 0;
+}
+
+export function policyRows(connection: Connection): Pick<CatalogStore, 'policies' | 'applyPolicies'> {
+  const { db, read, write } = connection;
+  const appendEvent = eventAppender(connection);
+  const revision = policyRevision(connection);
+  const find = () => {
+    const row = db.select().from(policies).get();
+    if (row === undefined) return undefined;
+    const { id: _id, ...record } = row;
+    return record;
+  };
+  return {
+    policies: () => read(find),
+    applyPolicies: ({ expectedRevision, event, ...applied }) =>
+      write(() => {
+        if (revision() !== expectedRevision) {
+          throw new RevisionConflict('the policies were changed by somebody else');
+        }
+        const record = { ...applied, revision: expectedRevision + 1 };
+        db.insert(policies)
+          .values({ id: ID, ...record })
+          .onConflictDoUpdate({ target: policies.id, set: record })
+          .run();
+        return appendEvent(event);
+      }),
+  };
+}

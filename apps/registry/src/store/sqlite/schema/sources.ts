@@ -1,0 +1,90 @@
+import type { SourceRecord, UpstreamEntry } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import { sql } from 'drizzle-orm';
+import {
+  foreignKey,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/sqlite-core';
+import { catalogs, entries } from './schema.js';
+
+/** Tables of what recipes take from catalogs elsewhere, as migrations/sqlite makes them and ./sqlite.ts has the others. */
+
+/** A source of a catalog's recipe that is a catalog elsewhere. */
+export const catalogSources = sqliteTable(
+  'catalog_source',
+  {
+    catalog: text('catalog')
+      .notNull()
+      .references(() => catalogs.name),
+    source: text('source').notNull(),
+    url: text('url').notNull(),
+    /** UTC. */
+    nextAt: text('next_at').notNull(),
+    /** UTC; null until it was asked once since the recipe was applied. */
+    checkedAt: text('checked_at'),
+    /** JSON; null after a success. */
+    failure: text('failure', { mode: 'json' }).$type<SourceRecord['failure']>(),
+    /** JSON of the last good copy, whose bytes are a blob. */
+    copy: text('copy', { mode: 'json' }).$type<SourceRecord['copy']>(),
+    /** JSON. */
+    highest: text('highest', { mode: 'json' }).$type<SourceRecord['highest']>(),
+  },
+  (table) => [primaryKey({ columns: [table.catalog, table.source] })],
+);
+
+/** An entry of such a source that is there, or was not long ago: one that comes back is as old as it was. */
+export const upstreamEntries = sqliteTable(
+  'upstream_entry',
+  {
+    catalog: text('catalog').notNull(),
+    source: text('source').notNull(),
+    group: text('group_name').notNull(),
+    /** Lower case. */
+    kindFolded: text('kind_folded').notNull(),
+    /** Digest of the rendered entry. */
+    definition: text('definition')
+      .$type<Digest>()
+      .notNull()
+      .references(() => entries.digest),
+    kind: text('kind').notNull(),
+    /** JSON of what policies and selectors judge by. */
+    facts: text('facts', { mode: 'json' }).$type<EntryFacts>().notNull(),
+    /** UTC. */
+    firstSeen: text('first_seen').notNull(),
+    /** UTC; null while the source has it. */
+    goneAt: text('gone_at'),
+    /** Sequence of the event by which it came, went, was to be judged anew or came of age. */
+    changedEvent: integer('changed_event').notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.catalog, table.source, table.group, table.kindFolded, table.definition],
+    }),
+    foreignKey({
+      columns: [table.catalog, table.source],
+      foreignColumns: [catalogSources.catalog, catalogSources.source],
+    }),
+    uniqueIndex('upstream_entry_present')
+      .on(table.catalog, table.group, table.kindFolded, table.source)
+      .where(sql`gone_at IS NULL`),
+    index('upstream_entry_order').on(table.catalog, table.group, table.kind),
+    index('upstream_entry_change').on(table.catalog, table.changedEvent),
+    index('upstream_entry_age').on(table.catalog, table.source, table.firstSeen),
+    index('upstream_entry_definition').on(table.definition),
+  ],
+);
+
+/** What `upstream_entry.facts` holds. */
+export type EntryFacts = Pick<UpstreamEntry, 'versions' | 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
+
+/** Rendered entries that an upstream entry named which is forgotten: maybe nothing names them any more. */
+export const looseEntries = sqliteTable('loose_entry', {
+  digest: text('digest').$type<Digest>().primaryKey(),
+  /** UTC. */
+  since: text('since').notNull(),
+});

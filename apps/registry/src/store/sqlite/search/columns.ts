@@ -1,0 +1,295 @@
+import { describeSigner, type ReleaseSignature, type SearchPage } from '@krmhub/catalog';
+import { FacetColumn } from '../../../search/facet-column.js';
+import type { Connection } from '../connection.js';
+import { FINDABLE, FINDABLE_TABLES, IN_NEWEST_SNAPSHOT, PUBLISHED_AT } from './rows.js';
+import { MAX_REMEMBERED_CHANGES } from './upstream-rows.js';
+
+export type Facet = keyof SearchPage['facets'];
+export const FACETS: readonly Facet[] = [
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'signedBy',
+  'catalog',
+];
+
+/** Changed functions that are read one by one; when more have changed, everything is read anew. */
+const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
+/** New functions that are put in their place one by one; more are sorted with all others. */
+const MAX_INSERTIONS = 50;
+
+export interface SearchColumns {
+  /** Another number after whatever has happened. */
+  state: number;
+  facets: Record<Facet, FacetColumn>;
+  /** Ids of the functions by group and kind in code unit order. */
+  order: Uint32Array;
+  /** By id: where the function stands in `order`. */
+  rank: Uint32Array;
+  /** By id: every release is yanked. */
+  yanked: Uint8Array;
+  /** By id: the release that is shown is deprecated. */
+  deprecated: Uint8Array;
+  /** By id: when the release that is shown was published, in milliseconds; 0 where there is none. */
+  published: Float64Array;
+  /** How many functions stand before this name, or at it. */
+  ranksUpTo(group: string, kind: string): number;
+}
+
+interface FunctionRow {
+  id: number;
+  group: string;
+  kind: string;
+  publisher: string;
+  tags: string;
+  runtimes: string;
+  licenses: string;
+  yanked: number;
+  deprecated: number;
+  signatures: string;
+  published: string | null;
+}
+interface Name {
+  group: string;
+  kind: string;
+}
+interface NamedId extends Name {
+  id: number;
+}
+
+/** How far the columns know what happened. */
+interface Seen {
+  /** Sequence of an event. */
+  event: number;
+  /** Sequence of a change of an upstream row. */
+  upstream: number;
+  /** By catalog. */
+  serials: ReadonlyMap<string, number>;
+}
+
+const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, licenses, yanked, deprecated,
+  signatures, ${PUBLISHED_AT} AS published`;
+
+/**
+ * What searches filter, count and order by, in memory, for every function. Gives a function that brings it up to
+ * the state of the database, to be called in the transaction of the search: the event log, the catalogs' serials
+ * and the changes of upstream rows say which functions changed since the last call, whoever changed them.
+ */
+export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
+  const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
+  const newestSerials = client.prepare<[], { catalog: string; serial: number }>(
+    `SELECT name AS catalog, (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS serial
+     FROM catalog WHERE serial IS NOT NULL`,
+  );
+  const changedByEvents = client.prepare<[number], Name>(
+    `SELECT DISTINCT group_name AS "group", kind FROM event
+     WHERE sequence > ? AND type LIKE 'release.%' LIMIT ${MAX_SINGLE_READS + 1}`,
+  );
+  const changedPlaces = client.prepare<[string, number, number], Name>(
+    `SELECT group_name AS "group", kind FROM catalog_function
+     WHERE catalog = ? AND from_serial > ? AND from_serial <= ? LIMIT ${MAX_SINGLE_READS + 1}`,
+  );
+  const upstreamChanges = client.prepare<[], { first: number; last: number }>(
+    'SELECT ifnull(min(sequence), 0) AS first, ifnull(max(sequence), 0) AS last FROM upstream_change',
+  );
+  const changedUpstream = client.prepare<[number], Name>(
+    'SELECT DISTINCT group_name AS "group", kind FROM upstream_change WHERE sequence > ?',
+  );
+  const oneRow = client.prepare<[string, string], FunctionRow>(
+    `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
+  );
+  // Each table is read in the order of its index; two that are in order are soon one.
+  const allRows = FINDABLE_TABLES.map((table) =>
+    client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) AS shown ORDER BY group_name, kind`),
+  );
+  const catalogsOf = client
+    .prepare<[string, string], string>(
+      `SELECT catalog FROM catalog_function AS place
+       WHERE group_name = ? AND lower(kind) = ? AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}`,
+    )
+    .pluck();
+  const placesIn = client.prepare<[string, number, number], Name>(
+    `SELECT group_name AS "group", kind FROM catalog_function
+     WHERE catalog = ? AND entry IS NOT NULL AND from_serial <= ? AND (to_serial IS NULL OR to_serial > ?)
+     ORDER BY group_name, kind`,
+  );
+
+  let columns: Columns | undefined;
+  let states = 0;
+  let seen: Seen = { event: 0, upstream: 0, serials: new Map() };
+
+  const readAll = (serials: ReadonlyMap<string, number>): Columns => {
+    const all = new Columns();
+    const catalogs = new Map<string, string[]>();
+    for (const [catalog, serial] of serials) {
+      for (const { group, kind } of placesIn.iterate(catalog, serial, serial)) {
+        const name = `${group}/${kind.toLowerCase()}`;
+        const others = catalogs.get(name);
+        if (others === undefined) catalogs.set(name, [catalog]);
+        else others.push(catalog);
+      }
+    }
+    for (const rows of allRows) {
+      for (const row of rows.iterate()) {
+        all.put(row, catalogs.get(`${row.group}/${row.kind.toLowerCase()}`) ?? []);
+      }
+    }
+    return all;
+  };
+
+  const changedNames = (now: Seen, forgotten: number): Name[] | undefined => {
+    if (now.upstream > seen.upstream && forgotten > seen.upstream) return undefined;
+    const changed = now.event > seen.event ? changedByEvents.all(seen.event) : [];
+    for (const [catalog, serial] of now.serials) {
+      const before = seen.serials.get(catalog) ?? 0;
+      if (serial > before) changed.push(...changedPlaces.all(catalog, before, serial));
+    }
+    if (now.upstream > seen.upstream) changed.push(...changedUpstream.all(seen.upstream));
+    return changed.length > MAX_SINGLE_READS ? undefined : changed;
+  };
+
+  return () => {
+    const { first, last } = upstreamChanges.get()!;
+    const now: Seen = {
+      event: lastEvent.get()!,
+      upstream: last,
+      serials: new Map(newestSerials.all().map(({ catalog, serial }) => [catalog, serial])),
+    };
+    const changed = columns === undefined ? undefined : changedNames(now, first - 1);
+    if (columns === undefined || changed === undefined) {
+      columns = readAll(now.serials);
+    } else {
+      const rows = changed.map((name) => ({ name, row: oneRow.get(name.group, name.kind.toLowerCase()) }));
+      // A function that came back after a takedown may have the id of another one: what is old goes first.
+      for (const { name, row } of rows) {
+        columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
+      }
+      for (const { row } of rows) {
+        if (row !== undefined) columns.put(row, catalogsOf.all(row.group, row.kind.toLowerCase()));
+      }
+    }
+    if (changed === undefined || !isSame(seen, now)) states += 1;
+    columns.state = states;
+    seen = now;
+    columns.settle();
+    return columns;
+  };
+}
+
+function isSame(one: Seen, other: Seen): boolean {
+  return (
+    one.event === other.event &&
+    one.upstream === other.upstream &&
+    one.serials.size === other.serials.size &&
+    [...one.serials].every(([catalog, serial]) => other.serials.get(catalog) === serial)
+  );
+}
+
+class Columns implements SearchColumns {
+  state = 0;
+  readonly facets = Object.fromEntries(FACETS.map((facet) => [facet, new FacetColumn()])) as Record<
+    Facet,
+    FacetColumn
+  >;
+  order = new Uint32Array();
+  rank = new Uint32Array();
+  yanked = new Uint8Array(1);
+  deprecated = new Uint8Array(1);
+  published = new Float64Array(1);
+  #ordered: NamedId[] = [];
+  /** 1 for each id that is in `#ordered` or `#added`. */
+  #present = new Uint8Array(1);
+  #added: NamedId[] = [];
+  #forgotten = false;
+
+  put(row: FunctionRow, catalogs: readonly string[]): void {
+    const { id, group, kind, publisher } = row;
+    const { facets } = this;
+    facets.tag.put(id, JSON.parse(row.tags));
+    facets.kind.put(id, [kind]);
+    facets.group.put(id, [group]);
+    facets.publisher.put(id, [publisher]);
+    facets.runtime.put(id, JSON.parse(row.runtimes));
+    facets.license.put(id, JSON.parse(row.licenses));
+    facets.signedBy.put(id, signersOf(row.signatures));
+    facets.catalog.put(id, catalogs);
+    if (id >= this.yanked.length) {
+      this.yanked = grown(this.yanked, id);
+      this.deprecated = grown(this.deprecated, id);
+      this.published = grownTimes(this.published, id);
+      this.#present = grown(this.#present, id);
+    }
+    this.yanked[id] = row.yanked;
+    this.deprecated[id] = row.deprecated;
+    this.published[id] = row.published === null ? 0 : Date.parse(row.published);
+    if (this.#present[id] === 1) return;
+    this.#present[id] = 1;
+    this.#added.push({ id, group, kind });
+  }
+
+  /** Forgets what stands under a name with another id than this one; to be called before any `put`. */
+  forget(group: string, kind: string, id: number | undefined): void {
+    const at = this.ranksUpTo(group, kind) - 1;
+    const known = this.#ordered[at];
+    if (known === undefined || known.id === id || byName(known, { group, kind }) !== 0) return;
+    this.#present[known.id] = 0;
+    this.#ordered.splice(at, 1);
+    this.#forgotten = true;
+  }
+
+  /** Puts new functions in their place; to be called after `put` and `forget`. */
+  settle(): void {
+    if (this.#added.length === 0 && !this.#forgotten) return;
+    if (this.#added.length > MAX_INSERTIONS) {
+      this.#ordered = [...this.#ordered, ...this.#added].sort(byName);
+    } else {
+      for (const name of this.#added) this.#ordered.splice(this.ranksUpTo(name.group, name.kind), 0, name);
+    }
+    this.#added = [];
+    this.#forgotten = false;
+    this.order = new Uint32Array(this.#ordered.length);
+    this.rank = new Uint32Array(this.yanked.length);
+    for (let at = 0; at < this.#ordered.length; at += 1) {
+      const { id } = this.#ordered[at]!;
+      this.order[at] = id;
+      this.rank[id] = at;
+    }
+  }
+
+  ranksUpTo = (group: string, kind: string): number => {
+    let low = 0;
+    let high = this.#ordered.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (byName(this.#ordered[middle]!, { group, kind }) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+function grown(flags: Uint8Array, id: number): Uint8Array<ArrayBuffer> {
+  const more = new Uint8Array(Math.max(id + 1, flags.length * 2));
+  more.set(flags);
+  return more;
+}
+
+function grownTimes(times: Float64Array, id: number): Float64Array<ArrayBuffer> {
+  const more = new Float64Array(Math.max(id + 1, times.length * 2));
+  more.set(times);
+  return more;
+}
+
+/** Whose signatures hold, from the JSON list of them; mostly nobody's. */
+function signersOf(signatures: string): string[] {
+  if (signatures === '[]') return [];
+  return (JSON.parse(signatures) as ReleaseSignature[]).map(({ signer }) => describeSigner(signer));
+}
+
+function byName(a: Name, b: Name): number {
+  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+  return a.kind === b.kind ? 0 : a.kind < b.kind ? -1 : 1;
+}

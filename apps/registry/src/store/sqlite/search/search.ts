@@ -1,0 +1,170 @@
+import type { CatalogStore, FoundFunction, SearchPage, SearchQuery, UpstreamPlace } from '@krmhub/catalog';
+import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
+import { type Filters, firstBy, scan } from '../../../search/scan.js';
+import { textQuery } from '../../../search/text.js';
+import type { Connection } from '../connection.js';
+import { upstreamPlaces } from '../snapshots/served-entries.js';
+import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns.js';
+import { type TextHits, textHits } from './hits.js';
+import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
+import { FINDABLE, PUBLISHED_AT } from './rows.js';
+
+const MAX_LIMIT = 100;
+/** First pages of everything that are remembered, in whichever order and of whichever length. */
+const MAX_REMEMBERED = 8;
+
+interface ItemRow {
+  group: string;
+  kind: string;
+  description: string;
+  publisher: string;
+  release: string | null;
+  versions: string;
+  tags: string;
+  runtimes: string;
+  licenses: string;
+  yanked: number;
+  deprecated: number;
+  signatures: string;
+  published: string | null;
+}
+
+/** Searches by full text in SQLite; filters, counts and orders in memory. */
+export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<CatalogStore, 'search'> {
+  const { client, read } = connection;
+  const currentColumns = searchColumns(connection);
+  const findText = textHits(connection);
+  const spellings = client
+    .prepare<[string], string>(`SELECT DISTINCT kind FROM ${FINDABLE} WHERE kind_folded = ?`)
+    .pluck();
+  const item = client.prepare<[number], ItemRow>(
+    `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
+       yanked, deprecated, signatures, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE id = ?`,
+  );
+  const placesOf = upstreamPlaces(connection);
+
+  /** Where everybody begins: it is counted over all functions, and stays until something happens. */
+  let remembered = { state: 0, pages: new Map<string, SearchPage>() };
+
+  const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
+    const filters: Filters = {};
+    for (const facet of FACETS) {
+      const given = query[facet] ?? [];
+      if (given.length === 0) continue;
+      const values = facet === 'kind' ? given.flatMap((kind) => spellings.all(kind.toLowerCase())) : given;
+      filters[facet] = columns.facets[facet].matching(values, facet === 'tag' ? 'all' : 'any');
+    }
+    return filters;
+  };
+
+  const page = (query: SearchQuery): SearchPage => {
+    const sought = (query.text ?? '').trim() === '' ? undefined : textQuery(query.text!);
+    const after = query.cursor === undefined ? undefined : readCursor(query, query.cursor, countKeys(query));
+    if (sought === undefined && (query.text ?? '').trim() !== '') {
+      return { total: 0, items: [], facets: noFacets() };
+    }
+
+    const columns = currentColumns();
+    const everything = isOfEverything(query) ? `${query.sort} ${query.limit}` : undefined;
+    if (remembered.state !== columns.state) remembered = { state: columns.state, pages: new Map() };
+    const known = everything === undefined ? undefined : remembered.pages.get(everything);
+    if (known !== undefined) return known;
+    // A weight is never 0: the page before says whether weights decide, whatever was published since.
+    const weighed = isRanked(query) ? after && after[2] !== 0 : false;
+    const text = sought && findText(sought, weighed);
+    const order = resultOrder(query, columns, text);
+    const { hits, facets } = scan(columns, text?.ids ?? columns.order, filtersOf(query, columns));
+    const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
+    const rankedText = isRanked(query) ? text : undefined;
+    const ids = pageOf(hits, limit + 1, { columns, order, text: rankedText, after });
+    const rows = ids.slice(0, limit).map((id) => item.get(id)!);
+    const last = rows.at(-1);
+    const more = ids.length > limit && last !== undefined;
+    const found: SearchPage = {
+      total: hits.length,
+      items: rows.map((row) => foundFunction(row, placesOf)),
+      facets,
+      ...(more && { next: writeCursor(query, [...order.keysOf(ids[limit - 1]!), last.group, last.kind]) }),
+    };
+    if (everything !== undefined && remembered.pages.size < MAX_REMEMBERED) {
+      remembered.pages.set(everything, found);
+    }
+    return found;
+  };
+
+  return { search: (query) => read(() => page(query)) };
+}
+
+function isOfEverything(query: SearchQuery): boolean {
+  return (
+    query.cursor === undefined &&
+    (query.text ?? '').trim() === '' &&
+    FACETS.every((facet) => (query[facet] ?? []).length === 0)
+  );
+}
+
+/** Ids of a page's functions in their order: the first ones, or those after a position. `text` is what ranks them. */
+function pageOf(
+  hits: Uint32Array,
+  limit: number,
+  wanted: {
+    columns: SearchColumns;
+    order: ResultOrder;
+    text: TextHits | undefined;
+    after: Position | undefined;
+  },
+): number[] {
+  const { columns, order, text, after } = wanted;
+  const { rank, yanked } = columns;
+  const compare = (a: number, b: number): number => order.compare(a, b) || rank[a]! - rank[b]!;
+  const candidates = after === undefined ? hits : hits.filter(isAfter(after, columns, order));
+  if (text !== undefined) {
+    // Mostly enough is found in kinds, and what is found in tags need not be told apart.
+    const inKind = candidates.filter((id) => text.tierOf(id) <= 2 && yanked[id] === 0);
+    if (inKind.length >= limit) return firstBy(inKind, limit, compare);
+    text.readTags();
+  }
+  return firstBy(candidates, limit, compare);
+}
+
+function isAfter(
+  position: Position,
+  { rank, ranksUpTo }: SearchColumns,
+  order: ResultOrder,
+): (id: number) => boolean {
+  const ranks = ranksUpTo(...(position.slice(order.keys) as [string, string]));
+  return (id) => {
+    const differs = order.compareTo(id, position);
+    return differs === 0 ? rank[id]! >= ranks : differs > 0;
+  };
+}
+
+function foundFunction(
+  row: ItemRow,
+  placesOf: (group: string, kind: string) => UpstreamPlace[],
+): FoundFunction {
+  const { group, kind, description, publisher, release } = row;
+  const list = (text: string): string[] => JSON.parse(text);
+  return {
+    group,
+    kind,
+    description,
+    publisher,
+    ...(release === null ? {} : { release }),
+    ...(row.published === null ? {} : { publishedAt: row.published }),
+    versions: list(row.versions),
+    tags: list(row.tags),
+    runtimes: list(row.runtimes),
+    licenses: list(row.licenses),
+    yanked: row.yanked === 1,
+    deprecated: row.deprecated === 1,
+    signatures: JSON.parse(row.signatures),
+    ...(release === null ? { from: placesOf(group, kind) } : {}),
+  };
+}
+
+function noFacets(): SearchPage['facets'] {
+  return Object.fromEntries(
+    FACETS.map((facet): [Facet, []] => [facet, []]),
+  ) as unknown as SearchPage['facets'];
+}

@@ -1,0 +1,94 @@
+import { setTimeout } from 'node:timers/promises';
+import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import type { Connection } from '../connection.js';
+import { IS_UPSTREAM } from '../snapshots/served-entries.js';
+import { upstreamRows } from './upstream-rows.js';
+
+/** Functions of a snapshot that search learns of as it is committed; more would hold others up. */
+const MAX_WITH_COMMIT = 50;
+/** Milliseconds for which one transaction goes on before it lets others write. */
+const BATCH_MS = 40;
+/** Milliseconds between two of them: a write that waits looks again every 10. */
+const PAUSE_MS = 20;
+
+interface Behind {
+  catalog: string;
+  searched: number;
+  newest: number;
+}
+
+const CHANGED = `SELECT DISTINCT group_name AS "group", kind FROM catalog_function
+  WHERE catalog = :catalog AND from_serial > :searched AND from_serial <= :newest`;
+
+function markSearched({ client }: Connection): (catalog: string, serial: number) => void {
+  const mark = client.prepare<[number, string]>('UPDATE catalog SET searched_serial = ? WHERE name = ?');
+  return (catalog, serial) => void mark.run(serial, catalog);
+}
+
+/**
+ * Tells search of a new snapshot in the transaction that commits it, where that is soon done; to be called after its
+ * places are stored. What it does not do is left to `synchroniseSearch`.
+ */
+export function searchTeller(connection: Connection): (snapshot: SnapshotRecord) => void {
+  const { client } = connection;
+  const { refresh } = upstreamRows(connection);
+  const mark = markSearched(connection);
+  const searchedOf = client
+    .prepare<[string], number>('SELECT searched_serial FROM catalog WHERE name = ?')
+    .pluck();
+  const changed = client.prepare<Behind, FunctionName>(`${CHANGED} LIMIT ${MAX_WITH_COMMIT + 1}`);
+  const concerned = client
+    .prepare<{ catalog: string; serial: number }, 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM upstream_function) OR EXISTS (
+         SELECT 1 FROM catalog_function AS place
+         WHERE catalog = :catalog AND from_serial = :serial AND ${IS_UPSTREAM})`,
+    )
+    .pluck();
+
+  return ({ catalog, serial }) => {
+    // What it was not told of before comes first.
+    if (searchedOf.get(catalog) !== serial - 1) return;
+    const names = changed.all({ catalog, searched: serial - 1, newest: serial });
+    if (names.length > MAX_WITH_COMMIT && concerned.get({ catalog, serial }) === 1) return;
+    if (names.length <= MAX_WITH_COMMIT) for (const { group, kind } of names) refresh(group, kind);
+    mark(catalog, serial);
+  };
+}
+
+export function synchroniseSearch(connection: Connection): CatalogStore['synchroniseSearch'] {
+  const { client, read, write } = connection;
+  const { refresh } = upstreamRows(connection);
+  const mark = markSearched(connection);
+  const behind = client.prepare<[], Behind>(
+    `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
+       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog)
+     WHERE searched < newest ORDER BY catalog`,
+  );
+  const changed = client.prepare<Behind, FunctionName>(CHANGED);
+
+  return async (signal) => {
+    for (const one of await read(() => behind.all())) {
+      const names = await read(() => changed.all(one));
+      let done = 0;
+      for (;;) {
+        if (signal?.aborted === true) return false;
+        const from = done;
+        done = await write(() => {
+          const until = performance.now() + BATCH_MS;
+          let next = from;
+          // Each by itself is right at any time, so that whoever begins anew finds most of it done.
+          while (next < names.length && (next === from || performance.now() < until)) {
+            const { group, kind } = names[next++]!;
+            refresh(group, kind);
+          }
+          if (next === names.length) mark(one.catalog, one.newest);
+          return next;
+        });
+        if (done === names.length) break;
+        await setTimeout(PAUSE_MS);
+      }
+    }
+    return true;
+  };
+}

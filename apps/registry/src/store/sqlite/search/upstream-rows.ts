@@ -1,0 +1,107 @@
+import { entryDocument } from '@krmhub/catalog';
+import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
+import type { Connection } from '../connection.js';
+import { shownEntry } from '../snapshots/served-entries.js';
+import { searchRowRemover, searchRowWriter } from './rows.js';
+
+/** Changes that searches can still read one by one; who has missed more reads everything anew. */
+export const MAX_REMEMBERED_CHANGES = 2_000;
+
+interface UpstreamRow {
+  id: number;
+  kind: string;
+  entry: Digest;
+}
+
+/** Rows of functions that only catalogs elsewhere have; everything is to be called in a transaction. */
+export interface UpstreamRows {
+  /** Makes the row of a name what newest snapshots hold of it. A function of this registry has none. */
+  refresh(group: string, kind: string): void;
+  /** Gives the name up to this registry, with the id that its full-text document has; undefined where there is none. */
+  release(group: string, kind: string): number | undefined;
+  /** An id that no function has. */
+  newId(): number;
+}
+
+export function upstreamRows(connection: Connection): UpstreamRows {
+  const { client } = connection;
+  const shown = shownEntry(connection);
+  const writeText = searchRowWriter(connection);
+  const removeText = searchRowRemover(connection);
+  const rowOf = client.prepare<[string, string], UpstreamRow>(
+    'SELECT id, kind, entry FROM upstream_function WHERE group_name = ? AND kind_folded = ?',
+  );
+  const isOurs = client.prepare<[string, string]>(
+    'SELECT 1 FROM function WHERE group_name = ? AND kind_folded = ?',
+  );
+  const entryJson = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
+  const remove = client.prepare<[number]>('DELETE FROM upstream_function WHERE id = ?');
+  const put = client.prepare(
+    `INSERT OR REPLACE INTO upstream_function (id, group_name, kind, kind_folded, description, publisher,
+       versions, tags, runtimes, licenses, entry)
+     VALUES (:id, :group, :kind, :kindFolded, :description, :publisher,
+       :versions, :tags, :runtimes, :licenses, :entry)`,
+  );
+  const lastId = client
+    .prepare<[], number>(
+      `SELECT max(coalesce((SELECT max(id) FROM function), 0), coalesce((SELECT max(id) FROM upstream_function), 0))`,
+    )
+    .pluck();
+  const newId = () => lastId.get()! + 1;
+  const addChange = client.prepare<[string, string]>(
+    'INSERT INTO upstream_change (group_name, kind) VALUES (?, ?)',
+  );
+  const forgetChanges = client.prepare<[number | bigint]>('DELETE FROM upstream_change WHERE sequence <= ?');
+  const tell = (group: string, kind: string): void => {
+    const { lastInsertRowid } = addChange.run(group, kind);
+    forgetChanges.run(Number(lastInsertRowid) - MAX_REMEMBERED_CHANGES);
+  };
+
+  const documentOf = (entry: Digest) => {
+    const json = entryJson.get(entry);
+    if (json === undefined) throw new KrmhubError('internal', `The rendered entry ${entry} is missing.`);
+    return entryDocument(JSON.parse(json) as FunctionDefinition);
+  };
+
+  return {
+    refresh(group, kind) {
+      const kindFolded = kind.toLowerCase();
+      const row = rowOf.get(group, kindFolded);
+      const entry = isOurs.get(group, kindFolded) === undefined ? shown(group, kindFolded) : undefined;
+      if (row?.entry === entry) return;
+      if (row !== undefined) tell(group, row.kind);
+      if (entry === undefined) {
+        removeText(row!.id);
+        remove.run(row!.id);
+        return;
+      }
+      const document = documentOf(entry);
+      const id = row?.id ?? newId();
+      put.run({ ...upstreamColumns(document), id, group, kindFolded, entry });
+      writeText(id, document, row === undefined);
+      if (row?.kind !== document.kind) tell(group, document.kind);
+    },
+    release(group, kind) {
+      const row = rowOf.get(group, kind.toLowerCase());
+      if (row === undefined) return undefined;
+      tell(group, row.kind);
+      remove.run(row.id);
+      return row.id;
+    },
+    newId,
+  };
+}
+
+/** The columns of a row that come from its entry. */
+export function upstreamColumns(document: ReturnType<typeof entryDocument>) {
+  const { kind, description, publisher, versions, tags, runtimes, licenses } = document;
+  return {
+    kind,
+    description,
+    publisher,
+    versions: JSON.stringify(versions),
+    tags: JSON.stringify(tags),
+    runtimes: JSON.stringify(runtimes),
+    licenses: JSON.stringify(licenses),
+  };
+}

@@ -1,0 +1,168 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  type CatalogFunction,
+  type ChangedPlace,
+  compareFunctionNames,
+  type PlaceFilter,
+  type PlaceQuery,
+} from '@krmhub/catalog';
+import type { FunctionName } from '@krmhub/schema';
+import type { RegistryStore } from '../../registry-store.js';
+import type { Connection } from '../connection.js';
+import { type PlaceRow, storedPlace } from './entry-row.js';
+
+/** Index entries that are passed between two turns of others: some 2 ms. */
+const PASSED_AT_ONCE = 5_000;
+/** Functions whose places are read between two turns of others. */
+const READ_AT_ONCE = 100;
+
+/** Each has an index of its own, which holds all that is asked for here. */
+const CONDITIONS: Record<PlaceFilter['of'], string> = {
+  held: 'entry IS NOT NULL',
+  shadowed: `json_array_length(selection, '$.shadowed') > 0`,
+  refused: `json_array_length(selection, '$.refused') > 0`,
+  yanked: `json_array_length(selection, '$.yanked') > 0`,
+};
+const SOURCE = `selection ->> '$.versions[0].source'`;
+
+/** After every name. */
+const LAST = { group: '\u{10ffff}', kind: '' };
+
+type Step = { catalog: string; group: string; kind: string };
+type Range = Step & { serial: number; endGroup: string; endKind: string };
+
+/** Pages, counts and changes of a catalog's places, each in work that a page or a change bounds. */
+export function catalogPlaces(
+  connection: Connection,
+): Pick<RegistryStore, 'placePage' | 'countPlaces' | 'changedPlaces'> {
+  const { client, read } = connection;
+  const placeAt = client.prepare<FunctionName & { catalog: string; serial: number }, PlaceRow>(
+    `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+     WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial <= :serial
+       AND (to_serial IS NULL OR to_serial > :serial)
+     ORDER BY from_serial DESC LIMIT 1`,
+  );
+  // The order of the index is that of the serials, so that the rows are read as they stand there, and no more of them.
+  const changedNames = client.prepare<
+    { catalog: string; from: number; to: number; limit: number },
+    FunctionName
+  >(
+    `SELECT group_name AS "group", kind FROM catalog_function INDEXED BY catalog_function_serial
+     WHERE catalog = :catalog AND from_serial > :from AND from_serial <= :to LIMIT :limit`,
+  );
+  const steps = {
+    held: steppers('held'),
+    shadowed: steppers('shadowed'),
+    refused: steppers('refused'),
+    yanked: steppers('yanked'),
+  };
+
+  function steppers(of: PlaceFilter['of']) {
+    const index = `FROM catalog_function INDEXED BY catalog_function_${of}
+      WHERE ${CONDITIONS[of]} AND catalog = :catalog AND (group_name, kind) > (:group, :kind)`;
+    const inRange = `${index} AND (group_name, kind) <= (:endGroup, :endKind)
+      AND from_serial <= :serial AND (to_serial IS NULL OR to_serial > :serial)`;
+    const source = of === 'held' ? SOURCE : `''`;
+    return {
+      /** The last name of so many index entries; undefined where there are fewer. */
+      end: client.prepare<Step, FunctionName>(
+        `SELECT group_name AS "group", kind ${index}
+         ORDER BY group_name, kind LIMIT 1 OFFSET ${PASSED_AT_ONCE - 1}`,
+      ),
+      names: client.prepare<
+        Range & { text: string | null; source: string | null; limit: number },
+        FunctionName
+      >(
+        `SELECT group_name AS "group", kind ${inRange}
+           AND (:text IS NULL OR instr(lower(group_name || '/' || kind), :text) > 0)
+           AND (:source IS NULL OR ${source} = :source)
+         ORDER BY group_name, kind LIMIT :limit`,
+      ),
+      counts: client.prepare<Range, { source: string | null; count: number }>(
+        // Grouped by the expression itself, SQLite would read every row for it, although the index has it.
+        `SELECT source, count(*) AS count FROM (
+           SELECT ${source} AS source ${inRange} ORDER BY group_name, kind LIMIT -1)
+         GROUP BY source`,
+      ),
+    };
+  }
+
+  /** Calls for one range of names after the other, until there is no more or it is told to stop. */
+  async function forRanges(
+    { catalog, serial, of }: PlaceFilter,
+    after: FunctionName,
+    visit: (range: Range) => boolean,
+  ): Promise<void> {
+    let from = after;
+    for (;;) {
+      const end = await read(() => {
+        const found = steps[of].end.get({ catalog, ...from });
+        const { group: endGroup, kind: endKind } = found ?? LAST;
+        return visit({ catalog, serial, ...from, endGroup, endKind }) ? found : undefined;
+      });
+      if (end === undefined) return;
+      from = end;
+      await setImmediate();
+    }
+  }
+
+  return {
+    async placePage({ text, source, after = { group: '', kind: '' }, limit, ...filter }: PlaceQuery) {
+      const names: FunctionName[] = [];
+      await forRanges(filter, { group: after.group, kind: after.kind }, (range) => {
+        // One more than the page has: whether there is another page.
+        const found = steps[filter.of].names.all({
+          ...range,
+          text: text === undefined ? null : text.toLowerCase(),
+          source: source ?? null,
+          limit: limit + 1 - names.length,
+        });
+        names.push(...found);
+        return names.length <= limit;
+      });
+      const isMore = names.length > limit;
+      const { catalog, serial } = filter;
+      const places = await read(() =>
+        names.slice(0, limit).flatMap((name) => placeAt.all({ catalog, serial, ...name }).map(storedPlace)),
+      );
+      const next = isMore ? names[limit - 1] : undefined;
+      return { places, ...(next === undefined ? {} : { next }) };
+    },
+
+    async countPlaces(filter) {
+      const counts = new Map<string, number>();
+      await forRanges(filter, { group: '', kind: '' }, (range) => {
+        for (const { source, count } of steps[filter.of].counts.all(range)) {
+          counts.set(source ?? '', (counts.get(source ?? '') ?? 0) + count);
+        }
+        return true;
+      });
+      return counts;
+    },
+
+    async changedPlaces(catalog, { from, to }, limit) {
+      const rows = await read(() => changedNames.all({ catalog, from, to, limit: limit + 1 }));
+      const unique = new Map(rows.map((name) => [`${name.group}/${name.kind}`, name]));
+      const names = [...unique.values()].slice(0, limit).sort(compareFunctionNames);
+      const changed: ChangedPlace[] = [];
+      for (let start = 0; start < names.length; start += READ_AT_ONCE) {
+        if (start > 0) await setImmediate();
+        const batch = names.slice(start, start + READ_AT_ONCE);
+        const at = (name: FunctionName, serial: number): CatalogFunction[] =>
+          placeAt.all({ catalog, serial, ...name }).map(storedPlace);
+        const found = await read(() =>
+          batch.map((name): ChangedPlace => {
+            const [[before], [after]] = [at(name, from), at(name, to)];
+            return {
+              ...name,
+              ...(before === undefined ? {} : { before }),
+              ...(after === undefined ? {} : { after }),
+            };
+          }),
+        );
+        changed.push(...found);
+      }
+      return { changed, isAll: rows.length <= limit };
+    },
+  };
+}

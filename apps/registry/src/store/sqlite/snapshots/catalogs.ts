@@ -1,0 +1,218 @@
+import { setImmediate } from 'node:timers/promises';
+import type { CatalogRecord, HeldEntrySize, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import { type FunctionName, KrmhubError } from '@krmhub/schema';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../../registry-store.js';
+import type { Connection } from '../connection.js';
+import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
+import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
+import { applyRecipe } from './apply-recipe.js';
+import { catalogPlaces } from './catalog-entries.js';
+import { commitCut } from './commit-snapshot.js';
+import { type PlaceRow, place, storedPlace } from './entry-row.js';
+import { signatureRows } from './signatures.js';
+
+export type CatalogRows = Pick<
+  RegistryStore,
+  | 'catalogs'
+  | 'catalog'
+  | 'catalogsHolding'
+  | 'applyRecipe'
+  | 'catalogFunctions'
+  | 'catalogEntry'
+  | 'commitCut'
+  | 'snapshots'
+  | 'snapshot'
+  | 'snapshotFunctions'
+  | 'snapshotSignature'
+  | 'renewSignature'
+  | 'hasSignatures'
+  | 'signatureBundle'
+  | 'heldEntries'
+  | 'heldEntrySizes'
+  | 'placePage'
+  | 'countPlaces'
+  | 'changedPlaces'
+  | 'storeEntries'
+  | 'entries'
+>;
+
+/** Entries read at once: between two pages others have their turn. */
+const PAGE = 200;
+/** Sizes of entries read at once. */
+const SIZES_PAGE = 2_000;
+
+const name = sql.placeholder('name');
+
+export function catalogRows(connection: Connection): CatalogRows {
+  const { client, db, read, write } = connection;
+  const all = db.select().from(catalogs).orderBy(asc(catalogs.name)).prepare();
+  const one = db.select().from(catalogs).where(eq(catalogs.name, name)).prepare();
+  const newestSnapshots = db
+    .select()
+    .from(snapshots)
+    .where(eq(snapshots.catalog, name))
+    .orderBy(desc(snapshots.serial))
+    .limit(sql.placeholder('limit'))
+    .prepare();
+  const bySerial = db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
+    .prepare();
+  // A catalog may come back to earlier bytes: the newest such snapshot answers that is not withdrawn.
+  const byDigest = db
+    .select()
+    .from(snapshots)
+    .where(and(eq(snapshots.catalog, name), eq(snapshots.digest, sql.placeholder('digest'))))
+    .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
+    .limit(1)
+    .prepare();
+  const newestPlaces = client.prepare<[string], PlaceRow>(
+    `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
+     WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
+  );
+  const newestPlace = db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        eq(catalogFunctions.group, sql.placeholder('group')),
+        eq(catalogFunctions.kind, sql.placeholder('kind')),
+        isNull(catalogFunctions.toSerial),
+      ),
+    )
+    .prepare();
+  const placesAt = db
+    .select()
+    .from(catalogFunctions)
+    .where(
+      and(
+        eq(catalogFunctions.catalog, name),
+        lte(catalogFunctions.fromSerial, sql.placeholder('serial')),
+        or(isNull(catalogFunctions.toSerial), gt(catalogFunctions.toSerial, sql.placeholder('serial'))),
+      ),
+    )
+    .orderBy(asc(catalogFunctions.group), asc(catalogFunctions.kind))
+    .prepare();
+  const holding = client
+    .prepare<[string, string], string>(
+      `SELECT catalog FROM catalog_function AS place
+       WHERE group_name = ? AND lower(kind) = lower(?) AND entry IS NOT NULL AND ${IN_NEWEST_SNAPSHOT}
+       ORDER BY catalog`,
+    )
+    .pluck();
+  const entry = db
+    .select()
+    .from(entries)
+    .where(eq(entries.digest, sql.placeholder('digest')))
+    .prepare();
+
+  const newestEntry = client.prepare<[string, string, string], RenderedEntry>(
+    `SELECT entry.digest, entry.yaml, entry.json FROM catalog_function AS place
+     JOIN entry ON entry.digest = place.entry
+     WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
+  );
+
+  /** Goes through the places that hold an entry, so many at once, with these columns of a table of entries. */
+  const heldPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
+    const heldAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
+      `SELECT place.group_name AS "group", place.kind, ${columns}
+       FROM catalog_function AS place JOIN ${table} ON entry.digest = place.entry
+       WHERE place.catalog = :wanted AND (place.group_name, place.kind) > (:group, :kind) AND place.to_serial IS NULL
+       ORDER BY place.group_name, place.kind LIMIT ${size}`,
+    );
+    return async function* (wanted: string): AsyncIterable<Held> {
+      let after = { group: '', kind: '' };
+      for (;;) {
+        const page = await read(() => heldAfter.all({ wanted, ...after }));
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < size) return;
+        after = { group: last.group, kind: last.kind };
+        await setImmediate();
+      }
+    };
+  };
+  const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', 'entry', PAGE);
+  const heldSizes = heldPages<HeldEntrySize>(
+    'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
+    // The sizes stand in it; every other way reads a page of the file for each entry.
+    'entry INDEXED BY entry_sizes',
+    SIZES_PAGE,
+  );
+  const addEntry = client.prepare<[string, string, string]>(
+    'INSERT OR IGNORE INTO entry (digest, yaml, json) VALUES (?, ?, ?)',
+  );
+
+  const record = ({
+    appliedEvent: _,
+    searchedSerial: __,
+    ...row
+  }: typeof catalogs.$inferSelect): CatalogRecord => {
+    const [newest] = newestSnapshots.all({ name: row.name, limit: 1 });
+    return { ...row, ...(newest && { newest: snapshot(newest) }) };
+  };
+
+  return {
+    catalogs: () => read(() => all.all().map(record)),
+    catalog: (wanted) =>
+      read(() => {
+        const row = one.get({ name: wanted });
+        return row && record(row);
+      }),
+    catalogsHolding: (group, kind) => read(() => holding.all(group, kind)),
+    applyRecipe: applyRecipe(connection),
+    catalogFunctions: (wanted, names) =>
+      read(() => {
+        if (names === undefined) return newestPlaces.all(wanted).map(storedPlace);
+        return names.flatMap(({ group, kind }) => newestPlace.all({ name: wanted, group, kind }).map(place));
+      }),
+    catalogEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
+    commitCut: commitCut(connection),
+    snapshots: (wanted, limit) =>
+      read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),
+    snapshot: (wanted, reference) =>
+      read(() => {
+        const row =
+          typeof reference === 'number'
+            ? bySerial.get({ name: wanted, serial: reference })
+            : byDigest.get({ name: wanted, digest: reference });
+        return row && snapshot(row);
+      }),
+    snapshotFunctions: (wanted, serial) => read(() => placesAt.all({ name: wanted, serial }).map(place)),
+    ...signatureRows(connection),
+    ...catalogPlaces(connection),
+    async *heldEntries(wanted) {
+      for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };
+    },
+    heldEntrySizes: heldSizes,
+    storeEntries: (added) =>
+      write(() => {
+        for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);
+      }),
+    entries: (digests) =>
+      read(
+        () =>
+          new Map(
+            digests.map((digest) => {
+              const found = entry.get({ digest });
+              if (found === undefined)
+                throw new KrmhubError('internal', `The rendered entry ${digest} is missing.`);
+              return [digest, found];
+            }),
+          ),
+      ),
+  };
+}
+
+function snapshot(columns: typeof snapshots.$inferSelect): SnapshotRecord {
+  const { digest: _, labels, withdrawn, sources, ...row } = columns;
+  return {
+    ...row,
+    ...(labels !== null && { labels }),
+    ...(sources !== null && { sources }),
+    ...(withdrawn !== null && { withdrawn }),
+  };
+}

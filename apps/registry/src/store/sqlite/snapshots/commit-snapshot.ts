@@ -1,0 +1,116 @@
+import { type CatalogCut, type CatalogFunction, RevisionConflict } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
+import type { RegistryStore } from '../../registry-store.js';
+import { artifactWriter } from '../artifacts/artifact-rows.js';
+import type { Connection } from '../connection.js';
+import { eventAppender } from '../events/events.js';
+import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
+import { searchTeller } from '../search/synchronize.js';
+import { signatureWriter } from './signatures.js';
+
+export function commitCut(connection: Connection): RegistryStore['commitCut'] {
+  const { db, write } = connection;
+  const appendEvent = eventAppender(connection);
+  const storePlace = placeWriter(connection);
+  const artifacts = artifactWriter(connection);
+  const signatures = signatureWriter(connection);
+  const tellSearch = searchTeller(connection);
+  const addEntry = db
+    .insert(entries)
+    .values({
+      digest: sql.placeholder('digest'),
+      yaml: sql.placeholder('yaml'),
+      json: sql.placeholder('json'),
+    })
+    .onConflictDoNothing()
+    .prepare();
+
+  return (cut, artifact, signature) =>
+    write(() => {
+      const next = nextSerial(connection, cut);
+      for (const { digest, yaml, json } of cut.entries) addEntry.run({ digest, yaml, json });
+      for (const changed of cut.changed) storePlace(cut.catalog, next, changed);
+      if (cut.snapshot !== undefined) {
+        db.insert(snapshots)
+          .values({ ...cut.snapshot, catalog: cut.catalog, digest: cut.snapshot.digests['catalog.yaml'] })
+          .run();
+        tellSearch(cut.snapshot);
+      }
+      if (cut.event !== undefined) {
+        if (artifact !== undefined) artifacts.putArtifact(artifact, cut.event);
+        appendEvent(cut.event);
+      }
+      if (cut.signature !== undefined) signatures.put(cut.signature, signature);
+      db.update(catalogs).set({ throughEvent: cut.throughEvent }).where(eq(catalogs.name, cut.catalog)).run();
+    });
+}
+
+/** The serial that the cut's changes hold from. Throws where the catalog is not what the cut was planned on. */
+function nextSerial({ db }: Connection, cut: CatalogCut): number {
+  const current = db.select().from(catalogs).where(eq(catalogs.name, cut.catalog)).get();
+  if (current === undefined) throw new KrmhubError('not-found', `There is no catalog ${cut.catalog}.`);
+  if (current.throughEvent !== cut.expectedThroughEvent) {
+    throw new RevisionConflict(
+      `Catalog ${cut.catalog} is cut through event ${current.throughEvent}, not ${cut.expectedThroughEvent}`,
+    );
+  }
+  // Two recipes one after the other both leave the catalog at event 0, and a takedown leaves it where it is.
+  if (cut.throughEvent < current.appliedEvent) {
+    throw new RevisionConflict(
+      `Catalog ${cut.catalog} must be cut through event ${current.appliedEvent}, not ${cut.throughEvent}`,
+    );
+  }
+  const newest = db
+    .select({ serial: snapshots.serial, digest: snapshots.digest })
+    .from(snapshots)
+    .where(eq(snapshots.catalog, cut.catalog))
+    .orderBy(desc(snapshots.serial))
+    .limit(1)
+    .get();
+  const next = (newest?.serial ?? 0) + 1;
+  const { snapshot } = cut;
+  if (snapshot && (snapshot.serial !== next || snapshot.previous !== (newest?.digest ?? null))) {
+    throw new RevisionConflict(
+      `Snapshot ${snapshot.serial} does not follow the newest of catalog ${cut.catalog}`,
+    );
+  }
+  return next;
+}
+
+/** Gives a function its place in a catalog from the next serial on; to be called in a transaction. */
+export function placeWriter({ client, db }: Connection) {
+  const group = sql.placeholder('group');
+  const kind = sql.placeholder('kind');
+  const isOpen = and(
+    eq(catalogFunctions.catalog, sql.placeholder('catalog')),
+    eq(catalogFunctions.group, group),
+    eq(catalogFunctions.kind, kind),
+    isNull(catalogFunctions.toSerial),
+  );
+  const open = db
+    .select({ fromSerial: catalogFunctions.fromSerial })
+    .from(catalogFunctions)
+    .where(isOpen)
+    .prepare();
+  const close = db
+    .update(catalogFunctions)
+    .set({ toSerial: sql`${sql.placeholder('next')}` })
+    .where(isOpen)
+    .prepare();
+  // What waits for the next snapshot already is replaced.
+  const forget = db.delete(catalogFunctions).where(isOpen).prepare();
+  // Prepared once: a cut may change every place, and others wait to write meanwhile.
+  const add = client.prepare<Record<string, string | number | null>>(
+    `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
+     VALUES (:catalog, :group, :kind, :fromSerial, :entry, :selection)`,
+  );
+
+  return (catalog: string, next: number, { group, kind, entry, ...selection }: CatalogFunction): void => {
+    const current = open.get({ catalog, group, kind });
+    if (current?.fromSerial === next) forget.run({ catalog, group, kind });
+    else if (current !== undefined) close.run({ catalog, group, kind, next });
+    const stored = JSON.stringify(selection satisfies typeof catalogFunctions.$inferInsert.selection);
+    add.run({ catalog, group, kind, fromSerial: next, entry: entry ?? null, selection: stored });
+  };
+}

@@ -1,0 +1,23 @@
+import type { CatalogFunction } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import type { catalogFunctions } from '../schema/schema.js';
+
+/** Columns of a place as SQL gives them. */
+export interface PlaceRow {
+  group: string;
+  kind: string;
+  entry: Digest | null;
+  /** JSON. */
+  selection: string;
+}
+
+export function storedPlace({ selection, ...row }: PlaceRow): CatalogFunction {
+  return place({ ...row, selection: JSON.parse(selection) as StoredSelection });
+}
+
+type StoredSelection = (typeof catalogFunctions.$inferSelect)['selection'];
+
+export function place(row: Omit<PlaceRow, 'selection'> & { selection: StoredSelection }): CatalogFunction {
+  const { group, kind, entry, selection } = row;
+  return { group, kind, ...selection, ...(entry !== null && { entry }) };
+}

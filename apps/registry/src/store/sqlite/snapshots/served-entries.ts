@@ -1,0 +1,70 @@
+import type { CatalogStore, ServedEntry, UpstreamPlace } from '@krmhub/catalog';
+import { type Digest, type EntryVersion, KrmhubError } from '@krmhub/schema';
+import type { Connection } from '../connection.js';
+import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
+
+/** SQL that is true of a `place` whose entry comes, at least in part, from a catalog elsewhere. */
+export const IS_UPSTREAM = `(place.entry IS NOT NULL AND EXISTS (
+  SELECT 1 FROM json_each(place.selection, '$.versions') AS version WHERE version.value ->> 'release' IS NULL))`;
+
+/** Of several catalogs the first one is shown: what somebody has put together goes before what there is. */
+const IN_ORDER = `ORDER BY place.catalog = 'default', place.catalog`;
+
+const OF_FUNCTION = `FROM catalog_function AS place
+  WHERE group_name = ? AND lower(kind) = ? AND ${IS_UPSTREAM} AND ${IN_NEWEST_SNAPSHOT} ${IN_ORDER}`;
+
+/** The entry that search shows of a function which only catalogs elsewhere have; to be called in a transaction. */
+export function shownEntry({
+  client,
+}: Pick<Connection, 'client'>): (group: string, kindFolded: string) => Digest | undefined {
+  const first = client.prepare<[string, string], Digest>(`SELECT entry ${OF_FUNCTION} LIMIT 1`).pluck();
+  return (group, kindFolded) => first.get(group, kindFolded);
+}
+
+/** Where a function comes from, each catalog and source once; to be called in a transaction. */
+export function upstreamPlaces({
+  client,
+}: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamPlace[] {
+  const all = client.prepare<[string, string], { catalog: string; versions: string }>(
+    `SELECT catalog, selection ->> '$.versions' AS versions ${OF_FUNCTION}`,
+  );
+  return (group, kind) =>
+    all.all(group, kind.toLowerCase()).flatMap(({ catalog, versions }) => {
+      const upstream = readVersions(versions).filter(({ release }) => release === undefined);
+      return [...new Set(upstream.map(({ source }) => source))].map((source) => ({ catalog, source }));
+    });
+}
+
+export function servedEntries({
+  client,
+  read,
+}: Pick<Connection, 'client' | 'read'>): CatalogStore['servedEntries'] {
+  interface Row {
+    catalog: string;
+    group: string;
+    kind: string;
+    serial: number;
+    versions: string;
+    json: string | null;
+    entry: Digest;
+  }
+  const all = client.prepare<[string, string], Row>(
+    `SELECT catalog, group_name AS "group", kind, selection ->> '$.versions' AS versions, entry,
+       (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = place.catalog) AS serial,
+       (SELECT json FROM entry WHERE digest = place.entry) AS json ${OF_FUNCTION}`,
+  );
+  return (wantedGroup, wantedKind) =>
+    read(() =>
+      all
+        .all(wantedGroup, wantedKind.toLowerCase())
+        .map(({ catalog, group, kind, serial, versions, json, entry }): ServedEntry => {
+          if (json === null) throw new KrmhubError('internal', `The rendered entry ${entry} is missing.`);
+          const definition = JSON.parse(json) as ServedEntry['definition'];
+          return { catalog, group, kind, serial, definition, versions: readVersions(versions) };
+        }),
+    );
+}
+
+function readVersions(json: string): EntryVersion[] {
+  return JSON.parse(json) as EntryVersion[];
+}

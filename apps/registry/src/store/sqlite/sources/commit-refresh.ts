@@ -1,0 +1,140 @@
+import { RevisionConflict, type SourceRecord, type SourceRefresh, type SourceStore } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { and, eq } from 'drizzle-orm';
+import type { Connection } from '../connection.js';
+import { eventAppender } from '../events/events.js';
+import { catalogSources, type EntryFacts } from '../schema/sources.js';
+import { entryForgetter, sourceRecord } from './source-rows.js';
+
+export function commitRefresh(connection: Connection): SourceStore['commitRefresh'] {
+  const { client, db, write } = connection;
+  const appendEvent = eventAppender(connection);
+  const forget = entryForgetter(connection);
+  const putEntry = entryPutter(connection);
+  const removeEntry = client.prepare<Record<string, string | number>>(
+    `UPDATE upstream_entry SET gone_at = :at, changed_event = :event
+     WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
+       AND definition = :definition AND gone_at IS NULL`,
+  );
+  const judgeAnew = client.prepare<[number, string, string]>(
+    `UPDATE upstream_entry SET changed_event = ? WHERE catalog = ? AND source = ? AND gone_at IS NULL`,
+  );
+
+  const commit = (refresh: SourceRefresh) =>
+    write(() => {
+      const { record, put, removed, event } = refresh;
+      const { catalog, source } = record;
+      const at = record.checkedAt!;
+      expectUnchanged(connection, refresh);
+      const { nextAt, checkedAt, failure = null, copy = null, highest = null } = record;
+      db.update(catalogSources)
+        .set({ nextAt, checkedAt: checkedAt!, failure, copy, highest })
+        .where(and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source)))
+        .run();
+      const appended = event && appendEvent(event);
+      const changes = put.length + removed.length > 0 || refresh.judgeAnew;
+      if (changes && appended === undefined) throw new TypeError('entries change with an event alone');
+      if (changes) {
+        const { sequence } = appended!;
+        for (const { group, kind, definition } of removed) {
+          const kindFolded = kind.toLowerCase();
+          removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
+        }
+        for (const entry of put) putEntry(record, entry, sequence);
+        if (refresh.judgeAnew) judgeAnew.run(sequence, catalog, source);
+      }
+      forget.goneBefore(record, refresh.forgetGoneBefore, at);
+      return appended;
+    });
+
+  return async (refresh) => {
+    const appended = await commit(refresh);
+    await collectEntries(connection, forget, refresh.record.checkedAt!);
+    return appended;
+  };
+}
+
+/** Batches collected behind one refresh: more than it can have set loose, so that no source outruns this. */
+const COLLECTED_BATCHES = 50;
+
+/** Others write between two batches. What is not collected now is collected behind the next refresh. */
+async function collectEntries(
+  { write }: Connection,
+  forget: ReturnType<typeof entryForgetter>,
+  at: string,
+): Promise<void> {
+  for (let batch = 0; batch < COLLECTED_BATCHES && forget.canCollect(at); batch++) {
+    try {
+      await write(() => forget.collect(at));
+    } catch (error) {
+      // The refresh itself is done.
+      if (error instanceof KrmhubError) return;
+      throw error;
+    }
+  }
+}
+
+function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh): void {
+  const { catalog, source } = record;
+  const row = db
+    .select()
+    .from(catalogSources)
+    .where(and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source)))
+    .get();
+  const current = row && sourceRecord(row);
+  // A recipe that is applied sets `nextAt` and takes `checkedAt` away.
+  const same = (field: 'url' | 'nextAt' | 'checkedAt') => current?.[field] === expected[field];
+  if (current !== undefined && same('url') && same('nextAt') && same('checkedAt')) return;
+  throw new RevisionConflict(`The source ${source} of catalog ${catalog} was changed meanwhile`);
+}
+
+function entryPutter({ client }: Connection) {
+  const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
+    `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
+     WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
+       AND definition = :definition`,
+  );
+  const isStored = client.prepare<[string]>('SELECT 1 FROM entry WHERE digest = ?');
+  // Built once: there are thousands of entries, and others wait to write.
+  const put = client.prepare<Record<string, string | number>>(
+    `INSERT INTO upstream_entry (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at,
+       changed_event)
+     VALUES (:catalog, :source, :group, :kindFolded, :definition, :kind, :facts, :firstSeen, NULL, :event)
+     ON CONFLICT (catalog, source, group_name, kind_folded, definition) DO UPDATE SET
+       kind = excluded.kind, facts = excluded.facts, first_seen = excluded.first_seen, gone_at = NULL,
+       changed_event = excluded.changed_event`,
+  );
+  return (
+    { catalog, source }: SourceRecord,
+    entry: SourceRefresh['put'][number],
+    changedEvent: number,
+  ): void => {
+    const { group, kind, definition, firstSeen, goneAt: _, ...facts } = entry;
+    // Another source may have lost the last name of it since it was stored.
+    if (isStored.get(definition) === undefined) {
+      throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
+    }
+    const key = { catalog, source, group, kindFolded: kind.toLowerCase(), definition };
+    const before = stoodBefore.get(key);
+    put.run({
+      ...key,
+      kind,
+      facts: JSON.stringify(facts satisfies EntryFacts),
+      firstSeen: before === undefined ? firstSeen : withTimeBefore(firstSeen, before),
+      event: changedEvent,
+    });
+  };
+}
+
+/**
+ * When an entry that is back would have come, had it stood there in one piece: while it was away nobody could see it, so
+ * that what was put right within an hour does not grow old in secret.
+ */
+function withTimeBefore(
+  back: string,
+  { firstSeen, goneAt }: { firstSeen: string; goneAt: string | null },
+): string {
+  if (goneAt === null) return firstSeen;
+  const stood = Math.max(Date.parse(goneAt) - Date.parse(firstSeen), 0);
+  return new Date(Date.parse(back) - stood).toISOString();
+}

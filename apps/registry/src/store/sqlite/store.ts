@@ -1,0 +1,50 @@
+import type { RegistryStore } from '../registry-store.js';
+import { manifestStore } from './artifacts/artifacts.js';
+import { artifactKeeper } from './artifacts/store-artifacts.js';
+import { type Connection, openConnection, openSecondConnection } from './connection.js';
+import { eventRows } from './events/events.js';
+import { functionRows } from './functions/functions.js';
+import { policyRows } from './functions/policies.js';
+import { searchRows } from './search/search.js';
+import { synchroniseSearch } from './search/synchronize.js';
+import { catalogRows } from './snapshots/catalogs.js';
+import { formRows } from './snapshots/renditions.js';
+import { servedEntries } from './snapshots/served-entries.js';
+import { sourceRows } from './sources/sources.js';
+import { takedownRows } from './takedowns/takedowns.js';
+import { tokenRows } from './tokens/tokens.js';
+
+/**
+ * Opens the database in a file, or `:memory:` for as long as the store is open, and brings its tables up to date.
+ * The file's folder is there already. Rejects with `unavailable` where another process serves the file, where
+ * it cannot be read or written, and where a newer program has migrated it; `storage-full` where the disk is full.
+ */
+export async function openSqliteStore(file: string): Promise<RegistryStore> {
+  return storeOf(openConnection(file));
+}
+
+/** Opens a database that another thread of this process has open. */
+export function openSecondSqliteStore(file: string): RegistryStore {
+  return storeOf(openSecondConnection(file));
+}
+
+/** The store on a connection, which it closes. */
+export function storeOf(connection: Connection): RegistryStore {
+  return {
+    ...functionRows(connection),
+    ...searchRows(connection),
+    servedEntries: servedEntries(connection),
+    synchroniseSearch: synchroniseSearch(connection),
+    ...eventRows(connection),
+    ...catalogRows(connection),
+    ...sourceRows(connection),
+    ...formRows(connection),
+    ...takedownRows(connection),
+    ...tokenRows(connection),
+    ...policyRows(connection),
+    ...manifestStore(connection),
+    ...artifactKeeper(connection),
+    check: () => connection.check(),
+    close: async () => connection.close(),
+  };
+}

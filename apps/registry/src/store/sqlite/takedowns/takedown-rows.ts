@@ -1,0 +1,32 @@
+import type { Takedown } from '@krmhub/schema';
+import { and, asc, eq, max, sql } from 'drizzle-orm';
+import type { Connection } from '../connection.js';
+import { takedowns } from '../schema/schema.js';
+
+/** What the other tables need to know of takedowns; the queries are those of one transaction. */
+
+const ofFunction = and(
+  eq(takedowns.group, sql.placeholder('group')),
+  eq(takedowns.kindFolded, sql.placeholder('kindFolded')),
+);
+
+/** Takedowns of the function whose kind is equal but for case, in the order in which they happened. */
+export function functionTakedowns({ db }: Connection): (group: string, kind: string) => Takedown[] {
+  const statement = db.select().from(takedowns).where(ofFunction).orderBy(asc(takedowns.id)).prepare();
+  return (group, kind) => statement.all({ group, kindFolded: kind.toLowerCase() }).map(takedown);
+}
+
+/** The revision at which the last takedown left a function; 0 where there was none. */
+export function lastRevision({ db }: Connection): (group: string, kind: string) => number {
+  const statement = db
+    .select({ revision: max(takedowns.revision) })
+    .from(takedowns)
+    .where(ofFunction)
+    .prepare();
+  return (group, kind) => statement.get({ group, kindFolded: kind.toLowerCase() })?.revision ?? 0;
+}
+
+export function takedown(row: typeof takedowns.$inferSelect): Takedown {
+  const { group, kind, release, digest, at, by, reason } = row;
+  return { group, kind, release, digest, at, by, reason };
+}

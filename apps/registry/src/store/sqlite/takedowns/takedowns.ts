@@ -1,0 +1,54 @@
+import type { CatalogStore } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import { asc, eq, lte } from 'drizzle-orm';
+import type { Connection } from '../connection.js';
+import { takedowns } from '../schema/schema.js';
+import { commitTakedown } from './commit-takedown.js';
+import { erase } from './erase.js';
+import { functionTakedowns, takedown } from './takedown-rows.js';
+
+export type TakedownRows = Pick<
+  CatalogStore,
+  'takedowns' | 'allTakedowns' | 'commitTakedown' | 'unfinishedTakedowns' | 'finishTakedowns'
+>;
+
+export function takedownRows(connection: Connection): TakedownRows {
+  const { client, db, read, write } = connection;
+  const ofFunction = functionTakedowns(connection);
+  const all = db.select().from(takedowns).orderBy(asc(takedowns.id)).prepare();
+  const unfinished = db
+    .select()
+    .from(takedowns)
+    .where(eq(takedowns.finished, false))
+    .orderBy(asc(takedowns.id))
+    .prepare();
+  const isNamed = client
+    .prepare<{ digest: Digest }, 0 | 1>(
+      `SELECT EXISTS (SELECT 1 FROM release WHERE digest = :digest)
+         OR EXISTS (SELECT 1 FROM release WHERE readme = :digest)`,
+    )
+    .pluck();
+  return {
+    takedowns: (group, kind) => read(() => ofFunction(group, kind)),
+    allTakedowns: () => read(() => all.all().map(takedown)),
+    commitTakedown: commitTakedown(connection),
+    unfinishedTakedowns: () =>
+      read(() => {
+        const rows = unfinished.all();
+        if (rows.length === 0) return undefined;
+        const digests = rows.flatMap(({ digest, readme }) => (readme === null ? [digest] : [digest, readme]));
+        return {
+          takedowns: rows.map(takedown),
+          blobs: [...new Set(digests)].filter((digest) => isNamed.get({ digest }) === 0),
+        };
+      }),
+    async finishTakedowns() {
+      const last = await read(() => unfinished.all().at(-1));
+      if (last === undefined) return;
+      await erase(connection);
+      await write(() => {
+        db.update(takedowns).set({ finished: true }).where(lte(takedowns.id, last.id)).run();
+      });
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import type { FunctionTakedown, TakedownReach } from '@krmhub/catalog';
+import type { Digest } from '@krmhub/schema';
+import type { Connection } from '../connection.js';
+import { placeWriter } from '../snapshots/commit-snapshot.js';
+
+interface PlaceRow {
+  catalog: string;
+  fromSerial: number;
+  toSerial: number | null;
+  entry: Digest | null;
+}
+
+/**
+ * Takes the content of releases out of every catalog; to be called in a transaction. Places keep which release stood
+ * there, and lose their rendered entry; the snapshots that had it are withdrawn. From the next serial on the function
+ * has no place, until the cut that takes the event selects what is left of it.
+ */
+export function placeWithdrawer(
+  connection: Connection,
+): (change: FunctionTakedown) => TakedownReach['withdrawn'] {
+  const { client } = connection;
+  const storePlace = placeWriter(connection);
+  const holding = client.prepare<{ group: string; kind: string; digests: string }, PlaceRow>(
+    `SELECT catalog, from_serial AS fromSerial, to_serial AS toSerial, entry FROM catalog_function
+     WHERE group_name = :group AND kind = :kind AND EXISTS (
+       SELECT 1 FROM json_each(selection, '$.versions') AS version
+       WHERE version.value ->> 'definition' IN (SELECT value FROM json_each(:digests)))
+     ORDER BY catalog, from_serial`,
+  );
+  const forgetEntry = client.prepare<PlaceRow & { group: string; kind: string }>(
+    `UPDATE catalog_function SET entry = NULL
+     WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial = :fromSerial`,
+  );
+  const withdraw = client.prepare<
+    { catalog: string; from: number; to: number | null; takedown: string },
+    TakedownReach['withdrawn'][number]
+  >(
+    `UPDATE snapshot SET withdrawn = :takedown
+     WHERE catalog = :catalog AND serial >= :from AND (:to IS NULL OR serial < :to) AND withdrawn IS NULL
+     RETURNING catalog, serial, digest`,
+  );
+  const newestSerial = client
+    .prepare<[string], number>('SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = ?')
+    .pluck();
+  // An entry names its function, so no place of another one can have it. A catalog elsewhere may have the same.
+  const deleteEntry = client.prepare<{ entry: string; group: string; kind: string }>(
+    `DELETE FROM entry WHERE digest = :entry AND NOT EXISTS (
+       SELECT 1 FROM catalog_function WHERE group_name = :group AND kind = :kind AND entry = :entry)
+     AND NOT EXISTS (SELECT 1 FROM upstream_entry WHERE definition = :entry)`,
+  );
+
+  return ({ group, kind, takedowns }) => {
+    const digests = JSON.stringify(takedowns.map(({ digest }) => digest));
+    const takedown = JSON.stringify(takedowns[0]);
+    const places = holding.all({ group, kind, digests });
+    const withdrawn = places.flatMap((place) => {
+      const { catalog, fromSerial: from, toSerial: to } = place;
+      forgetEntry.run({ ...place, group, kind });
+      const snapshots = withdraw.all({ catalog, from, to, takedown });
+      if (to === null) {
+        const empty = { group, kind, versions: [], shadowed: [], yanked: [] };
+        storePlace(catalog, newestSerial.get(catalog)! + 1, empty);
+      }
+      return snapshots.sort((a, b) => a.serial - b.serial);
+    });
+    for (const { entry } of places) if (entry !== null) deleteEntry.run({ entry, group, kind });
+    return withdrawn;
+  };
+}

@@ -1,0 +1,40 @@
+import type { Takedown } from '@krmhub/schema';
+import { dataPaths } from '../server/data-folder.js';
+import { openTakedownRecord } from './record.js';
+
+export interface RestoredTakedowns {
+  /** Those that the registry applies when it starts on the folder, should its database not have them. */
+  takedowns: Takedown[];
+  /** What the operator must read. */
+  notice: string;
+}
+
+/**
+ * To be called by a restore, after the backup's files are in the data folder and before a registry starts there: a
+ * backup brings back what was taken down after it. `others` are takedowns known from elsewhere: the record of the
+ * folder that is replaced, a copy of it, or a saved revocation feed. `backupTime` is when the backup was taken, UTC.
+ */
+export async function restoreTakedowns(options: {
+  dataFolder: string;
+  others: readonly Takedown[];
+  backupTime: string;
+}): Promise<RestoredTakedowns> {
+  const { dataFolder, others, backupTime } = options;
+  const record = openTakedownRecord(dataPaths(dataFolder).takedowns);
+  await record.add(others);
+  const takedowns = await record.read();
+  const later = takedowns.filter(({ at }) => Date.parse(at) >= Date.parse(backupTime));
+  return { takedowns, notice: noticeOf(later, backupTime, others.length > 0) };
+}
+
+function noticeOf(later: readonly Takedown[], backupTime: string, given: boolean): string {
+  const opening = `This backup is of ${backupTime}: whatever was taken down after that is in it again.`;
+  if (later.length === 0) {
+    return given
+      ? `${opening} The record that was given has none after it.`
+      : `${opening} No such takedown is recorded here. Were there any, restore into another folder with \`--takedowns\` and a copy of the old takedowns.jsonl, or of the revocation feed that a mirror has kept, BEFORE the registry starts.`;
+  }
+  const names = later.slice(0, 20).map(({ group, kind, release }) => `${group}/${kind}@${release}`);
+  const more = later.length > 20 ? ` and ${later.length - 20} more` : '';
+  return `${opening} ${later.length} recorded since then will be taken down again when the registry starts: ${names.join(', ')}${more}.`;
+}

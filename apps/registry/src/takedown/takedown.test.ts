@@ -1,0 +1,490 @@
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Problem, PublishResult, RevocationPage, TakedownResult } from '@krmhub/api/model';
+import { planTakedown } from '@krmhub/catalog';
+import { sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Database } from '../store/sqlite/driver.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestDefinition,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+import { takeDown } from './takedown.js';
+
+/** One word, in the case in which full-text search keeps it. */
+const MARKER = 'zq7secretx0marker';
+const BAD: TestDefinition = {
+  kind: 'SetLabels',
+  release: '1.0.0',
+  description: `Sets labels with ${MARKER} inside.`,
+  tags: ['mutator', MARKER],
+};
+const GOOD: TestDefinition = { kind: 'SetLabels', release: '1.1.0', tags: ['mutator'] };
+const OTHER: TestDefinition = { kind: 'Other', release: '1.0.0' };
+
+let registry: TestRegistry;
+let admin: string;
+beforeEach(async () => {
+  registry = await openTestRegistry();
+  // The first snapshot of `default` is empty.
+  await registry.settle();
+  admin = (await registry.token({})).secret;
+});
+afterEach(() => registry.close());
+
+async function json<T>(pathAndQuery: string, init?: RequestInit): Promise<{ status: number; body: T }> {
+  const response = await registry.request(pathAndQuery, init);
+  return { status: response.status, body: (await response.json()) as T };
+}
+
+function takedown<T = TakedownResult>(definition: TestDefinition, query = '', token = admin) {
+  return json<T>(`${releasePath(definition)}/takedown${query}`, {
+    method: 'POST',
+    body: JSON.stringify({ reason: 'holds a password' }),
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+  });
+}
+
+async function publishWithReadme(definition: TestDefinition, readme: string): Promise<void> {
+  const body = new FormData();
+  body.append('definition', new Blob([definitionText(definition)], { type: 'application/yaml' }), 'd.yaml');
+  body.append('readme', new Blob([readme], { type: 'text/markdown' }), 'README.md');
+  const answer = await json<PublishResult>(`${releasePath(definition)}?wait=true`, {
+    method: 'PUT',
+    body,
+    headers: { Authorization: `Bearer ${admin}` },
+  });
+  expect(answer.status).toBe(201);
+}
+
+/** Files below a folder that hold a text, as they are or unpacked. */
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    // The cutter compresses what stands meanwhile, and files of unfinished work go again.
+    const bytes = await readFile(file).catch(() => Buffer.alloc(0));
+    const readings = [() => bytes, () => gunzipSync(bytes), () => brotliDecompressSync(bytes)];
+    const holds = readings.some((read) => {
+      try {
+        return read().includes(text);
+      } catch {
+        return false;
+      }
+    });
+    if (holds) found.push(path.relative(folder, file));
+  }
+  return found;
+}
+
+describe('a release that is taken down', () => {
+  it('leaves none of its bytes on the disk, and all others', async () => {
+    await publishWithReadme(BAD, `# ${MARKER}\n`);
+    await registry.publish(OTHER);
+    // Search shows another release by then; what it showed before must go as well.
+    await registry.publish(GOOD);
+    await registry.publish({ ...OTHER, release: '1.1.0' });
+    await registry.publish({ ...OTHER, release: '1.2.0' });
+    // Forms of old snapshots are forgotten, and made again for who asks a registry that has none in memory.
+    registry = await registry.reopen();
+    for (const coding of ['gzip', 'br', 'identity']) {
+      const old = await registry.request('/catalogs/default/snapshots/2/catalog.json', {
+        headers: { 'Accept-Encoding': coding },
+      });
+      expect(old.status).toBe(200);
+      await old.arrayBuffer();
+    }
+    const before = await filesWith(registry.folder, MARKER);
+    expect(before.some((file) => file.startsWith('blobs'))).toBe(true);
+    expect(before.some((file) => file.startsWith('forms'))).toBe(true);
+    expect(before.some((file) => file.startsWith('registry.db'))).toBe(true);
+
+    const { status, body } = await takedown(BAD);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ outcome: 'taken-down', dryRun: false, erased: true });
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    expect((await filesWith(registry.folder, 'holds a password')).sort()).toContain('takedowns.jsonl');
+
+    const kept = await registry.request(`${releasePath(OTHER)}/definition.yaml`);
+    expect(await kept.text()).toBe(definitionText(OTHER));
+    expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
+  });
+
+  it('answers 410 with the reason and the time wherever it was', async () => {
+    await publishWithReadme(BAD, '# Read me\n');
+    await registry.publish(GOOD);
+    await takedown(BAD);
+    const tombstone = {
+      group: 'example.com',
+      kind: 'SetLabels',
+      release: '1.0.0',
+      digest: sha256(definitionText(BAD)),
+      by: 'tester',
+      at: expect.stringMatching(/Z$/),
+      reason: 'holds a password',
+    };
+    for (const below of ['', '/definition.yaml', '/readme.md']) {
+      const answer = await registry.request(releasePath(BAD) + below);
+      expect([below, answer.status]).toEqual([below, 410]);
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      const problem = (await answer.json()) as Problem;
+      expect(problem).toMatchObject({ code: 'gone', takedowns: [tombstone] });
+      expect(problem.detail).toContain('holds a password');
+    }
+    const page = await json<{ releases: { release: string }[]; takedowns: unknown[] }>(
+      '/api/v1/functions/example.com/setlabels',
+    );
+    expect(page.body.releases.map(({ release }) => release)).toEqual(['1.1.0']);
+    expect(page.body.takedowns).toEqual([tombstone]);
+    for (const action of ['yank', 'unyank', 'deprecate']) {
+      const marked = await json<Problem>(`${releasePath(BAD)}/${action}`, {
+        method: 'POST',
+        body: JSON.stringify({ reason: 'x' }),
+        headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
+      });
+      expect([action, marked.status]).toEqual([action, 410]);
+    }
+  });
+
+  it('is out of search, and where nothing else is left its page says what happened', async () => {
+    await registry.publish(BAD);
+    await registry.publish(OTHER);
+    await takedown(BAD);
+    for (const query of [`q=${MARKER}`, 'q=labels', `tag=${MARKER}`, 'kind=SetLabels']) {
+      const found = await json<{ total: number }>(`/api/v1/functions?${query}`);
+      expect([query, found.body.total]).toEqual([query, 0]);
+    }
+    const all = await json<{ total: number; facets: unknown }>('/api/v1/functions');
+    expect(all.body.total).toBe(1);
+    expect(JSON.stringify(all.body.facets)).not.toMatch(/SetLabels|marker/);
+    const page = await json<Problem>('/api/v1/functions/example.com/SetLabels');
+    expect(page).toMatchObject({ status: 410, body: { code: 'gone', takedowns: [{ release: '1.0.0' }] } });
+    expect((await json<Problem>('/schemas/example.com/v1/SetLabels.json')).status).toBe(410);
+    expect(await (await registry.request('/catalogs/default/catalog.yaml')).text()).not.toContain(
+      'SetLabels',
+    );
+  });
+
+  it('is never published again, nor are its bytes; other releases are', async () => {
+    await registry.publish(BAD);
+    await takedown(BAD);
+    const again = await registry.publish(BAD);
+    expect(again).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', takedowns: [{ release: '1.0.0' }] },
+    });
+    expect((await registry.publish({ ...GOOD, release: '1.0.0' })).status).toBe(409);
+    const path = releasePath({ ...BAD, release: '1.0.9' });
+    const elsewhere = await json<Problem>(path, {
+      method: 'PUT',
+      body: definitionText(BAD),
+      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
+    });
+    expect(elsewhere).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('holds a password') },
+    });
+    expect((await registry.publish(GOOD)).status).toBe(201);
+    const page = await json<{ takedowns: unknown[] }>('/api/v1/functions/example.com/SetLabels');
+    expect(page.body.takedowns).toHaveLength(1);
+  });
+
+  it('takes releases of the same bytes with it', async () => {
+    await registry.publish(BAD);
+    const twin = await registry.request(`${releasePath({ ...BAD, release: '1.0.1' })}?wait=true`, {
+      method: 'PUT',
+      body: definitionText(BAD),
+      headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${admin}` },
+    });
+    expect(twin.status).toBe(201);
+    const { body } = await takedown(BAD);
+    expect(body.takedowns.map(({ release }) => release)).toEqual(['1.0.0', '1.0.1']);
+    expect((await registry.request(releasePath({ ...BAD, release: '1.0.1' }))).status).toBe(410);
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+  });
+
+  it('leaves a README that another release has', async () => {
+    await publishWithReadme(BAD, '# Shared\n');
+    await publishWithReadme(OTHER, '# Shared\n');
+    const { body } = await takedown(BAD);
+    expect(body.blobs).toEqual([
+      { digest: sha256(definitionText(BAD)), keptBy: [] },
+      { digest: sha256('# Shared\n'), keptBy: [{ group: 'example.com', kind: 'Other', release: '1.0.0' }] },
+    ]);
+    expect(await (await registry.request(`${releasePath(OTHER)}/readme.md`)).text()).toBe('# Shared\n');
+  });
+});
+
+describe('snapshots that held it', () => {
+  it('answer 410, keep names and digests, and are followed by one without it', async () => {
+    await registry.publish(OTHER);
+    await registry.publish(BAD);
+    await registry.publish({ ...OTHER, release: '1.1.0' });
+    const summary = await registry.request('/catalogs/default/snapshots/4/snapshot.json');
+    const description = await summary.text();
+    const catalog = await registry.request('/catalogs/default/catalog.yaml');
+    const etag = catalog.headers.get('etag')!;
+    const digest = etag.slice(1, -1);
+    const { body } = await takedown(BAD);
+    expect(body.withdrawn.map(({ catalog, serial }) => [catalog, serial])).toEqual([
+      ['default', 3],
+      ['default', 4],
+    ]);
+    expect(body.catalogs).toMatchObject([{ catalog: 'default', serial: 5 }]);
+
+    for (const reference of ['3', '4', digest]) {
+      for (const form of ['catalog.yaml', 'catalog.json', 'catalog.yaml?kind=KRMFunctionCatalog']) {
+        const answer = await registry.request(`/catalogs/default/snapshots/${reference}/${form}`, {
+          headers: { 'If-None-Match': etag },
+        });
+        expect([reference, form, answer.status]).toEqual([reference, form, 410]);
+        expect(((await answer.json()) as Problem).takedowns?.[0]?.release).toBe('1.0.0');
+      }
+    }
+    const kept = await registry.request('/catalogs/default/snapshots/4/snapshot.json');
+    expect([kept.status, await kept.text()]).toEqual([200, description]);
+    expect((await registry.request('/catalogs/default/snapshots/4/report.json')).status).toBe(200);
+    expect((await registry.request('/catalogs/default/snapshots/2/catalog.yaml')).status).toBe(200);
+    const history = await json<{ snapshots: { serial: number; withdrawn?: { reason: string } }[] }>(
+      '/catalogs/default/snapshots',
+    );
+    expect(history.body.snapshots.map(({ serial, withdrawn }) => [serial, withdrawn?.reason])).toEqual([
+      [5, undefined],
+      [4, 'holds a password'],
+      [3, 'holds a password'],
+      [2, undefined],
+      [1, undefined],
+    ]);
+    const newest = await registry.request('/catalogs/default/catalog.yaml');
+    expect(await newest.text()).not.toContain('SetLabels');
+    expect((await registry.request('/catalogs/default/functions/example.com/SetLabels.yaml')).status).toBe(
+      404,
+    );
+  });
+
+  it('are followed by the newest release that is left', async () => {
+    await registry.publish({ ...GOOD, release: '0.9.0' });
+    await registry.publish(BAD);
+    await takedown(BAD);
+    const catalog = await (await registry.request('/catalogs/default/catalog.yaml')).text();
+    expect(catalog).toContain('setlabels:v0.9.0');
+    expect(catalog).not.toContain(MARKER);
+    const entry = await registry.request('/catalogs/default/functions/example.com/SetLabels.yaml');
+    expect(await entry.text()).toContain('setlabels:v0.9.0');
+  });
+
+  it('are never the newest, not even until the next cut', async () => {
+    await registry.publish(BAD);
+    await registry.parts.cutter.stop();
+    const parts = { ...registry.parts };
+    const { digest } = (await registry.parts.store.release('example.com', 'SetLabels', '1.0.0'))!;
+    const mark = { at: '2030-01-02T03:04:05.678Z', by: 'root', reason: 'malware' };
+    await takeDown(parts, { group: 'example.com', kind: 'SetLabels', release: '1.0.0', digest, ...mark });
+    for (const form of ['catalog.yaml', 'catalog.json', 'functions/example.com/SetLabels.yaml']) {
+      const answer = await registry.request(`/catalogs/default/${form}`);
+      expect([form, answer.status]).toEqual([form, 503]);
+      expect(answer.headers.get('retry-after')).toBe('1');
+    }
+    registry = await registry.reopen();
+    await registry.settle();
+    expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
+  });
+});
+
+describe('who takes down', () => {
+  it('is an administrator, never a publisher', async () => {
+    await registry.publish(BAD);
+    const { secret } = await registry.token({ scopes: ['publish', 'yank'] });
+    expect((await takedown<Problem>(BAD, '', secret)).body).toMatchObject({ status: 403, code: 'forbidden' });
+    const anonymous = await registry.request(`${releasePath(BAD)}/takedown`, { method: 'POST' });
+    expect(anonymous.status).toBe(401);
+    expect((await registry.request(releasePath(BAD))).status).toBe(200);
+  });
+
+  it('gives a reason, and names what is there', async () => {
+    await registry.publish(BAD);
+    const empty = await json<Problem>(`${releasePath(BAD)}/takedown`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
+    });
+    expect(empty.body.code).toBe('invalid-request');
+    expect((await takedown<Problem>({ ...BAD, release: '7.0.0' })).status).toBe(404);
+    expect((await takedown<Problem>({ kind: 'Nothing', release: '1.0.0' })).status).toBe(404);
+  });
+
+  it('may ask first what would go, and ask twice', async () => {
+    await registry.publish(BAD);
+    const before = await registry.parts.store.lastEvent();
+    const rehearsed = await takedown(BAD, '?dryRun=true');
+    expect(rehearsed.body).toMatchObject({
+      outcome: 'taken-down',
+      dryRun: true,
+      erased: false,
+      catalogs: [],
+    });
+    expect(await registry.parts.store.lastEvent()).toBe(before);
+    expect((await registry.request(releasePath(BAD))).status).toBe(200);
+    expect((await registry.request('/catalogs/default/snapshots/2/catalog.yaml')).status).toBe(200);
+    const real = await takedown(BAD);
+    expect(real.body.withdrawn).toEqual(rehearsed.body.withdrawn);
+    expect(real.body.blobs).toEqual(rehearsed.body.blobs);
+    const again = await takedown(BAD);
+    expect(again.body).toMatchObject({ outcome: 'unchanged', takedowns: real.body.takedowns, erased: true });
+  });
+});
+
+describe('the revocation feed', () => {
+  it('names what went, in order', async () => {
+    await registry.publish(BAD);
+    await registry.publish(GOOD);
+    await json(`${releasePath(GOOD)}/yank`, {
+      method: 'POST',
+      body: JSON.stringify({ reason: 'broken' }),
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
+    });
+    await registry.settle();
+    await takedown(BAD);
+    const { body } = await json<RevocationPage>('/api/v1/revocations');
+    expect(
+      body.revocations.map(({ type, release, catalog, serial }) => [type, release ?? `${catalog} ${serial}`]),
+    ).toEqual([
+      ['release.yanked', '1.1.0'],
+      ['release.taken-down', '1.0.0'],
+      ['catalog.withdrawn', 'default 2'],
+      ['catalog.withdrawn', 'default 4'],
+    ]);
+    expect(body.revocations.every(({ reason, digest }) => reason !== undefined && digest !== undefined)).toBe(
+      true,
+    );
+    const first = await json<RevocationPage>('/api/v1/revocations?limit=1');
+    const rest = await json<RevocationPage>(`/api/v1/revocations?after=${first.body.next}`);
+    expect([...first.body.revocations, ...rest.body.revocations]).toEqual(body.revocations);
+    const end = await json<RevocationPage>(`/api/v1/revocations?after=${body.next}`);
+    expect(end.body).toEqual({ revocations: [], next: body.next });
+  });
+});
+
+describe('a big catalog', () => {
+  it('that waits to be compressed is compressed without what is taken down meanwhile', async () => {
+    await registry.close();
+    registry = await openTestRegistry({ maxCacheBytes: 100, maxCompressedFirstBytes: 10 });
+    admin = (await registry.token({})).secret;
+    const { parts } = registry;
+    await registry.publish(BAD);
+    expect((await takedown(BAD)).body.erased).toBe(true);
+    await parts.cutter.pause();
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    parts.cutter.resume();
+    await vi.waitFor(async () => {
+      const answer = await registry.request('/catalogs/default/catalog.yaml', {
+        headers: { 'Accept-Encoding': 'br' },
+      });
+      await answer.arrayBuffer();
+      expect(answer.headers.get('content-encoding')).toBe('br');
+    }, 20_000);
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
+  });
+});
+
+describe('what interrupts a takedown', () => {
+  it('between the rows and the bytes is made good at the next start', async () => {
+    await publishWithReadme(BAD, `# ${MARKER}\n`);
+    await registry.parts.cutter.stop();
+    const { store } = registry.parts;
+    const current = (await store.function('example.com', 'SetLabels'))!;
+    const { digest } = current.releases[0]!;
+    const mark = { at: '2030-01-02T03:04:05.678Z', by: 'root', reason: 'malware' };
+    const tombstone = { group: 'example.com', kind: 'SetLabels', release: '1.0.0', digest, ...mark };
+    await store.commitTakedown(planTakedown({ current, takedown: tombstone, shown: undefined }));
+    expect(await filesWith(registry.folder, MARKER)).not.toEqual([]);
+    registry = await registry.reopen();
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    expect(await registry.parts.takedownRecord.read()).toEqual([tombstone]);
+    expect(await registry.parts.store.unfinishedTakedowns()).toBeUndefined();
+  });
+
+  it('by a reader of the database is told, and made good when it is repeated', async () => {
+    await registry.publish(BAD);
+    const reader = new Database(path.join(registry.folder, 'registry.db'), { readonly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM release').get();
+    expect((await takedown(BAD)).body).toMatchObject({ outcome: 'taken-down', erased: false });
+    expect((await registry.request(releasePath(BAD))).status).toBe(410);
+    expect(registry.logged.join('\n')).toContain('are left on the disk');
+    reader.close();
+    expect((await takedown(BAD)).body).toMatchObject({ outcome: 'unchanged', erased: true });
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+  });
+
+  it('is no publish that stores the same README meanwhile', async () => {
+    const readme = '# Shared\n';
+    await publishWithReadme(BAD, readme);
+    await Promise.all([
+      takedown(BAD),
+      ...Array.from({ length: 8 }, (_, at) => publishWithReadme({ ...OTHER, release: `1.${at}.0` }, readme)),
+    ]);
+    for (let at = 0; at < 8; at++) {
+      const answer = await registry.request(`${releasePath({ ...OTHER, release: `1.${at}.0` })}/readme.md`);
+      expect([answer.status, await answer.text()]).toEqual([200, readme]);
+    }
+  });
+});
+
+describe('a restored backup', () => {
+  let backup: string;
+  beforeEach(async () => {
+    backup = await mkdtemp(path.join(tmpdir(), 'krmhub-backup-'));
+  });
+  afterEach(() => rm(backup, { recursive: true, force: true }));
+
+  it('that is older than a takedown gets it again from the record beside it', async () => {
+    await publishWithReadme(BAD, `# ${MARKER}\n`);
+    await registry.publish(GOOD);
+    await registry.parts.cutter.stop();
+    await registry.parts.store.close();
+    await cp(registry.folder, backup, { recursive: true });
+    registry = await openTestRegistry({ folder: registry.folder });
+    admin = (await registry.token({})).secret;
+    const { body } = await takedown(BAD);
+    await registry.parts.cutter.stop();
+    await registry.parts.store.close();
+
+    await cp(backup, registry.folder, { recursive: true });
+    expect(await filesWith(registry.folder, MARKER)).not.toEqual([]);
+    registry = await openTestRegistry({ folder: registry.folder });
+    await registry.settle();
+    expect(await filesWith(registry.folder, MARKER)).toEqual([]);
+    const answer = await json<Problem>(releasePath(BAD));
+    expect(answer).toMatchObject({ status: 410, body: { takedowns: body.takedowns } });
+    expect(registry.logged.join('\n')).toContain('takedowns applied again');
+    expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
+  });
+
+  it('that is older than the release refuses to have it published again', async () => {
+    await registry.parts.cutter.stop();
+    await registry.parts.store.close();
+    await cp(registry.folder, backup, { recursive: true });
+    registry = await openTestRegistry({ folder: registry.folder });
+    admin = (await registry.token({})).secret;
+    await registry.publish(BAD);
+    await takedown(BAD);
+    await registry.parts.cutter.stop();
+    await registry.parts.store.close();
+    for (const name of await readdir(registry.folder)) {
+      if (name !== 'takedowns.jsonl') await rm(path.join(registry.folder, name), { recursive: true });
+    }
+    await cp(backup, registry.folder, { recursive: true });
+    registry = await openTestRegistry({ folder: registry.folder });
+    expect((await json<Problem>(releasePath(BAD))).status).toBe(410);
+    expect((await registry.publish(BAD)).status).toBe(409);
+  });
+});

@@ -1,0 +1,188 @@
+import {
+  type BlobStore,
+  planTakedown,
+  RevisionConflict,
+  shownAfterTakedown,
+  type TakedownReach,
+} from '@krmhub/catalog';
+import { KrmhubError, type Takedown } from '@krmhub/schema';
+import type { CatalogCutter } from '../catalogs/catalog-builder.js';
+import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
+import type { SnapshotForms } from '../catalogs/renditions/snapshot-renditions.js';
+import type { Gate } from '../isolation/rw-lock.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import { deleteUnnamedFiles } from '../oci/unnamed-files.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import type { TakedownRecord } from './record.js';
+
+export interface TakedownParts {
+  store: RegistryStore;
+  blobs: BlobStore;
+  /** Blobs that were pushed to repositories. */
+  artifacts: BlobStore;
+  forms: SnapshotForms;
+  newest: NewestSnapshots;
+  gate: Gate;
+  /** Absent where none has started yet. */
+  cutter?: Pick<CatalogCutter, 'pause' | 'resume'>;
+  takedownRecord: TakedownRecord;
+  log: Log;
+}
+
+export interface TakenDown {
+  /** The releases that went. */
+  takedowns: Takedown[];
+  reach: TakedownReach;
+}
+
+/**
+ * Takes a release down: first out of every answer, in one transaction, then its files off the disk. The catalogs are
+ * to be cut next, since their newest snapshots may be withdrawn, and `finishTakedowns` comes last, for it takes longest.
+ * `rehearse` tells what would go and changes nothing.
+ */
+export async function takeDown(
+  parts: TakedownParts,
+  takedown: Takedown,
+  options: { rehearse?: boolean; token?: string } = {},
+): Promise<TakenDown> {
+  const { log } = parts;
+  if (options.rehearse === true) return commit(parts, takedown, options);
+  return alone(parts, async () => {
+    const committed = await commit(parts, takedown, options);
+    log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
+    await attempt(parts, () => deleteFiles(parts));
+    return committed;
+  });
+}
+
+/**
+ * Erases what takedowns have left on the disk; true where nothing is left. Where it fails, it is tried again with the
+ * next takedown and at the next start.
+ */
+export function finishTakedowns(parts: TakedownParts): Promise<boolean> {
+  return attempt(parts, () => alone(parts, () => erase(parts)));
+}
+
+export interface AppliedTakedowns {
+  applied: Takedown[];
+  /** Those that the database has already. */
+  known: Takedown[];
+  /** Those whose name stands for other bytes now; they are left to the operator. */
+  differing: Takedown[];
+}
+
+/**
+ * Applies takedowns that the database does not have, as after a restore of an older backup: releases that came back
+ * go again, and names and digests are burnt again where the backup is older than the release.
+ */
+export async function applyTakedowns(
+  parts: TakedownParts,
+  takedowns: readonly Takedown[],
+): Promise<AppliedTakedowns> {
+  const { store, log } = parts;
+  const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
+  await alone(parts, async () => {
+    for (const takedown of takedowns) {
+      const burnt = await store.takedowns(takedown.group, takedown.kind);
+      if (burnt.some(({ release }) => release === takedown.release)) {
+        result.known.push(takedown);
+        continue;
+      }
+      try {
+        await commit(parts, takedown, {});
+        result.applied.push(takedown);
+      } catch (error) {
+        if (!(error instanceof KrmhubError && error.code === 'conflict')) throw error;
+        log.error({ err: error, takedown }, 'takedown not applied again');
+        result.differing.push(takedown);
+      }
+    }
+    await attempt(parts, () => erase(parts));
+  });
+  if (result.applied.length > 0) {
+    log.warn({ takedowns: result.applied }, 'takedowns applied again: the database is older than they are');
+  }
+  return result;
+}
+
+/** For every start: the database has what the record has, the record what the database has, and the disk neither. */
+export async function keepTakedowns(parts: TakedownParts): Promise<void> {
+  const { store, takedownRecord } = parts;
+  await applyTakedowns(parts, await takedownRecord.read());
+  await takedownRecord.add(await store.allTakedowns());
+}
+
+/** While nobody stores bytes that nothing names yet, neither of releases nor of catalogs. */
+function alone<T>({ gate, cutter }: TakedownParts, work: () => Promise<T>): Promise<T> {
+  return gate.alone(async () => {
+    await cutter?.pause();
+    try {
+      return await work();
+    } finally {
+      cutter?.resume();
+    }
+  });
+}
+
+async function commit(
+  { store, newest }: TakedownParts,
+  takedown: Takedown,
+  { rehearse = false, token }: { rehearse?: boolean; token?: string },
+): Promise<TakenDown> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
+    const current = await store.function(takedown.group, takedown.kind);
+    const name = shownAfterTakedown(current, takedown.digest);
+    const plan = planTakedown({
+      current,
+      takedown,
+      shown: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
+      ...(token === undefined ? {} : { token }),
+    });
+    try {
+      const reach = await store.commitTakedown(plan, { rehearse });
+      if (!rehearse) newest.forgetAll();
+      return { takedowns: plan.takedowns, reach };
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+  throw new KrmhubError(
+    'unavailable',
+    `${takedown.group}/${takedown.kind} is being changed by others all the time`,
+    { hint: 'Nothing was taken down; try again.' },
+  );
+}
+
+/** To be called alone. */
+async function erase(parts: TakedownParts): Promise<void> {
+  if (await deleteFiles(parts)) await parts.store.finishTakedowns();
+}
+
+/** The record is durable before anything is gone that a restore could bring back. False where nothing was left. */
+async function deleteFiles({
+  store,
+  blobs,
+  artifacts,
+  forms,
+  takedownRecord,
+}: TakedownParts): Promise<boolean> {
+  const left = await store.unfinishedTakedowns();
+  if (left === undefined) return false;
+  await takedownRecord.add(left.takedowns);
+  for (const blob of left.blobs) await blobs.delete(blob);
+  await deleteUnnamedFiles({ store, artifacts });
+  await forms.deleteWithdrawn();
+  return true;
+}
+
+/** The takedown is done already for everybody who asks; what fails here is made good later. */
+async function attempt({ log }: TakedownParts, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    log.error({ err: error }, 'bytes of takedowns are left on the disk');
+    return false;
+  }
+}

@@ -1,0 +1,151 @@
+import {
+  ARTIFACT_MEDIA_TYPES,
+  digestOf,
+  EMPTY_CONFIG,
+  MEDIA_TYPES,
+  type OciDigest,
+  TITLE,
+} from '@krmhub/oci';
+import { definitionText, type TestDefinition, type TestRegistry } from './test-registry.js';
+
+/** A client of `/v2/` without a socket; for tests. */
+export interface TestClient {
+  /** `target` is below `/v2/`. */
+  ask(method: string, target: string, more?: Asked): Promise<Response>;
+  /** Pushes a blob in one request. */
+  blob(repository: string, content: string | Uint8Array, algorithm?: 'sha256' | 'sha512'): Promise<OciDigest>;
+  /** Puts a manifest; the bytes are the JSON of an object, or a text as it is. */
+  put(repository: string, reference: string, manifest: object | string, more?: Asked): Promise<Response>;
+  /** Pushes an image with these layers, which are blobs too; gives its digest. */
+  image(repository: string, reference: string, layers: readonly string[], more?: object): Promise<OciDigest>;
+}
+
+export interface Asked {
+  body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  type?: string;
+  headers?: Record<string, string>;
+  /** Value of Authorization in place of the client's; empty for none. */
+  authorization?: string;
+}
+
+export const LAYER = 'application/octet-stream';
+
+export function testClient(registry: () => TestRegistry, authorization: () => string): TestClient {
+  const client: TestClient = {
+    async ask(method, target, { body, type, headers = {}, authorization: other } = {}) {
+      const given = other ?? authorization();
+      return registry().request(`/v2/${target}`, {
+        method,
+        headers: {
+          ...(given === '' ? {} : { Authorization: given }),
+          ...(type === undefined ? {} : { 'Content-Type': type }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']>, duplex: 'half' }),
+      });
+    },
+    async blob(repository, content, algorithm = 'sha256') {
+      const bytes = bytesOf(content);
+      const digest = digestOf(bytes, algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`);
+      const answer = await client.ask('POST', `${repository}/blobs/uploads/?digest=${digest}`, {
+        body: bytes,
+      });
+      if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
+      return digest;
+    },
+    put: (repository, reference, manifest, more = {}) =>
+      client.ask('PUT', `${repository}/manifests/${reference}`, {
+        body: bytesOf(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)),
+        type: typeOf(manifest),
+        ...more,
+      }),
+    async image(repository, reference, layers, more = {}) {
+      const manifest = imageOf(layers, more);
+      for (const layer of layers) await client.blob(repository, layer);
+      const answer = await client.put(repository, reference, manifest);
+      if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
+      return digestOfManifest(manifest);
+    },
+  };
+  return client;
+}
+
+export function bytesOf(content: string | Uint8Array): Uint8Array {
+  return typeof content === 'string' ? new TextEncoder().encode(content) : content;
+}
+
+export function digestOfManifest(manifest: object | string): OciDigest {
+  return digestOf(bytesOf(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
+}
+
+export const EMPTY_DESCRIPTOR = { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 };
+
+export function descriptorOf(content: string, mediaType: string = LAYER) {
+  const bytes = bytesOf(content);
+  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+}
+
+export function imageOf(layers: readonly string[], more: object = {}) {
+  return {
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.image,
+    config: EMPTY_DESCRIPTOR,
+    layers: layers.map((layer) => descriptorOf(layer)),
+    ...more,
+  };
+}
+
+export function indexOf(manifests: readonly object[], more: object = {}) {
+  return {
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.index,
+    manifests: manifests.map((manifest) => descriptorOf(JSON.stringify(manifest), typeOf(manifest))),
+    ...more,
+  };
+}
+
+/** A definition as an artifact, as `krmhub push` makes it. */
+export function definitionArtifact(
+  definition: TestDefinition | string,
+  {
+    readme,
+    title = 'definition.yaml',
+    ...more
+  }: { readme?: string; title?: string; [field: string]: unknown } = {},
+) {
+  const text = typeof definition === 'string' ? definition : definitionText(definition);
+  const { artifact, layer } = ARTIFACT_MEDIA_TYPES.definition;
+  return {
+    schemaVersion: 2,
+    mediaType: MEDIA_TYPES.image,
+    artifactType: artifact,
+    config: EMPTY_DESCRIPTOR,
+    layers: [
+      { ...descriptorOf(text, layer), annotations: { [TITLE]: title } },
+      ...(readme === undefined ? [] : [descriptorOf(readme, 'text/markdown')]),
+    ],
+    ...more,
+  };
+}
+
+export interface Refused {
+  status: number;
+  code: string;
+  message: string;
+  detail?: unknown;
+}
+
+/** What an answer with an error says; one of another shape throws. */
+export async function refusalOf(answer: Response): Promise<Refused> {
+  const text = await answer.text();
+  if (answer.headers.get('content-type') !== 'application/json') throw new Error(`${answer.status} ${text}`);
+  const { errors, ...more } = JSON.parse(text) as { errors: Omit<Refused, 'status'>[] };
+  if (errors.length !== 1 || Object.keys(more).length > 0) throw new Error(`${answer.status} ${text}`);
+  return { status: answer.status, ...errors[0]! };
+}
+
+function typeOf(manifest: object | string): string {
+  return typeof manifest === 'object' && 'mediaType' in manifest
+    ? String(manifest.mediaType)
+    : MEDIA_TYPES.image;
+}

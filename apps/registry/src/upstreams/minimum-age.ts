@@ -1,0 +1,63 @@
+import type { CatalogRecord } from '@krmhub/catalog';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { Log } from '../log.js';
+import type { RegistryStore } from '../store/registry-store.js';
+
+/** Lets entries of sources come of age when their time has come: without it, a catalog would never take them. */
+export class Maturing {
+  readonly #parts: { store: RegistryStore; log: Log };
+  /** By catalog, with the recipe that says so. */
+  readonly #ages = new Map<string, { recipe: string; ages: ReadonlyMap<string, number> }>();
+
+  constructor(parts: { store: RegistryStore; log: Log }) {
+    this.#parts = parts;
+  }
+
+  /** Gives when the next entry is due, in milliseconds since the epoch as `now` is; Infinity for never. */
+  async mature(now: number, onEvent: () => void): Promise<number> {
+    const { store, log } = this.#parts;
+    const at = new Date(now).toISOString();
+    const catalogs = await store.catalogs();
+    let next = Number.POSITIVE_INFINITY;
+    for (const name of this.#ages.keys()) {
+      if (!catalogs.some((catalog) => catalog.name === name)) this.#ages.delete(name);
+    }
+    for (const catalog of catalogs) {
+      const minimumAges = this.#agesOf(catalog);
+      if (minimumAges.size === 0) continue;
+      const { name } = catalog;
+      const due = await store.nextMaturity(name, minimumAges);
+      if (due === undefined) continue;
+      if (due > at) {
+        next = Math.min(next, Date.parse(due));
+        continue;
+      }
+      const event = { type: 'source.matured' as const, at, by: 'krmhub', catalog: name };
+      const matured = await store.matureEntries({ catalog: name, minimumAges, now: at, event });
+      const following = await store.nextMaturity(name, minimumAges);
+      if (following !== undefined) next = Math.min(next, Date.parse(following));
+      if (matured === undefined) continue;
+      log.info({ catalog: name }, 'entries of sources have come of age');
+      onEvent();
+    }
+    return next;
+  }
+
+  #agesOf(catalog: CatalogRecord): ReadonlyMap<string, number> {
+    const { name, recipe } = catalog;
+    const known = this.#ages.get(name);
+    if (known?.recipe === recipe) return known.ages;
+    const ages = new Map<string, number>();
+    try {
+      for (const source of storedRecipe(catalog).sources) {
+        const age = source.catalog?.minimumAgeSeconds ?? 0;
+        if (age > 0) ages.set(source.name, age);
+      }
+    } catch (error) {
+      // It is not cut either, and whoever cuts it says so too.
+      this.#parts.log.error({ err: error, catalog: name }, 'the minimum ages of a recipe cannot be read');
+    }
+    this.#ages.set(name, { recipe, ages });
+    return ages;
+  }
+}

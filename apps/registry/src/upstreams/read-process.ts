@@ -1,0 +1,19 @@
+import { deserialize, serialize } from 'node:v8';
+import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
+import { answerFrames } from '../isolation/frames.js';
+import type { ReadAnswer, ReadInput } from './upstream-reader.js';
+
+/** Reads catalogs that somebody else serves: what is too much for it takes down this process alone. */
+answerFrames((input) => serialize(read(deserialize(input) as ReadInput)));
+
+function read({ bytes, file, known }: ReadInput): ReadAnswer {
+  const read = readUpstreamCatalog(bytes, file);
+  if ('problem' in read) return read;
+  const { entries, invalid, invalidEntries } = read;
+  return {
+    entries: entries.map(({ facts }) => facts),
+    rendered: entries.flatMap(({ rendered }) => (known.has(rendered.digest) ? [] : [rendered])),
+    invalid,
+    invalidEntries,
+  };
+}

@@ -1,0 +1,217 @@
+import {
+  type BlobStore,
+  type Event,
+  judgeCopy,
+  type LookOutcome,
+  planRefresh,
+  policyKeys,
+  type Recipe,
+  type RecipeSource,
+  type Refusal,
+  type RenderedEntry,
+  RevisionConflict,
+  readSourceAddress,
+  type SourceCopy,
+  type SourceRecord,
+  type UpstreamCatalog,
+  type UpstreamEntryName,
+} from '@krmhub/catalog';
+import { KrmhubError, sha256 } from '@krmhub/schema';
+import type { TrustedRoot } from '@krmhub/signing';
+import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
+import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { Gate } from '../isolation/rw-lock.js';
+import { SERVER_LIMITS } from '../limits.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import type { UpstreamReader } from './upstream-reader.js';
+import { verifyCopy } from './verify-copy.js';
+
+export interface RefreshParts {
+  store: RegistryStore;
+  /** Copies of catalogs elsewhere, as they were fetched. */
+  copies: BlobStore;
+  /** Shared by who stores a copy and then the row that names it. */
+  gate: Gate;
+  fetcher: Pick<SourceFetcher, 'fetch'>;
+  reader: Pick<UpstreamReader, 'read' | 'warm'>;
+  root: TrustedRoot;
+  clock: () => Date;
+  /** From 0 to 1. */
+  random: () => number;
+}
+
+/** What a look at a source came to. */
+export interface Refreshed {
+  record: SourceRecord;
+  /** Absent where nothing changed. */
+  event?: Event;
+  /** It was the first look since the recipe was applied, for which the catalog waits. */
+  awaited: boolean;
+  outcome: LookOutcome['outcome'] | Refusal['problem'];
+}
+
+/**
+ * Asks a source, and takes what it has where that may follow what it had. Gives nothing where the recipe has no such
+ * source any more. Rejects where the registry itself fails; what the source does wrong is an outcome like another.
+ */
+export async function refreshSource(
+  parts: RefreshParts,
+  name: { catalog: string; source: string },
+  signal: AbortSignal,
+): Promise<Refreshed | undefined> {
+  for (let attempt = 0; attempt < SERVER_LIMITS.refreshAttempts; attempt++) {
+    try {
+      return await refreshOnce(parts, name, signal);
+    } catch (error) {
+      if (!(error instanceof RevisionConflict)) throw error;
+    }
+  }
+  throw new KrmhubError(
+    'unavailable',
+    `The source ${name.source} of ${name.catalog} is being changed by others all the time`,
+  );
+}
+
+async function refreshOnce(
+  parts: RefreshParts,
+  { catalog, source }: { catalog: string; source: string },
+  signal: AbortSignal,
+): Promise<Refreshed | undefined> {
+  const { store, clock } = parts;
+  const record = await store.source(catalog, source);
+  const applied = await store.catalog(catalog);
+  if (record === undefined || applied === undefined) return undefined;
+  const recipe = storedRecipe(applied);
+  const upstream = upstreamOf(recipe, record);
+  const known = await store.sourceEntries(catalog, source);
+  const look = await lookAt(parts, { record, recipe, known }, signal);
+  signal.throwIfAborted();
+  const { outcome } = look;
+  const refresh = planRefresh({
+    record,
+    upstream,
+    policies: policiesOf(recipe),
+    known,
+    outcome,
+    now: clock().toISOString(),
+    jitter: parts.random(),
+  });
+  const event = await parts.gate.shared(async () => {
+    if (look.bytes !== undefined) await parts.copies.put(look.bytes);
+    for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.cutBatch) {
+      await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.cutBatch));
+    }
+    return store.commitRefresh(refresh);
+  });
+  return {
+    record: refresh.record,
+    ...(event === undefined ? {} : { event }),
+    awaited: record.checkedAt === undefined,
+    outcome: outcome.outcome === 'failed' ? outcome.problem : outcome.outcome,
+  };
+}
+
+/** A recipe that was applied after the record was read has another, or none. */
+function upstreamOf(recipe: Recipe, { catalog, source, url }: SourceRecord): UpstreamCatalog {
+  const isMeant = (one: RecipeSource) => one.name === source && one.catalog?.url === url;
+  const upstream = recipe.sources.find(isMeant)?.catalog;
+  if (upstream === undefined) {
+    throw new RevisionConflict(`The recipe of ${catalog} has no source ${source} of ${url}`);
+  }
+  return upstream;
+}
+
+function policiesOf({ policy }: Recipe) {
+  return policy?.requireSignature ?? [];
+}
+
+interface Look {
+  outcome: LookOutcome;
+  /** Of a copy that is another than before. */
+  bytes?: Uint8Array;
+  /** Of entries that are new. */
+  rendered: RenderedEntry[];
+}
+
+/** What a source had before. */
+interface Known {
+  record: SourceRecord;
+  recipe: Recipe;
+  known: readonly UpstreamEntryName[];
+}
+
+async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): Promise<Look> {
+  const { record, recipe } = before;
+  const read = readSourceAddress(record.url);
+  if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
+  const held = await heldCopy(parts.copies, record.copy);
+  if (record.failure === undefined) parts.reader.warm();
+  let fetched: FetchedCatalog;
+  try {
+    fetched = await parts.fetcher.fetch({
+      address: read.address,
+      // What was lost here is fetched again whole.
+      ...(held === undefined || record.copy?.formerUrl !== undefined
+        ? {}
+        : { validators: record.copy!.validators }),
+      bundles: policiesOf(recipe).length > 0,
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SourceFailure)) throw error;
+    const { problem, message, retryAfterMilliseconds = 0 } = error;
+    return failed({ problem, message }, retryAfterMilliseconds / 1_000);
+  }
+  const bytes = fetched.bytes ?? held;
+  if (bytes === undefined) {
+    return failed({ problem: 'bad-answer', message: 'it says that nothing changed, and was not asked that' });
+  }
+  return judge(parts, before, fetched, bytes, held !== undefined);
+}
+
+async function judge(
+  { root, reader, clock }: RefreshParts,
+  { record, recipe, known }: Known,
+  { bundles, validators, manifest }: FetchedCatalog,
+  bytes: Uint8Array,
+  isHeld: boolean,
+): Promise<Look> {
+  const policies = policiesOf(recipe);
+  const digest = sha256(bytes);
+  const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
+  const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
+  const now = clock().toISOString();
+  // Before anything of it is read: what nobody answers for may be anything.
+  const judged = judgeCopy({ record, policies, digest, found, now });
+  if ('refused' in judged) return failed(judged.refused);
+  const { accepted } = judged;
+  if (isHeld && digest === record.copy?.digest) {
+    return { outcome: { outcome: 'unchanged', validators, accepted }, rendered: [] };
+  }
+  const stored = new Set(known.map(({ definition }) => definition));
+  const read = await reader.read({ bytes, file: record.source, known: stored });
+  if ('refused' in read) return failed(read.refused);
+  const { rendered, ...contents } = read;
+  const size = bytes.byteLength;
+  return {
+    outcome: { outcome: 'fetched', digest, size, validators, accepted, ...contents },
+    bytes,
+    rendered,
+  };
+}
+
+function failed(refusal: Refusal, retryAfterSeconds = 0): Look {
+  return { outcome: { outcome: 'failed', ...refusal, retryAfterSeconds }, rendered: [] };
+}
+
+/** The bytes of the last good copy; undefined where they are gone or damaged. */
+async function heldCopy(copies: BlobStore, copy: SourceCopy | undefined): Promise<Uint8Array | undefined> {
+  if (copy === undefined) return undefined;
+  try {
+    return await copies.get(copy.digest);
+  } catch (error) {
+    if (error instanceof KrmhubError && error.code === 'internal') return undefined;
+    throw error;
+  }
+}

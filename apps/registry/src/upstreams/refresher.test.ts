@@ -1,0 +1,599 @@
+import type { ApplyResult, Source, SourceList } from '@krmhub/api/model';
+import { fillPath } from '@krmhub/api/paths';
+import { REFRESH_LIMITS } from '@krmhub/catalog';
+import { type SnapshotReport, sha256 } from '@krmhub/schema';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SERVER_LIMITS } from '../limits.js';
+import { newKey, type TestKey } from '../testing/signing.js';
+import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
+import {
+  catalogText,
+  plainBundle,
+  snapshotBundle,
+  startUpstream,
+  type TestUpstream,
+} from '../testing/upstream-server.js';
+
+const HOUR = 3_600_000;
+const FILE = '/catalog.yaml';
+const BUNDLE = '/snapshot.sigstore.json';
+
+let registry: TestRegistry;
+let upstream: TestUpstream;
+let admin: string;
+beforeEach(async () => {
+  upstream = await startUpstream();
+  registry = await openTestRegistry({ sources: { sourceAddresses: ['127.0.0.1'] } });
+  ({ secret: admin } = await registry.token({}));
+});
+afterEach(async () => {
+  await registry.close();
+  await upstream.close();
+});
+
+interface RecipeOptions {
+  name?: string;
+  /** By name of the source. */
+  urls?: Record<string, string>;
+  minimumAge?: string;
+  /** Prefix of a mirror for `registry.example.com/`. */
+  mirror?: string;
+  signers?: TestKey[];
+}
+
+function recipe({
+  name = 'ours',
+  urls = { theirs: upstream.origin + FILE },
+  minimumAge,
+  mirror,
+  signers = [],
+}: RecipeOptions) {
+  const sources = Object.entries(urls).map(
+    ([source, url]) =>
+      `  - name: ${source}\n    catalog: {url: '${url}', refresh: 1h${minimumAge === undefined ? '' : `, minimumAge: ${minimumAge}`}}\n${mirror === undefined ? '' : `    rewrite: [{from: registry.example.com/, to: ${mirror}}]\n`}`,
+  );
+  const policy = signers.map(
+    ({ pem }) => `        - key: |\n${pem.trimEnd().replace(/^/gm, '            ')}\n`,
+  );
+  return `apiVersion: krmhub.dev/v1alpha1
+kind: CatalogRecipe
+metadata: {name: ${name}}
+spec:
+  sources:
+${sources.join('')}${
+  signers.length === 0
+    ? ''
+    : `  policy:
+    requireSignature:
+    - groups: ['*']
+      signers:
+${policy.join('').replace(/^ {2}/gm, '')}`
+}`;
+}
+
+async function call<T>(method: string, target: string, body?: string): Promise<T> {
+  const response = await registry.request(target, {
+    method,
+    headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/yaml' },
+    ...(body === undefined ? {} : { body }),
+  });
+  const answer = (await response.json()) as T;
+  expect(response.status, JSON.stringify(answer)).toBeLessThan(300);
+  return answer;
+}
+
+const apply = (options: RecipeOptions = {}) =>
+  call<ApplyResult>('PUT', fillPath('catalog', { name: options.name ?? 'ours' }), recipe(options));
+const cut = (name = 'ours') => call<unknown>('POST', fillPath('cut', { name }));
+const refresh = (source = 'theirs', name = 'ours') =>
+  call<Source>('POST', fillPath('refreshSource', { name, source }));
+const put = (entries: Record<string, string>) => {
+  const text = catalogText(entries);
+  upstream.files.set(FILE, text);
+  return text;
+};
+const kinds = async (name = 'ours') => {
+  const places = await registry.parts.store.catalogFunctions(name);
+  return places.filter(({ entry }) => entry !== undefined).map(({ kind }) => kind);
+};
+const events = async () =>
+  (await registry.parts.store.events(0, 100)).flatMap(({ type }) =>
+    type.startsWith('source.') ? [type] : [],
+  );
+const report = async () => call<SnapshotReport>('GET', fillPath('catalogReport', { name: 'ours' }));
+
+describe('a source', () => {
+  it('that gets an address which does not answer keeps what it had, until that does', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    const mistyped = `${upstream.origin}/catalgo.yaml`;
+    await apply({ urls: { theirs: mistyped } });
+    await cut();
+    expect(await kinds()).toEqual(['One']);
+    const [source] = (await call<SourceList>('GET', `${fillPath('sources', {})}?catalog=ours`)).sources;
+    expect(source).toMatchObject({
+      url: mistyped,
+      state: 'stale',
+      problem: 'not-found',
+      copy: { formerUrl: upstream.origin + FILE, entries: 1 },
+    });
+    expect((await report()).sources![0]!.reason).toContain(`what ${upstream.origin}${FILE} gave is used`);
+    upstream.files.set('/catalgo.yaml', catalogText({ Two: 'second' }));
+    expect((await refresh()).copy).not.toHaveProperty('formerUrl');
+    await cut();
+    expect(await kinds()).toEqual(['Two']);
+  });
+
+  it('is fetched as soon as its recipe is applied, and its entries are in the catalog', async () => {
+    const text = put({ One: 'first', Two: 'second' });
+    await apply();
+    await cut();
+    expect(await kinds()).toEqual(['One', 'Two']);
+    const { sources } = await call<SourceList>('GET', `${fillPath('sources', {})}?catalog=ours`);
+    expect(sources).toEqual([
+      {
+        catalog: 'ours',
+        source: 'theirs',
+        url: upstream.origin + FILE,
+        state: 'current',
+        nextAt: expect.any(String),
+        checkedAt: expect.any(String),
+        copy: {
+          digest: sha256(text),
+          size: text.length,
+          fetchedAt: sources[0]!.checkedAt,
+          entries: 2,
+          invalid: [],
+          invalidEntries: 0,
+          signedBy: [],
+        },
+      },
+    ]);
+    const copy = await registry.request(fillPath('sourceCopy', { name: 'ours', source: 'theirs' }), {
+      headers: { Authorization: `Bearer ${admin}` },
+    });
+    expect(await copy.text()).toBe(text);
+    expect(await events()).toEqual(['source.changed']);
+  });
+
+  it('that stands still does not hold up what a new recipe puts in its place', async () => {
+    let asked = 0;
+    upstream.misbehave = () => void asked++;
+    await apply();
+    await expect.poll(() => asked).toBe(1);
+    const demanded = refresh();
+    upstream.misbehave = undefined;
+    upstream.files.set('/other.yaml', catalogText({ Other: 'other' }));
+    await apply({ urls: { theirs: `${upstream.origin}/other.yaml` } });
+    await cut();
+    expect(await kinds()).toEqual(['Other']);
+    expect(await demanded).toMatchObject({ url: `${upstream.origin}/other.yaml`, state: 'current' });
+  }, 15_000);
+
+  it('that answers is asked in time, although many others stand still', async () => {
+    const dead = await Promise.all(Array.from({ length: SERVER_LIMITS.maxRefreshes }, () => startUpstream()));
+    try {
+      put({ One: 'first' });
+      const urls = dead.map(({ origin }, at) => [`dead${at}`, origin + FILE]);
+      await apply({ urls: { theirs: upstream.origin + FILE, ...Object.fromEntries(urls) } });
+      await cut();
+      let hanging = 0;
+      for (const one of dead) one.misbehave = () => void hanging++;
+      registry.advance(2 * HOUR);
+      put({ One: 'first', Two: 'second' });
+      registry.parts.refresher.wake();
+      await expect.poll(() => kinds()).toEqual(['One', 'Two']);
+      expect(hanging).toBe(SERVER_LIMITS.maxRefreshesOfFailed);
+    } finally {
+      await registry.close();
+      for (const one of dead) await one.close();
+    }
+  });
+
+  it('is asked again when its time has come, and not before', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    registry.parts.refresher.wake();
+    registry.advance(HOUR - 60_000);
+    registry.parts.refresher.wake();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(upstream.asked).toHaveLength(1);
+    put({ One: 'other', Three: 'third' });
+    registry.advance(120_000);
+    registry.parts.refresher.wake();
+    await expect.poll(() => kinds()).toEqual(['One', 'Three']);
+    expect(upstream.asked).toHaveLength(2);
+    expect(await events()).toEqual(['source.changed', 'source.changed']);
+  });
+
+  it('costs little where nothing has changed, and changes nothing', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    const last = await registry.parts.store.lastEvent();
+    const { checkedAt: first } = await refresh();
+    const { checkedAt: second } = await refresh();
+    expect(second! > first!).toBe(true);
+    expect(upstream.asked.map(({ unchanged }) => unchanged)).toEqual([false, true, true]);
+    expect(await registry.parts.store.lastEvent()).toBe(last);
+  });
+
+  it('keeps its last good copy while it fails, and says why', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    for (const [misbehave, problem] of [
+      [(_: unknown, response: { destroy(): void }) => response.destroy(), 'unreachable'],
+      [(_: unknown, response: { end(text: string): void }) => response.end('<html>'), 'invalid-catalog'],
+    ] as const) {
+      upstream.misbehave = misbehave as never;
+      const failing = await refresh();
+      expect(failing).toMatchObject({ state: 'stale', problem, failingSince: expect.any(String) });
+      expect(failing.copy?.entries).toBe(1);
+    }
+    expect(await kinds()).toEqual(['One']);
+    expect((await report()).sources).toMatchObject([{ source: 'theirs', state: 'stale' }]);
+    const metrics = await (await registry.request('/metrics')).text();
+    expect(metrics).toMatch(/^krmhub_source_failing_seconds\{catalog="ours",source="theirs"\} \d+\.\d+$/m);
+    expect(metrics).toContain('outcome="unreachable"} 1');
+    upstream.misbehave = undefined;
+    expect(await refresh()).toMatchObject({ state: 'current' });
+    expect(await events()).toEqual(['source.changed', 'source.failing', 'source.recovered']);
+  });
+
+  it('that fails from the start is missing, and keeps nothing else waiting', async () => {
+    put({ One: 'first' });
+    await apply({ urls: { theirs: upstream.origin + FILE, gone: `${upstream.origin}/gone.yaml` } });
+    await cut();
+    expect(await kinds()).toEqual(['One']);
+    expect((await report()).sources).toMatchObject([
+      { source: 'theirs', state: 'current' },
+      { source: 'gone', state: 'missing', reason: expect.any(String) },
+    ]);
+    const { failure, nextAt } = (await registry.parts.store.source('ours', 'gone'))!;
+    expect(failure).toMatchObject({ problem: 'not-found', attempts: 1 });
+    const delay = Date.parse(nextAt) - Date.parse(failure!.since);
+    expect(delay).toBe(REFRESH_LIMITS.firstRetrySeconds * 1_000);
+  });
+
+  it('is not reached by an address that the operator has not named', async () => {
+    const port = new URL(upstream.origin).port;
+    await apply({ urls: { v6: `http://[::1]:${port}${FILE}`, name: `http://metadata.localhost:1/` } });
+    await cut();
+    const { sources } = await call<SourceList>('GET', fillPath('sources', {}));
+    expect(sources.map(({ state }) => state)).toEqual(['missing', 'missing']);
+    expect(sources.map(({ problem }) => problem)).toContain('forbidden-address');
+    expect(upstream.asked).toEqual([]);
+  });
+
+  it('does not change by what cannot be read in time, nor by a hostile catalog', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    for (const hostile of [
+      `a: &a [${'x,'.repeat(1_000)}]\n${Array.from({ length: 9 }, (_, at) => `b${at}: &b${at} [${`*${at === 0 ? 'a' : `b${at - 1}`},`.repeat(9)}]`).join('\n')}`,
+      '['.repeat(100_000),
+      `${catalogText({})}---\n${catalogText({})}`,
+      Buffer.from([0xff, 0xfe, 0x00]),
+    ]) {
+      upstream.files.set(FILE, hostile);
+      expect(await refresh()).toMatchObject({ state: 'stale', problem: 'invalid-catalog' });
+    }
+    const halves = catalogText({ One: 'first', Two: 'second' }).replace('kind: Two', 'kind: two two');
+    upstream.files.set(FILE, halves);
+    expect(await refresh()).toMatchObject({
+      state: 'current',
+      copy: { entries: 1, invalidEntries: 1, invalid: [{ entry: 1 }] },
+    });
+  });
+
+  it('is fetched whole again where its copy was lost or damaged here', async () => {
+    const text = put({ One: 'first' });
+    await apply();
+    await cut();
+    await registry.parts.copies.delete(sha256(text));
+    expect(await refresh()).toMatchObject({ state: 'current' });
+    expect(Buffer.from((await registry.parts.copies.get(sha256(text)))!).toString()).toBe(text);
+    expect(upstream.asked.map(({ unchanged }) => unchanged)).toEqual([false, false]);
+  });
+
+  it('loses its copy with its name, after a while', async () => {
+    const first = sha256(put({ One: 'first' }));
+    await apply();
+    await cut();
+    const second = sha256(put({ One: 'second' }));
+    await refresh();
+    const stored = async () => {
+      const found = new Set<string>();
+      for await (const digest of registry.parts.copies.list()) found.add(digest);
+      return found;
+    };
+    expect(await stored()).toEqual(new Set([first, second]));
+    for (const milliseconds of [SERVER_LIMITS.refreshLookMilliseconds, SERVER_LIMITS.keepCopyMilliseconds]) {
+      registry.advance(milliseconds + 1_000);
+      await refresh();
+      registry.parts.refresher.wake();
+    }
+    await expect.poll(stored).toEqual(new Set([second]));
+  });
+
+  it('is looked at for each recipe on its own, and never twice at once on one host', async () => {
+    let open = 0;
+    let most = 0;
+    upstream.misbehave = (_, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open -= 1;
+        response.end(catalogText({ One: 'first' }));
+      }, 30);
+    };
+    const urls = Object.fromEntries(
+      Array.from({ length: 5 }, (_, at) => [`s${at}`, `${upstream.origin}/${at}.yaml`]),
+    );
+    await apply({ urls });
+    await apply({ name: 'others', urls });
+    await Promise.all([cut(), cut('others')]);
+    expect(most).toBe(1);
+    expect(upstream.asked).toHaveLength(10);
+    const sources = await registry.parts.store.sources();
+    expect(sources.every(({ copy }) => copy !== undefined)).toBe(true);
+  });
+
+  it('is taken from the mirror of the newest recipe', async () => {
+    put({ One: 'first' });
+    const image = async () => {
+      const [place] = await registry.parts.store.catalogFunctions('ours');
+      const entries = await registry.parts.store.entries([place!.entry!]);
+      return /image: (\S+)/.exec([...entries.values()][0]!.yaml)?.[1];
+    };
+    for (const mirror of ['mirror.example.com/a/', 'mirror.example.com/b/']) {
+      await apply({ mirror });
+      await cut();
+      expect(await image()).toBe(`${mirror}one`);
+    }
+  });
+
+  it('gives its word for a function where the newest recipe has it first', async () => {
+    const other = await startUpstream();
+    try {
+      upstream.files.set(FILE, catalogText({ One: 'theirs' }));
+      other.files.set(FILE, catalogText({ One: 'others' }).replace('- name: v1', '- name: v2'));
+      const theirs = { theirs: upstream.origin + FILE };
+      const others = { others: other.origin + FILE };
+      for (const [first, urls] of [
+        ['theirs', { ...theirs, ...others }],
+        ['others', { ...others, ...theirs }],
+      ] as const) {
+        await apply({ urls });
+        await cut();
+        const [place] = await registry.parts.store.catalogFunctions('ours');
+        const entries = await registry.parts.store.entries([place!.entry!]);
+        expect([...entries.values()][0]!.yaml).toContain(`description: ${first}`);
+      }
+    } finally {
+      await registry.close();
+      await other.close();
+    }
+  });
+
+  it('that was fetched for an older recipe is looked at again', async () => {
+    put({ One: 'first' });
+    let answer: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => {
+      upstream.misbehave = (_, response) => {
+        upstream.misbehave = undefined;
+        answer = () => response.end(catalogText({ One: 'older' }));
+        resolve();
+      };
+    });
+    await apply({ minimumAge: '1h' });
+    await asked;
+    await apply({ minimumAge: '2h' });
+    answer();
+    await cut();
+    expect(upstream.asked).toHaveLength(2);
+    expect((await registry.parts.store.source('ours', 'theirs'))?.copy?.digest).toBe(
+      sha256(catalogText({ One: 'first' })),
+    );
+  });
+
+  it('loses nothing where the registry stops in the middle of a look', async () => {
+    put({ One: 'first' });
+    await apply();
+    await cut();
+    const before = await registry.parts.store.source('ours', 'theirs');
+    const asked = new Promise<void>((resolve) => {
+      upstream.misbehave = (_, response) => {
+        response.writeHead(200).write(catalogText({ One: 'half' }).slice(0, 200));
+        resolve();
+      };
+    });
+    const refreshing = registry.parts.refresher.refreshNow('ours', 'theirs');
+    refreshing.catch(() => undefined);
+    await asked;
+    upstream.misbehave = undefined;
+    put({ One: 'first', Two: 'second' });
+    registry = await registry.reopen();
+    ({ secret: admin } = await registry.token({}));
+    await expect(refreshing).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await registry.parts.store.source('ours', 'theirs')).toEqual(before);
+    await refresh();
+    expect(await kinds()).toEqual(['One', 'Two']);
+  });
+
+  it('that nobody has cannot be asked', async () => {
+    await apply();
+    const response = await registry.request(fillPath('refreshSource', { name: 'ours', source: 'none' }), {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${admin}` },
+    });
+    expect(response.status).toBe(404);
+    await expect(registry.parts.refresher.refreshNow('ours', 'none')).rejects.toMatchObject({
+      code: 'not-found',
+    });
+  });
+});
+
+describe('an entry', () => {
+  it('comes into the catalog when it is old enough, without anybody asking', async () => {
+    put({ One: 'first' });
+    await apply({ minimumAge: '2h' });
+    await cut();
+    expect(await kinds()).toEqual([]);
+    expect((await report()).refused).toMatchObject([{ kind: 'One', reasons: [{ code: 'minimum-age' }] }]);
+    registry.advance(HOUR);
+    put({ One: 'first', Two: 'second' });
+    await refresh();
+    registry.advance(HOUR);
+    registry.parts.refresher.wake();
+    await expect.poll(() => kinds()).toEqual(['One']);
+    registry.advance(HOUR);
+    registry.parts.refresher.wake();
+    await expect.poll(() => kinds()).toEqual(['One', 'Two']);
+    expect(await events()).toEqual(['source.changed', 'source.changed', 'source.matured', 'source.matured']);
+  });
+
+  it('that flaps is as old as it was, and one that was put right in time never comes', async () => {
+    put({ One: 'first' });
+    await apply({ minimumAge: '2h' });
+    await cut();
+    registry.advance(HOUR);
+    put({});
+    await refresh();
+    put({ One: 'first' });
+    await refresh();
+    registry.advance(HOUR);
+    registry.parts.refresher.wake();
+    await expect.poll(() => kinds()).toEqual(['One']);
+    put({ One: 'wrong' });
+    await refresh();
+    registry.advance(HOUR);
+    put({ One: 'right' });
+    await refresh();
+    registry.advance(1.5 * HOUR);
+    registry.parts.refresher.wake();
+    await refresh();
+    await registry.settle();
+    const [place] = await registry.parts.store.catalogFunctions('ours');
+    const entries = await registry.parts.store.entries([place!.entry!]);
+    expect([...entries.values()][0]!.yaml).toContain('description: first');
+    registry.advance(HOUR);
+    registry.parts.refresher.wake();
+    await expect
+      .poll(async () => {
+        const [now] = await registry.parts.store.catalogFunctions('ours');
+        return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
+      })
+      .toContain('description: right');
+    // It has stood for an hour, and did not grow older while it was away.
+    put({ One: 'wrong' });
+    await refresh();
+    await registry.settle();
+    const [still] = await registry.parts.store.catalogFunctions('ours');
+    const served = await registry.parts.store.entries([still!.entry!]);
+    expect([...served.values()][0]!.yaml).toContain('description: right');
+  });
+});
+
+describe('a signed source', () => {
+  const key = newKey();
+  const inDays = (days: number) =>
+    new Date(registry.parts.clock().getTime() + days * 24 * HOUR).toISOString();
+  const sign = async (text: string, serial: number, days = 30, by = key) =>
+    upstream.files.set(BUNDLE, await snapshotBundle(by, text, { serial, expires: inDays(days) }));
+
+  it('is trusted for its signer, and its entries with it', async () => {
+    const text = put({ One: 'first' });
+    await sign(text, 3);
+    await apply({ signers: [key] });
+    await cut();
+    expect(await kinds()).toEqual(['One']);
+    const { copy } = await refresh();
+    expect(copy).toMatchObject({ serial: 3, signedBy: [`the key ${key.fingerprint}`] });
+  });
+
+  it('by somebody else brings nothing in, until the recipe names who', async () => {
+    const other = newKey();
+    const text = put({ One: 'first' });
+    await sign(text, 3, 30, other);
+    await apply({ signers: [key] });
+    await cut();
+    expect(await kinds()).toEqual([]);
+    expect((await report()).refused).toMatchObject([{ kind: 'One', reasons: [{ code: 'signature' }] }]);
+    await sign(text, 3);
+    await refresh();
+    expect(await kinds()).toEqual(['One']);
+    await apply({ signers: [other] });
+    await cut();
+    expect(await kinds()).toEqual([]);
+    await apply({ signers: [other, key] });
+    await cut();
+    expect(await kinds()).toEqual(['One']);
+  });
+
+  it('cannot go back, say two things at once, stand still or lose its signature', async () => {
+    const [one, two, three] = ['one', 'two', 'three'].map((text) => catalogText({ One: text })) as [
+      string,
+      string,
+      string,
+    ];
+    const serve = async (text: string, serial: number, days?: number) => {
+      upstream.files.set(FILE, text);
+      await sign(text, serial, days);
+      return refresh();
+    };
+    upstream.files.set(FILE, two);
+    await sign(two, 2);
+    await apply({ signers: [key] });
+    await cut();
+    const served = await registry.parts.store.catalogFunctions('ours');
+    const refused = async (looking: Promise<Source>, problem: string) => {
+      expect(await looking).toMatchObject({
+        problem,
+        state: 'stale',
+        copy: { digest: sha256(two), serial: 2 },
+      });
+    };
+    await refused(serve(one, 1), 'rollback');
+    await refused(serve(three, 2), 'equivocation');
+    await refused(serve(three, 3, -1), 'frozen');
+    upstream.files.set(FILE, three);
+    await refused(refresh(), 'frozen');
+    await sign(one, 3);
+    await refused(refresh(), 'signature');
+    await sign(three, 3, 30, newKey());
+    await refused(refresh(), 'signature');
+    upstream.files.set(BUNDLE, await plainBundle(key, sha256(three)));
+    await refused(refresh(), 'signature');
+    upstream.files.set(BUNDLE, 'no bundle');
+    await refused(refresh(), 'signature');
+    upstream.files.delete(BUNDLE);
+    await refused(refresh(), 'signature');
+    await registry.settle();
+    expect(await registry.parts.store.catalogFunctions('ours')).toEqual(served);
+    expect(await events()).toEqual(['source.changed', 'source.failing']);
+    expect(await serve(three, 3)).toMatchObject({ state: 'current', copy: { serial: 3 } });
+    // What nobody signs anew is not the newest for ever.
+    registry.advance(31 * 24 * HOUR);
+    expect(await refresh()).toMatchObject({ problem: 'frozen', state: 'stale' });
+    await sign(three, 3);
+    expect(await refresh()).toMatchObject({ state: 'current' });
+    // Another catalog of the same registry, as good as the signature is.
+    const other = { serial: 9, expires: inDays(30), catalog: 'another' };
+    upstream.files.set(BUNDLE, await snapshotBundle(key, three, other));
+    expect(await refresh()).toMatchObject({ problem: 'signature' });
+  });
+
+  it('may be one that says nothing but a digest', async () => {
+    const text = put({ One: 'first' });
+    upstream.files.set(`${FILE}.sigstore.json`, await plainBundle(key, sha256(text)));
+    await apply({ signers: [key] });
+    await cut();
+    expect(await kinds()).toEqual(['One']);
+    put({ One: 'changed' });
+    expect(await refresh()).toMatchObject({ problem: 'signature', state: 'stale' });
+  });
+});

@@ -1,0 +1,322 @@
+import { readSourceAddress, type SourceRecord } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema';
+import { SERVER_LIMITS } from '../limits.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../server/metrics.js';
+import type { CatalogRefresher } from './catalog-refresher.js';
+import { CopySweep } from './copy-sweep.js';
+import { Maturing } from './minimum-age.js';
+import { type Refreshed, type RefreshParts, refreshSource } from './refresh-source.js';
+import type { UpstreamReader } from './upstream-reader.js';
+
+export interface RefresherParts extends RefreshParts {
+  reader: Pick<UpstreamReader, 'read' | 'warm' | 'close'>;
+  log: Log;
+  metrics: Pick<Metrics, 'refresh'>;
+  /** Called when catalogs are to be cut: something changed, or a catalog need not wait for a source any more. */
+  onChange(): void;
+}
+
+interface Look {
+  url: string;
+  origin: string;
+  /** The look before failed. */
+  failed: boolean;
+  /** Breaks it off. */
+  end: AbortController;
+  done: Promise<void>;
+}
+
+/** Somebody who wants a source to be asked now. */
+interface Demand {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** What the registry itself failed at; times are in milliseconds since the epoch. */
+interface Failure {
+  attempts: number;
+  retryAt: number;
+}
+
+/**
+ * Keeps the sources of all recipes fresh: each is asked when its time has come, a few at once and never two of one host,
+ * so that one that is slow or hostile holds up nobody else for longer than its deadline.
+ */
+export class Refresher implements CatalogRefresher {
+  readonly #parts: RefresherParts;
+  readonly #maturing: Maturing;
+  readonly #sweep: CopySweep;
+  readonly #looks = new Map<string, Look>();
+  readonly #demands = new Map<string, Demand[]>();
+  readonly #failures = new Map<string, Failure>();
+  readonly #stopping = new AbortController();
+  readonly #watchers = new Set<() => void>();
+  #running: Promise<void> | undefined;
+  #woken = true;
+  #wakeLoop: () => void = () => undefined;
+
+  constructor(parts: RefresherParts) {
+    this.#parts = parts;
+    this.#maturing = new Maturing(parts);
+    this.#sweep = new CopySweep(parts);
+  }
+
+  /** Begins with a look at the whole schedule. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#wakeLoop();
+  }
+
+  refreshNow(catalog: string, source: string): Promise<void> {
+    if (this.#isStopping) return Promise.reject(stopped());
+    const key = keyOf({ catalog, source });
+    return new Promise((resolve, reject) => {
+      this.#demands.set(key, [...(this.#demands.get(key) ?? []), { resolve, reject }]);
+      this.#failures.delete(key);
+      this.wake();
+    });
+  }
+
+  async waitFor(catalog: string, milliseconds: number): Promise<boolean> {
+    const until = performance.now() + milliseconds;
+    for (;;) {
+      const changed = this.#nextChange(until - performance.now());
+      try {
+        const waiting = (await this.#parts.store.sources(catalog)).filter(isUnasked);
+        if (waiting.length === 0) return true;
+        if (this.#isStopping || performance.now() >= until) return false;
+        for (const one of waiting) this.#failures.delete(keyOf(one));
+        this.wake();
+        await changed.promise;
+      } finally {
+        changed.forget();
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#wakeLoop();
+    this.#tell();
+    await this.#parts.reader.close();
+    await this.#running;
+    await Promise.all([...this.#looks.values()].map(({ done }) => done));
+    for (const demand of [...this.#demands.values()].flat()) demand.reject(stopped());
+    this.#demands.clear();
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0;
+    while (!this.#isStopping) {
+      this.#woken = false;
+      let next: number;
+      try {
+        next = await this.#pass();
+        failures = 0;
+      } catch (error) {
+        this.#parts.log.error({ err: error }, 'sources cannot be looked at');
+        failures += 1;
+        next = this.#now() + retryDelay(failures);
+      }
+      await this.#sleep(next);
+    }
+  }
+
+  /** Begins what is due and can be begun; gives when to look again. */
+  async #pass(): Promise<number> {
+    const { store } = this.#parts;
+    const now = this.#now();
+    const sources = await store.sources();
+    const urls = new Map(sources.map((record) => [keyOf(record), record.url]));
+    for (const key of this.#failures.keys()) if (!urls.has(key)) this.#failures.delete(key);
+    // Nobody wants to know what comes of these, and what took their place would wait for their deadline.
+    for (const [key, look] of this.#looks) if (urls.get(key) !== look.url) look.end.abort();
+    for (const [key, demands] of this.#demands) {
+      if (urls.has(key)) continue;
+      this.#demands.delete(key);
+      for (const { reject } of demands) reject(notThere(key));
+    }
+    let next = now + SERVER_LIMITS.refreshLookMilliseconds;
+    for (const record of sources.sort((a, b) => this.#dueAt(a) - this.#dueAt(b))) {
+      const due = this.#dueAt(record);
+      if (due > now) next = Math.min(next, due);
+      else this.#begin(record);
+    }
+    next = Math.min(next, await this.#maturing.mature(now, () => this.#changed()));
+    await this.#sweep.sweep(now);
+    return next;
+  }
+
+  #dueAt(record: SourceRecord): number {
+    const key = keyOf(record);
+    if (this.#demands.has(key)) return 0;
+    return Math.max(Date.parse(record.nextAt), this.#failures.get(key)?.retryAt ?? 0);
+  }
+
+  /** A look that ends wakes the loop, and so what could not be begun before. */
+  #begin(record: SourceRecord): void {
+    const key = keyOf(record);
+    const origin = originOf(record.url);
+    if (this.#isStopping || this.#looks.has(key) || this.#looks.size >= SERVER_LIMITS.maxRefreshes) return;
+    const failed = record.failure !== undefined;
+    if (failed && this.#looksAtFailed >= SERVER_LIMITS.maxRefreshesOfFailed && !this.#demands.has(key))
+      return;
+    if ([...this.#looks.values()].some((look) => look.origin === origin)) return;
+    const demands = this.#demands.get(key) ?? [];
+    this.#demands.delete(key);
+    const end = new AbortController();
+    const done = this.#look(record, demands, end.signal).finally(() => {
+      this.#looks.delete(key);
+      this.wake();
+    });
+    this.#looks.set(key, { url: record.url, origin, failed, end, done });
+  }
+
+  get #looksAtFailed(): number {
+    return [...this.#looks.values()].filter(({ failed }) => failed).length;
+  }
+
+  async #look(
+    { catalog, source, failure }: SourceRecord,
+    demands: readonly Demand[],
+    end: AbortSignal,
+  ): Promise<void> {
+    const { log, metrics } = this.#parts;
+    const key = keyOf({ catalog, source });
+    const signal = AbortSignal.any([this.#stopping.signal, end]);
+    try {
+      const refreshed = await refreshSource(this.#parts, { catalog, source }, signal);
+      this.#failures.delete(key);
+      if (refreshed !== undefined) {
+        metrics.refresh(catalog, source, outcomeOf(refreshed));
+        logLook(log, refreshed, failure !== undefined);
+        if (refreshed.event !== undefined || refreshed.awaited) this.#changed();
+      }
+      this.#tell();
+      for (const { resolve } of demands) resolve();
+    } catch (error) {
+      if (end.aborted && !this.#isStopping) {
+        // Of what stands there now, if anything does.
+        const all = [...demands, ...(this.#demands.get(key) ?? [])];
+        if (all.length > 0) this.#demands.set(key, all);
+        return;
+      }
+      const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1;
+      this.#failures.set(key, { attempts, retryAt: this.#now() + retryDelay(attempts) });
+      if (!this.#isStopping) {
+        metrics.refresh(catalog, source, 'internal');
+        log.error({ err: error, catalog, source }, 'a source could not be looked at');
+      }
+      for (const { reject } of demands) reject(this.#isStopping ? stopped() : error);
+    }
+  }
+
+  #changed(): void {
+    this.#parts.onChange();
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  #nextChange(milliseconds: number): { promise: Promise<void>; forget(): void } {
+    let done: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    const timer = setTimeout(done, Math.max(milliseconds, 0));
+    this.#watchers.add(done);
+    return {
+      promise,
+      forget: () => {
+        clearTimeout(timer);
+        this.#watchers.delete(done);
+      },
+    };
+  }
+
+  /** Until somebody wakes it, or the time is there: milliseconds since the epoch. */
+  async #sleep(until: number): Promise<void> {
+    if (this.#woken || this.#isStopping) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, Math.max(until - this.#now(), 0));
+      this.#wakeLoop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wakeLoop = () => undefined;
+  }
+
+  #now(): number {
+    return this.#parts.clock().getTime();
+  }
+}
+
+/** Catalogs with such a source are not cut. */
+function isUnasked({ checkedAt }: Pick<SourceRecord, 'checkedAt'>): boolean {
+  return checkedAt === undefined;
+}
+
+function outcomeOf({ outcome, event }: Refreshed): string {
+  return outcome === 'fetched' && event === undefined
+    ? 'unchanged'
+    : outcome === 'fetched'
+      ? 'changed'
+      : outcome;
+}
+
+function logLook(log: Log, { record, event, outcome }: Refreshed, wasFailing: boolean): void {
+  const { catalog, source, failure, copy } = record;
+  if (failure !== undefined) {
+    const line = {
+      catalog,
+      source,
+      problem: failure.problem,
+      reason: failure.message,
+      attempts: failure.attempts,
+    };
+    if (wasFailing) log.debug(line, 'a source fails');
+    else log.warn(line, 'a source fails; its last good copy stays');
+    return;
+  }
+  const line = { catalog, source, digest: copy?.digest, entries: copy?.entries, outcome };
+  if (event === undefined) log.debug(line, 'source looked at');
+  else log.info(line, wasFailing ? 'source is back' : 'source has changed');
+}
+
+function originOf(url: string): string {
+  const read = readSourceAddress(url);
+  if (!read.ok) return url;
+  const { address } = read;
+  if (address.type === 'http') return new URL(address.url).host;
+  if (address.type === 'git') return new URL(address.repository).host;
+  return address.type === 'oci' ? address.reference.split('/')[0]! : 'file';
+}
+
+function keyOf({ catalog, source }: { catalog: string; source: string }): string {
+  return `${catalog}/${source}`;
+}
+
+function retryDelay(attempts: number): number {
+  const { minRetryMilliseconds, maxRetryMilliseconds } = SERVER_LIMITS;
+  return Math.min(minRetryMilliseconds * 2 ** Math.min(attempts - 1, 30), maxRetryMilliseconds);
+}
+
+function notThere(key: string): KrmhubError {
+  return new KrmhubError('not-found', `There is no source ${key}`);
+}
+
+function stopped(): KrmhubError {
+  return new KrmhubError('unavailable', 'The registry is stopping', { hint: 'Ask again in a moment.' });
+}

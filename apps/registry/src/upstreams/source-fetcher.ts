@@ -1,0 +1,37 @@
+import { SourceFailure, SourceFetcher } from '@krmhub/sources';
+import type { Log } from '../log.js';
+import type { Config } from '../server/config.js';
+import { readCredentialsFile } from './credentials-file.js';
+
+export type FetchSettings = Partial<Pick<Config, 'sourceAddresses' | 'sourceFolder' | 'sourceCredentials'>>;
+
+/** Fetches catalogs as a server may: nothing of its own machine or network but what its operator names. */
+export function sourceFetcher(
+  { sourceAddresses = [], sourceFolder, sourceCredentials }: FetchSettings,
+  { temporaryFolder, log }: { temporaryFolder: string; log: Log },
+): SourceFetcher {
+  return new SourceFetcher({
+    userAgent: 'krmhub',
+    allowedAddresses: sourceAddresses,
+    // Without TLS only where the operator has named addresses of their own network.
+    protocols: sourceAddresses.length === 0 ? ['https'] : ['https', 'http'],
+    temporaryFolder,
+    ...(sourceFolder === undefined ? {} : { fileFolder: sourceFolder }),
+    ...(sourceCredentials === undefined
+      ? {}
+      : { credentials: (origin) => credentialsOf(sourceCredentials, origin, log) }),
+  });
+}
+
+async function credentialsOf(file: string, origin: string, log: Log) {
+  try {
+    return (await readCredentialsFile(file)).get(origin);
+  } catch (error) {
+    log.error({ err: error }, 'the credentials for sources cannot be used');
+    // Everybody may read why a source fails.
+    throw new SourceFailure(
+      'unauthorized',
+      'the credentials of this registry cannot be used: its log says why',
+    );
+  }
+}

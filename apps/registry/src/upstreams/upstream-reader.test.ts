@@ -1,0 +1,158 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { catalogText } from '../testing/upstream-server.js';
+import { UpstreamReader } from './upstream-reader.js';
+
+/** As it was built: a process cannot read TypeScript. */
+const frames = createRequire(import.meta.url)
+  .resolve('@krmhub/registry/read-process')
+  .replace('read-process', 'answer-frames');
+const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
+let reader: UpstreamReader;
+let started = 0;
+/** What the last reader has told the log. */
+let logged: string[] = [];
+afterEach(() => reader.close());
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A reader whose process does what the body says with `input`, and answers with `answer`. */
+function readerThat(body: string, milliseconds = 60_000, idleMilliseconds = 10_000): UpstreamReader {
+  const module = path.join(folder, `process-${started++}.mjs`);
+  writeFileSync(
+    module,
+    `import { writeSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+import { answerFrames } from ${JSON.stringify(frames)};
+answerFrames((bytes) => {
+  const input = deserialize(bytes);
+  let said;
+  const answer = (value) => { said = serialize(value); };
+  ${body}
+  return said;
+});`,
+  );
+  logged = [];
+  const log = { error: ({ err }: { err: Error }) => void logged.push(err.message) };
+  reader = new UpstreamReader({ module, milliseconds, idleMilliseconds, megabytes: 64, log: log as never });
+  return reader;
+}
+
+const read = (text: string, known: ReadonlySet<`sha256:${string}`> = new Set()) =>
+  reader.read({ bytes: new TextEncoder().encode(text), file: 'theirs', known });
+
+describe('reading a catalog elsewhere', () => {
+  it('gives its entries, rendered where they are not known', async () => {
+    reader = new UpstreamReader();
+    const text = catalogText({ One: 'first', Two: 'second' });
+    const first = await read(text);
+    if ('refused' in first) throw new Error(first.refused.message);
+    expect(first.entries.map(({ kind }) => kind)).toEqual(['One', 'Two']);
+    expect(first.rendered.map(({ digest }) => digest)).toEqual(
+      first.entries.map(({ definition }) => definition),
+    );
+    const second = await read(text, new Set([first.entries[0]!.definition]));
+    expect(second).toMatchObject({ entries: first.entries, rendered: [first.rendered[1]] });
+  });
+
+  it('says why something is no catalog', async () => {
+    reader = new UpstreamReader();
+    expect(await read('kind: Other')).toMatchObject({
+      refused: { problem: 'invalid-catalog', message: expect.any(String) },
+    });
+  });
+
+  it.each([
+    ['time', 'for (;;);', 1_000],
+    ['memory', 'const all = []; for (;;) all.push(new Array(100_000).fill(all.length));', 60_000],
+    ['words', 'for (;;) writeSync(1, Buffer.alloc(1_048_576));', 60_000],
+  ])('takes no more than its share of %s, and goes on with others', async (_, body, milliseconds) => {
+    const empty = `answer({ entries: [], rendered: [], invalid: [], invalidEntries: 0 })`;
+    readerThat(`if (input.bytes.length === 1) { ${body} } else ${empty}`, milliseconds);
+    const hostile = read('x');
+    const good = read('good');
+    expect(await hostile).toEqual({
+      refused: { problem: 'invalid-catalog', message: 'it takes too much time or memory to read' },
+    });
+    expect(await good).toMatchObject({ entries: [] });
+  });
+
+  it('keeps a process for what comes next, for a while and not after much was read', async () => {
+    const pid = (result: Awaited<ReturnType<typeof read>>) =>
+      'refused' in result ? result.refused.message : '';
+    const isAlive = (id: string) => {
+      try {
+        return process.kill(Number(id), 0);
+      } catch {
+        return false;
+      }
+    };
+    const body = `const until = performance.now() + input.bytes.length; while (performance.now() < until); answer({ problem: String(process.pid) })`;
+    readerThat(body, 8_000, 300);
+    const [first, second] = [pid(await read('x')), pid(await read('x'))];
+    expect(second).toBe(first);
+    await expect.poll(() => isAlive(first)).toBe(false);
+    const third = pid(await read('x'.repeat(2_500)));
+    expect([third === first, pid(await read('x')) === third]).toEqual([false, false]);
+    const last = pid(await read('x'));
+    await reader.close();
+    await expect.poll(() => isAlive(last)).toBe(false);
+  });
+
+  it('has a process ready where something may come, one and no more', async () => {
+    const started = path.join(folder, 'started');
+    const module = path.join(folder, 'ready.mjs');
+    writeFileSync(
+      module,
+      `import { appendFileSync } from 'node:fs';
+import { serialize } from 'node:v8';
+import { answerFrames } from ${JSON.stringify(frames)};
+appendFileSync(${JSON.stringify(started)}, 'one ');
+answerFrames(() => serialize({ problem: 'read' }));`,
+    );
+    const starts = () => (existsSync(started) ? readFileSync(started, 'utf8') : '');
+    reader = new UpstreamReader({ module });
+    reader.warm();
+    reader.warm();
+    await expect.poll(starts).toBe('one ');
+    expect(await read('x')).toMatchObject({ refused: { message: 'read' } });
+    reader.warm();
+    expect(await read('y')).toMatchObject({ refused: { message: 'read' } });
+    expect(starts()).toBe('one ');
+    await reader.close();
+    reader.warm();
+    expect(starts()).toBe('one ');
+  });
+
+  it('sees nothing of the environment', async () => {
+    readerThat(
+      'answer({ problem: Object.keys(process.env).filter((name) => name.startsWith("KRMHUB_") || name === "HOME").join(",") + "none" })',
+    );
+    expect(await read('x')).toMatchObject({ refused: { message: 'none' } });
+  });
+
+  it.each([
+    ['a number', 'process.exit(3)', /it ended with 3/],
+    ['a fault', 'throw new Error("a fault")', /a fault/],
+    ['a signal', 'process.kill(process.pid, "SIGSEGV")', /it ended with SIGSEGV/],
+  ])('refuses what ends its process by %s, and the log has what it said', async (_, body, said) => {
+    readerThat(body);
+    expect(await read('x')).toEqual({
+      refused: { problem: 'internal', message: 'it cannot be read: the log of this registry says why' },
+    });
+    expect(logged).toEqual([expect.stringMatching(said)]);
+  });
+
+  it('is broken off by a stop', async () => {
+    readerThat('for (;;);');
+    const reading = read('x');
+    const waiting = read('y');
+    reading.catch(() => undefined);
+    waiting.catch(() => undefined);
+    await reader.close();
+    await expect(reading).rejects.toThrow();
+    await expect(waiting).rejects.toThrow();
+  });
+});

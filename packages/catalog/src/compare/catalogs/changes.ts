@@ -1,0 +1,90 @@
+import { compareApiVersions, type FunctionName } from '@krmhub/schema';
+import type { CompatibilityRule } from '../rules.js';
+import {
+  CATALOG_CHANGE_CLASSES,
+  CATALOG_CHANGE_WEIGHTS,
+  type CatalogChange,
+  type CatalogChangeClass,
+} from './classes.js';
+
+/** Changes of one class in one API version that are told one by one: a schema may have thousands. */
+const MAX_TOLD = 20;
+/** UTF-16 code units of a message and of a value: what is longer was made to be. */
+const MAX_TEXT = 1_024;
+
+const CLASS_ORDER = Object.keys(CATALOG_CHANGE_CLASSES);
+
+export interface ChangeDetails {
+  version?: string;
+  rule?: CompatibilityRule;
+  before?: string | undefined;
+  after?: string | undefined;
+}
+
+/** Gathers the changes of one function. */
+export class FunctionChanges {
+  readonly #changes: CatalogChange[] = [];
+  readonly #counts = new Map<string, number>();
+  readonly #told = new Set<string>();
+
+  constructor(private readonly name: FunctionName) {}
+
+  /** What is said twice of an API version, as of several executables, is told once. */
+  add(name: CatalogChangeClass, message: string, details: ChangeDetails = {}): void {
+    const { version, rule, before, after } = details;
+    const values = before === undefined && after === undefined ? [message] : [before, after];
+    const said = JSON.stringify([version, name, ...values]);
+    if (this.#told.has(said)) return;
+    this.#told.add(said);
+    const place = this.#place(version, name);
+    const count = (this.#counts.get(place) ?? 0) + 1;
+    this.#counts.set(place, count);
+    if (count > MAX_TOLD) return;
+    this.#changes.push({
+      group: this.name.group,
+      kind: this.name.kind,
+      ...(version === undefined ? {} : { version }),
+      class: name,
+      weight: CATALOG_CHANGE_CLASSES[name].weight,
+      ...(rule === undefined ? {} : { rule }),
+      message: bounded(message),
+      ...(before === undefined ? {} : { before: bounded(before) }),
+      ...(after === undefined ? {} : { after: bounded(after) }),
+    });
+  }
+
+  has(name: CatalogChangeClass, version: string): boolean {
+    return this.#counts.has(this.#place(version, name));
+  }
+
+  /** The heaviest first; of one weight in the order of the table, the most preferred API version first. */
+  inOrder(): CatalogChange[] {
+    const told = new Map<string, number>();
+    for (const change of this.#changes) {
+      const place = this.#place(change.version, change.class);
+      const at = (told.get(place) ?? 0) + 1;
+      told.set(place, at);
+      const left = (this.#counts.get(place) ?? 0) - MAX_TOLD;
+      if (at === MAX_TOLD && left > 0) change.message = `${change.message}; and ${left} more like this`;
+    }
+    return this.#changes.sort(
+      (a, b) =>
+        CATALOG_CHANGE_WEIGHTS.indexOf(a.weight) - CATALOG_CHANGE_WEIGHTS.indexOf(b.weight) ||
+        CLASS_ORDER.indexOf(a.class) - CLASS_ORDER.indexOf(b.class) ||
+        compareVersions(a.version, b.version),
+    );
+  }
+
+  #place(version: string | undefined, name: CatalogChangeClass): string {
+    return `${name} ${version ?? ''}`;
+  }
+}
+
+function compareVersions(a: string | undefined, b: string | undefined): number {
+  if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
+  return compareApiVersions(a, b);
+}
+
+function bounded(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
+}

@@ -1,0 +1,226 @@
+import {
+  canonicalRelease,
+  compareReleases,
+  type FunctionDefinition,
+  type FunctionVersion,
+  parseImageReference,
+  releaseFromPath,
+} from '@krmhub/schema';
+import type { Change, CompatibilityRule } from '../rules.js';
+import type { FunctionChanges } from './changes.js';
+import type { CatalogChangeClass } from './classes.js';
+
+/** Rules whose class is one alone; those that are not here speak of what is taken as functionConfig. */
+const CLASS_OF_RULE: Partial<Record<CompatibilityRule, CatalogChangeClass>> = {
+  'version-removed': 'version-removed',
+  'alpha-version-removed': 'alpha-version-removed',
+  'version-added': 'version-added',
+  'network-required': 'network-needed',
+  'storage-required': 'storage-needed',
+  'registry-changed': 'registry-changed',
+  'repository-changed': 'registry-changed',
+  'runtime-changed': 'runtime-changed',
+  'platform-removed': 'platform-removed',
+  'platform-added': 'platform-added',
+  'idempotent-removed': 'idempotent-removed',
+  'idempotent-added': 'idempotent-added',
+  'license-changed': 'license-changed',
+  'publisher-changed': 'publisher-changed',
+};
+
+const CLASS_OF_EFFECT = {
+  breaking: 'schema-breaking',
+  review: 'schema-review',
+  compatible: 'schema-compatible',
+} as const;
+
+/** Changed texts that are named; more are counted. */
+const MAX_TEXTS = 3;
+
+/** What a container may ask for, and the classes of asking and of asking no more. */
+export const CAPABILITIES = [
+  { field: 'requireNetwork', needed: 'network-needed', dropped: 'network-dropped', what: 'the network' },
+  {
+    field: 'requireStorageMount',
+    needed: 'storage-needed',
+    dropped: 'storage-dropped',
+    what: 'storage to be mounted',
+  },
+] as const;
+
+/** Puts what the comparison of two definitions found into the classes of a catalog's changes. */
+export function tellDefinitionChanges(
+  before: FunctionDefinition,
+  after: FunctionDefinition,
+  found: readonly Change[],
+  changes: FunctionChanges,
+): void {
+  const old = new Map(before.versions.map((version) => [version.name, version]));
+  const now = new Map(after.versions.map((version) => [version.name, version]));
+  const texts: string[] = [];
+  for (const change of found) {
+    const { rule, version: name, message, effect } = change;
+    const details = { rule, ...(name === undefined ? {} : { version: name }) };
+    const [was, is] = [old.get(name ?? ''), now.get(name ?? '')];
+    if (rule === 'documentation-changed') {
+      texts.push(name === undefined ? message : `${name}: ${message}`);
+    } else if (rule === 'image-changed' || rule === 'download-changed') {
+      if (was !== undefined && is !== undefined) tellMove(was, is, change, changes);
+    } else if (rule === 'capability-dropped') {
+      if (was !== undefined && is !== undefined) tellDropped(was, is, changes);
+    } else {
+      const values = valuesOf(change, { before, after, was, is });
+      changes.add(CLASS_OF_RULE[rule] ?? CLASS_OF_EFFECT[effect], message, { ...details, ...values });
+    }
+  }
+  for (const [name, is] of now) {
+    const was = old.get(name);
+    if (was !== undefined) tellPins(was, is, changes);
+  }
+  if (texts.length === 0) return;
+  const more = texts.length > MAX_TEXTS ? `; and ${texts.length - MAX_TEXTS} more` : '';
+  changes.add('texts-changed', `${texts.slice(0, MAX_TEXTS).join('; ')}${more}`);
+}
+
+/** A release or a tag that became another one; a tag only where it says more than the release has said. */
+export function tellRelease(
+  what: string,
+  before: string | undefined,
+  after: string | undefined,
+  details: { version: string; rule?: CompatibilityRule },
+  changes: FunctionChanges,
+): void {
+  const [was, is] = [canonicalRelease(before ?? ''), canonicalRelease(after ?? '')];
+  const order = was === undefined || is === undefined ? 0 : compareReleases(is, was);
+  const name = order > 0 ? 'upgraded' : order < 0 ? 'downgraded' : 'release-changed';
+  const known = changes.has('upgraded', details.version) || changes.has('downgraded', details.version);
+  if (changes.has(name, details.version) || (known && name === 'release-changed')) return;
+  const message = `${what} ${after ?? 'none'}, and was ${before ?? 'none'}`;
+  changes.add(name, message, { ...details, before, after });
+}
+
+/** Another tag or address is another release; the same one with another digest was built again. */
+function tellMove(
+  was: FunctionVersion,
+  is: FunctionVersion,
+  { rule, at, message }: Change,
+  changes: FunctionChanges,
+): void {
+  const details = { version: is.name, rule };
+  if (rule === 'image-changed') {
+    const [old, now] = [was.runtime.container, is.runtime.container].map((container) =>
+      parseImageReference(container?.image ?? ''),
+    );
+    if (!old?.ok || !now?.ok) return;
+    if (old.tag !== now.tag) {
+      tellRelease('the image has the tag', old.tag, now.tag, details, changes);
+      return;
+    }
+    const [before, after] = [digestOf(was), digestOf(is)];
+    // What is named by its digest on one side alone is no other build for all that is known.
+    if (before === undefined || after === undefined) return;
+    changes.add('rebuilt', message, { ...details, before, after });
+    return;
+  }
+  const { before, after } = referencesAt(at, was, is);
+  if (before?.address === undefined || after?.address === undefined) return;
+  if (before.address === after.address) {
+    changes.add('rebuilt', message, { ...details, before: before.digest, after: after.digest });
+    return;
+  }
+  const [old, now] = [before.address, after.address].map(releaseFromPath);
+  if (old !== undefined && now !== undefined && old !== now) {
+    tellRelease('what is downloaded is', old, now, details, changes);
+  } else {
+    const addresses = { before: before.address, after: after.address };
+    changes.add('release-changed', message, { ...details, ...addresses });
+  }
+}
+
+function tellDropped(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
+  for (const { field, dropped, what } of CAPABILITIES) {
+    const [asked, asks] = [was, is].map(({ runtime }) => runtime.container?.[field] === true);
+    if (!asked || asks) continue;
+    changes.add(dropped, `the container does not ask for ${what} any more`, {
+      version: is.name,
+      rule: 'capability-dropped',
+    });
+  }
+}
+
+function tellPins(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
+  if (was.runtime.container === undefined || is.runtime.container === undefined) return;
+  const [before, after] = [digestOf(was), digestOf(is)];
+  if ((before === undefined) === (after === undefined)) return;
+  const pinned = after !== undefined;
+  const message = pinned
+    ? 'the image is named by its digest'
+    : 'the image is not named by its digest any more';
+  const details = { version: is.name, before, after };
+  changes.add(pinned ? 'digest-added' : 'digest-removed', message, details);
+}
+
+/** The digest by which a container's image is named, as 64 hexadecimal digits. */
+function digestOf({ runtime: { container } }: FunctionVersion): string | undefined {
+  if (container === undefined) return undefined;
+  const reference = parseImageReference(container.image);
+  return container.sha256 ?? (reference.ok ? reference.digest?.slice('sha256:'.length) : undefined);
+}
+
+/** What was and what is, of changes from one value to another. */
+function valuesOf(
+  { rule, at }: Change,
+  {
+    before,
+    after,
+    was,
+    is,
+  }: {
+    before: FunctionDefinition;
+    after: FunctionDefinition;
+    was: FunctionVersion | undefined;
+    is: FunctionVersion | undefined;
+  },
+): { before?: string | undefined; after?: string | undefined } {
+  if (rule === 'publisher-changed') return { before: before.publisher, after: after.publisher };
+  if (was === undefined || is === undefined) return {};
+  if (rule === 'license-changed') return { before: was.license, after: is.license };
+  if (rule !== 'registry-changed' && rule !== 'repository-changed') return {};
+  const references = referencesAt(at, was, is);
+  return { before: references.before?.address, after: references.after?.address };
+}
+
+interface Reference {
+  address: string | undefined;
+  digest?: string | undefined;
+}
+
+/** What the place of a change names: an image, the executable of a platform or a script. */
+function referencesAt(
+  at: Change['at'],
+  was: FunctionVersion,
+  is: FunctionVersion,
+): { before?: Reference; after?: Reference } {
+  const runtime = at.indexOf('runtime');
+  const kind = at[runtime + 1];
+  if (kind === 'container') {
+    return { before: imageOf(was), after: imageOf(is) };
+  }
+  if (kind === 'starlark') {
+    return { before: { address: was.runtime.starlark }, after: { address: is.runtime.starlark } };
+  }
+  const platform = is.runtime.exec?.platforms[Number(at[runtime + 3])];
+  // Of several for one platform the last is compared.
+  const earlier = was.runtime.exec?.platforms.findLast(
+    ({ os, arch }) => os === platform?.os && arch === platform.arch,
+  );
+  if (platform === undefined || earlier === undefined) return {};
+  return {
+    before: { address: earlier.uri, digest: earlier.sha256 },
+    after: { address: platform.uri, digest: platform.sha256 },
+  };
+}
+
+function imageOf({ runtime: { container } }: FunctionVersion): Reference {
+  return { address: container?.image, digest: container?.sha256 };
+}

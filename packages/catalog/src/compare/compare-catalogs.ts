@@ -1,0 +1,131 @@
+import type { EntryVersion, FunctionDefinition, FunctionVersion, SnapshotEntry } from '@krmhub/schema';
+import { compareFunctionNames } from '../snapshot/build-entries.js';
+import { FunctionChanges } from './catalogs/changes.js';
+import type { CatalogChange } from './catalogs/classes.js';
+import { CAPABILITIES, tellDefinitionChanges, tellRelease } from './catalogs/definition-changes.js';
+import { compareDefinitions } from './compare.js';
+import { sameContent } from './content.js';
+
+export type { CatalogChange, CatalogChangeClass, CatalogChangeWeight } from './catalogs/classes.js';
+export {
+  CATALOG_CHANGE_CLASSES,
+  CATALOG_CHANGE_WEIGHT_WORDS,
+  CATALOG_CHANGE_WEIGHTS,
+} from './catalogs/classes.js';
+
+/** A catalog as far as it is compared. */
+export interface ComparedCatalog {
+  /** In normal form. Of API versions that stand twice the first counts, as for readers of the catalog. */
+  functions: readonly FunctionDefinition[];
+  /** Of `snapshot.json`; without them on both sides nothing is told of releases, sources and signers. */
+  entries?: readonly SnapshotEntry[];
+}
+
+/**
+ * What changes for those who read a catalog when it goes from one state to another, by meaning: function by function
+ * in the order of a catalog, the heaviest changes first. Takes time that is linear in the catalogs, and looks closely
+ * only at functions that differ.
+ */
+export function compareCatalogs(before: ComparedCatalog, after: ComparedCatalog): CatalogChange[] {
+  const old = functionsByName(before.functions);
+  const now = functionsByName(after.functions);
+  const known = before.entries !== undefined && after.entries !== undefined;
+  const oldEntries = entriesByName(known ? before.entries : []);
+  const entries = entriesByName(known ? after.entries : []);
+  const names = [...new Map([...old, ...now].map(([key, fn]) => [key, { ...nameOf(fn), key }])).values()];
+  return names.sort(compareFunctionNames).flatMap(({ key, ...name }) => {
+    const changes = new FunctionChanges(name);
+    const [was, is] = [old.get(key), now.get(key)];
+    if (was === undefined) tellAdded(is!, changes);
+    else if (is === undefined) changes.add('function-removed', 'the function is removed');
+    else {
+      tellProvenance(is, oldEntries.get(key), entries.get(key), changes);
+      if (!sameContent(was, is)) tellDefinitionChanges(was, is, compareDefinitions(was, is), changes);
+    }
+    return changes.inOrder();
+  });
+}
+
+/** Nobody has files for it yet; what it may do is news all the same. */
+function tellAdded({ versions }: FunctionDefinition, changes: FunctionChanges): void {
+  changes.add('function-added', `the function is added: ${versions.map(({ name }) => name).join(', ')}`);
+  for (const { name, runtime } of versions) {
+    for (const { field, needed, what } of CAPABILITIES) {
+      if (runtime.container?.[field] !== true) continue;
+      changes.add(needed, `the container asks for ${what}`, { version: name });
+    }
+  }
+}
+
+/** Release, source and signer of the API versions that stand on both sides. */
+function tellProvenance(
+  { versions }: FunctionDefinition,
+  before: SnapshotEntry | undefined,
+  after: SnapshotEntry | undefined,
+  changes: FunctionChanges,
+): void {
+  if (before === undefined || after === undefined) return;
+  const old = versionsByName(before);
+  const now = versionsByName(after);
+  for (const { name } of versions) {
+    const [was, is] = [old.get(name), now.get(name)];
+    if (was === undefined || is === undefined) continue;
+    const version = { version: name };
+    if (was.release !== undefined && is.release !== undefined && was.release !== is.release) {
+      tellRelease('the release is', was.release, is.release, version, changes);
+    }
+    if (was.source !== is.source) {
+      const message = `it comes from the source ${is.source}, and came from ${was.source}`;
+      changes.add('source-changed', message, { ...version, before: was.source, after: is.source });
+    }
+    tellSigner(was.signedBy, is.signedBy, version, changes);
+  }
+}
+
+function tellSigner(
+  before: string | undefined,
+  after: string | undefined,
+  version: { version: string },
+  changes: FunctionChanges,
+): void {
+  if (before === after) return;
+  const details = { ...version, before, after };
+  if (before === undefined) changes.add('signature-added', `it is signed by ${after}`, details);
+  else if (after === undefined) {
+    changes.add('signature-removed', `it is not signed any more, and was by ${before}`, details);
+  } else changes.add('signer-changed', `it is signed by ${after}, and was by ${before}`, details);
+}
+
+/** Entries of one function as one, each API version as its first entry has it (KEP-2906, "Proposal"). */
+function functionsByName(functions: readonly FunctionDefinition[]): Map<string, FunctionDefinition> {
+  const found = new Map<string, FunctionDefinition>();
+  for (const fn of functions) {
+    const key = keyOf(nameOf(fn));
+    const first = found.get(key);
+    const versions = uniqueVersions([...(first?.versions ?? []), ...fn.versions]);
+    found.set(key, { ...(first ?? fn), versions });
+  }
+  return found;
+}
+
+function uniqueVersions(versions: readonly FunctionVersion[]): FunctionVersion[] {
+  const found = new Map<string, FunctionVersion>();
+  for (const version of versions) if (!found.has(version.name)) found.set(version.name, version);
+  return [...found.values()];
+}
+
+function entriesByName(entries: readonly SnapshotEntry[] = []): Map<string, SnapshotEntry> {
+  return new Map(entries.map((entry) => [keyOf(entry), entry]));
+}
+
+function versionsByName({ versions }: SnapshotEntry): Map<string, EntryVersion> {
+  return new Map(versions.map((version) => [version.name, version]));
+}
+
+function nameOf({ group, names: { kind } }: FunctionDefinition): { group: string; kind: string } {
+  return { group, kind };
+}
+
+function keyOf({ group, kind }: { group: string; kind: string }): string {
+  return JSON.stringify([group, kind]);
+}

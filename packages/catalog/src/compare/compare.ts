@@ -1,0 +1,114 @@
+import {
+  compareApiVersions,
+  type FunctionDefinition,
+  type FunctionVersion,
+  formatPath,
+  type JsonValue,
+  type Path,
+} from '@krmhub/schema';
+import { contentOf, shown } from './content.js';
+import { type Change, COMPATIBILITY_RULES, type Effect, type Report } from './rules.js';
+import { compareRuntimes } from './runtime.js';
+import { compareSchemas } from './schema.js';
+
+export type { Change, CompatibilityRule, Effect } from './rules.js';
+export { COMPATIBILITY_RULES } from './rules.js';
+
+/** The most serious first. */
+export const EFFECTS = ['breaking', 'review', 'compatible'] as const satisfies readonly Effect[];
+
+const DOCUMENTATION = ['description', 'home', 'maintainers', 'tags'] as const;
+const VERSION_DOCUMENTATION = ['usage', 'examples', 'maintainers'] as const;
+
+/**
+ * What changes for those who use a function when it goes from one definition to another, by meaning: breaking changes
+ * first, then those to review, then compatible ones. Takes time that is linear in the definitions.
+ */
+export function compareDefinitions(before: FunctionDefinition, after: FunctionDefinition): Change[] {
+  const changes: Change[] = [];
+  const reporter =
+    (version?: string): Report =>
+    (rule, at, message) => {
+      const { effect } = COMPATIBILITY_RULES[rule];
+      changes.push({
+        rule,
+        effect,
+        ...(version === undefined ? {} : { version }),
+        path: formatPath(at),
+        at,
+        message,
+      });
+    };
+  compareFunctions(before, after, reporter());
+  compareVersions(before, after, reporter);
+  return EFFECTS.flatMap((effect) => changes.filter((change) => change.effect === effect));
+}
+
+function compareFunctions(before: FunctionDefinition, after: FunctionDefinition, report: Report): void {
+  const [was, is] = [before, after].map(({ group, names }) => `${group}/${names.kind}`);
+  if (was !== is) {
+    const at = before.group === after.group ? ['spec', 'names', 'kind'] : ['spec', 'group'];
+    report('function-renamed', at, `the function is ${is}, not ${was}`);
+  }
+  if (before.publisher !== after.publisher) {
+    const message = `the publisher is ${shown(after.publisher)}, not ${shown(before.publisher)}`;
+    report('publisher-changed', ['spec', 'publisher'], message);
+  }
+  tellDocumentation(before, after, DOCUMENTATION, ['spec'], report);
+}
+
+function compareVersions(
+  before: FunctionDefinition,
+  after: FunctionDefinition,
+  reporter: (version: string) => Report,
+): void {
+  const old = new Map(before.versions.map((version) => [version.name, version]));
+  const now = new Set(after.versions.map(({ name }) => name));
+  for (const name of old.keys()) {
+    if (now.has(name)) continue;
+    const rule = /^v\d+alpha\d+$/.test(name) ? 'alpha-version-removed' : 'version-removed';
+    reporter(name)(rule, ['spec', 'versions'], `the API version ${name} is removed`);
+  }
+  for (const [index, version] of after.versions.entries()) {
+    const at = ['spec', 'versions', index];
+    const report = reporter(version.name);
+    const was = old.get(version.name);
+    if (was === undefined) addedVersion(before, version, at, report);
+    else {
+      compareSchemas(
+        was.schema.openAPIV3Schema,
+        version.schema.openAPIV3Schema,
+        [...at, 'schema', 'openAPIV3Schema'],
+        report,
+      );
+      compareRuntimes(was, version, at, report);
+      tellDocumentation(was, version, VERSION_DOCUMENTATION, at, report);
+    }
+  }
+}
+
+/** A new API version has no schema to keep to; what it may do is held against the most preferred one before it. */
+function addedVersion(before: FunctionDefinition, version: FunctionVersion, at: Path, report: Report): void {
+  report('version-added', at, `the API version ${version.name} is added`);
+  const [preferred] = [...before.versions].sort((a, b) => compareApiVersions(a.name, b.name));
+  if (preferred === undefined) return;
+  compareRuntimes(preferred, version, at, (rule, place, message) => {
+    if (COMPATIBILITY_RULES[rule].effect === 'review') {
+      report(rule, place, `${message} (held against ${preferred.name})`);
+    }
+  });
+}
+
+function tellDocumentation<Name extends string>(
+  before: { [Key in Name]?: JsonValue | undefined },
+  after: { [Key in Name]?: JsonValue | undefined },
+  names: readonly Name[],
+  at: Path,
+  report: Report,
+): void {
+  for (const name of names) {
+    if (contentOf(before[name]) === contentOf(after[name])) continue;
+    const place = after[name] === undefined ? at : [...at, name];
+    report('documentation-changed', place, `${name} differs`);
+  }
+}

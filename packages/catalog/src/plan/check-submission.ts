@@ -1,0 +1,169 @@
+import {
+  compareDiagnostics,
+  type Diagnostic,
+  DOCUMENT_LIMITS,
+  type FunctionDefinition,
+  type FunctionName,
+  hasErrors,
+  lint,
+  type Path,
+  readYaml,
+} from '@krmhub/schema';
+import type { DefinitionMediaType, FunctionRecord } from '../ports/records.js';
+import { renderEntry } from '../render/render.js';
+import { isWritable } from '../render/to-yaml.js';
+import { PUBLISH_LIMITS, type PublishCode, publishDiagnostic } from './publish-codes.js';
+
+export interface Submission {
+  name: FunctionName;
+  /** The kind is in lower case, and stands for every spelling. */
+  kindFolded?: boolean;
+  bytes: Uint8Array;
+  mediaType: DefinitionMediaType;
+  readme?: Uint8Array;
+  current: FunctionRecord | undefined;
+  file: string;
+}
+
+/** Every problem of what is to be published, and the definition where it can be read. */
+export function checkSubmission(submission: Submission): {
+  diagnostics: Diagnostic[];
+  definition: FunctionDefinition | undefined;
+} {
+  const { name, readme, current, file } = submission;
+  const { diagnostics, definition } = checkDefinition(submission);
+  if (current !== undefined && current.kind !== name.kind) {
+    const message = `the group ${current.group} has the kind ${current.kind}, which differs from ${name.kind} only by case`;
+    diagnostics.push(publishDiagnostic('publish/kind-case', file, message));
+  }
+  if (readme !== undefined) diagnostics.push(...checkReadme(readme));
+  return { diagnostics, definition };
+}
+
+function checkDefinition({ name, kindFolded = false, bytes, mediaType, file }: Submission): {
+  diagnostics: Diagnostic[];
+  definition: FunctionDefinition | undefined;
+} {
+  const { maxDefinitionBytes } = DOCUMENT_LIMITS;
+  if (bytes.byteLength > maxDefinitionBytes) {
+    const message = `the definition has ${bytes.byteLength} bytes, and at most ${maxDefinitionBytes} are taken`;
+    return { diagnostics: [publishDiagnostic('publish/size', file, message)], definition: undefined };
+  }
+  if (mediaType === 'application/json' && !isJson(bytes)) {
+    const message = 'the definition was sent as JSON and is not JSON';
+    return { diagnostics: [publishDiagnostic('publish/media-type', file, message)], definition: undefined };
+  }
+  const { diagnostics, documents } = lint(bytes, { file, profile: 'registry' });
+  const all = [...diagnostics];
+  const [document] = documents;
+  if (documents.length > 1 || (document !== undefined && document.kind !== 'KRMFunctionDefinition')) {
+    const found = documents.length > 1 ? `${documents.length} documents` : `a ${document!.kind}`;
+    all.push(
+      publishDiagnostic(
+        'publish/one-definition',
+        file,
+        `the file holds ${found}, not one KRMFunctionDefinition`,
+      ),
+    );
+  } else if (document === undefined && !hasErrors(all)) {
+    all.push(publishDiagnostic('publish/one-definition', file, 'the file holds no KRMFunctionDefinition'));
+  }
+  if (hasErrors(all) || document?.kind !== 'KRMFunctionDefinition')
+    return { diagnostics: all, definition: undefined };
+  const spelt = document.definition.names.kind;
+  const asSpelt = kindFolded && spelt.toLowerCase() === name.kind ? { ...name, kind: spelt } : name;
+  all.push(...checkContent(document.definition, asSpelt, bytes, file));
+  return { diagnostics: all.sort(compareDiagnostics), definition: document.definition };
+}
+
+/** What lint cannot know, of a definition without errors. */
+function checkContent(
+  definition: FunctionDefinition,
+  name: FunctionName,
+  bytes: Uint8Array,
+  file: string,
+): Diagnostic[] {
+  const problems: { code: PublishCode; path: Path; message: string }[] = [];
+  if (definition.group !== name.group) {
+    const message = `the definition is of the group ${definition.group}, and is published to ${name.group}`;
+    problems.push({ code: 'publish/name-mismatch', path: ['spec', 'group'], message });
+  }
+  if (definition.names.kind !== name.kind) {
+    const message = `the definition is of the kind ${definition.names.kind}, and is published to ${name.kind}`;
+    problems.push({ code: 'publish/name-mismatch', path: ['spec', 'names', 'kind'], message });
+  }
+  for (const path of unwritablePaths(definition, ['spec'])) {
+    const message = 'the text holds half of a surrogate pair';
+    problems.push({ code: 'publish/unpaired-surrogate', path, message });
+  }
+  if (!problems.some(({ code }) => code === 'publish/unpaired-surrogate')) {
+    const { length } = renderEntry(definition).yaml;
+    const { maxEntryLength } = PUBLISH_LIMITS;
+    if (length > maxEntryLength) {
+      const message = `the catalog entry would have ${length} characters, and at most ${maxEntryLength} are taken`;
+      problems.push({ code: 'publish/entry-size', path: ['spec', 'versions'], message });
+    }
+  }
+  if (problems.length === 0) return [];
+  // Read again with positions only where there is something to point at.
+  const [document] = readYaml(bytes, { file }).documents;
+  return problems.map(({ code, path, message }) =>
+    publishDiagnostic(code, file, message, path, document?.locate(path)),
+  );
+}
+
+/** Of strings and names of fields that cannot be written, at most as many as diagnostics are told. */
+function unwritablePaths(root: unknown, at: Path): Path[] {
+  const found: Path[] = [];
+  const visit = (value: unknown, path: Path): void => {
+    if (found.length >= DOCUMENT_LIMITS.maxDiagnostics) return;
+    if (typeof value === 'string') {
+      if (!isWritable(value)) found.push(path);
+    } else if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) visit(item, [...path, index]);
+    } else if (value !== null && typeof value === 'object') {
+      for (const [name, item] of Object.entries(value)) {
+        if (!isWritable(name)) found.push(path);
+        visit(item, [...path, name]);
+      }
+    }
+  };
+  visit(root, at);
+  return found;
+}
+
+function checkReadme(readme: Uint8Array): Diagnostic[] {
+  const { maxReadmeBytes } = PUBLISH_LIMITS;
+  if (readme.byteLength > maxReadmeBytes) {
+    const message = `the README has ${readme.byteLength} bytes, and at most ${maxReadmeBytes} are taken`;
+    return [publishDiagnostic('publish/readme-size', 'README.md', message)];
+  }
+  if (decode(readme) === undefined) {
+    return [publishDiagnostic('publish/readme-encoding', 'README.md', 'the README is not UTF-8')];
+  }
+  if (readme.includes(0)) {
+    return [
+      publishDiagnostic('publish/readme-encoding', 'README.md', 'the README holds NUL, and is no text'),
+    ];
+  }
+  return [];
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  const text = decode(bytes);
+  if (text === undefined) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import type { ReleaseRecord } from '../ports/records.js';
+import { functionDefinition, functionRecord, markOf, NOW, releaseRecord } from '../testing/records.js';
+import { type MarkAction, planDeprecate, planUnyank, planYank, shownAfter } from './lifecycle.js';
+
+const PLANS = { yank: planYank, unyank: planUnyank, deprecate: planDeprecate };
+
+/** Plans as a registry does: reads the records that the plan needs by name. */
+function plan(action: MarkAction, release: string, releases: ReleaseRecord[], reason = 'broken') {
+  const current = functionRecord(releases, 7);
+  const record = (name: string) => releases.find((one) => one.release === name)!;
+  const shown = record(shownAfter(current, action, release));
+  return PLANS[action]({ current, release: record(release), shown, reason, now: NOW, by: 'bob' });
+}
+
+function changed(...parameters: Parameters<typeof plan>) {
+  const result = plan(...parameters);
+  if (result.outcome !== 'changed') throw new Error('nothing changed');
+  return result.change;
+}
+
+const described = (release: string, overrides: Partial<ReleaseRecord> = {}) =>
+  releaseRecord(release, functionDefinition({ description: `about ${release}` }), overrides);
+const OLD = described('1.0.0');
+const NEW = described('2.0.0');
+const YANKED = described('2.0.0', { yanked: markOf('broken') });
+
+describe('a yank', () => {
+  it('marks the release, is an event, and search shows the newest that stands', () => {
+    expect(changed('yank', '2.0.0', [OLD, NEW])).toEqual({
+      group: 'example.com',
+      kind: 'SetLabels',
+      expectedRevision: 7,
+      action: 'update',
+      release: { ...NEW, yanked: { at: NOW, by: 'bob', reason: 'broken' } },
+      search: expect.objectContaining({ release: '1.0.0', description: 'about 1.0.0', yanked: false }),
+      event: {
+        type: 'release.yanked',
+        at: NOW,
+        by: 'bob',
+        group: 'example.com',
+        kind: 'SetLabels',
+        release: '2.0.0',
+        digest: NEW.digest,
+        reason: 'broken',
+      },
+    });
+  });
+
+  it('of the last release that stands says that all are yanked', () => {
+    expect(changed('yank', '1.0.0', [OLD, YANKED]).search).toMatchObject({ release: '2.0.0', yanked: true });
+    expect(changed('yank', '1.0.0', [OLD]).search).toMatchObject({ release: '1.0.0', yanked: true });
+  });
+
+  it('of an older release shows the newest still', () => {
+    expect(changed('yank', '1.0.0', [OLD, NEW]).search).toMatchObject({ release: '2.0.0', yanked: false });
+  });
+
+  it('for the same reason changes nothing, for another replaces it', () => {
+    expect(plan('yank', '2.0.0', [OLD, YANKED])).toEqual({ outcome: 'unchanged', release: YANKED });
+    expect(changed('yank', '2.0.0', [OLD, YANKED], 'worse').release.yanked?.reason).toBe('worse');
+  });
+});
+
+describe('an unyank', () => {
+  it('takes the mark away, and search shows the release again', () => {
+    const change = changed('unyank', '2.0.0', [OLD, YANKED], 'was fine');
+    expect(change.release).toEqual(NEW);
+    expect(change.release).not.toHaveProperty('yanked');
+    expect(change.search).toMatchObject({ release: '2.0.0', yanked: false });
+    expect(change.event).toMatchObject({ type: 'release.unyanked', reason: 'was fine' });
+  });
+
+  it('of a release that stands changes nothing', () => {
+    expect(plan('unyank', '2.0.0', [OLD, NEW])).toEqual({ outcome: 'unchanged', release: NEW });
+  });
+});
+
+describe('a deprecation', () => {
+  it('marks the release, and search says so where it is shown', () => {
+    const change = changed('deprecate', '2.0.0', [OLD, NEW], 'use Other');
+    expect(change.release.deprecated).toEqual({ at: NOW, by: 'bob', reason: 'use Other' });
+    expect(change.search).toMatchObject({ release: '2.0.0', deprecated: true, yanked: false });
+    expect(change.event).toMatchObject({ type: 'release.deprecated', reason: 'use Other' });
+    expect(changed('deprecate', '1.0.0', [OLD, NEW]).search).toMatchObject({
+      release: '2.0.0',
+      deprecated: false,
+    });
+  });
+
+  it('keeps a yank, and is idempotent', () => {
+    expect(changed('deprecate', '2.0.0', [OLD, YANKED]).release.yanked).toEqual(YANKED.yanked);
+    const deprecated = described('2.0.0', { deprecated: markOf('use Other') });
+    expect(plan('deprecate', '2.0.0', [OLD, deprecated], 'use Other').outcome).toBe('unchanged');
+  });
+});
+
+describe('what is read for a plan', () => {
+  it('is named, whatever stands', () => {
+    const current = functionRecord([OLD, NEW, described('3.0.0-rc.1')]);
+    expect(shownAfter(current, 'yank', '2.0.0')).toBe('1.0.0');
+    expect(shownAfter(functionRecord([described('3.0.0-rc.1'), OLD]), 'yank', '1.0.0')).toBe('3.0.0-rc.1');
+    expect(shownAfter(functionRecord([OLD, YANKED]), 'unyank', '2.0.0')).toBe('2.0.0');
+    expect(() => shownAfter(current, 'yank', '9.9.9')).toThrow(/no release 9\.9\.9/);
+  });
+
+  it('is refused where it is another release', () => {
+    const current = functionRecord([OLD, NEW]);
+    const input = { current, release: NEW, shown: NEW, reason: 'x', now: NOW, by: 'bob' };
+    expect(() => planYank(input)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import { functionDefinition, functionVersion } from '../testing/records.js';
+import { entryDocument } from './newest.js';
+
+it('makes of an entry what search finds it by', () => {
+  const definition = functionDefinition({
+    tags: ['mutator', 'labels', 'mutator'],
+    versions: [functionVersion('v1beta1'), functionVersion('v1', { license: 'MIT' })],
+  });
+  expect(entryDocument(definition)).toEqual({
+    group: 'example.com',
+    kind: 'SetLabels',
+    description: definition.description,
+    publisher: definition.publisher,
+    versions: ['v1', 'v1beta1'],
+    tags: ['mutator', 'labels'],
+    runtimes: ['container'],
+    licenses: ['Apache-2.0', 'MIT'],
+  });
+});
+
+it('takes no more of an entry than search can carry', () => {
+  const long = 'x'.repeat(1_000_000);
+  const document = entryDocument(
+    functionDefinition({
+      description: `${'y'.repeat(9_999)}\u{1f34c}${long}`,
+      publisher: long,
+      tags: [long, ...Array.from({ length: 1_000 }, (_, at) => `t${at}`)],
+      versions: [functionVersion('v1', { license: long }), functionVersion('v2', { license: 'MIT' })],
+    }),
+  );
+  expect(document.description).toBe('y'.repeat(9_999));
+  expect(document.publisher).toHaveLength(500);
+  expect(document.tags).toHaveLength(50);
+  expect(document.tags[0]).toBe('t0');
+  expect(document.licenses).toEqual(['MIT']);
+});

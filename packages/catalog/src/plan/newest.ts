@@ -1,0 +1,112 @@
+import {
+  canonicalRelease,
+  compareReleases,
+  type FunctionDefinition,
+  type FunctionName,
+  newestRelease,
+} from '@krmhub/schema';
+import type { ReleaseSignature } from '../policy/signing-policy.js';
+import type { Mark, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
+import { definitionFacts } from './definition-facts.js';
+
+/** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
+export function newestOf<Release extends { release: string }>(
+  releases: readonly Release[],
+): Release | undefined {
+  const newest = newestRelease(releases.map(({ release }) => release));
+  return releases.find(({ release }) => release === newest);
+}
+
+/**
+ * The release that stands for a function in search and on its page: the newest that is not yanked,
+ * and where every one is, the newest. Throws a RangeError for an empty list: a function has a release.
+ */
+export function shownRelease(releases: readonly ReleaseSummary[]): ReleaseSummary {
+  const shown = newestOf(releases.filter(({ yanked }) => yanked === undefined)) ?? newestOf(releases);
+  if (shown === undefined) throw new RangeError('a function without releases');
+  return shown;
+}
+
+/**
+ * The release that a new one is compared with: the newest of those that come before it and are not yanked, a
+ * pre-release only where nothing else does. Later releases say nothing about it, so one that fills a gap is held
+ * against its own line. Undefined where there is none.
+ */
+export function predecessorOf(
+  current: { releases: readonly { release: string; yanked?: Mark | undefined }[] } | undefined,
+  release: string,
+): string | undefined {
+  const canonical = canonicalRelease(release);
+  if (current === undefined || canonical === undefined) return undefined;
+  return newestOf(
+    current.releases.filter((one) => one.yanked === undefined && compareReleases(one.release, canonical) < 0),
+  )?.release;
+}
+
+/** What is known of who signed a release; what speaks of something else than the release is left out. */
+export function signaturesOf({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>): ReleaseSignature[] {
+  return bundles.flatMap(({ digest, claim, signer, signedAt, receivedAt }) =>
+    claim === 'signature' && signer !== undefined
+      ? [{ bundle: digest, signer, ...(signedAt === undefined ? {} : { signedAt }), receivedAt }]
+      : [],
+  );
+}
+
+/** What search finds the function by; `shown` is the record of `shownRelease(releases)`. */
+export function searchDocument(
+  name: FunctionName,
+  releases: readonly ReleaseSummary[],
+  shown: ReleaseRecord,
+): SearchDocument {
+  return {
+    group: name.group,
+    kind: name.kind,
+    description: shown.definition.description,
+    publisher: shown.publisher,
+    release: shown.release,
+    versions: shown.versions,
+    tags: shown.tags,
+    runtimes: shown.runtimes,
+    licenses: shown.licenses,
+    yanked: releases.every(({ yanked }) => yanked !== undefined),
+    deprecated: shown.deprecated !== undefined,
+    signatures: signaturesOf(shown),
+  };
+}
+
+/** What search takes from an entry of a catalog elsewhere, which nobody has linted: each with its unit. */
+const ENTRY_TEXT_LIMITS = {
+  /** UTF-16 code units of a description; of a definition that is published, lint allows as many. */
+  maxDescriptionLength: 10_000,
+  /** UTF-16 code units of a publisher, a tag and a licence. */
+  maxValueLength: 500,
+  /** Tags. */
+  maxTags: 50,
+} as const;
+
+/**
+ * What search finds a function by that only catalogs elsewhere have: all but the release, and what is known of it.
+ * Long text is cut; long tags and licences are left out, since by half of one nobody should find anything.
+ */
+export function entryDocument(
+  definition: FunctionDefinition,
+): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures'> {
+  const { group, names, description } = definition;
+  const { maxDescriptionLength, maxValueLength, maxTags } = ENTRY_TEXT_LIMITS;
+  const { publisher, tags, licenses, ...facts } = definitionFacts(definition);
+  const isShort = (value: string) => value.length <= maxValueLength;
+  return {
+    group,
+    kind: names.kind,
+    description: cutText(description, maxDescriptionLength),
+    publisher: cutText(publisher, maxValueLength),
+    tags: tags.filter(isShort).slice(0, maxTags),
+    licenses: licenses.filter(isShort),
+    ...facts,
+  };
+}
+
+/** The beginning of a text, with no half of a surrogate pair at its end. */
+function cutText(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+}

@@ -1,0 +1,457 @@
+import { DOCUMENT_LIMITS, lint, sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import type { ReleaseRecord } from '../ports/records.js';
+import { renderCatalog, renderDefinition, renderEntry } from '../render/render.js';
+import { Random } from '../testing/random.js';
+import {
+  functionDefinition,
+  functionRecord,
+  functionVersion,
+  markOf,
+  NOW,
+  releaseRecord,
+} from '../testing/records.js';
+import { predecessorOf, shownRelease } from './newest.js';
+import { type PublishInput, type PublishPlan, planPublish } from './publish.js';
+import { PUBLISH_CODES, PUBLISH_LIMITS } from './publish-codes.js';
+
+const NAME = { group: 'example.com', kind: 'SetLabels' };
+const encode = (text: string) => new TextEncoder().encode(text);
+const BYTES = encode(renderDefinition(functionDefinition()));
+const README = encode('# Set labels\n');
+
+/** Plans as a registry does, over the releases that stand. */
+function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}): PublishPlan {
+  const { standing = [], ...rest } = input;
+  const current = standing.length === 0 ? undefined : functionRecord(standing, 3);
+  const newest =
+    current && standing.find(({ release }) => release === shownRelease(current.releases).release);
+  const before = predecessorOf(current, rest.release ?? 'v1.0');
+  return planPublish({
+    name: NAME,
+    release: 'v1.0',
+    bytes: BYTES,
+    mediaType: 'application/yaml',
+    current,
+    currentRelease: standing.find(({ release }) => release === '1.0.0'),
+    takedowns: [],
+    newest,
+    predecessor: standing.find(({ release }) => release === before),
+    allowBreaking: false,
+    now: NOW,
+    by: 'alice',
+    ...rest,
+  });
+}
+
+function created(input: Parameters<typeof plan>[0] = {}) {
+  const result = plan(input);
+  if (result.outcome !== 'created') throw new Error(JSON.stringify(result));
+  return result;
+}
+
+/** `code path` of the errors of a refused submission. */
+function errors(input: Parameters<typeof plan>[0]): string[] {
+  const result = plan(input);
+  if (result.outcome !== 'invalid') throw new Error(`not refused but ${result.outcome}`);
+  return result.diagnostics
+    .filter(({ severity }) => severity === 'error')
+    .map(({ code, path }) => `${code} ${path}`.trim());
+}
+
+function standing(release: string, overrides: Partial<ReleaseRecord> = {}): ReleaseRecord {
+  return releaseRecord(release, functionDefinition({ description: `about ${release}` }), overrides);
+}
+
+const publishedBytes = releaseRecord('1.0.0', functionDefinition());
+
+describe('a new release', () => {
+  it('of a new function is inserted, with its summary, search document and event', () => {
+    const { change, blobs, diagnostics } = created({ readme: README });
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+    expect(blobs).toEqual([BYTES, README]);
+    expect(change).toEqual({
+      ...NAME,
+      expectedRevision: 0,
+      action: 'insert',
+      release: {
+        ...NAME,
+        release: '1.0.0',
+        digest: sha256(BYTES),
+        size: BYTES.byteLength,
+        versions: ['v1'],
+        tags: ['mutator'],
+        publisher: 'Example Co',
+        runtimes: ['container'],
+        licenses: ['Apache-2.0'],
+        publishedAt: NOW,
+        publishedBy: 'alice',
+        mediaType: 'application/yaml',
+        definition: functionDefinition(),
+        readme: sha256(README),
+      },
+      search: {
+        ...NAME,
+        description: 'Sets labels on resources',
+        publisher: 'Example Co',
+        release: '1.0.0',
+        versions: ['v1'],
+        tags: ['mutator'],
+        runtimes: ['container'],
+        licenses: ['Apache-2.0'],
+        yanked: false,
+        deprecated: false,
+        signatures: [],
+      },
+      event: {
+        type: 'release.published',
+        at: NOW,
+        by: 'alice',
+        ...NAME,
+        release: '1.0.0',
+        digest: sha256(BYTES),
+      },
+    });
+  });
+
+  it('may be JSON, and keeps its exact bytes', () => {
+    const document = {
+      apiVersion: 'config.kubernetes.io/v1alpha1',
+      kind: 'KRMFunctionDefinition',
+      spec: functionDefinition(),
+    };
+    const bytes = encode(JSON.stringify(document));
+    const { change, blobs } = created({ bytes, mediaType: 'application/json' });
+    expect(change.release).toMatchObject({
+      digest: sha256(bytes),
+      mediaType: 'application/json',
+      definition: functionDefinition(),
+    });
+    expect(blobs).toEqual([bytes]);
+  });
+
+  it('lists API versions by preference and each licence once', () => {
+    const versions = ['v1beta1', 'v1', 'v1alpha1'].map((name) => functionVersion(name));
+    const bytes = encode(renderDefinition(functionDefinition({ versions })));
+    expect(created({ bytes }).change.release).toMatchObject({
+      versions: ['v1', 'v1beta1', 'v1alpha1'],
+      licenses: ['Apache-2.0'],
+    });
+  });
+
+  it('is what search shows where it is the newest, else the newest stays', () => {
+    const shown = (release: string, releases: ReleaseRecord[]) =>
+      created({ release, standing: releases, currentRelease: undefined }).change.search;
+    expect(shown('2.0.0', [standing('1.5.0')])).toMatchObject({
+      release: '2.0.0',
+      description: 'Sets labels on resources',
+    });
+    expect(shown('1.2.0', [standing('1.5.0')])).toMatchObject({
+      release: '1.5.0',
+      description: 'about 1.5.0',
+    });
+    expect(shown('2.0.0-rc.1', [standing('1.5.0')])).toMatchObject({ release: '1.5.0' });
+    expect(shown('1.2.0', [standing('1.5.0', { yanked: markOf('x') })])).toMatchObject({
+      release: '1.2.0',
+      yanked: false,
+    });
+    expect(shown('0.10.0', [standing('0.9.0')])).toMatchObject({ release: '0.10.0' });
+  });
+
+  it('is planned on the revision that was read', () => {
+    expect(created({ release: '2.0.0', standing: [standing('1.5.0')] }).change.expectedRevision).toBe(3);
+    expect(() => plan({ release: '1.2.0', standing: [standing('1.5.0')], newest: undefined })).toThrow(
+      RangeError,
+    );
+  });
+});
+
+describe('a release that stands', () => {
+  const withReadme = { ...publishedBytes, readme: sha256(README) };
+
+  it('with the same bytes is unchanged, with or without its README, yanked or not', () => {
+    for (const record of [publishedBytes, withReadme, { ...publishedBytes, yanked: markOf('x') }]) {
+      expect(plan({ standing: [record] })).toEqual({
+        outcome: 'unchanged',
+        release: record,
+        diagnostics: [],
+      });
+    }
+    expect(plan({ standing: [withReadme], readme: README }).outcome).toBe('unchanged');
+  });
+
+  it('with other bytes, or another or an added README, is a conflict that says what stands and what to do', () => {
+    const conflicts = [
+      [plan({ standing: [standing('1.0.0')] }), standing('1.0.0').digest],
+      [plan({ standing: [publishedBytes], readme: README }), 'without a README'],
+      [plan({ standing: [withReadme], readme: encode('# Other\n') }), sha256(README)],
+      [plan({ standing: [publishedBytes], bytes: encode('not: a definition') }), publishedBytes.digest],
+    ] as const;
+    for (const [result, says] of conflicts) {
+      if (result.outcome !== 'conflict') throw new Error(result.outcome);
+      expect(result.error).toMatchObject({ code: 'conflict', hint: expect.stringContaining('new release') });
+      expect(result.error.message).toContain('example.com/SetLabels@1.0.0');
+      expect(result.error.message).toContain(says);
+    }
+  });
+});
+
+describe('a release that stands in other bytes', () => {
+  const hint = (bytes: Uint8Array) => {
+    const result = plan({ standing: [publishedBytes], bytes });
+    if (result.outcome !== 'conflict') throw new Error(result.outcome);
+    return result.error.hint;
+  };
+
+  it('is said to say the same where only the layout differs', () => {
+    expect(hint(encode(`# A comment.\n${new TextDecoder().decode(BYTES)}`))).toContain('says the same');
+    const other = renderDefinition({ ...functionDefinition(), description: 'Something else.' });
+    expect(hint(encode(other))).not.toContain('says the same');
+    expect(hint(encode('not: a definition'))).not.toContain('says the same');
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    '',
+    'latest',
+    'one',
+    '1.2.3.4',
+    '1.0.0+build',
+    'v',
+    '../1.0.0',
+    '1.0.0\n',
+    `1.0.0-${'a'.repeat(130)}`,
+    '01.0.0',
+  ])('the release %j', (release) => {
+    expect(errors({ release, currentRelease: undefined })).toEqual(['publish/release']);
+  });
+
+  it('a definition of another group or kind, each at its place', () => {
+    const result = plan({ name: { group: 'other.com', kind: 'Other' } });
+    if (result.outcome !== 'invalid') throw new Error(result.outcome);
+    const found = result.diagnostics.filter(({ code }) => code === 'publish/name-mismatch');
+    expect(found.map(({ path, range }) => `${path} ${range?.start.line}`)).toEqual([
+      'spec.group 4',
+      'spec.names.kind 6',
+    ]);
+  });
+
+  it('a kind that differs from a standing one only by case', () => {
+    const bytes = encode(renderDefinition(functionDefinition({ names: { kind: 'Setlabels' } })));
+    const input = { name: { ...NAME, kind: 'Setlabels' }, bytes, standing: [publishedBytes] };
+    expect(errors(input)).toEqual(['publish/kind-case']);
+    expect(errors({ ...input, currentRelease: undefined })).toEqual(['publish/kind-case']);
+  });
+
+  it('anything but one definition', () => {
+    const text = renderDefinition(functionDefinition());
+    const catalog = [
+      ...renderCatalog('catalog.yaml', { name: 'a' }, [renderEntry(functionDefinition())]),
+    ].join('');
+    expect(errors({ bytes: encode(`${text}---\n${text.replace('SetLabels', 'Other')}`) })).toContain(
+      'publish/one-definition',
+    );
+    expect(errors({ bytes: encode(catalog) })).toEqual(['publish/one-definition']);
+    expect(errors({ bytes: encode('') }).length).toBeGreaterThan(0);
+  });
+
+  it('what lint refuses', () => {
+    const { versions: _, ...rest } = functionDefinition();
+    const document = {
+      apiVersion: 'config.kubernetes.io/v1alpha1',
+      kind: 'KRMFunctionDefinition',
+      spec: rest,
+    };
+    expect(errors({ bytes: encode(JSON.stringify(document)) })).toEqual([
+      'shape/missing-field spec.versions',
+    ]);
+    for (const hostile of ['[', `${'['.repeat(1_000)}`, 'a: &a [*a]', '\u0000', 'x: !!js/function y']) {
+      expect(errors({ bytes: encode(hostile) }).length).toBeGreaterThan(0);
+    }
+    expect(errors({ bytes: new Uint8Array([0xff, 0xfe, 0x00, 0x41]) }).length).toBeGreaterThan(0);
+  });
+
+  it('a definition that is too large, before it is read', () => {
+    const bytes = new Uint8Array(DOCUMENT_LIMITS.maxDefinitionBytes + 1).fill(0x20);
+    expect(errors({ bytes })).toEqual(['publish/size']);
+  });
+
+  it('YAML that is sent as JSON', () => {
+    expect(errors({ mediaType: 'application/json' })).toEqual(['publish/media-type']);
+  });
+
+  it('half a surrogate pair, which no reader of the catalog could be told', () => {
+    const document = {
+      apiVersion: 'config.kubernetes.io/v1alpha1',
+      kind: 'KRMFunctionDefinition',
+      spec: functionDefinition({ description: 'half PAIR' }),
+    };
+    const bytes = encode(JSON.stringify(document).replace('PAIR', '\\ud83d'));
+    expect(errors({ bytes, mediaType: 'application/json' })).toEqual([
+      'publish/unpaired-surrogate spec.description',
+    ]);
+  });
+
+  it('nesting that would blow its catalog entry up', () => {
+    const leaves = Array.from({ length: 300_000 }, () => 1);
+    const nested = Array.from({ length: 40 }).reduce<unknown>((value) => [value], leaves);
+    const schema = { openAPIV3Schema: { type: 'object', default: nested } } as never;
+    const document = {
+      apiVersion: 'config.kubernetes.io/v1alpha1',
+      kind: 'KRMFunctionDefinition',
+      spec: functionDefinition({ versions: [functionVersion('v1', { schema })] }),
+    };
+    expect(errors({ bytes: encode(JSON.stringify(document)) })).toContain('publish/entry-size spec.versions');
+  });
+
+  it('a README that is too large or no text', () => {
+    expect(errors({ readme: new Uint8Array(PUBLISH_LIMITS.maxReadmeBytes + 1).fill(0x61) })).toEqual([
+      'publish/readme-size',
+    ]);
+    expect(errors({ readme: new Uint8Array([0xc3, 0x28]) })).toEqual(['publish/readme-encoding']);
+    expect(created({ readme: new Uint8Array(PUBLISH_LIMITS.maxReadmeBytes).fill(0x61) }).blobs).toHaveLength(
+      2,
+    );
+  });
+
+  it('with every problem at once, each with a way out', () => {
+    const input = {
+      release: 'latest',
+      name: { group: 'other.com', kind: 'Other' },
+      readme: new Uint8Array([0xff]),
+      currentRelease: undefined,
+    };
+    expect(errors(input)).toEqual([
+      'publish/release',
+      'publish/name-mismatch spec.group',
+      'publish/name-mismatch spec.names.kind',
+      'publish/readme-encoding',
+    ]);
+    const result = plan(input);
+    if (result.outcome !== 'invalid') throw new Error(result.outcome);
+    for (const { code, hint } of result.diagnostics) {
+      if (code in PUBLISH_CODES) expect(hint).toBe(PUBLISH_CODES[code as keyof typeof PUBLISH_CODES].mend);
+    }
+  });
+});
+
+it('whatever bytes come, nothing is thrown, and what is taken renders to what lint reads as the same', () => {
+  const marks = encode('{}[]:-&*!|>"\'# \n\t%@`0yn~');
+  const outcomes = new Set<string>();
+  for (let seed = 0; seed < 600; seed++) {
+    const random = new Random(seed);
+    const bytes = Uint8Array.from(BYTES);
+    for (let count = random.below(4); count >= 0; count--) {
+      bytes[random.below(bytes.length)] = random.chance(0.3) ? random.below(256) : random.pick([...marks]);
+    }
+    const result = plan({ bytes });
+    outcomes.add(result.outcome);
+    if (result.outcome !== 'created') continue;
+    const { definition } = result.change.release;
+    const [again] = lint(encode(renderDefinition(definition)), { file: 'again.yaml' }).documents;
+    if (again?.kind !== 'KRMFunctionDefinition') throw new Error(`seed ${seed}: not read again`);
+    expect(renderEntry(again.definition)).toEqual(renderEntry(definition));
+  }
+  expect(outcomes).toEqual(new Set(['created', 'invalid']));
+});
+
+describe('the release before', () => {
+  const version = (name: string, ...fields: string[]) =>
+    functionVersion(name, {
+      schema: {
+        openAPIV3Schema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            fields.map((field) => [field, { type: 'string', description: 'Some text.' }]),
+          ),
+        },
+      },
+    });
+  const definitionOf = (...versions: ReturnType<typeof version>[]) => functionDefinition({ versions });
+  const bytesOf = (...versions: ReturnType<typeof version>[]) =>
+    encode(renderDefinition(definitionOf(...versions)));
+  const before = releaseRecord('1.0.0', definitionOf(version('v1', 'a', 'b')));
+  const next = { release: '2.0.0', currentRelease: undefined };
+
+  it('is broken by no release unless that is allowed, a new major one included', () => {
+    const bytes = bytesOf(version('v1', 'a', 'c'));
+    const place = 'spec.versions[0].schema.openAPIV3Schema.properties';
+    expect(errors({ ...next, standing: [before], bytes })).toEqual([`publish/breaking ${place}`]);
+    const allowed = created({ ...next, standing: [before], bytes, allowBreaking: true });
+    expect(allowed.diagnostics).toMatchObject([
+      {
+        code: 'publish/breaking',
+        severity: 'warning',
+        message: 'since 1.0.0 in v1: b is removed (property-removed)',
+      },
+    ]);
+    // At `properties`, which is still there.
+    expect(allowed.diagnostics[0]?.range?.start.line).toBeGreaterThan(5);
+  });
+
+  it('may be left by a new API version beside the old one, and grows', () => {
+    const bytes = bytesOf(version('v2', 'c'), version('v1', 'a', 'b', 'c'));
+    expect(created({ ...next, standing: [before], bytes }).diagnostics).toEqual([]);
+  });
+
+  it('is told of new capabilities, another registry and another licence', () => {
+    const bytes = bytesOf({
+      ...version('v1', 'a', 'b'),
+      license: 'MIT',
+      runtime: {
+        container: {
+          image: 'other.example.com/functions/set-labels:v2.0.0',
+          sha256: 'a'.repeat(64),
+          requireNetwork: true,
+        },
+      },
+    });
+    const { diagnostics } = created({ ...next, standing: [before], bytes });
+    const told = diagnostics.filter(({ code }) => code === 'publish/review');
+    expect(told.map(({ severity, path }) => `${severity} ${path}`)).toEqual([
+      'warning spec.versions[0].runtime.container.requireNetwork',
+      'warning spec.versions[0].runtime.container.image',
+      'warning spec.versions[0].license',
+    ]);
+  });
+
+  it('tells at most as many changes as diagnostics are told, breaking ones first', () => {
+    const names = Array.from({ length: 500 }, (_, index) => `f${index}`);
+    const many = releaseRecord('1.0.0', definitionOf(version('v1', ...names)));
+    const bytes = bytesOf({ ...version('v1', 'f0'), license: 'MIT' });
+    expect(errors({ ...next, standing: [many], bytes })).toHaveLength(DOCUMENT_LIMITS.maxDiagnostics);
+  });
+
+  it('has to be handed in', () => {
+    expect(() => plan({ ...next, standing: [before], predecessor: undefined })).toThrow(RangeError);
+  });
+
+  it.each([
+    ['2.0.0', '1.5.0'],
+    ['1.5.0', '1.2.0'],
+    ['1.3.0', '1.2.0'],
+    ['1.2.0-rc.1', '1.0.0'],
+    ['1.0.0', '1.0.0-rc.2'],
+    ['1.0.0-rc.2', '1.0.0-rc.1'],
+    ['v0.9', undefined],
+    ['none', undefined],
+    ['9.0.0', '2.0.0'],
+  ])('of %s is %s', (release, expected) => {
+    const names = [
+      '1.0.0-rc.1',
+      '1.0.0-rc.2',
+      '1.0.0',
+      '1.1.0',
+      '1.2.0',
+      '1.5.0-rc.1',
+      '1.5.0',
+      '2.0.0',
+      '3.0.0',
+    ];
+    const releases = names.map((name) =>
+      standing(name, name === '3.0.0' || name === '1.1.0' ? { yanked: markOf('x') } : {}),
+    );
+    expect(predecessorOf(functionRecord(releases), release)).toBe(expected);
+  });
+});

@@ -1,0 +1,187 @@
+import {
+  canonicalJson,
+  canonicalRelease,
+  compareReleases,
+  type Diagnostic,
+  DOCUMENT_LIMITS,
+  type FunctionDefinition,
+  type FunctionName,
+  hasErrors,
+  KrmhubError,
+  lint,
+  sha256,
+  type Takedown,
+} from '@krmhub/schema';
+import type {
+  DefinitionMediaType,
+  FunctionChange,
+  FunctionRecord,
+  ReleaseRecord,
+  ReleaseSummary,
+  Time,
+} from '../ports/records.js';
+import { checkCompatibility } from './check-compatibility.js';
+import { checkSubmission } from './check-submission.js';
+import { definitionFacts } from './definition-facts.js';
+import { predecessorOf, searchDocument, shownRelease } from './newest.js';
+import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
+import { burnt } from './takedown.js';
+
+export interface PublishInput {
+  name: FunctionName;
+  /** The kind is in lower case, as repositories have it; of a new function the definition says how it is spelt. */
+  kindFolded?: boolean;
+  /** As the publisher wrote it: `v0.3` is `0.3.0`. */
+  release: string;
+  /** The definition's exact bytes. */
+  bytes: Uint8Array;
+  mediaType: DefinitionMediaType;
+  /** The README's exact bytes, Markdown. */
+  readme?: Uint8Array;
+  /** The function whose group is equal, and its kind but for case. */
+  current: FunctionRecord | undefined;
+  /** The release of the same canonical name. */
+  currentRelease: ReleaseRecord | undefined;
+  /** What was taken down of the function, whose names and bytes are not taken again. */
+  takedowns: readonly Takedown[];
+  /** The record of `shownRelease(current.releases)`. */
+  newest: ReleaseRecord | undefined;
+  /** The record of `predecessorOf(current, release)`. */
+  predecessor: ReleaseRecord | undefined;
+  /** What breaks files written for the predecessor is a warning, and no error. */
+  allowBreaking: boolean;
+  now: Time;
+  by: string;
+  /** What diagnostics call the definition. */
+  file?: string;
+}
+
+export type PublishPlan =
+  /** `blobs` are to be durable before the change is committed: the definition's bytes and the README's. */
+  | { outcome: 'created'; change: FunctionChange; diagnostics: Diagnostic[]; blobs: Uint8Array[] }
+  /** The release stands with these bytes already; it is not linted anew, for rules change and releases do not. */
+  | { outcome: 'unchanged'; release: ReleaseRecord; diagnostics: Diagnostic[] }
+  | { outcome: 'conflict'; error: KrmhubError }
+  | { outcome: 'invalid'; diagnostics: Diagnostic[] };
+
+/** Decides what publishing a release does. `current` and the records of its releases are of one revision. */
+export function planPublish(input: PublishInput): PublishPlan {
+  const { bytes, current, currentRelease, readme } = input;
+  const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
+  const release = canonicalRelease(input.release);
+  const refusal = release && burnt(input.takedowns, { release, digest: sha256(bytes) });
+  if (refusal) return { outcome: 'conflict', error: refusal };
+  if (release !== undefined && currentRelease !== undefined && current?.kind === input.name.kind) {
+    return compareWithStanding(currentRelease, bytes, readme);
+  }
+  const { diagnostics, definition } = checkSubmission({ ...input, file });
+  if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
+    diagnostics.unshift(publishDiagnostic('publish/release', file, releaseMessage(input.release, release)));
+  }
+  if (definition !== undefined && release !== undefined && !hasErrors(diagnostics)) {
+    const before = predecessor(input, release);
+    if (before !== undefined) diagnostics.push(...checkCompatibility({ ...input, file, before, definition }));
+  }
+  if (definition === undefined || release === undefined || hasErrors(diagnostics)) {
+    return { outcome: 'invalid', diagnostics };
+  }
+  const record = releaseRecord(input, release, definition);
+  return {
+    outcome: 'created',
+    change: creation(input, record),
+    diagnostics,
+    blobs: readme === undefined ? [bytes] : [bytes, readme],
+  };
+}
+
+function predecessor(input: PublishInput, release: string): ReleaseRecord | undefined {
+  const expected = predecessorOf(input.current, release);
+  if (input.predecessor?.release !== expected) {
+    throw new RangeError(`the predecessor is ${input.predecessor?.release} where ${expected} is needed`);
+  }
+  return input.predecessor;
+}
+
+function compareWithStanding(
+  standing: ReleaseRecord,
+  bytes: Uint8Array,
+  readme: Uint8Array | undefined,
+): PublishPlan {
+  const label = `${standing.group}/${standing.kind}@${standing.release}`;
+  const hint = 'A release is forever: publish the change as a new release.';
+  const digest = sha256(bytes);
+  if (digest !== standing.digest) {
+    const message = `${label} stands with the digest ${standing.digest}; these bytes have ${digest}`;
+    const same = saysTheSame(standing, bytes)
+      ? `The definition says the same in other bytes, so nothing is missing. ${hint}`
+      : hint;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint: same }) };
+  }
+  if (readme !== undefined && sha256(readme) !== standing.readme) {
+    const stands =
+      standing.readme === undefined ? 'without a README' : `with a README of the digest ${standing.readme}`;
+    const message = `${label} stands ${stands}; this README has ${sha256(readme)}`;
+    return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint }) };
+  }
+  return { outcome: 'unchanged', release: standing, diagnostics: [] };
+}
+
+/** Another order, layout or comment: as when a file is published alone and then as a part of a catalog. */
+function saysTheSame(standing: ReleaseRecord, bytes: Uint8Array): boolean {
+  if (bytes.byteLength > DOCUMENT_LIMITS.maxDefinitionBytes) return false;
+  const { documents } = lint(bytes, { file: 'definition.yaml' });
+  const [document] = documents;
+  if (documents.length !== 1 || document?.kind !== 'KRMFunctionDefinition') return false;
+  try {
+    return canonicalJson(document.definition) === canonicalJson(standing.definition);
+  } catch {
+    return false;
+  }
+}
+
+function releaseMessage(written: string, release: string | undefined): string {
+  if (release !== undefined) {
+    return `the release has ${release.length} characters, and at most ${PUBLISH_LIMITS.maxReleaseLength} can stand in an image tag`;
+  }
+  return written.includes('+')
+    ? `the release "${written}" has build metadata, which cannot stand in an image tag`
+    : `the release "${written}" is not a SemVer version`;
+}
+
+function releaseRecord(input: PublishInput, release: string, definition: FunctionDefinition): ReleaseRecord {
+  const { bytes, mediaType, readme, now, by } = input;
+  return {
+    group: definition.group,
+    kind: definition.names.kind,
+    release,
+    digest: sha256(bytes),
+    size: bytes.byteLength,
+    ...definitionFacts(definition),
+    publishedAt: now,
+    publishedBy: by,
+    mediaType,
+    definition,
+    ...(readme === undefined ? {} : { readme: sha256(readme) }),
+  };
+}
+
+function creation(input: PublishInput, record: ReleaseRecord): FunctionChange {
+  const { current, newest, now, by } = input;
+  const { group, kind, release, digest } = record;
+  const releases: ReleaseSummary[] = [...(current?.releases ?? []), record].sort((a, b) =>
+    compareReleases(b.release, a.release),
+  );
+  const expected = shownRelease(releases).release;
+  const shown = expected === release ? record : newest;
+  if (shown?.release !== expected)
+    throw new RangeError(`newest is ${shown?.release} where ${expected} is needed`);
+  return {
+    group,
+    kind,
+    expectedRevision: current?.revision ?? 0,
+    action: 'insert',
+    release: record,
+    search: searchDocument(record, releases, shown),
+    event: { type: 'release.published', at: now, by, group, kind, release, digest },
+  };
+}

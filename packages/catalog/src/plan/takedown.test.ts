@@ -1,0 +1,105 @@
+import { KrmhubError, sha256, type Takedown } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import type { ReleaseRecord } from '../ports/records.js';
+import { functionDefinition, functionRecord, markOf, NOW, releaseRecord } from '../testing/records.js';
+import { burnt, planTakedown, shownAfterTakedown } from './takedown.js';
+
+const NAME = { group: 'example.com', kind: 'SetLabels' };
+const described = (release: string, text = `about ${release}`, overrides: Partial<ReleaseRecord> = {}) =>
+  releaseRecord(release, functionDefinition({ description: text }), overrides);
+const OLD = described('1.0.0');
+const NEW = described('2.0.0');
+
+function takedownOf({ release, digest }: ReleaseRecord): Takedown {
+  return { ...NAME, release, digest, at: NOW, by: 'root', reason: 'holds a password' };
+}
+
+/** Plans as a registry does: reads the record that the plan needs by name. */
+function plan(target: ReleaseRecord, releases: ReleaseRecord[]) {
+  const current = releases.length === 0 ? undefined : functionRecord(releases, 7);
+  const name = shownAfterTakedown(current, target.digest);
+  const shown = releases.find(({ release }) => release === name);
+  return planTakedown({ current, takedown: takedownOf(target), token: 't1', shown });
+}
+
+describe('a takedown', () => {
+  it('leaves the newest other release for search to show', () => {
+    expect(plan(NEW, [OLD, NEW])).toEqual({
+      ...NAME,
+      expectedRevision: 7,
+      takedowns: [takedownOf(NEW)],
+      token: 't1',
+      search: expect.objectContaining({ release: '1.0.0', description: 'about 1.0.0', yanked: false }),
+    });
+    expect(plan(OLD, [OLD, NEW]).search).toMatchObject({ release: '2.0.0' });
+    const yanked = described('1.0.0', 'about 1.0.0', { yanked: markOf('broken') });
+    expect(plan(NEW, [yanked, NEW]).search).toMatchObject({ release: '1.0.0', yanked: true });
+  });
+
+  it('of the only release leaves nothing to show', () => {
+    expect(plan(NEW, [NEW])).not.toHaveProperty('search');
+  });
+
+  it('takes every release of the same bytes with it', () => {
+    const again = described('2.0.1', 'about 2.0.0');
+    expect(again.digest).toBe(NEW.digest);
+    const planned = plan(NEW, [OLD, NEW, again]);
+    expect(planned.takedowns).toEqual([takedownOf(NEW), { ...takedownOf(NEW), release: '2.0.1' }]);
+    expect(planned.search).toMatchObject({ release: '1.0.0' });
+    expect(plan(again, [NEW, again])).not.toHaveProperty('search');
+  });
+
+  it('burns what does not stand here', () => {
+    expect(plan(NEW, [])).toEqual({
+      ...NAME,
+      expectedRevision: 0,
+      takedowns: [takedownOf(NEW)],
+      token: 't1',
+    });
+    expect(plan(NEW, [OLD])).toMatchObject({ takedowns: [takedownOf(NEW)], search: { release: '1.0.0' } });
+  });
+
+  it('is refused where the name stands for other bytes', () => {
+    const other = described('2.0.0', 'something else');
+    expect(() => plan(NEW, [other])).toThrow(KrmhubError);
+    expect(() => plan(NEW, [other])).toThrow(other.digest);
+  });
+
+  it('names the function as it is written', () => {
+    const current = functionRecord([NEW], 1);
+    const takedown = { ...takedownOf(NEW), kind: 'setlabels' };
+    expect(planTakedown({ current, takedown, shown: undefined })).toMatchObject({
+      kind: 'SetLabels',
+      takedowns: [{ kind: 'SetLabels' }],
+    });
+  });
+
+  it('needs the record that is shown afterwards', () => {
+    const current = functionRecord([OLD, NEW]);
+    expect(() => planTakedown({ current, takedown: takedownOf(NEW), shown: NEW })).toThrow(RangeError);
+    expect(() => planTakedown({ current, takedown: takedownOf(NEW), shown: undefined })).toThrow(RangeError);
+  });
+});
+
+describe('what was taken down', () => {
+  const takedowns = [takedownOf(OLD)];
+  const other = sha256('other');
+
+  it('is never published again, neither the name nor the bytes', () => {
+    expect(burnt(takedowns, { release: '1.0.0', digest: other })).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('its name is never given again'),
+      takedowns,
+    });
+    expect(burnt(takedowns, { release: '1.0.1', digest: OLD.digest })).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('holds a password'),
+      takedowns,
+    });
+  });
+
+  it('stops nothing else', () => {
+    expect(burnt(takedowns, { release: '1.0.1', digest: other })).toBeUndefined();
+    expect(burnt([], { release: '1.0.0', digest: OLD.digest })).toBeUndefined();
+  });
+});

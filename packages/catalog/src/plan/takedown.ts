@@ -1,0 +1,85 @@
+import { type Digest, KrmhubError, type Takedown } from '@krmhub/schema';
+import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
+import { searchDocument, shownRelease } from './newest.js';
+
+export interface TakedownInput {
+  /** The function as it stands; undefined where nothing of it does. */
+  current: FunctionRecord | undefined;
+  /** The release to take down, its digest, and who does it when and why. */
+  takedown: Takedown;
+  /** ID of the token that asked for it. */
+  token?: string;
+  /** The record of the release that `shownAfterTakedown` names. */
+  shown: ReleaseRecord | undefined;
+}
+
+/** Name of the release that search shows once these bytes are gone; undefined where none is left. */
+export function shownAfterTakedown(current: FunctionRecord | undefined, digest: Digest): string | undefined {
+  const left = releasesLeft(current, digest);
+  return left.length === 0 ? undefined : shownRelease(left).release;
+}
+
+/**
+ * Decides what goes when a release is taken down. Bytes are what is dangerous, so every release of the function
+ * with the same bytes goes with it. A release that does not stand here is taken down all the same: its name and
+ * digest are burnt, as when a backup is older than the release. Throws `conflict` where the name stands for other bytes.
+ */
+export function planTakedown({ current, takedown, token, shown }: TakedownInput): FunctionTakedown {
+  const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };
+  const standing = current?.releases.find(({ release }) => release === takedown.release);
+  if (standing !== undefined && standing.digest !== takedown.digest) {
+    throw new KrmhubError(
+      'conflict',
+      `${name.group}/${name.kind}@${takedown.release} stands with the digest ${standing.digest}, not ${takedown.digest}`,
+      { hint: 'Look at what stands there now before it is taken down.' },
+    );
+  }
+  const left = releasesLeft(current, takedown.digest);
+  const expected = shownAfterTakedown(current, takedown.digest);
+  if (shown?.release !== expected) {
+    throw new RangeError(`shown is ${shown?.release} where ${expected} is needed`);
+  }
+  const same = (current?.releases ?? []).filter(
+    ({ release, digest }) => digest === takedown.digest && release !== takedown.release,
+  );
+  return {
+    ...name,
+    expectedRevision: current?.revision ?? 0,
+    takedowns: [takedown.release, ...same.map(({ release }) => release)].map((release) => ({
+      ...takedown,
+      ...name,
+      release,
+    })),
+    ...(token === undefined ? {} : { token }),
+    ...(shown === undefined ? {} : { search: searchDocument(name, left, shown) }),
+  };
+}
+
+/** Why a release cannot be published: its name or its bytes were taken down. Undefined where they were not. */
+export function burnt(
+  takedowns: readonly Takedown[],
+  submitted: { release: string; digest: Digest },
+): KrmhubError | undefined {
+  const named = takedowns.find(({ release }) => release === submitted.release);
+  if (named !== undefined) {
+    return new KrmhubError('conflict', `${tombstoneText(named)}, and its name is never given again`, {
+      hint: 'Publish under another release.',
+      takedowns: [named],
+    });
+  }
+  const same = takedowns.find(({ digest }) => digest === submitted.digest);
+  if (same === undefined) return undefined;
+  return new KrmhubError('conflict', `These bytes are not taken: ${tombstoneText(same)}`, {
+    hint: 'Publish a definition without what it was taken down for.',
+    takedowns: [same],
+  });
+}
+
+/** `example.com/SetLabels@1.0.0 was taken down at … by …: reason`. */
+export function tombstoneText({ group, kind, release, at, by, reason }: Takedown): string {
+  return `${group}/${kind}@${release} was taken down at ${at} by ${by}: ${reason}`;
+}
+
+function releasesLeft(current: FunctionRecord | undefined, digest: Digest): ReleaseSummary[] {
+  return (current?.releases ?? []).filter((release) => release.digest !== digest);
+}

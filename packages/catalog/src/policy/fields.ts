@@ -1,0 +1,152 @@
+import {
+  compareDiagnostics,
+  type Diagnostic,
+  hasErrors,
+  type JsonValue,
+  KrmhubError,
+  type Path,
+  type PublicKey,
+  readPublicKey,
+  readYaml,
+  type YamlDocument,
+} from '@krmhub/schema';
+import { POLICY_CODES, type PolicyCode } from './codes.js';
+import { DNS_LABEL, FieldReader, isMapping } from './document-fields.js';
+import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
+
+/** What documents that say whom to trust have in common. */
+
+export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
+/** Nothing but blank lines, comments and markers: no policy. */
+const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
+export const TIMES = ['validFrom', 'validUntil'] as const;
+/** For a key that YAML has folded into one line, and for the path of a file. */
+const ONE_LINE = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
+/** Nobody reads these documents as YAML 1.1, and a time is a date there. */
+const WRITTEN_TIME = /\.(validFrom|validUntil)$/;
+
+/**
+ * Reads a file of such documents, each by `readOne`, and gives everything that is wrong with it. There is nothing to
+ * read in a file without any document, and nothing is read where there are more than `maxPatterns` patterns of subjects.
+ * In messages, `whole` begins what is said of the file ("the file has"), and `documents` names what is in it.
+ */
+export function readPolicyFile(
+  bytes: Uint8Array,
+  {
+    file,
+    whole,
+    documents: each,
+    maxPatterns = Number.POSITIVE_INFINITY,
+  }: { file: string; whole: string; documents: string; maxPatterns?: number },
+  readOne: (document: YamlDocument, fields: PolicyFields) => void,
+): Diagnostic[] {
+  const { maxBytes, maxPolicies } = POLICY_LIMITS;
+  if (bytes.byteLength > maxBytes) {
+    const message = `${whole} ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
+    return [ofFile('policy/limit', file, message)];
+  }
+  if (NOTHING.test(new TextDecoder().decode(bytes))) return [];
+  const { documents, diagnostics } = readYaml(bytes, { file });
+  if (hasErrors(diagnostics)) return diagnostics;
+  const all = withoutDates(diagnostics);
+  if (documents.length > maxPolicies) {
+    const message = `there are ${documents.length} ${each}, and at most ${maxPolicies} are taken`;
+    return [...all, ofFile('policy/limit', file, message)];
+  }
+  const patterns = countPatterns(
+    documents.map(({ value }) => (isMapping(value) ? (value.spec ?? null) : null)),
+  );
+  if (patterns > maxPatterns) {
+    const message = `there are ${patterns} patterns, and at most ${maxPatterns} are taken`;
+    return [...all, ofFile('policy/limit', file, message)];
+  }
+  for (const document of documents) {
+    const fields = policyFields(document, file);
+    readOne(document, fields);
+    all.push(...fields.diagnostics);
+  }
+  return all.sort(compareDiagnostics);
+}
+
+/** Patterns of what has `signers` or is one, counted before any is compiled, which takes long. */
+export function countPatterns(values: readonly JsonValue[]): number {
+  const has = (value: JsonValue) => isMapping(value) && value.subjectPattern !== undefined;
+  return values.reduce<number>((sum, value) => {
+    const signers = isMapping(value) && Array.isArray(value.signers) ? value.signers : [];
+    return sum + (has(value) ? 1 : 0) + signers.filter(has).length;
+  }, 0);
+}
+
+/** What the YAML reader says, but for times without quotes. */
+export function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !WRITTEN_TIME.test(path));
+}
+
+export function policyFields(document: YamlDocument, file: string): PolicyFields {
+  return new FieldReader(document, file, {
+    prefix: 'policy',
+    codes: POLICY_CODES,
+    maxTextLength: POLICY_LIMITS.maxTextLength,
+  });
+}
+
+export function ofFile(code: PolicyCode, file: string, message: string): Diagnostic {
+  const { severity, mend } = POLICY_CODES[code];
+  return { code, severity, message, file, path: '', hint: mend };
+}
+
+export function readName(value: JsonValue | undefined, fields: PolicyFields): string | undefined {
+  if (value === undefined) return undefined;
+  const metadata = fields.mapping(value, ['metadata'], { required: ['name'] });
+  if (metadata?.name === undefined) return undefined;
+  const name = fields.text(metadata.name, ['metadata', 'name']);
+  if (name !== undefined && !DNS_LABEL.test(name)) {
+    fields.report('policy/name', ['metadata', 'name'], `"${name}" is no DNS label`);
+  }
+  return name;
+}
+
+/** `ofPath` is the way out where there is the path of a file in place of a key. */
+export function readKey(
+  pem: string | undefined,
+  at: Path,
+  fields: PolicyFields,
+  ofPath: string = ONE_LINE,
+): PublicKey | undefined {
+  if (pem === undefined) return undefined;
+  try {
+    return readPublicKey(pem, 'the key');
+  } catch (error) {
+    if (!(error instanceof KrmhubError)) throw error;
+    const oneLine = pem.includes('-----BEGIN') ? ONE_LINE : ofPath;
+    const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : oneLine;
+    fields.report('policy/key', at, error.message, hint === undefined ? {} : { hint });
+    return undefined;
+  }
+}
+
+export function readTimes(
+  text: (name: string) => string | undefined,
+  at: Path,
+  fields: PolicyFields,
+): Pick<TrustedSigner, 'validFrom' | 'validUntil'> {
+  const times: Pick<TrustedSigner, 'validFrom' | 'validUntil'> = {};
+  for (const name of TIMES) {
+    const written = text(name);
+    if (written === undefined) continue;
+    const date = new Date(written);
+    if (!TIME.test(written) || Number.isNaN(date.getTime())) {
+      fields.report('policy/time', [...at, name], `"${written}" is no time in UTC`);
+    } else times[name] = date.toISOString();
+  }
+  if (
+    times.validFrom !== undefined &&
+    times.validUntil !== undefined &&
+    times.validFrom >= times.validUntil
+  ) {
+    fields.report('policy/time', [...at, 'validUntil'], 'it ends before it begins');
+  }
+  return times;
+}

@@ -1,0 +1,98 @@
+import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
+import { isMapping } from './document-fields.js';
+import { type PolicyFields, readKey, readName, readPolicyFile, readTimes, TIMES } from './fields.js';
+import { readPolicy } from './read-signing-policies.js';
+import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
+import {
+  canonicalCatalogUrl,
+  type PinnedKey,
+  TRUSTED_CATALOG_KIND,
+  type Trust,
+  type TrustedCatalog,
+} from './trust.js';
+
+/**
+ * Reads SigningPolicies and TrustedCatalogs, one to a YAML document, and finds everything that is wrong with them. The
+ * trust is there where nothing is; a file with comments alone trusts nobody. Nothing of a document is ignored.
+ */
+export function readTrust(bytes: Uint8Array, file: string): { trust?: Trust; diagnostics: Diagnostic[] } {
+  const trust: Trust = { policies: [], catalogs: [] };
+  const naming = { file, whole: 'the file has', documents: 'documents' };
+  const all = readPolicyFile(bytes, naming, (document, fields) => readDocument(document, fields, trust));
+  return hasErrors(all) ? { diagnostics: all } : { trust, diagnostics: all };
+}
+
+function readDocument(document: YamlDocument, fields: PolicyFields, { policies, catalogs }: Trust): void {
+  const kind = isMapping(document.value) ? document.value.kind : undefined;
+  if (typeof kind === 'string' && kind !== POLICY_KIND && kind !== TRUSTED_CATALOG_KIND) {
+    const kinds = `\`${POLICY_KIND}\` or \`${TRUSTED_CATALOG_KIND}\``;
+    fields.report('policy/document', ['kind'], `\`kind\` is not ${kinds}`, { hint: `Write ${kinds}.` });
+    return;
+  }
+  const names = new Set([...policies, ...catalogs].map(({ name }) => name));
+  const entry = kind === TRUSTED_CATALOG_KIND ? readCatalog(document, fields) : readPolicy(document, fields);
+  if (entry === undefined) return;
+  if (names.has(entry.name)) {
+    fields.report('policy/name', ['metadata', 'name'], `another document is named "${entry.name}" too`);
+  }
+  if (!('url' in entry)) {
+    policies.push(entry);
+    return;
+  }
+  const same = catalogs.find(({ url }) => canonicalCatalogUrl(url) === canonicalCatalogUrl(entry.url));
+  if (same !== undefined) {
+    fields.report(
+      'policy/catalog-url',
+      ['spec', 'url'],
+      `"${same.name}" pins the keys of this catalog already`,
+      {
+        hint: 'Write all of its keys into one document.',
+      },
+    );
+  }
+  catalogs.push(entry);
+}
+
+/** Undefined only where an error is reported. */
+function readCatalog({ value }: YamlDocument, fields: PolicyFields): TrustedCatalog | undefined {
+  const root = fields.mapping(value, [], { required: ['apiVersion', 'kind', 'metadata', 'spec'] });
+  if (root === undefined) return undefined;
+  if (root.apiVersion !== undefined && root.apiVersion !== POLICY_API_VERSION) {
+    fields.report('policy/document', ['apiVersion'], `\`apiVersion\` is not \`${POLICY_API_VERSION}\``);
+  }
+  const name = readName(root.metadata, fields);
+  if (root.spec === undefined) return undefined;
+  const at: Path = ['spec'];
+  const spec = fields.mapping(root.spec, at, { required: ['url', 'keys'] });
+  if (spec === undefined) return undefined;
+  const url = readUrl(spec.url, [...at, 'url'], fields);
+  const keys = readKeys(spec.keys, [...at, 'keys'], fields);
+  if (name === undefined || url === undefined || keys === undefined) return undefined;
+  return { name, url, keys };
+}
+
+function readUrl(value: JsonValue | undefined, at: Path, fields: PolicyFields): string | undefined {
+  const text = value === undefined ? undefined : fields.text(value, at);
+  // What is wrong with it is not repeated: it may hold a password.
+  if (text !== undefined && canonicalCatalogUrl(text) === undefined) {
+    fields.report('policy/catalog-url', at, 'this is no address that a catalog is read from');
+  }
+  return text;
+}
+
+function readKeys(value: JsonValue | undefined, at: Path, fields: PolicyFields): PinnedKey[] | undefined {
+  if (value === undefined) return undefined;
+  const list = fields.list(value, at, POLICY_LIMITS.maxSigners);
+  if (list?.length === 0) fields.report('policy/missing-field', at, 'a trusted catalog has at least one key');
+  return list?.flatMap((item, index) => readPinnedKey(item, [...at, index], fields) ?? []);
+}
+
+function readPinnedKey(value: JsonValue, at: Path, fields: PolicyFields): PinnedKey | undefined {
+  const pinned = fields.mapping(value, at, { required: ['key'], optional: [...TIMES] });
+  if (pinned === undefined) return undefined;
+  const text = (name: string) =>
+    pinned[name] === undefined ? undefined : fields.text(pinned[name], [...at, name]);
+  const times = readTimes(text, at, fields);
+  const key = readKey(text('key'), [...at, 'key'], fields);
+  return key === undefined ? undefined : { key: key.pem, fingerprint: key.fingerprint, ...times };
+}

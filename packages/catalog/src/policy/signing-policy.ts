@@ -1,0 +1,223 @@
+import { type Digest, type FunctionName, matchesGlob, type PublicKey, readPublicKey } from '@krmhub/schema';
+import { loadRe2 } from '@krmhub/schema/lint/libraries';
+import semver from 'semver';
+import type { Time } from '../ports/records.js';
+
+export const POLICY_API_VERSION = 'krmhub.dev/v1alpha1';
+export const POLICY_KIND = 'SigningPolicy';
+
+/** Limits on policies: each with its unit. */
+export const POLICY_LIMITS = {
+  /** Bytes of all policies together. */
+  maxBytes: 262_144,
+  maxPolicies: 500,
+  /** Globs of one policy. */
+  maxGroups: 100,
+  /** Signers of one policy. */
+  maxSigners: 100,
+  /** Patterns of all policies: compiling the worst one takes milliseconds, and everybody waits for it. */
+  maxPatterns: 100,
+  /** UTF-16 code units of a pattern. */
+  maxPatternLength: 256,
+  /** UTF-16 code units of a name, a glob, a subject. Keys in PEM have up to 800. */
+  maxTextLength: 2_048,
+} as const;
+
+/** Who signed something, as its verification found. */
+export type Signer =
+  | { type: 'key'; fingerprint: Digest }
+  | { type: 'identity'; issuer: string; subject: string };
+
+/** Whose signatures make releases of which functions trusted. */
+export interface SigningPolicy {
+  /** A DNS label. */
+  name: string;
+  /** Globs; `*` stands for any characters. */
+  groups: string[];
+  /** A range that npm's semver reads, pre-releases included; absent for every release. */
+  releases?: string;
+  /** One of them is enough. */
+  signers: TrustedSigner[];
+}
+
+export type TrustedSigner = (
+  | { key: string; fingerprint: Digest }
+  | { issuer: string; subject: string }
+  | { issuer: string; subjectPattern: string }
+) & {
+  /** Signatures from then on. */
+  validFrom?: Time;
+  /** Signatures before then. */
+  validUntil?: Time;
+  /** Why no signature is believed any more, whenever it was made. */
+  revoked?: string;
+};
+
+/** A signature of a release that holds; whether it is trusted is what policies say. */
+export interface ReleaseSignature {
+  /** Digest of the bundle. */
+  bundle: Digest;
+  signer: Signer;
+  /** When it was signed, where a log or an authority testifies that. */
+  signedAt?: Time;
+  /** When this registry, or who asks, first saw it. */
+  receivedAt: Time;
+}
+
+/** Never just "signed": by whom, and who says that this is who should have. */
+export type Verdict =
+  | { trusted: true; signer: Signer; policy: string }
+  /** A policy wants a signature that is not there. */
+  | { trusted: false; reason: string; policy: string };
+
+/** Policies that say something about a release. */
+export function coveringPolicies(
+  policies: readonly SigningPolicy[],
+  { group, release }: { group: string; release: string },
+): SigningPolicy[] {
+  return policies.filter(
+    ({ groups, releases }) =>
+      groups.some((glob) => matchesGlob(glob, group)) &&
+      (releases === undefined || semver.satisfies(release, releases, { includePrerelease: true })),
+  );
+}
+
+/**
+ * Whether a release is signed by one whom a policy that covers it names; undefined where none covers it. One good
+ * signature is enough, since whoever can add bundles could otherwise spoil a release with a bad one.
+ */
+export function judgeSignatures(
+  policies: readonly SigningPolicy[],
+  name: FunctionName & { release: string },
+  signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
+  problems: readonly string[] = [],
+): Verdict | undefined {
+  const covering = coveringPolicies(policies, name);
+  if (covering.length === 0) return undefined;
+  const stated = signatures.map((signature) => ({
+    signature,
+    revoked: revocation(policies, signature.signer),
+  }));
+  const reasons: { reason: string; isStranger: boolean }[] = [];
+  for (const policy of covering) {
+    for (const { signature, revoked } of stated) {
+      if (revoked !== undefined) continue;
+      const said = judge(policy, signature);
+      if (said === undefined) return { trusted: true, signer: signature.signer, policy: policy.name };
+      reasons.push(said);
+    }
+  }
+  const policy = covering[0]!.name;
+  // What is nearest to a good signature says most: a revoked or late signer before a stranger.
+  const reason =
+    stated.find(({ revoked }) => revoked !== undefined)?.revoked ??
+    (reasons.find(({ isStranger }) => !isStranger) ?? reasons[0])?.reason;
+  if (reason !== undefined) return { trusted: false, policy, reason };
+  if (problems.length > 0) return { trusted: false, policy, reason: problems.join('; ') };
+  const wanted = describeSigners(covering);
+  return { trusted: false, policy, reason: `it is not signed, and the policy ${policy} wants ${wanted}` };
+}
+
+/** Why nothing that somebody signed is believed, whichever policy says so; undefined where none does. */
+export function revocation(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
+  for (const { name, signers } of policies) {
+    const found = signers.find((trusted) => trusted.revoked !== undefined && isSigner(trusted, signer));
+    if (found !== undefined) {
+      return `it is signed by ${describeSigner(signer)}, whom the policy ${name} revokes: ${found.revoked}`;
+    }
+  }
+  return undefined;
+}
+
+/** Undefined where the policy trusts the signature. */
+function judge(
+  { name, signers }: SigningPolicy,
+  { signer, signedAt, receivedAt }: Omit<ReleaseSignature, 'bundle'>,
+): { reason: string; isStranger: boolean } | undefined {
+  const who = describeSigner(signer);
+  const matching = signers.filter((trusted) => isSigner(trusted, signer));
+  const at = signedAt ?? receivedAt;
+  let reason = `it is signed by ${who}, whom the policy ${name} does not name`;
+  for (const { validFrom, validUntil } of matching) {
+    if (validFrom !== undefined && at < validFrom) {
+      reason = `it is signed by ${who} at ${at}, whom the policy ${name} trusts from ${validFrom} on`;
+    } else if (validUntil !== undefined && at >= validUntil) {
+      reason = `it is signed by ${who} at ${at}, whom the policy ${name} trusted until ${validUntil}`;
+    } else return undefined;
+  }
+  return { reason, isStranger: matching.length === 0 };
+}
+
+/** Whether a policy names who signed, and none revokes it; when it was signed is not asked. */
+export function namesSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
+  return (
+    revocation(policies, signer) === undefined &&
+    policies.some(({ signers }) => signers.some((trusted) => isSigner(trusted, signer)))
+  );
+}
+
+/** What each policy says of each signature: where it is the same for two lists, they are judged alike. */
+export function judgements(
+  policies: readonly SigningPolicy[],
+  signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
+): string[] {
+  return policies.flatMap((policy) =>
+    signatures.map((signature) => {
+      const { signer } = signature;
+      const against = revocation(policies, signer) ?? judge(policy, signature)?.reason;
+      return against ?? `it is signed by ${describeSigner(signer)}`;
+    }),
+  );
+}
+
+/** The keys that policies name, each once; retired and revoked ones too, so that what they signed is known for what it is. */
+export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
+  const keys = new Map<Digest, PublicKey>();
+  for (const signer of policies.flatMap(({ signers }) => signers)) {
+    if (!('key' in signer) || keys.has(signer.fingerprint)) continue;
+    keys.set(signer.fingerprint, readPublicKey(signer.key, 'a key of the policies'));
+  }
+  return [...keys.values()];
+}
+
+function isSigner(trusted: TrustedSigner, signer: Signer): boolean {
+  if ('fingerprint' in trusted) return signer.type === 'key' && signer.fingerprint === trusted.fingerprint;
+  if (signer.type !== 'identity' || signer.issuer !== trusted.issuer) return false;
+  if ('subject' in trusted) return signer.subject === trusted.subject;
+  return compiled(trusted.subjectPattern).matches(signer.subject);
+}
+
+const patterns = new Map<string, { matches(text: string): boolean }>();
+const MAX_PATTERNS = 1_000;
+
+/** RE2's engine takes time in proportion to the text; Throws an Error for what it does not read. */
+export function compiled(pattern: string): { matches(text: string): boolean } {
+  const known = patterns.get(pattern);
+  if (known !== undefined) return known;
+  if (patterns.size >= MAX_PATTERNS) patterns.clear();
+  const expression = loadRe2().compile(pattern);
+  patterns.set(pattern, expression);
+  return expression;
+}
+
+export function sameSigner(a: Signer, b: Signer): boolean {
+  if (a.type === 'key' || b.type === 'key') {
+    return a.type === 'key' && b.type === 'key' && a.fingerprint === b.fingerprint;
+  }
+  return a.issuer === b.issuer && a.subject === b.subject;
+}
+
+export function describeSigner(signer: Signer): string {
+  return signer.type === 'key' ? `the key ${signer.fingerprint}` : `${signer.subject} (${signer.issuer})`;
+}
+
+function describeSigners(policies: readonly SigningPolicy[]): string {
+  const [first, ...rest] = policies.flatMap(({ signers }) => signers);
+  if (first === undefined) return 'a signature';
+  const who =
+    'fingerprint' in first
+      ? `the key ${first.fingerprint}`
+      : `${'subject' in first ? first.subject : first.subjectPattern} (${first.issuer})`;
+  const others = rest.length === 0 ? '' : ` or one of ${rest.length} others`;
+  return `a signature by ${who}${others}`;
+}

@@ -1,0 +1,65 @@
+import type { Digest, JsonObject } from '@krmhub/schema';
+import type { Time } from '../ports/records.js';
+import { POLICY_API_VERSION, POLICY_KIND, type SigningPolicy } from './signing-policy.js';
+
+export const TRUSTED_CATALOG_KIND = 'TrustedCatalog';
+
+/** A key that the registry of a catalog signs with, as its user was told. */
+export interface PinnedKey {
+  key: string;
+  fingerprint: Digest;
+  validFrom?: Time;
+  validUntil?: Time;
+}
+
+/** Whose signatures make the snapshots of a catalog trusted. */
+export interface TrustedCatalog {
+  /** A DNS label. */
+  name: string;
+  url: string;
+  /** One of them is enough: two are there while a registry changes its key. */
+  keys: PinnedKey[];
+}
+
+/** Whom somebody who uses functions trusts. Names are unique among both. */
+export interface Trust {
+  policies: SigningPolicy[];
+  catalogs: TrustedCatalog[];
+}
+
+export type TrustEntry = SigningPolicy | TrustedCatalog;
+
+export function isTrustedCatalog(entry: TrustEntry): entry is TrustedCatalog {
+  return 'url' in entry;
+}
+
+/** The document that is read as this entry. */
+export function trustDocument(entry: TrustEntry): JsonObject {
+  const { name } = entry;
+  const head = (kind: string) => ({ apiVersion: POLICY_API_VERSION, kind, metadata: { name } });
+  if (isTrustedCatalog(entry)) {
+    const keys = entry.keys.map(({ fingerprint: _, ...key }) => ({ ...key }));
+    return { ...head(TRUSTED_CATALOG_KIND), spec: { url: entry.url, keys } };
+  }
+  const { groups, releases, signers } = entry;
+  const written = signers.map((signer): JsonObject => {
+    if (!('fingerprint' in signer)) return { ...signer };
+    const { fingerprint: _, ...key } = signer;
+    return key;
+  });
+  return {
+    ...head(POLICY_KIND),
+    spec: { groups: [...groups], ...(releases === undefined ? {} : { releases }), signers: written },
+  };
+}
+
+/**
+ * One spelling of the address of a catalog, since it is also read as a file: `…/catalogs/NAME/catalog.yaml` is the
+ * catalog `…/catalogs/NAME`. Undefined for what is no address of the web, or holds a password.
+ */
+export function canonicalCatalogUrl(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined;
+  return url.href.replace(/\/+$/, '').replace(/\/catalog\.(?:ya?ml|json)$/, '');
+}

@@ -1,0 +1,108 @@
+import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
+import { countPatterns, type PolicyFields } from '../policy/fields.js';
+import { readGroups, readSigners, SIGNER_FIELDS, signerOf } from '../policy/read-signers.js';
+import { POLICY_LIMITS, type SigningPolicy, type TrustedSigner } from '../policy/signing-policy.js';
+import type { RecipeFields } from './fields.js';
+import { readDenied, readLicense } from './read-selector.js';
+import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
+
+const SWITCHES = ['requireDigest', 'allowNetwork', 'allowStorage'] as const;
+/** Only who sends a recipe has the files beside it. */
+const KEY_FILE =
+  'No file is read here: paste the lines of the file below `key: |`, or send the recipe with `krmhub catalog apply`, which reads it in.';
+
+/** With errors, what is given is not to be used. `signing` reads what is said of signatures, of the same document. */
+export function readRecipePolicy(
+  value: JsonValue | undefined,
+  fields: RecipeFields,
+  signing: PolicyFields,
+): RecipePolicy | undefined {
+  if (value === undefined) return undefined;
+  const at: Path = ['spec', 'policy'];
+  const policy = fields.mapping(value, at, {
+    optional: ['requireSignature', ...SWITCHES, 'licenses', 'deny'],
+  });
+  if (policy === undefined) return undefined;
+  const read: RecipePolicy = {};
+  const required = readRequired(policy.requireSignature, [...at, 'requireSignature'], fields, signing);
+  if (required !== undefined) read.requireSignature = required;
+  for (const name of SWITCHES) {
+    const on = policy[name] === undefined ? undefined : fields.boolean(policy[name], [...at, name]);
+    if (on !== undefined) read[name] = on;
+  }
+  const licenses = readLicenses(policy.licenses, [...at, 'licenses'], fields);
+  if (licenses !== undefined) read.licenses = licenses;
+  const deny = readDenied(policy.deny, [...at, 'deny'], fields);
+  if (deny !== undefined) read.deny = deny;
+  return read;
+}
+
+function readRequired(
+  value: JsonValue | undefined,
+  at: Path,
+  fields: RecipeFields,
+  signing: PolicyFields,
+): SigningPolicy[] | undefined {
+  if (value === undefined) return undefined;
+  const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
+  if (list === undefined) return undefined;
+  if (list.length === 0) {
+    fields.report('recipe/missing-field', at, 'the list of required signatures is empty', {
+      hint: 'Say who signs what, or leave `requireSignature` out.',
+    });
+  }
+  const patterns = countPatterns(list);
+  if (patterns > POLICY_LIMITS.maxPatterns) {
+    const message = `there are ${patterns} patterns, and at most ${POLICY_LIMITS.maxPatterns} are taken`;
+    signing.report('policy/limit', at, message);
+    return undefined;
+  }
+  return list.flatMap((item, index) => {
+    // Reports name the policy by its place in the recipe: it has no other name.
+    const name = `requireSignature[${index}]`;
+    const read = readItem(item, [...at, index], signing);
+    return read === undefined ? [] : { name, ...read };
+  });
+}
+
+function readItem(
+  value: JsonValue,
+  at: Path,
+  signing: PolicyFields,
+): Pick<SigningPolicy, 'groups' | 'signers'> | undefined {
+  const item = signing.mapping(value, at, { required: ['groups'], optional: ['signers', ...SIGNER_FIELDS] });
+  if (item === undefined) return undefined;
+  const groups = readGroups(item.groups, [...at, 'groups'], signing);
+  const signers = readItemSigners(item, at, signing);
+  return groups === undefined || signers === undefined ? undefined : { groups, signers };
+}
+
+function readItemSigners(item: JsonObject, at: Path, signing: PolicyFields): TrustedSigner[] | undefined {
+  if (item.signers === undefined) {
+    const signer = signerOf(item, at, signing, KEY_FILE);
+    return signer === undefined ? undefined : [signer];
+  }
+  const beside = SIGNER_FIELDS.find((name) => item[name] !== undefined);
+  if (beside !== undefined) {
+    signing.report('policy/signer', [...at, beside], `\`${beside}\` stands beside \`signers\``, {
+      hint: 'Make it one of `signers`.',
+      target: 'key',
+    });
+  }
+  return readSigners(item.signers, [...at, 'signers'], signing, KEY_FILE);
+}
+
+function readLicenses(value: JsonValue | undefined, at: Path, fields: RecipeFields): string[] | undefined {
+  if (value === undefined) return undefined;
+  const list = fields.list(value, at, RECIPE_LIMITS.maxRules);
+  if (list?.length === 0) {
+    fields.report('recipe/missing-field', at, 'the list of licences is empty, so nothing would be taken', {
+      hint: 'Name a licence, or leave `licenses` out to take every one.',
+    });
+  }
+  return list?.flatMap((item, index) => {
+    const path = [...at, index];
+    const text = fields.text(item, path);
+    return text === undefined ? [] : readLicense(text, path, fields, 'recipe/license');
+  });
+}

@@ -1,0 +1,160 @@
+import {
+  type Diagnostic,
+  DOCUMENT_LIMITS,
+  hasErrors,
+  type JsonObject,
+  type JsonValue,
+  type Path,
+  readYaml,
+} from '@krmhub/schema';
+import { capped } from '@krmhub/schema/lint/cap';
+import { FieldReader, isMapping } from '../policy/document-fields.js';
+import { type PolicyFields, policyFields, withoutDates } from '../policy/fields.js';
+import type { SigningPolicy } from '../policy/signing-policy.js';
+import { RECIPE_CODES, type RecipeCode } from './codes.js';
+import type { RecipeFields } from './fields.js';
+import { readRecipePolicy } from './read-policy.js';
+import { readName, readSource } from './read-source.js';
+import { RECIPE_API_VERSION, RECIPE_KIND, RECIPE_LIMITS, type Recipe, type RecipeSource } from './recipe.js';
+
+/** Kubernetes, "Labels and Selectors: Syntax and character set". */
+const LABEL_NAME = /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/**
+ * Reads a CatalogRecipe, YAML or JSON, and finds everything that is wrong with it. The recipe is there
+ * where nothing is. Nothing of a recipe is ignored: what nobody knows is an error. Files that it names are not read.
+ */
+export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; diagnostics: Diagnostic[] } {
+  const { maxBytes } = RECIPE_LIMITS;
+  if (bytes.byteLength > maxBytes) {
+    const message = `the recipe has ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
+    return { diagnostics: [ofFile('recipe/limit', file, message)] };
+  }
+  const { documents, diagnostics } = readYaml(bytes, { file });
+  if (hasErrors(diagnostics)) return { diagnostics };
+  const [document] = documents;
+  if (document === undefined || documents.length > 1) {
+    const message = `the file holds ${documents.length === 0 ? 'no document' : `${documents.length} documents`}`;
+    return { diagnostics: [...diagnostics, ofFile('recipe/document', file, message)] };
+  }
+  const fields: RecipeFields = new FieldReader(document, file, {
+    prefix: 'recipe',
+    codes: RECIPE_CODES,
+    maxTextLength: RECIPE_LIMITS.maxValueLength,
+  });
+  const signing = policyFields(document, file);
+  const recipe = readDocument(document.value, fields, signing);
+  const all = [...withoutDates(diagnostics), ...fields.diagnostics, ...signing.diagnostics];
+  const told = capped(all, DOCUMENT_LIMITS.maxDiagnostics, file);
+  return recipe === undefined || hasErrors(all) ? { diagnostics: told } : { recipe, diagnostics: told };
+}
+
+function ofFile(code: RecipeCode, file: string, message: string): Diagnostic {
+  const { severity, mend } = RECIPE_CODES[code];
+  return { code, severity, message, file, path: '', hint: mend };
+}
+
+/** Undefined only where an error is reported; with errors, what is given is not to be used. */
+function readDocument(value: JsonValue, fields: RecipeFields, signing: PolicyFields): Recipe | undefined {
+  // What is something else altogether is not held to the fields of a recipe.
+  if (isMapping(value) && typeof value.kind === 'string' && value.kind !== RECIPE_KIND) {
+    expectText(value, 'kind', RECIPE_KIND, fields);
+    return undefined;
+  }
+  const root = fields.mapping(value, [], { required: ['apiVersion', 'kind', 'metadata', 'spec'] });
+  if (root === undefined) return undefined;
+  expectText(root, 'apiVersion', RECIPE_API_VERSION, fields);
+  expectText(root, 'kind', RECIPE_KIND, fields);
+  const metadata = readMetadata(root.metadata, fields);
+  const spec = readSpec(root.spec, fields, signing);
+  return metadata === undefined || spec === undefined ? undefined : { ...metadata, ...spec };
+}
+
+function expectText(root: JsonObject, name: string, wanted: string, fields: RecipeFields): void {
+  const value = root[name];
+  if (value === undefined || value === wanted) return;
+  fields.report('recipe/document', [name], `\`${name}\` is not \`${wanted}\``);
+}
+
+function readMetadata(
+  value: JsonValue | undefined,
+  fields: RecipeFields,
+): Pick<Recipe, 'name' | 'labels'> | undefined {
+  if (value === undefined) return undefined;
+  const at: Path = ['metadata'];
+  const metadata = fields.mapping(value, at, { required: ['name'], optional: ['labels'] });
+  if (metadata === undefined || metadata.name === undefined) return undefined;
+  const name = readName(metadata.name, [...at, 'name'], fields);
+  const labels =
+    metadata.labels === undefined ? undefined : readLabels(metadata.labels, [...at, 'labels'], fields);
+  return name === undefined ? undefined : { name, ...(labels === undefined ? {} : { labels }) };
+}
+
+function readLabels(value: JsonValue, at: Path, fields: RecipeFields): Record<string, string> | undefined {
+  const names =
+    value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [];
+  const labels = fields.mapping(value, at, { optional: names });
+  if (labels === undefined) return undefined;
+  if (names.length > RECIPE_LIMITS.maxLabels) {
+    fields.report(
+      'recipe/limit',
+      at,
+      `there are ${names.length} labels, and at most ${RECIPE_LIMITS.maxLabels} are taken`,
+    );
+  }
+  return Object.fromEntries(
+    Object.entries(labels).map(([name, label]) => {
+      if (!LABEL_NAME.test(name))
+        fields.report('recipe/label', [...at, name], 'this is no name of a label', { target: 'key' });
+      if (typeof label !== 'string') {
+        fields.report('recipe/label', [...at, name], 'the value of a label is text: put quotes around it');
+      } else if (!LABEL_VALUE.test(label)) {
+        fields.report('recipe/label', [...at, name], 'this is no value of a label');
+      }
+      return [name, String(label)];
+    }),
+  );
+}
+
+function readSpec(
+  value: JsonValue | undefined,
+  fields: RecipeFields,
+  signing: PolicyFields,
+): Pick<Recipe, 'sources' | 'policy'> | undefined {
+  if (value === undefined) return undefined;
+  const spec = fields.mapping(value, ['spec'], { required: ['sources'], optional: ['policy'] });
+  if (spec === undefined) return undefined;
+  const policy = readRecipePolicy(spec.policy, fields, signing);
+  const sources = readSources(spec.sources, fields, policy?.requireSignature ?? []);
+  if (sources === undefined) return undefined;
+  return { sources, ...(policy === undefined ? {} : { policy }) };
+}
+
+function readSources(
+  value: JsonValue | undefined,
+  fields: RecipeFields,
+  policies: readonly SigningPolicy[],
+): RecipeSource[] | undefined {
+  if (value === undefined) return undefined;
+  const at: Path = ['spec', 'sources'];
+  const list = fields.list(value, at, RECIPE_LIMITS.maxSources);
+  if (list === undefined) return undefined;
+  if (list.length === 0) fields.report('recipe/missing-field', at, 'a recipe has at least one source');
+  const sources: RecipeSource[] = [];
+  const names = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const source = readSource(item, [...at, index], fields, policies);
+    if (source === undefined) continue;
+    if (names.has(source.name)) {
+      fields.report(
+        'recipe/duplicate-source',
+        [...at, index, 'name'],
+        `another source is named "${source.name}" too`,
+      );
+    }
+    names.add(source.name);
+    sources.push(source);
+  }
+  return sources;
+}

@@ -1,0 +1,114 @@
+import { type JsonValue, type Path, parseImageReference } from '@krmhub/schema';
+import type { RecipeFields } from './fields.js';
+import { RECIPE_LIMITS, type RewriteRule } from './recipe.js';
+
+type Prefix = { ok: true; shape: 'image' | 'url' } | { ok: false; reason: string; hint?: string };
+
+const SHAPES = { image: 'of images', url: 'of URLs' } as const;
+
+/** Rules that rewrite references, each a prefix and what stands in its place. */
+export function readRewrites(
+  value: JsonValue | undefined,
+  at: Path,
+  fields: RecipeFields,
+): RewriteRule[] | undefined {
+  if (value === undefined) return undefined;
+  const list = fields.list(value, at, RECIPE_LIMITS.maxRewrites);
+  if (list?.length === 0) {
+    fields.report('recipe/rewrite', at, 'the list of rules is empty', {
+      hint: 'Add a rule, or leave `rewrite` out.',
+    });
+  }
+  const rules: RewriteRule[] = [];
+  for (const [index, item] of (list ?? []).entries()) {
+    const rule = readRule(item, [...at, index], fields);
+    if (rule === undefined) continue;
+    tellShadowed(rule, rules, [...at, index, 'from'], fields);
+    rules.push(rule);
+  }
+  return list === undefined ? undefined : rules;
+}
+
+function readRule(value: JsonValue, at: Path, fields: RecipeFields): RewriteRule | undefined {
+  const rule = fields.mapping(value, at, { required: ['from', 'to'] });
+  if (rule === undefined) return undefined;
+  const from = readPrefixAt(rule.from, [...at, 'from'], fields);
+  const to = readPrefixAt(rule.to, [...at, 'to'], fields);
+  if (from === undefined || to === undefined) return undefined;
+  if (from.shape !== to.shape) {
+    const message = `\`from\` is a prefix ${SHAPES[from.shape]}, and \`to\` is one ${SHAPES[to.shape]}`;
+    fields.report('recipe/rewrite', [...at, 'to'], message);
+    return undefined;
+  }
+  return { from: from.text, to: to.text };
+}
+
+function readPrefixAt(
+  value: JsonValue | undefined,
+  at: Path,
+  fields: RecipeFields,
+): { text: string; shape: 'image' | 'url' } | undefined {
+  if (value === undefined) return undefined;
+  const text = fields.text(value, at, RECIPE_LIMITS.maxAddressLength);
+  if (text === undefined) return undefined;
+  const prefix = readPrefix(text);
+  if (prefix.ok) return { text, shape: prefix.shape };
+  fields.report('recipe/rewrite', at, prefix.reason, prefix.hint === undefined ? {} : { hint: prefix.hint });
+  return undefined;
+}
+
+function readPrefix(text: string): Prefix {
+  if (/[\p{C}\p{Z}]/u.test(text)) return refused('it holds a space or a control character');
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return readUrlPrefix(text);
+  if (!text.endsWith('/')) return withoutSlash(text);
+  // A name is put behind it, so that it is a reference whose grammar is known.
+  const reference = parseImageReference(`${text}x`);
+  if (!reference.ok) return refused(`as the beginning of a reference, it ${reference.reason}`);
+  // A tag or digest would be of the name that was put behind it.
+  const { host } = reference;
+  if (host === undefined || !/[.:]|^localhost$/.test(host)) {
+    return refused('it does not begin with a host', 'Write the registry, too: `docker.io/library/`.');
+  }
+  return { ok: true, shape: 'image' };
+}
+
+function readUrlPrefix(text: string): Prefix {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    return refused('it is no URL of http or https', 'Write images without a scheme: `host/path/`.');
+  }
+  // What is wrong with it is not repeated: it may hold a password.
+  if (url.username !== '' || url.password !== '') {
+    return refused('it holds credentials, and recipes are read by everybody');
+  }
+  if (/[?#]/.test(text)) return refused('it has a query or a fragment, and so is no prefix');
+  if (!text.endsWith('/')) return withoutSlash(text);
+  // References are compared as they are written.
+  if (url.href !== text) return refused('it is not written as URLs are', `Write \`${url.href}\`.`);
+  return { ok: true, shape: 'url' };
+}
+
+function withoutSlash(text: string): Prefix {
+  return refused('it does not end with a slash, so it could end within a name', `Write \`${text}/\`.`);
+}
+
+function tellShadowed(
+  { from }: RewriteRule,
+  earlier: readonly RewriteRule[],
+  at: Path,
+  fields: RecipeFields,
+): void {
+  const shadow = earlier.find((rule) => from.startsWith(rule.from));
+  if (shadow === undefined) return;
+  if (shadow.from === from) {
+    fields.report('recipe/rewrite', at, 'another rule has this `from` already', {
+      hint: 'Remove one of them.',
+    });
+    return;
+  }
+  fields.report('recipe/shadowed-rewrite', at, `the rule for ${shadow.from} comes first`);
+}
+
+function refused(reason: string, hint?: string): Prefix {
+  return { ok: false, reason, ...(hint === undefined ? {} : { hint }) };
+}

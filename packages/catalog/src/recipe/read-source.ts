@@ -1,0 +1,157 @@
+import { type JsonValue, matchesGlob, type Path } from '@krmhub/schema';
+import { DNS_LABEL } from '../policy/document-fields.js';
+import type { SigningPolicy } from '../policy/signing-policy.js';
+import { isOpenToChanges, readSourceAddress } from '../upstream/source-address.js';
+import type { RecipeFields } from './fields.js';
+import { durationText, readDuration } from './read-duration.js';
+import { readRewrites } from './read-rewrite.js';
+import { readSelectors } from './read-selector.js';
+import { RECIPE_LIMITS, type RecipeSource, type UpstreamCatalog } from './recipe.js';
+import { readReleaseRange } from './release-range.js';
+
+/** `policies` are those of the recipe: what must be signed may come on any way. */
+export function readSource(
+  value: JsonValue,
+  at: Path,
+  fields: RecipeFields,
+  policies: readonly SigningPolicy[],
+): RecipeSource | undefined {
+  const source = fields.mapping(value, at, {
+    required: ['name'],
+    optional: ['functions', 'catalog', 'match', 'exclude', 'rewrite'],
+  });
+  if (source === undefined) return undefined;
+  if (source.functions === undefined && source.catalog === undefined) {
+    fields.report('recipe/missing-field', at, '`functions` or `catalog` is missing', {
+      hint: 'Write `functions: {}` for the functions of this registry, or `catalog: {url: …}` for a catalog elsewhere.',
+    });
+  } else if (source.functions !== undefined && source.catalog !== undefined) {
+    fields.report(
+      'recipe/ambiguous-source',
+      at,
+      'a source has `functions` or `catalog`, and this one has both',
+    );
+  }
+  const name = source.name === undefined ? undefined : readName(source.name, [...at, 'name'], fields);
+  const release = readFunctions(source.functions, [...at, 'functions'], fields);
+  const catalog = readCatalog(source.catalog, [...at, 'catalog'], fields);
+  const match = readSelectors(source.match, [...at, 'match'], fields);
+  const exclude = readSelectors(source.exclude, [...at, 'exclude'], fields);
+  const rewrite = readRewrites(source.rewrite, [...at, 'rewrite'], fields);
+  if (name === undefined) return undefined;
+  const read: RecipeSource = {
+    name,
+    ...(release === undefined ? {} : { release }),
+    ...(catalog === undefined ? {} : { catalog }),
+    ...(match === undefined ? {} : { match }),
+    exclude: exclude ?? [],
+    ...(rewrite === undefined ? {} : { rewrite }),
+  };
+  tellInsecure(read, at, fields, policies);
+  return read;
+}
+
+export function readName(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
+  const name = fields.text(value, at);
+  if (name !== undefined && !DNS_LABEL.test(name))
+    fields.report('recipe/name', at, `"${name}" is no DNS label`);
+  return name;
+}
+
+function readFunctions(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
+  if (value === undefined) return undefined;
+  const functions = fields.mapping(value, at, { optional: ['release'] });
+  if (functions?.release === undefined) return undefined;
+  const written = fields.text(functions.release, [...at, 'release']);
+  if (written === undefined) return undefined;
+  const range = readReleaseRange(written);
+  if (range.ok) return range.range;
+  fields.report('recipe/release-range', [...at, 'release'], range.reason, hintOf(range));
+  return undefined;
+}
+
+function readCatalog(
+  value: JsonValue | undefined,
+  at: Path,
+  fields: RecipeFields,
+): UpstreamCatalog | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string') {
+    const hint = 'Write `catalog: {url: …}`.';
+    fields.report('recipe/wrong-type', at, 'a mapping is expected, and this is text', { hint });
+    return undefined;
+  }
+  const catalog = fields.mapping(value, at, { required: ['url'], optional: ['refresh', 'minimumAge'] });
+  if (catalog === undefined) return undefined;
+  const { minRefreshSeconds, maxRefreshSeconds, defaultRefreshSeconds, maxMinimumAgeSeconds } = RECIPE_LIMITS;
+  const url = readUrl(catalog.url, [...at, 'url'], fields);
+  const refresh = readSeconds(catalog.refresh, [...at, 'refresh'], fields, {
+    min: minRefreshSeconds,
+    max: maxRefreshSeconds,
+  });
+  const minimumAge = readSeconds(catalog.minimumAge, [...at, 'minimumAge'], fields, {
+    min: 0,
+    max: maxMinimumAgeSeconds,
+  });
+  if (url === undefined) return undefined;
+  return {
+    url,
+    refreshSeconds: refresh ?? defaultRefreshSeconds,
+    ...(minimumAge === undefined ? {} : { minimumAgeSeconds: minimumAge }),
+  };
+}
+
+function readUrl(value: JsonValue | undefined, at: Path, fields: RecipeFields): string | undefined {
+  const url = value === undefined ? undefined : fields.text(value, at, RECIPE_LIMITS.maxAddressLength);
+  if (url === undefined) return undefined;
+  const read = readSourceAddress(url);
+  if (!read.ok) fields.report('recipe/catalog-url', at, read.reason, hintOf(read));
+  return url;
+}
+
+function readSeconds(
+  value: JsonValue | undefined,
+  at: Path,
+  fields: RecipeFields,
+  { min, max }: { min: number; max: number },
+): number | undefined {
+  if (value === undefined) return undefined;
+  // A number without a unit is text with too little in it.
+  const text = typeof value === 'number' ? String(value) : fields.text(value, at);
+  if (text === undefined) return undefined;
+  const read = readDuration(text);
+  if (!read.ok) fields.report('recipe/duration', at, read.reason, hintOf(read));
+  else if (read.seconds < min) {
+    const hint = `Write \`${durationText(min)}\` or more.`;
+    fields.report('recipe/duration', at, `"${text}" is less than ${durationText(min)}`, { hint });
+  } else if (read.seconds > max) {
+    const message = `it is ${read.seconds} seconds, and at most ${max} are taken`;
+    fields.report('recipe/limit', at, message, { hint: `Write \`${durationText(max)}\` or less.` });
+  } else return read.seconds;
+  return undefined;
+}
+
+function tellInsecure(
+  { catalog, match }: RecipeSource,
+  at: Path,
+  fields: RecipeFields,
+  policies: readonly SigningPolicy[],
+): void {
+  if (catalog === undefined) return;
+  const read = readSourceAddress(catalog.url);
+  if (!read.ok || !isOpenToChanges(read.address)) return;
+  const globs = policies.flatMap(({ groups }) => groups);
+  const isSigned =
+    match === undefined
+      ? globs.includes('*')
+      : match.every(({ group }) =>
+          globs.some((glob) => glob === '*' || (group !== undefined && matchesGlob(glob, group))),
+        );
+  if (isSigned) return;
+  const message = 'what comes by http:// can be changed by everybody on the way';
+  fields.report('recipe/insecure-catalog', [...at, 'catalog', 'url'], message);
+}
+
+function hintOf({ hint }: { hint?: string }): { hint?: string } {
+  return hint === undefined ? {} : { hint };
+}

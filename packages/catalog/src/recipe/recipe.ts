@@ -1,0 +1,157 @@
+import type { FunctionName, RuntimeKind } from '@krmhub/schema';
+import type { SigningPolicy } from '../policy/signing-policy.js';
+import type { ReleaseSummary } from '../ports/records.js';
+
+export const RECIPE_API_VERSION = 'krmhub.dev/v1alpha1';
+export const RECIPE_KIND = 'CatalogRecipe';
+
+/** Limits on recipes: each with its unit. */
+export const RECIPE_LIMITS = {
+  /** Bytes of a recipe. */
+  maxBytes: 262_144,
+  /** Sources of a recipe. */
+  maxSources: 100,
+  /** Selectors in one `match` or `exclude`. */
+  maxSelectors: 1_000,
+  /** Tags in one selector. */
+  maxTags: 50,
+  /** Labels of a catalog. */
+  maxLabels: 50,
+  /** UTF-16 code units of a selector's value and of a release range. */
+  maxValueLength: 253,
+  /** UTF-16 code units of the address of a catalog, and of what references begin with. */
+  maxAddressLength: 2_048,
+  /** Rules of one source that rewrite references. */
+  maxRewrites: 100,
+  /** Rules of a policy: signatures, licences and what is denied, each. */
+  maxRules: 500,
+  /** Seconds between two looks at a source. */
+  minRefreshSeconds: 60,
+  maxRefreshSeconds: 2_592_000,
+  defaultRefreshSeconds: 3_600,
+  /** Seconds that an entry must have been known before it is taken. */
+  maxMinimumAgeSeconds: 31_536_000,
+} as const;
+
+/** What a catalog is made from. */
+export interface Recipe {
+  /** A DNS label. */
+  name: string;
+  labels?: Record<string, string>;
+  /** In order: the first source that provides an API version of a function provides it. */
+  sources: RecipeSource[];
+  /** What must hold of everything that the catalog takes, from wherever it comes. */
+  policy?: RecipePolicy;
+}
+
+/** Functions of this registry, or of a catalog elsewhere. */
+export interface RecipeSource {
+  /** A DNS label, unique in the recipe. */
+  name: string;
+  /** Of this registry's functions: a range that npm's semver reads; absent for every release. */
+  release?: string;
+  /** The catalog elsewhere; absent for the functions of this registry. */
+  catalog?: UpstreamCatalog;
+  /** A release or entry must match one of them; absent for every one. */
+  match?: Selector[];
+  /** A release or entry must match none of them. */
+  exclude: Selector[];
+  /** The first that fits a reference rewrites it. */
+  rewrite?: RewriteRule[];
+}
+
+/** A catalog that somebody else serves. */
+export interface UpstreamCatalog {
+  /** As `readSourceAddress` reads it. */
+  url: string;
+  /** Seconds between two looks. */
+  refreshSeconds: number;
+  /** Seconds for which an entry must have been known, with these bytes, before it is taken. */
+  minimumAgeSeconds?: number;
+}
+
+/** References that begin with `from` begin with `to` instead; both end with a slash. Digests stay. */
+export interface RewriteRule {
+  from: string;
+  to: string;
+}
+
+export interface RecipePolicy {
+  /** What these policies cover must be signed by one whom they name; a catalog's signature is that of its entries. */
+  requireSignature?: SigningPolicy[];
+  /** Images and scripts are named by digest, or not taken. */
+  requireDigest?: boolean;
+  /** False: functions that need the network are not taken. */
+  allowNetwork?: boolean;
+  /** False: functions that need storage mounts are not taken. */
+  allowStorage?: boolean;
+  /** SPDX expressions, compared as they are written; absent for every licence. */
+  licenses?: string[];
+  /** What is never taken. */
+  deny?: DenyRule[];
+}
+
+export interface DenyRule extends Selector {
+  /** Shown in reports. */
+  reason?: string;
+}
+
+/** Everything that is set must hold. */
+export interface Selector {
+  group?: string;
+  kind?: string;
+  /** All of them. */
+  tags?: string[];
+  publisher?: string;
+  runtime?: RuntimeKind;
+  license?: string;
+}
+
+/** The recipe of the catalog that every registry has. */
+export const DEFAULT_RECIPE_TEXT = `apiVersion: ${RECIPE_API_VERSION}
+kind: ${RECIPE_KIND}
+metadata:
+  name: default
+spec:
+  sources:
+  - name: registry
+    functions: {}
+`;
+
+/** What selectors look at, beside the name. */
+export type SelectedBy = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
+
+/** Whether the selectors of a source let something pass; says nothing of release ranges and yanks. */
+export function sourceMatches(
+  { match, exclude }: Pick<RecipeSource, 'match' | 'exclude'>,
+  name: FunctionName,
+  what: SelectedBy,
+): boolean {
+  return (
+    (match === undefined || match.some((selector) => matchesSelector(selector, name, what))) &&
+    !exclude.some((selector) => keepsOut(selector, name, what))
+  );
+}
+
+/** For what is kept out: kinds that differ by case only are one function, and none is let in by its spelling. */
+export function keepsOut(selector: Selector, { group, kind }: FunctionName, what: SelectedBy): boolean {
+  const isMeant = selector.kind?.toLowerCase() === kind.toLowerCase();
+  return matchesSelector(selector, { group, kind: isMeant ? selector.kind! : kind }, what);
+}
+
+export function matchesSelector(selector: Selector, name: FunctionName, what: SelectedBy): boolean {
+  const { group, kind, tags, publisher, runtime, license } = selector;
+  return (
+    (group === undefined || group === name.group) &&
+    (kind === undefined || kind === name.kind) &&
+    (tags === undefined || tags.every((tag) => hasTag(what, tag))) &&
+    (publisher === undefined || publisher === what.publisher) &&
+    (runtime === undefined || what.runtimes.includes(runtime)) &&
+    (license === undefined || what.licenses.includes(license))
+  );
+}
+
+/** Tags that differ by case are one tag. */
+function hasTag({ tags }: SelectedBy, tag: string): boolean {
+  return tags.some((own) => own.toLowerCase() === tag.toLowerCase());
+}

@@ -1,0 +1,55 @@
+import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
+import { quoted } from './policy.js';
+import type { RewriteRule } from './recipe.js';
+
+/** A reference as a recipe's rules make it; the first rule that fits does. What follows the prefix, digests too, stays. */
+export function rewriteReference(rules: readonly RewriteRule[], reference: string): string {
+  const rule = rules.find(({ from }) => reference.startsWith(from));
+  return rule === undefined ? reference : rule.to + reference.slice(rule.from.length);
+}
+
+/** Whether rules change any of these references, and in words why one of them is none any more. */
+export function rewriteAll(
+  rules: readonly RewriteRule[],
+  references: readonly string[],
+): { changed: boolean; problem?: string } {
+  let changed = false;
+  for (const reference of references) {
+    const rewritten = rewriteReference(rules, reference);
+    if (rewritten === reference) continue;
+    changed = true;
+    const problem = problemOf(rewritten) ?? (climbs(rewritten) ? 'leads out of it' : undefined);
+    if (problem !== undefined)
+      return { changed, problem: `${quoted(reference)} rewritten to a mirror ${problem}` };
+  }
+  return { changed };
+}
+
+/** An API version with all its references rewritten. */
+export function rewriteVersion(rules: readonly RewriteRule[], version: FunctionVersion): FunctionVersion {
+  const { container, exec, starlark } = version.runtime;
+  const rewritten = (reference: string) => rewriteReference(rules, reference);
+  return {
+    ...version,
+    runtime: {
+      ...version.runtime,
+      ...(container === undefined ? {} : { container: { ...container, image: rewritten(container.image) } }),
+      ...(exec === undefined
+        ? {}
+        : { exec: { platforms: exec.platforms.map((one) => ({ ...one, uri: rewritten(one.uri) })) } }),
+      ...(starlark === undefined ? {} : { starlark: rewritten(starlark) }),
+    },
+  };
+}
+
+function problemOf(reference: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:/.test(reference) && URL.canParse(reference)) return undefined;
+  const image = parseImageReference(reference);
+  return image.ok ? undefined : image.reason;
+}
+
+/** Whether it steps back up a path, however that is written: what a mirror has elsewhere is no copy of this. */
+function climbs(reference: string): boolean {
+  const plain = reference.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/');
+  return plain.split(/[\\/]/).includes('..');
+}

@@ -1,0 +1,100 @@
+import type { Snapshot, SnapshotReport } from '@krmhub/schema';
+import type { CatalogFunction, SnapshotRecord } from '../ports/records.js';
+import { RECIPE_API_VERSION } from '../recipe/recipe.js';
+import { compareFunctionNames } from '../snapshot/build-entries.js';
+
+/** `snapshot.json`: holds no time, so the same snapshots in the same order give the same bytes. */
+export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogFunction[]): string {
+  const { catalog, serial, previous, digests } = snapshot;
+  const { entries, ...head }: Snapshot = {
+    apiVersion: RECIPE_API_VERSION,
+    kind: 'Snapshot',
+    catalog,
+    serial,
+    previous,
+    digests: {
+      'catalog.yaml': digests['catalog.yaml'],
+      'catalog.json': digests['catalog.json'],
+      'krmfunctioncatalog.yaml': digests['krmfunctioncatalog.yaml'],
+      'krmfunctioncatalog.json': digests['krmfunctioncatalog.json'],
+    },
+    entries: functions
+      .filter(({ versions }) => versions.length > 0)
+      .sort(compareFunctionNames)
+      .map(({ group, kind, versions }) => ({
+        group,
+        kind,
+        versions: versions.map(({ name, source, release, definition, signedBy, rewritten }) => ({
+          name,
+          source,
+          ...(release === undefined ? {} : { release }),
+          definition,
+          ...(signedBy === undefined ? {} : { signedBy }),
+          ...(rewritten === undefined ? {} : { rewritten }),
+        })),
+      })),
+  };
+  return renderLists(head, { entries });
+}
+
+/**
+ * `report.json`: what the cut left out, and why. What only catalogs with sources elsewhere or policies have is absent
+ * from others.
+ */
+export function renderReport(
+  { catalog, serial, sources }: Pick<SnapshotRecord, 'catalog' | 'serial' | 'sources'>,
+  functions: readonly CatalogFunction[],
+): string {
+  const ordered = [...functions].sort(compareFunctionNames);
+  const refused = ordered.flatMap((fn) =>
+    (fn.refused ?? []).map(({ version, source, release, reasons }) => ({
+      group: fn.group,
+      kind: fn.kind,
+      version,
+      source,
+      ...named(release),
+      reasons: reasons.map(({ code, message }) => ({ code, message })),
+    })),
+  );
+  const { shadowed, yanked, ...head }: Omit<SnapshotReport, 'sources' | 'refused'> = {
+    apiVersion: RECIPE_API_VERSION,
+    kind: 'SnapshotReport',
+    catalog,
+    serial,
+    shadowed: ordered.flatMap((fn) =>
+      fn.shadowed.map(({ version, source, release, by }) => ({
+        group: fn.group,
+        kind: fn.kind,
+        version,
+        source,
+        ...named(release),
+        by: { source: by.source, ...named(by.release) },
+      })),
+    ),
+    yanked: ordered.flatMap((fn) =>
+      fn.yanked.map(({ release, source }) => ({ group: fn.group, kind: fn.kind, release, source })),
+    ),
+  };
+  return renderLists(head, {
+    ...(sources === undefined ? {} : { sources }),
+    shadowed,
+    ...(refused.length === 0 ? {} : { refused }),
+    yanked,
+  });
+}
+
+function named(release: string | undefined): { release?: string } {
+  return release === undefined ? {} : { release };
+}
+
+/** JSON with one item of the lists to a line, so that a diff of two files names what changed. */
+function renderLists(head: object, lists: Record<string, readonly object[]>): string {
+  const fields = Object.entries(head).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  for (const [name, items] of Object.entries(lists)) {
+    const lines = items.map((item) => `\n${JSON.stringify(item)}`).join(',');
+    fields.push(`${JSON.stringify(name)}:[${lines}${items.length === 0 ? '' : '\n'}]`);
+  }
+  return `{${fields.join(',\n')}}\n`;
+}

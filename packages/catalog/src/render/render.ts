@@ -1,0 +1,148 @@
+import type {
+  CatalogKind,
+  FunctionDefinition,
+  FunctionRuntime,
+  FunctionVersion,
+  JsonObject,
+  JsonValue,
+  SnapshotForm,
+} from '@krmhub/schema';
+import { KRM_API_VERSION } from '@krmhub/schema/definition';
+import { sha256 } from '@krmhub/schema/digest';
+import type { RenderedEntry } from '../ports/records.js';
+import { toYaml, toYamlItem } from './to-yaml.js';
+
+/** Spaces before the dash of an entry of `spec.krmFunctions`. */
+export const ENTRY_INDENT = 2;
+
+const FORMS = {
+  'catalog.yaml': { kind: 'Catalog', syntax: 'yaml' },
+  'catalog.json': { kind: 'Catalog', syntax: 'json' },
+  'krmfunctioncatalog.yaml': { kind: 'KRMFunctionCatalog', syntax: 'yaml' },
+  'krmfunctioncatalog.json': { kind: 'KRMFunctionCatalog', syntax: 'json' },
+} as const satisfies Record<SnapshotForm, { kind: CatalogKind; syntax: 'yaml' | 'json' }>;
+
+export interface CatalogHeader {
+  name: string;
+  labels?: Record<string, string>;
+}
+
+/** Throws a TypeError where a string cannot be written (`isWritable`). */
+export function renderEntry(definition: FunctionDefinition): RenderedEntry {
+  const entry = definitionInOrder(definition);
+  const yaml = toYamlItem(entry, ENTRY_INDENT);
+  return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
+}
+
+/** Whether a definition's entry is this one, which is known ten times sooner than it is rendered. */
+export function isRenderedAs(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
+  return JSON.stringify(definitionInOrder(definition)) === json;
+}
+
+/** A KRMFunctionDefinition document. */
+export function renderDefinition(definition: FunctionDefinition): string {
+  return toYaml({
+    apiVersion: KRM_API_VERSION,
+    kind: 'KRMFunctionDefinition',
+    spec: definitionInOrder(definition),
+  });
+}
+
+/**
+ * A catalog document in pieces, an entry in each; their concatenation is the document. The entries come
+ * in the order of `compareFunctionNames`, and are read one at a time.
+ */
+export function* renderCatalog(
+  form: SnapshotForm,
+  header: CatalogHeader,
+  entries: Iterable<RenderedEntry>,
+): Generator<string, void, undefined> {
+  const pieces = catalogPieces(form, header);
+  for (const entry of entries) yield pieces.entry(entry);
+  const end = pieces.end();
+  if (end !== '') yield end;
+}
+
+/** The same for entries that come one after the other; `end` is to be called after the last. */
+export function catalogPieces(
+  form: SnapshotForm,
+  { name, labels }: CatalogHeader,
+): { entry(entry: Pick<RenderedEntry, 'yaml' | 'json'>): string; end(): string } {
+  const { kind, syntax } = FORMS[form];
+  const metadata = { name, ...(labels === undefined ? {} : { labels }) };
+  const head = { apiVersion: KRM_API_VERSION, kind, metadata };
+  let empty = true;
+  if (syntax === 'yaml') {
+    return {
+      entry({ yaml }) {
+        const before = empty ? `${toYaml(head)}spec:\n${' '.repeat(ENTRY_INDENT)}krmFunctions:\n` : '';
+        empty = false;
+        return before + yaml;
+      },
+      end: () => (empty ? toYaml({ ...head, spec: { krmFunctions: [] } }) : ''),
+    };
+  }
+  const start = `${JSON.stringify(head).slice(0, -1)},"spec":{"krmFunctions":[`;
+  return {
+    entry({ json }) {
+      const before = empty ? `${start}\n` : ',\n';
+      empty = false;
+      return before + json;
+    },
+    end: () => (empty ? `${start}]}}\n` : '\n]}}\n'),
+  };
+}
+
+/** The definition with its fields in one order, whatever order they were read in; schemas keep their author's. */
+export function definitionInOrder(definition: FunctionDefinition): JsonObject {
+  const { group, names, description, publisher, versions, home, maintainers, tags } = definition;
+  return present({
+    group,
+    names: { kind: names.kind },
+    description,
+    publisher,
+    versions: versions.map(versionInOrder),
+    home,
+    maintainers,
+    tags,
+  });
+}
+
+function versionInOrder(version: FunctionVersion): JsonObject {
+  const { name, schema, idempotent, runtime, usage, examples, license, maintainers, configMap } = version;
+  return present({
+    name,
+    schema: { openAPIV3Schema: schema.openAPIV3Schema },
+    idempotent,
+    runtime: runtimeInOrder(runtime),
+    usage,
+    examples,
+    license,
+    maintainers,
+    configMap,
+  });
+}
+
+function runtimeInOrder({ container, exec, starlark }: FunctionRuntime): JsonObject {
+  return present({
+    container:
+      container &&
+      present({
+        image: container.image,
+        sha256: container.sha256,
+        requireNetwork: container.requireNetwork,
+        requireStorageMount: container.requireStorageMount,
+      }),
+    exec: exec && {
+      platforms: exec.platforms.map(({ bin, os, arch, uri, sha256 }) => ({ bin, os, arch, uri, sha256 })),
+    },
+    starlark,
+  });
+}
+
+function present(fields: Record<string, JsonValue | undefined>): JsonObject {
+  const entries = Object.entries(fields).filter(
+    (entry): entry is [string, JsonValue] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries);
+}

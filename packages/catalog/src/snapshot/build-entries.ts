@@ -1,0 +1,323 @@
+import {
+  canonicalJson,
+  compareApiVersions,
+  type Digest,
+  type FunctionName,
+  type JsonObject,
+  type Refused,
+} from '@krmhub/schema';
+import semver from 'semver';
+import { newestOf, signaturesOf } from '../plan/newest.js';
+import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
+import { judgeByPolicy } from '../recipe/policy.js';
+import {
+  type Recipe,
+  type RecipeSource,
+  type SelectedBy,
+  sourceMatches,
+  type UpstreamCatalog,
+} from '../recipe/recipe.js';
+import { rewriteAll } from '../recipe/rewrite.js';
+import type { OfferSignature, UpstreamEntry, VersionFacts } from '../upstream/source-records.js';
+
+/** What all sources of a recipe have of one function; kinds that differ by case only are one. */
+export interface FunctionOffers extends FunctionName {
+  /** Of this registry. */
+  releases: readonly ReleaseSummary[];
+  /** By name of the release; needed where `needsFacts(recipe)`. */
+  facts?: ReadonlyMap<string, readonly VersionFacts[]>;
+  /**
+   * Of catalogs elsewhere, by name of the source: the entry that stands there, and those that it took the place of,
+   * the latest first. One that was removed is not offered.
+   */
+  upstream?: ReadonlyMap<string, readonly UpstreamEntry[]>;
+}
+
+/** What a cut knows beside the functions. */
+export interface CutContext {
+  /** By which minimum ages are judged. */
+  clock: Time;
+  /** Whether this registry holds a release of a group. */
+  holdsGroup(group: string): boolean;
+  /** Signatures of catalogs elsewhere that hold, by name of the source. */
+  signatures: ReadonlyMap<string, readonly OfferSignature[]>;
+}
+
+/** For recipes that take nothing from elsewhere. */
+export const NOTHING_ELSEWHERE: CutContext = { clock: '', holdsGroup: () => true, signatures: new Map() };
+
+/** Whether what is known of releases does not suffice, and the facts of their definitions are needed. */
+export function needsFacts({ sources, policy }: Recipe): boolean {
+  return (
+    policy !== undefined ||
+    sources.some(({ rewrite, catalog }) => rewrite !== undefined && catalog === undefined)
+  );
+}
+
+/** Whether a source of functions of this registry takes a release; says nothing of yanks and policy. */
+export function isOffered({ sources }: Recipe, name: FunctionName, release: ReleaseSummary): boolean {
+  return sources.some((source) => source.catalog === undefined && takesRelease(source, name, release));
+}
+
+function takesRelease(source: RecipeSource, name: FunctionName, release: ReleaseSummary): boolean {
+  if (!sourceMatches(source, name, release)) return false;
+  return source.release === undefined || semver.satisfies(release.release, source.release);
+}
+
+/**
+ * Who provides each API version of a function in the recipe's catalog: source by source, an API version that no earlier
+ * source has provided takes the newest release that the source takes, that serves it, that is not yanked and that the
+ * policy lets pass; of a catalog elsewhere it takes the entry. Depends on nothing but its arguments, so cutting only
+ * what changed gives the same catalog as cutting all.
+ */
+export function selectFunction(
+  recipe: Recipe,
+  offers: FunctionOffers,
+  context: CutContext = NOTHING_ELSEWHERE,
+): Selection {
+  const selection = new SelectionMaker(recipe, offers, context);
+  for (const source of recipe.sources) selection.take(source);
+  return selection.finish();
+}
+
+/** A release or an entry, as sources and policies look at it. */
+interface Offer {
+  kind: string;
+  release?: string;
+  definition: Digest;
+  /** API versions. */
+  versions: readonly string[];
+  summary: SelectedBy;
+  facts: readonly VersionFacts[] | undefined;
+  signatures: readonly OfferSignature[];
+  yanked: boolean;
+  /** When an entry that is too young may be taken. */
+  takenFrom?: Time;
+}
+
+class SelectionMaker {
+  readonly #recipe: Recipe;
+  readonly #offers: FunctionOffers;
+  readonly #context: CutContext;
+  readonly #versions: Selection['versions'] = [];
+  readonly #shadowed: Selection['shadowed'] = [];
+  readonly #yanked: Selection['yanked'] = [];
+  readonly #refused: NonNullable<Selection['refused']> = [];
+  /** As the first source that provides something spells it. */
+  #kind: string | undefined;
+
+  constructor(recipe: Recipe, offers: FunctionOffers, context: CutContext) {
+    this.#recipe = recipe;
+    this.#offers = offers;
+    this.#context = context;
+  }
+
+  take(source: RecipeSource): void {
+    const offers =
+      source.catalog === undefined ? this.#releases(source) : this.#entries(source, source.catalog);
+    for (const version of apiVersions(offers)) {
+      const serving = offers.filter(({ versions }) => versions.includes(version));
+      const standing = serving.filter(({ yanked }) => !yanked);
+      const judged = standing.map((offer) => ({ offer, ...this.#judge(source, offer, version) }));
+      const wanted = newest(standing);
+      const refused = judged.find(({ offer }) => offer === wanted);
+      if (refused !== undefined && refused.reasons.length > 0) {
+        const { offer, reasons } = refused;
+        this.#refused.push({ version, source: source.name, ...named(offer.release), reasons });
+      }
+      const passing = judged.filter(({ reasons }) => reasons.length === 0);
+      const best = newest(passing.map(({ offer }) => offer));
+      this.#place(
+        source,
+        version,
+        passing.find(({ offer }) => offer === best),
+        newest(serving)!,
+      );
+    }
+  }
+
+  finish(): Selection {
+    const { group, kind } = this.#offers;
+    return {
+      group,
+      kind: this.#kind ?? kind,
+      versions: this.#versions.sort((a, b) => compareApiVersions(a.name, b.name)),
+      shadowed: this.#shadowed,
+      ...(this.#refused.length === 0 ? {} : { refused: this.#refused }),
+      yanked: this.#yanked,
+    };
+  }
+
+  #place(source: RecipeSource, name: string, chosen: Judged | undefined, wanted: Offer): void {
+    const earlier = this.#versions.find((version) => version.name === name);
+    if (earlier !== undefined) {
+      if (chosen === undefined) return;
+      const by = { source: earlier.source, ...named(earlier.release) };
+      this.#shadowed.push({ version: name, source: source.name, ...named(chosen.offer.release), by });
+      return;
+    }
+    const { release = '', yanked } = wanted;
+    const known = this.#yanked.some((one) => one.source === source.name && one.release === release);
+    if (yanked && !known) this.#yanked.push({ release, source: source.name });
+    if (chosen === undefined) return;
+    const { offer, signedBy, rewritten } = chosen;
+    this.#kind ??= offer.kind;
+    this.#versions.push({
+      name,
+      source: source.name,
+      ...named(offer.release),
+      definition: offer.definition,
+      ...(signedBy === undefined ? {} : { signedBy }),
+      ...(rewritten ? { rewritten } : {}),
+    });
+  }
+
+  #releases(source: RecipeSource): Offer[] {
+    const { group, kind, releases, facts } = this.#offers;
+    return releases
+      .filter((release) => takesRelease(source, { group, kind }, release))
+      .map((release) => ({
+        kind,
+        release: release.release,
+        definition: release.digest,
+        versions: release.versions,
+        summary: release,
+        facts: facts?.get(release.release),
+        signatures: signaturesOf(release),
+        yanked: release.yanked !== undefined,
+      }));
+  }
+
+  /**
+   * The entry that stands in a catalog; while it is too young, also the latest of those before it that came of age where
+   * they stood: one that was put right in time must not come back when its own time would have come.
+   */
+  #entries(source: RecipeSource, { minimumAgeSeconds }: UpstreamCatalog): Offer[] {
+    const known = this.#offers.upstream?.get(source.name) ?? [];
+    const takenFrom = ({ firstSeen }: UpstreamEntry): Time | undefined => {
+      if (minimumAgeSeconds === undefined) return undefined;
+      const time = comesOfAge(firstSeen, minimumAgeSeconds);
+      return time <= this.#context.clock ? undefined : time;
+    };
+    const [current, ...before] = known;
+    const old =
+      known.length === 0 || takenFrom(current!) === undefined
+        ? undefined
+        : before.find(
+            ({ firstSeen, goneAt = firstSeen }) => comesOfAge(firstSeen, minimumAgeSeconds ?? 0) <= goneAt,
+          );
+    return [current, old]
+      .filter((entry) => entry !== undefined)
+      .filter((entry) => sourceMatches(source, entry, entry))
+      .map((entry) => {
+        const time = takenFrom(entry);
+        return {
+          kind: entry.kind,
+          definition: entry.definition,
+          versions: entry.versions.map(({ name }) => name),
+          summary: entry,
+          facts: entry.versions,
+          signatures: this.#context.signatures.get(source.name) ?? [],
+          yanked: false,
+          ...(time === undefined ? {} : { takenFrom: time }),
+        };
+      });
+  }
+
+  #judge(source: RecipeSource, offer: Offer, version: string): Omit<Judged, 'offer'> {
+    const { group } = this.#offers;
+    const { kind, release, takenFrom, summary } = offer;
+    const reasons: Reason[] = [];
+    const claim = claimOf(this.#recipe, source, group, this.#context.holdsGroup);
+    if (claim !== undefined) reasons.push({ code: 'claim', message: claim });
+    if (this.#kind !== undefined && kind !== this.#kind) {
+      const message = `its kind ${kind} differs by case only from ${this.#kind}, which an earlier source provides`;
+      reasons.push({ code: 'kind-case', message });
+    }
+    if (takenFrom !== undefined) {
+      reasons.push({ code: 'minimum-age', message: `it is too new, and is taken from ${takenFrom} on` });
+    }
+    if (!needsFacts(this.#recipe) && source.rewrite === undefined) return { reasons, rewritten: false };
+    const facts = offer.facts?.find(({ name }) => name === version);
+    if (facts === undefined) throw new RangeError(`the facts of ${group}/${kind} ${version} are needed`);
+    const { changed, problem } = rewriteAll(source.rewrite ?? [], facts.references);
+    if (problem !== undefined) reasons.push({ code: 'rewrite', message: problem });
+    const judged = judgeByPolicy(this.#recipe.policy, {
+      group,
+      kind,
+      ...named(release),
+      summary,
+      facts,
+      signatures: offer.signatures,
+    });
+    return { ...judged, reasons: [...reasons, ...judged.reasons], rewritten: changed };
+  }
+}
+
+type Reason = Refused['reasons'][number];
+
+interface Judged {
+  offer: Offer;
+  reasons: Reason[];
+  signedBy?: string;
+  rewritten: boolean;
+}
+
+/**
+ * Why a group is not a source's to provide. It belongs to the sources whose `match` names it outright; where none does,
+ * to this registry if it holds a release of it; else to nobody.
+ */
+function claimOf(
+  { sources }: Recipe,
+  source: RecipeSource,
+  group: string,
+  holdsGroup: CutContext['holdsGroup'],
+): string | undefined {
+  if (namesGroup(source, group)) return undefined;
+  const owner = sources.find((one) => namesGroup(one, group));
+  if (owner !== undefined) return `the group ${group} belongs to the source ${owner.name}, which names it`;
+  if (source.catalog === undefined || !holdsGroup(group)) return undefined;
+  return `the group ${group} belongs to this registry, which has functions of it`;
+}
+
+function namesGroup({ match }: RecipeSource, group: string): boolean {
+  return match?.some((selector) => selector.group === group) ?? false;
+}
+
+/** When an entry is as old as it must be. */
+export function comesOfAge(firstSeen: Time, minimumAgeSeconds: number): Time {
+  return new Date(Date.parse(firstSeen) + minimumAgeSeconds * 1_000).toISOString();
+}
+
+/** By precedence; entries have no release, and the first of them goes before. */
+function newest(offers: readonly Offer[]): Offer | undefined {
+  const releases = offers.filter(
+    (offer): offer is Offer & { release: string } => offer.release !== undefined,
+  );
+  return releases.length === 0 ? offers[0] : newestOf(releases);
+}
+
+function named(release: string | undefined): { release?: string } {
+  return release === undefined ? {} : { release };
+}
+
+/** Whether two selections say the same, reports included. */
+export function sameSelection(a: Selection, b: Selection): boolean {
+  const text = ({ group, kind, versions, shadowed, refused = [], yanked }: Selection) =>
+    canonicalJson({ group, kind, versions, shadowed, refused, yanked } as unknown as JsonObject);
+  return text(a) === text(b);
+}
+
+/** By group, then kind, in code unit order: the order of a catalog's entries. */
+export function compareFunctionNames(a: FunctionName, b: FunctionName): number {
+  return compareText(a.group, b.group) || compareText(a.kind, b.kind);
+}
+
+/** API versions that any of the offers serves, most preferred first. */
+function apiVersions(offers: readonly Offer[]): string[] {
+  return [...new Set(offers.flatMap(({ versions }) => versions))].sort(compareApiVersions);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,79 @@
+import type { Digest, EntryVersion, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+import { newestOf } from '../plan/newest.js';
+import type { Selection } from '../ports/records.js';
+import type { Recipe, RewriteRule } from '../recipe/recipe.js';
+import { rewriteVersion } from '../recipe/rewrite.js';
+
+/**
+ * The catalog entry of a selection that is not empty. API versions come from the definitions selected; what is said of
+ * the function as a whole comes from the newest release, and where entries of other catalogs are among them, from the
+ * first of the recipe's sources. `definitions` holds at least every one that the selection names by its digest; a
+ * missing one is a RangeError.
+ */
+export function entryDefinition(
+  { group, kind, versions }: Selection,
+  definitions: ReadonlyMap<Digest, FunctionDefinition>,
+  { sources }: Pick<Recipe, 'sources'>,
+): FunctionDefinition {
+  const rules = new Map(sources.map(({ name, rewrite = [] }) => [name, rewrite]));
+  const chosen = versions.map((selected) => {
+    const definition = definitions.get(selected.definition);
+    const version = definition?.versions.find(({ name }) => name === selected.name);
+    if (definition === undefined || version === undefined) {
+      throw new RangeError(`${group}/${kind}: the definition of API version ${selected.name} is needed`);
+    }
+    return { selected, definition, version };
+  });
+  const order = sources.map(({ name }) => name);
+  const leading = chosen.find(({ selected }) => selected === leadingVersion(versions, order))?.definition;
+  if (leading === undefined) throw new RangeError(`${group}/${kind} is not selected`);
+  return {
+    ...leading,
+    names: { ...leading.names, kind },
+    versions: chosen.map(({ selected, definition, version }) =>
+      withMaintainers(rewritten(version, selected, rules), definition, leading),
+    ),
+  };
+}
+
+/** The version whose definition speaks for the function as a whole. */
+function leadingVersion(
+  versions: readonly EntryVersion[],
+  order: readonly string[],
+): EntryVersion | undefined {
+  const released = versions.filter(
+    (one): one is EntryVersion & { release: string } => one.release !== undefined,
+  );
+  if (released.length === versions.length) return newestOf(released);
+  const first = order.find((name) => versions.some(({ source }) => source === name));
+  return (
+    newestOf(released.filter(({ source }) => source === first)) ??
+    versions.find(({ source }) => source === first)
+  );
+}
+
+function rewritten(
+  version: FunctionVersion,
+  selected: EntryVersion,
+  rules: ReadonlyMap<string, readonly RewriteRule[]>,
+): FunctionVersion {
+  return selected.rewritten === true ? rewriteVersion(rules.get(selected.source) ?? [], version) : version;
+}
+
+/** Maintainers of an API version override the function's (KEP-2906), so another definition's keep their own. */
+function withMaintainers(
+  version: FunctionVersion,
+  definition: FunctionDefinition,
+  leading: FunctionDefinition,
+): FunctionVersion {
+  const own = version.maintainers ?? definition.maintainers;
+  if (own === undefined || sameList(own, leading.maintainers)) {
+    const { maintainers: _, ...rest } = version;
+    return rest;
+  }
+  return { ...version, maintainers: own };
+}
+
+function sameList(a: readonly string[], b: readonly string[] | undefined): boolean {
+  return b !== undefined && a.length === b.length && a.every((item, index) => item === b[index]);
+}

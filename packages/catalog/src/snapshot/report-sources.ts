@@ -1,0 +1,34 @@
+import type { ReportedSource } from '@krmhub/schema';
+import type { Recipe } from '../recipe/recipe.js';
+import type { SourceRecord } from '../upstream/source-records.js';
+
+/** What a report says of the sources that are catalogs elsewhere, in the recipe's order. */
+export function reportedSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {
+  return sources.flatMap(({ name, catalog }) => {
+    if (catalog === undefined) return [];
+    const record = records.find(({ source }) => source === name);
+    return [record === undefined ? missing(name, catalog.url) : reportedSource(record)];
+  });
+}
+
+/** A source as it is now. */
+export function reportedSource({ source, url, failure, copy }: SourceRecord): ReportedSource {
+  const former =
+    copy?.formerUrl === undefined ? '' : `; until it answers, what ${copy.formerUrl} gave is used`;
+  const reason = failure === undefined ? {} : { reason: failure.message + former };
+  if (copy === undefined) return { ...missing(source, url), ...reason };
+  return {
+    source,
+    url,
+    state: failure === undefined ? 'current' : 'stale',
+    digest: copy.digest,
+    ...(copy.snapshot === undefined ? {} : { serial: copy.snapshot.serial }),
+    ...reason,
+    invalid: copy.invalid,
+    invalidEntries: copy.invalidEntries,
+  };
+}
+
+function missing(source: string, url: string): ReportedSource {
+  return { source, url, state: 'missing', invalid: [], invalidEntries: 0 };
+}

@@ -1,0 +1,57 @@
+import {
+  type Catalog,
+  canonicalRelease,
+  type FunctionDefinition,
+  KrmhubError,
+  parseImageReference,
+} from '@krmhub/schema';
+import { renderDefinition } from '../render/render.js';
+
+/**
+ * A catalog's entries as documents that can be published, in the catalog's order (KEP-2906, Story 1).
+ * Throws `invalid-document` where the catalog names a function twice, for a release holds one definition.
+ */
+export function definitionsOfCatalog(
+  catalog: Catalog,
+): { definition: FunctionDefinition; bytes: Uint8Array }[] {
+  const seen = new Map<string, string>();
+  const twice: string[] = [];
+  for (const { group, names } of catalog.functions) {
+    const name = `${group}/${names.kind}`;
+    const first = seen.get(name.toLowerCase());
+    if (first === undefined) seen.set(name.toLowerCase(), name);
+    else twice.push(first === name ? name : `${first} and ${name}`);
+  }
+  if (twice.length > 0) {
+    throw new KrmhubError(
+      'invalid-document',
+      `the catalog names a function more than once: ${twice.join(', ')}`,
+      {
+        hint: 'Put all API versions of a function under one entry; kinds of a group differ by more than case.',
+      },
+    );
+  }
+  const encoder = new TextEncoder();
+  return catalog.functions.map((definition) => ({
+    definition,
+    bytes: encoder.encode(renderDefinition(definition)),
+  }));
+}
+
+/**
+ * The release that the tags of a definition's images agree on, in canonical form. Undefined where there is
+ * no image, one has no tag or none that names a single release (`v1` moves), or two differ.
+ */
+export function sharedImageRelease(definition: FunctionDefinition): string | undefined {
+  const releases = new Set<string | undefined>();
+  for (const { runtime } of definition.versions) {
+    if (runtime.container !== undefined) releases.add(imageRelease(runtime.container.image));
+  }
+  return releases.size === 1 ? [...releases][0] : undefined;
+}
+
+function imageRelease(image: string): string | undefined {
+  const reference = parseImageReference(image);
+  if (!reference.ok || reference.tag === undefined || !/^v?\d+\.\d+/.test(reference.tag)) return undefined;
+  return canonicalRelease(reference.tag);
+}

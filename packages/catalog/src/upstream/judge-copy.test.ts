@@ -1,0 +1,178 @@
+import { sha256 } from '@krmhub/schema';
+import { describe, expect, it } from 'vitest';
+import type { Signer, SigningPolicy } from '../policy/signing-policy.js';
+import { type FoundSignature, judgeCopy } from './judge-copy.js';
+import type { SourceCopy, SourceRecord } from './source-records.js';
+
+const AT = '2030-01-02T03:04:05.678Z';
+const LATER = '2030-02-02T03:04:05.678Z';
+const key = (name: string): Signer & { type: 'key' } => ({ type: 'key', fingerprint: sha256(name) });
+const ROBOT: Signer = {
+  type: 'identity',
+  issuer: 'https://issuer.example.com',
+  subject: 'robot@example.com',
+};
+
+const POLICY: SigningPolicy = {
+  name: 'theirs',
+  groups: ['*'],
+  signers: [
+    { key: 'PEM', fingerprint: key('a').fingerprint },
+    { key: 'PEM', fingerprint: key('b').fingerprint },
+  ],
+};
+
+const copyOf = (text: string, more: Partial<SourceCopy> = {}): SourceCopy => ({
+  digest: sha256(text),
+  size: 1,
+  fetchedAt: AT,
+  validators: {},
+  entries: 0,
+  invalid: [],
+  invalidEntries: 0,
+  signatures: [],
+  ...more,
+});
+const recordOf = (more: Partial<SourceRecord> = {}): SourceRecord => ({
+  catalog: 'c',
+  source: 's',
+  url: 'https://example.com/catalog.yaml',
+  nextAt: AT,
+  ...more,
+});
+const claimOf = (serial: number, expires = LATER, catalog = 'theirs') => ({ catalog, serial, expires });
+const signedBy = (signer: Signer, more: Partial<SourceCopy> = {}) =>
+  copyOf('old', { signatures: [{ signer, receivedAt: AT }], ...more });
+
+function judge(
+  record: SourceRecord,
+  signatures: FoundSignature[],
+  options: { text?: string; problems?: string[]; policies?: SigningPolicy[]; now?: string } = {},
+) {
+  const { text = 'new', problems = [], policies = [POLICY], now = AT } = options;
+  return judgeCopy({ record, policies, digest: sha256(text), found: { signatures, problems }, now });
+}
+
+describe('a copy', () => {
+  it('that nobody has signed is taken where none was', () => {
+    expect(judge(recordOf(), [])).toEqual({ accepted: { signatures: [] } });
+    expect(judge(recordOf({ copy: copyOf('old') }), [], { problems: ['no'] })).toEqual({
+      accepted: { signatures: [] },
+    });
+  });
+
+  it('of another address is bound by nothing that came from the one before', () => {
+    const copy = signedBy(key('a'), { snapshot: claimOf(7), formerUrl: 'https://example.org/catalog.yaml' });
+    expect(judge(recordOf({ copy }), [])).toEqual({ accepted: { signatures: [] } });
+    expect(judge(recordOf({ copy: signedBy(key('a')) }), [])).toMatchObject({
+      refused: { problem: 'signature' },
+    });
+  });
+
+  it('keeps who signed it and since when that is known', () => {
+    const record = recordOf({ copy: signedBy(key('a')) });
+    const both = [{ signer: key('a') }, { signer: key('a') }, { signer: ROBOT, signedAt: LATER }];
+    expect(judge(record, both, { text: 'old', now: LATER })).toEqual({
+      accepted: {
+        signatures: [
+          { signer: key('a'), receivedAt: AT },
+          { signer: ROBOT, signedAt: LATER, receivedAt: LATER },
+        ],
+      },
+    });
+    expect(judge(record, [{ signer: key('a') }], { now: LATER })).toEqual({
+      accepted: { signatures: [{ signer: key('a'), receivedAt: LATER }] },
+    });
+  });
+
+  it('that was signed stays so', () => {
+    const record = recordOf({ copy: signedBy(key('a')) });
+    const was = `it was signed by the key ${key('a').fingerprint}`;
+    expect(judge(record, [])).toEqual({
+      refused: { problem: 'signature', message: `${was}, and is not signed any more` },
+    });
+    expect(judge(record, [], { problems: ['it is damaged', 'other'] })).toMatchObject({
+      refused: { message: `${was}, and its signature does not hold any more: it is damaged` },
+    });
+    expect(judge(record, [{ signer: ROBOT }])).toMatchObject({
+      refused: { problem: 'signature', message: expect.stringContaining('robot@example.com') },
+    });
+    expect(judge(record, [{ signer: key('b') }])).toMatchObject({ accepted: {} });
+  });
+
+  it('is not bound by who is not named any more, or revoked', () => {
+    const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
+    const revoked = {
+      ...POLICY,
+      signers: [{ key: 'PEM', fingerprint: key('a').fingerprint, revoked: 'it leaked' }],
+    };
+    for (const policies of [[], [revoked]]) {
+      expect(judge(record, [], { policies })).toEqual({ accepted: { signatures: [] } });
+    }
+    expect(judge(recordOf({ copy: signedBy(ROBOT) }), [])).toEqual({ accepted: { signatures: [] } });
+  });
+
+  it('of a snapshot has the highest serial that was seen', () => {
+    const seen = (serial: number, text: string) =>
+      recordOf({
+        copy: signedBy(key('a'), { snapshot: claimOf(serial), digest: sha256(text) }),
+        highest: { serial, digest: sha256(text) },
+      });
+    const of = (serial: number, expires?: string) => [
+      { signer: key('a'), snapshot: claimOf(serial, expires) },
+    ];
+    expect(judge(seen(3, 'old'), of(4))).toEqual({
+      accepted: {
+        signatures: [{ signer: key('a'), receivedAt: AT }],
+        snapshot: claimOf(4),
+        highest: { serial: 4, digest: sha256('new') },
+      },
+    });
+    expect(judge(seen(3, 'old'), of(3), { text: 'old' })).toMatchObject({
+      accepted: { highest: { serial: 3, digest: sha256('old') } },
+    });
+    expect(judge(seen(3, 'old'), of(2))).toEqual({
+      refused: { problem: 'rollback', message: 'it is snapshot 2, and snapshot 3 was there already' },
+    });
+    expect(judge(seen(3, 'old'), of(3))).toMatchObject({ refused: { problem: 'equivocation' } });
+    // Without a copy, such as of a signer who was not named for a while, the highest serial still counts.
+    const { copy: _, ...bare } = seen(3, 'old');
+    expect(judge(bare, of(2))).toMatchObject({ refused: { problem: 'rollback' } });
+    // The newest of several statements speaks.
+    expect(judge(seen(3, 'old'), [...of(2), ...of(5, AT), ...of(5)])).toMatchObject({
+      accepted: { snapshot: claimOf(5) },
+    });
+  });
+
+  it('of a snapshot does not expire, also where it is the same', () => {
+    const record = recordOf({
+      copy: signedBy(key('a'), { snapshot: claimOf(3) }),
+      highest: { serial: 3, digest: sha256('old') },
+    });
+    const of = (expires: string) => [{ signer: key('a'), snapshot: claimOf(3, expires) }];
+    expect(judge(record, of(LATER), { text: 'old', now: LATER })).toEqual({
+      refused: { problem: 'frozen', message: `its snapshot 3 was signed as the newest until ${LATER}` },
+    });
+    expect(judge(recordOf(), of(AT), { now: LATER })).toMatchObject({ refused: { problem: 'frozen' } });
+    expect(judge(record, of('2031-01-01T00:00:00Z'), { text: 'old', now: LATER })).toMatchObject({
+      accepted: { snapshot: { expires: '2031-01-01T00:00:00Z' } },
+    });
+  });
+
+  it('of a snapshot stays one of the same catalog', () => {
+    const record = recordOf({ copy: signedBy(key('a'), { snapshot: claimOf(3) }) });
+    expect(judge(record, [{ signer: key('a') }])).toMatchObject({
+      refused: { problem: 'signature', message: expect.stringContaining('which snapshot it is') },
+    });
+    expect(judge(record, [{ signer: key('a'), snapshot: claimOf(9, LATER, 'other') }])).toMatchObject({
+      refused: { problem: 'signature', message: expect.stringContaining('is one of other now') },
+    });
+  });
+
+  it('takes no serial from somebody whom no policy names', () => {
+    const strange = [{ signer: ROBOT, snapshot: claimOf(9_000) }];
+    expect(judge(recordOf(), strange)).toEqual({
+      accepted: { signatures: [{ signer: ROBOT, receivedAt: AT }] },
+    });
+  });
+});

@@ -1,0 +1,147 @@
+import type { Digest, SourceProblem } from '@krmhub/schema';
+import {
+  describeSigner,
+  namesSigner,
+  type Signer,
+  type SigningPolicy,
+  sameSigner,
+} from '../policy/signing-policy.js';
+import type { Time } from '../ports/records.js';
+import type { OfferSignature, SourceCopy, SourceRecord } from './source-records.js';
+
+/** A signature over exactly the bytes of a copy that holds, whoever made it. */
+export interface FoundSignature {
+  signer: Signer;
+  /** When it was signed, where a log or an authority testifies that. */
+  signedAt?: Time;
+  /** Where it says which snapshot of which catalog the bytes are. */
+  snapshot?: SourceCopy['snapshot'];
+}
+
+/** What the bundles beside a copy are found to be. */
+export interface FoundSignatures {
+  signatures: readonly FoundSignature[];
+  /** Why others are evidence of nothing. */
+  problems: readonly string[];
+}
+
+export interface Refusal {
+  problem: SourceProblem;
+  message: string;
+}
+
+/** What is kept of the signatures of a copy that is taken. */
+export type AcceptedCopy = Pick<SourceCopy, 'signatures' | 'snapshot'> & Pick<SourceRecord, 'highest'>;
+
+/**
+ * Whether a copy may follow the last good one: who was signed by somebody whom the policies name stays signed so, serials
+ * of snapshots only grow, one serial has one content, and what was signed has not expired. Signers whom no policy names
+ * bind nobody: whoever changes the bytes could have signed them too.
+ */
+export function judgeCopy(input: {
+  record: SourceRecord;
+  policies: readonly SigningPolicy[];
+  digest: Digest;
+  found: FoundSignatures;
+  now: Time;
+}): { refused: Refusal } | { accepted: AcceptedCopy } {
+  const { record, policies, digest, found, now } = input;
+  const isNamed = ({ signer }: { signer: Signer }) => namesSigner(policies, signer);
+  const good = found.signatures.filter(isNamed);
+  // Another address is another publisher until it says otherwise: whoever applied the recipe has chosen it.
+  const binding = record.copy?.formerUrl === undefined ? record.copy?.signatures.find(isNamed) : undefined;
+  const claim = newestClaim(good);
+  const refused =
+    (binding && lessThanBefore(record.copy!, binding, good, claim, found)) ??
+    (claim && staleClaim(record.highest, claim, digest, now));
+  if (refused !== undefined) return { refused };
+  const highest = claim === undefined ? record.highest : { serial: claim.serial, digest };
+  return {
+    accepted: {
+      signatures: received(record.copy, digest, found.signatures, now),
+      ...(claim === undefined ? {} : { snapshot: claim }),
+      ...(highest === undefined ? {} : { highest }),
+    },
+  };
+}
+
+type Claim = NonNullable<SourceCopy['snapshot']>;
+
+function newestClaim(signatures: readonly FoundSignature[]): Claim | undefined {
+  return signatures
+    .flatMap(({ snapshot }) => snapshot ?? [])
+    .sort((a, b) => b.serial - a.serial || Date.parse(b.expires) - Date.parse(a.expires))[0];
+}
+
+function lessThanBefore(
+  { snapshot: before }: SourceCopy,
+  { signer }: OfferSignature,
+  good: readonly FoundSignature[],
+  claim: Claim | undefined,
+  { signatures, problems }: FoundSignatures,
+): Refusal | undefined {
+  const was = `it was signed by ${describeSigner(signer)}`;
+  if (good.length === 0) {
+    const [other] = signatures;
+    const is =
+      other !== undefined
+        ? `is signed by ${describeSigner(other.signer)} now, whom no policy of the recipe names`
+        : problems.length === 0
+          ? 'is not signed any more'
+          : `its signature does not hold any more: ${problems[0]}`;
+    return { problem: 'signature', message: `${was}, and ${is}` };
+  }
+  if (before === undefined) return undefined;
+  const named = `snapshot ${before.serial} of the catalog ${before.catalog}`;
+  if (claim === undefined) {
+    return {
+      problem: 'signature',
+      message: `${was} as ${named}, and its signature does not say any more which snapshot it is`,
+    };
+  }
+  if (claim.catalog === before.catalog) return undefined;
+  return { problem: 'signature', message: `${was} as ${named}, and is one of ${claim.catalog} now` };
+}
+
+function staleClaim(
+  highest: SourceRecord['highest'],
+  { serial, expires }: Claim,
+  digest: Digest,
+  now: Time,
+): Refusal | undefined {
+  if (highest !== undefined && serial < highest.serial) {
+    return {
+      problem: 'rollback',
+      message: `it is snapshot ${serial}, and snapshot ${highest.serial} was there already`,
+    };
+  }
+  if (serial === highest?.serial && digest !== highest.digest) {
+    return {
+      problem: 'equivocation',
+      message: `its snapshot ${serial} is ${digest}, and was ${highest.digest} before`,
+    };
+  }
+  if (Date.parse(expires) > Date.parse(now)) return undefined;
+  return { problem: 'frozen', message: `its snapshot ${serial} was signed as the newest until ${expires}` };
+}
+
+/** Of the same bytes a signature is as old as it was. */
+function received(
+  copy: SourceCopy | undefined,
+  digest: Digest,
+  found: readonly FoundSignature[],
+  now: Time,
+): OfferSignature[] {
+  const known = copy?.digest === digest ? copy.signatures : [];
+  const signatures: OfferSignature[] = [];
+  for (const { signer, signedAt } of found) {
+    if (signatures.some((one) => sameSigner(one.signer, signer) && one.signedAt === signedAt)) continue;
+    const before = known.find((one) => sameSigner(one.signer, signer) && one.signedAt === signedAt);
+    signatures.push({
+      signer,
+      ...(signedAt === undefined ? {} : { signedAt }),
+      receivedAt: before?.receivedAt ?? now,
+    });
+  }
+  return signatures;
+}

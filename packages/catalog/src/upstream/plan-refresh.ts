@@ -1,0 +1,186 @@
+import { canonicalJson, type Digest } from '@krmhub/schema';
+import { judgements, type SigningPolicy } from '../policy/signing-policy.js';
+import type { EventType, Time } from '../ports/records.js';
+import type { UpstreamCatalog } from '../recipe/recipe.js';
+import type { AcceptedCopy, Refusal } from './judge-copy.js';
+import type {
+  InvalidEntry,
+  SourceCopy,
+  SourceRecord,
+  SourceRefresh,
+  UpstreamEntry,
+  UpstreamEntryName,
+} from './source-records.js';
+
+/** Limits on looking at sources: each with its unit. */
+export const REFRESH_LIMITS = {
+  /** Seconds until the second try; twice as many each time, up to the source's own interval. */
+  firstRetrySeconds: 60,
+  /** By how much of itself an interval is longer or shorter, so that many registries do not ask at once. */
+  jitter: 0.1,
+  /** Days for which an entry that is gone keeps when it was first seen, or the minimum age where that is longer. */
+  rememberedDays: 90,
+  /** UTF-16 code units of a message that is kept. */
+  maxMessageLength: 1_000,
+} as const;
+
+/** What a look at a source has found. */
+export type LookOutcome =
+  | ({
+      outcome: 'failed';
+      /** For how long it wants to be left alone. */
+      retryAfterSeconds?: number;
+    } & Refusal)
+  /** The bytes are those of the last good copy. */
+  | { outcome: 'unchanged'; validators: Record<string, string>; accepted: AcceptedCopy }
+  | {
+      outcome: 'fetched';
+      /** Of the exact bytes. */
+      digest: Digest;
+      /** Bytes. */
+      size: number;
+      validators: Record<string, string>;
+      accepted: AcceptedCopy;
+      entries: readonly Omit<UpstreamEntry, 'firstSeen'>[];
+      invalid: InvalidEntry[];
+      invalidEntries: number;
+    };
+
+export interface RefreshInput {
+  record: SourceRecord;
+  upstream: UpstreamCatalog;
+  /** Of the recipe. */
+  policies: readonly SigningPolicy[];
+  /** What the source has now. */
+  known: readonly UpstreamEntryName[];
+  outcome: LookOutcome;
+  now: Time;
+  /** Any number from 0 to 1. */
+  jitter: number;
+}
+
+/** What a look at a source changes. A failure changes nothing of what was taken before. */
+export function planRefresh(input: RefreshInput): SourceRefresh {
+  const { record, outcome, now } = input;
+  const remembered = Math.max(REFRESH_LIMITS.rememberedDays * 86_400, input.upstream.minimumAgeSeconds ?? 0);
+  const forgetGoneBefore = later(now, -remembered);
+  const common = { expected: record, forgetGoneBefore };
+  const event = (type: EventType, more: { digest?: Digest; reason?: string }) => ({
+    event: { type, at: now, by: 'krmhub', catalog: record.catalog, source: record.source, ...more },
+  });
+  if (outcome.outcome === 'failed') {
+    const failed = failedRecord(input, outcome);
+    return {
+      ...common,
+      record: failed,
+      put: [],
+      removed: [],
+      judgeAnew: false,
+      ...(record.failure === undefined ? event('source.failing', { reason: failed.failure!.message }) : {}),
+    };
+  }
+  const copy = copyOf(record, outcome, now);
+  const { put, removed } = changesOf(input);
+  const judgeAnew = record.copy !== undefined && judgedOtherwise(input.policies, record.copy, copy);
+  const changed =
+    put.length + removed.length > 0 ||
+    judgeAnew ||
+    record.copy === undefined ||
+    canonicalJson(reported(record.copy)) !== canonicalJson(reported(copy));
+  const type = changed ? 'source.changed' : record.failure === undefined ? undefined : 'source.recovered';
+  const { failure: _, highest: _highest, ...kept } = record;
+  const { highest } = outcome.accepted;
+  return {
+    ...common,
+    record: {
+      ...kept,
+      checkedAt: now,
+      nextAt: later(now, jittered(input.upstream.refreshSeconds, input.jitter)),
+      copy,
+      ...(highest === undefined ? {} : { highest }),
+    },
+    put,
+    removed,
+    judgeAnew,
+    ...(type === undefined ? {} : event(type, { digest: copy.digest })),
+  };
+}
+
+function failedRecord(
+  { record, upstream, now, jitter }: RefreshInput,
+  { problem, message, retryAfterSeconds = 0 }: Extract<LookOutcome, { outcome: 'failed' }>,
+): SourceRecord {
+  const attempts = (record.failure?.attempts ?? 0) + 1;
+  const { firstRetrySeconds, maxMessageLength } = REFRESH_LIMITS;
+  const wanted = Math.max(firstRetrySeconds * 2 ** Math.min(attempts - 1, 30), retryAfterSeconds);
+  const delay = Math.min(wanted, upstream.refreshSeconds);
+  return {
+    ...record,
+    checkedAt: now,
+    nextAt: later(now, jittered(delay, jitter)),
+    failure: {
+      problem,
+      message: message.slice(0, maxMessageLength),
+      since: record.failure?.since ?? now,
+      attempts,
+    },
+  };
+}
+
+function copyOf(
+  record: SourceRecord,
+  outcome: Exclude<LookOutcome, { outcome: 'failed' }>,
+  now: Time,
+): SourceCopy {
+  const { validators, accepted } = outcome;
+  const { signatures, snapshot } = accepted;
+  const signed = { signatures, ...(snapshot === undefined ? {} : { snapshot }) };
+  if (outcome.outcome === 'fetched') {
+    const { digest, size, entries, invalid, invalidEntries } = outcome;
+    return {
+      digest,
+      size,
+      fetchedAt: now,
+      validators,
+      entries: entries.length,
+      invalid,
+      invalidEntries,
+      ...signed,
+    };
+  }
+  if (record.copy === undefined) throw new TypeError('what has no copy cannot be unchanged');
+  const { snapshot: _, formerUrl: _url, ...copy } = record.copy;
+  return { ...copy, validators, ...signed };
+}
+
+function changesOf({ known, outcome, now }: RefreshInput): Pick<SourceRefresh, 'put' | 'removed'> {
+  if (outcome.outcome !== 'fetched') return { put: [], removed: [] };
+  const nameOf = ({ group, kind, definition }: UpstreamEntryName) => `${group}/${kind} ${definition}`;
+  const before = new Set(known.map(nameOf));
+  const after = new Set(outcome.entries.map(nameOf));
+  return {
+    put: outcome.entries
+      .filter((entry) => !before.has(nameOf(entry)))
+      .map((entry) => ({ ...entry, firstSeen: now })),
+    removed: known.filter((entry) => !after.has(nameOf(entry))),
+  };
+}
+
+/** Without a change of these, entries that are the same are judged the same. */
+function judgedOtherwise(policies: readonly SigningPolicy[], before: SourceCopy, after: SourceCopy): boolean {
+  const said = ({ signatures }: SourceCopy) => judgements(policies, signatures).sort().join('\n');
+  return said(before) !== said(after);
+}
+
+/** What reports say of a copy besides its digest and serial, which may change alone. */
+function reported({ invalid, invalidEntries }: SourceCopy) {
+  return { invalid, invalidEntries };
+}
+
+function jittered(seconds: number, jitter: number): number {
+  return seconds * (1 - REFRESH_LIMITS.jitter + 2 * REFRESH_LIMITS.jitter * jitter);
+}
+
+function later(time: Time, seconds: number): Time {
+  return new Date(Date.parse(time) + seconds * 1_000).toISOString();
+}

@@ -1,0 +1,188 @@
+import type { Digest, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
+// Module by module: catalogs of others are read in processes of their own, each of which loads what is named here.
+import { runtimeKinds } from '@krmhub/schema/definition';
+import { compareApiVersions } from '@krmhub/schema/gvk';
+import { parseImageReference } from '@krmhub/schema/image-reference';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { readCatalog } from '@krmhub/schema/read-catalog';
+import type { RenderedEntry } from '../ports/records.js';
+import { renderEntry } from '../render/render.js';
+import type { InvalidEntry, UpstreamEntry, VersionFacts } from './source-records.js';
+
+/** Limits on catalogs of others: each with its unit. */
+export const UPSTREAM_LIMITS = {
+  /** Entries of one catalog. */
+  maxEntries: 20_000,
+  /**
+   * Bytes of what is kept of all entries, their normal form as YAML and as JSON and what policies judge by: twice those of
+   * a catalog. Deep nesting, which JSON writes for nothing, is indented in YAML, and would make a gigabyte of ten megabytes.
+   */
+  maxKeptBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
+  /** API versions of one entry. */
+  maxVersions: 50,
+  /** API versions of all entries: a report has a line for each that is refused. */
+  maxAllVersions: 60_000,
+  /** Unusable entries that are told one by one; the rest is counted. */
+  maxInvalidTold: 100,
+  /** UTF-16 code units of what is told of each. */
+  maxMessageLength: 500,
+} as const;
+
+export interface ReadEntry {
+  definition: FunctionDefinition;
+  rendered: RenderedEntry;
+  /** What sources and policies choose by. */
+  facts: Omit<UpstreamEntry, 'firstSeen' | 'goneAt'>;
+}
+
+export interface ReadUpstream {
+  /** In the catalog's order, each function once. */
+  entries: ReadEntry[];
+  /** The first of the entries that cannot be used. */
+  invalid: InvalidEntry[];
+  invalidEntries: number;
+}
+
+/**
+ * Reads a catalog that somebody else serves. Entries that cannot be used spoil no others; where two entries are of one
+ * function, the second adds API versions that the first has not (KEP-2906: the first is selected). `problem` says why
+ * there is no catalog. Never throws for what the bytes hold.
+ */
+export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstream | { problem: string } {
+  const read = readCatalog(bytes, file);
+  if ('problem' in read) return read;
+  const { maxEntries, maxInvalidTold, maxMessageLength } = UPSTREAM_LIMITS;
+  if (read.entries.length > maxEntries) {
+    return { problem: `it has ${read.entries.length} entries, and at most ${maxEntries} are taken` };
+  }
+  const found = new Map<string, { at: number; definition: FunctionDefinition }>();
+  const invalid: InvalidEntry[] = [];
+  let invalidEntries = 0;
+  const refuse = (entry: number, message: string, name: { group?: string; kind?: string }): void => {
+    invalidEntries += 1;
+    if (invalid.length < maxInvalidTold)
+      invalid.push({ entry, ...name, message: message.slice(0, maxMessageLength) });
+  };
+  for (const [at, entry] of read.entries.entries()) {
+    if ('problem' in entry) {
+      const { problem, ...name } = entry;
+      refuse(at, problem, name);
+      continue;
+    }
+    const { definition } = entry;
+    const name = { group: definition.group, kind: definition.names.kind };
+    const key = `${name.group}/${name.kind.toLowerCase()}`;
+    const earlier = found.get(key);
+    const merged = earlier === undefined ? definition : withVersionsOf(earlier.definition, definition);
+    if (typeof merged === 'string') refuse(at, `${merged} entry ${earlier!.at}`, name);
+    else if (merged.versions.length > UPSTREAM_LIMITS.maxVersions) {
+      refuse(at, `it has more than ${UPSTREAM_LIMITS.maxVersions} API versions`, name);
+    } else found.set(key, { at: earlier?.at ?? at, definition: merged });
+  }
+  const entries: ReadEntry[] = [];
+  const versions = [...found.values()].reduce((sum, { definition }) => sum + definition.versions.length, 0);
+  if (versions > UPSTREAM_LIMITS.maxAllVersions) {
+    return {
+      problem: `its entries have ${versions} API versions, and at most ${UPSTREAM_LIMITS.maxAllVersions} are taken`,
+    };
+  }
+  let keptBytes = 0;
+  for (const { at, definition } of found.values()) {
+    const made = readEntry(definition);
+    if (typeof made === 'string') {
+      refuse(at, made, { group: definition.group, kind: definition.names.kind });
+      continue;
+    }
+    for (const kept of [made.rendered.yaml, made.rendered.json, JSON.stringify(made.facts)]) {
+      keptBytes += Buffer.byteLength(kept);
+    }
+    if (keptBytes > UPSTREAM_LIMITS.maxKeptBytes) {
+      return {
+        problem: `more than ${UPSTREAM_LIMITS.maxKeptBytes} bytes would be kept of its entries, which are written out in normal form`,
+      };
+    }
+    entries.push(made);
+  }
+  return { entries, invalid: invalid.sort((a, b) => a.entry - b.entry), invalidEntries };
+}
+
+/** The first entry with what the second adds; in words, which end with the first, why it adds nothing. */
+function withVersionsOf(first: FunctionDefinition, second: FunctionDefinition): FunctionDefinition | string {
+  if (first.names.kind !== second.names.kind) return 'its kind differs by case only from that of';
+  const known = new Set(first.versions.map(({ name }) => name));
+  const added = second.versions.filter(({ name }) => !known.has(name));
+  if (added.length === 0) return 'all of its API versions stand already in';
+  return { ...first, versions: [...first.versions, ...added] };
+}
+
+/** An entry in normal form; in words why it cannot be used. */
+function readEntry(definition: FunctionDefinition): ReadEntry | string {
+  let rendered: RenderedEntry;
+  try {
+    rendered = renderEntry(definition);
+  } catch (error) {
+    if (error instanceof TypeError) return 'it holds text that cannot be written: an unpaired surrogate';
+    throw error;
+  }
+  const bytes = Buffer.byteLength(rendered.yaml);
+  if (bytes > DOCUMENT_LIMITS.maxDefinitionBytes) {
+    return `it has ${bytes} bytes in normal form, and at most ${DOCUMENT_LIMITS.maxDefinitionBytes} are taken`;
+  }
+  return { definition, rendered, facts: entryFacts(definition, rendered.digest) };
+}
+
+/** What sources and policies choose an entry by; `digest` is that of its normal form. */
+export function entryFacts(definition: FunctionDefinition, digest: Digest): ReadEntry['facts'] {
+  return {
+    group: definition.group,
+    kind: definition.names.kind,
+    definition: digest,
+    versions: versionFacts(definition),
+    tags: definition.tags ?? [],
+    publisher: definition.publisher,
+    runtimes: runtimeKinds(definition),
+    licenses: [...new Set(definition.versions.map(({ license }) => license))],
+  };
+}
+
+/** What policies judge each API version by, most preferred first. */
+export function versionFacts({ versions }: Pick<FunctionDefinition, 'versions'>): VersionFacts[] {
+  return versions
+    .map((version) => ({
+      name: version.name,
+      license: version.license,
+      network: version.runtime.container?.requireNetwork === true,
+      storage: version.runtime.container?.requireStorageMount === true,
+      references: referencesOf(version),
+      unpinned: unpinnedReferences(version),
+    }))
+    .sort((a, b) => compareApiVersions(a.name, b.name));
+}
+
+function referencesOf({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
+  return [
+    ...(container === undefined ? [] : [container.image]),
+    ...(exec?.platforms.map(({ uri }) => uri) ?? []),
+    ...(starlark === undefined ? [] : [starlark]),
+  ];
+}
+
+/** What is written where a digest should stand, and is none, pins nothing: whoever runs it may pass over it. */
+function unpinnedReferences({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
+  const unpinned: string[] = [];
+  if (container !== undefined) {
+    const reference = parseImageReference(container.image);
+    const inside = reference.ok ? reference.digest?.slice('sha256:'.length) : undefined;
+    if (!isPin(container.sha256) && !isPin(inside)) unpinned.push(container.image);
+  }
+  for (const { uri, sha256 } of exec?.platforms ?? []) if (!isPin(sha256)) unpinned.push(uri);
+  // A script has a digest only in its reference; in a query or fragment it says nothing of the script.
+  const script = /^[^?#]*@sha256:(.*)$/.exec(starlark ?? '')?.[1];
+  if (starlark !== undefined && !isPin(script)) unpinned.push(starlark);
+  return unpinned;
+}
+
+/** 64 hexadecimal digits, and not the zeros that stand where one is to be put. */
+function isPin(sha256: string | undefined): boolean {
+  return sha256 !== undefined && /^(?!0{64}$)[a-f0-9]{64}$/.test(sha256);
+}

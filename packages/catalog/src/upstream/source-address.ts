@@ -1,0 +1,170 @@
+import { parseImageReference } from '@krmhub/schema';
+import { RECIPE_LIMITS } from '../recipe/recipe.js';
+
+/** Where a catalog is fetched from. */
+export type SourceAddress =
+  | { type: 'http'; url: string }
+  /** `path` is a file in the repository; `ref` a branch, tag or commit, absent for the default branch. */
+  | { type: 'git'; repository: string; path: string; ref?: string }
+  /** A reference such as `host/repository:tag` or `host/repository@sha256:…`. */
+  | { type: 'oci'; reference: string }
+  | { type: 'file'; path: string };
+
+export type ReadAddress = { ok: true; address: SourceAddress } | { ok: false; reason: string; hint?: string };
+
+const SCHEMES =
+  'Write https://host/catalog.yaml, git::https://host/repository.git//path?ref=v1, oci://host/repository:tag or file:path.';
+const GIT = 'Write git::https://host/repository.git//path/catalog.yaml?ref=v1.';
+const OCI = 'Write oci://host/repository:tag or oci://host/repository@sha256:….';
+/** What git takes as a ref and nothing else can misread: no refspec, no option (git-check-ref-format). */
+const REF = /^(?![-./+])(?!@$)(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)|[./]$))[A-Za-z0-9._/@+-]{1,255}$/;
+const REPOSITORY_SCHEMES = ['https:', 'http:', 'ssh:'];
+/** git takes percent signs in a host for what they stand for, and hands it to other programs. */
+const REPOSITORY_HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\.?|\[[0-9a-f:.]+\])$/i;
+const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
+/** Parameters by which whoever knows the address may do what others may not. */
+const SECRET_PARAMETER =
+  /^(?:access_?token|private_?token|auth_?token|token|api_?key|password|secret|sig|signature|x-(?:amz|goog)-signature)$/i;
+const UNREADABLE = /[\p{C}\p{Z}]/u;
+
+/**
+ * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…` or
+ * `file:path`. Addresses hold no credentials: those are the machine's, and recipes are read by everybody.
+ */
+export function readSourceAddress(text: string): ReadAddress {
+  const { maxAddressLength } = RECIPE_LIMITS;
+  if (text.length > maxAddressLength) return refused(`it is longer than ${maxAddressLength} characters`);
+  if (UNREADABLE.test(text)) return refused('it holds a space or a control character');
+  if (text.startsWith('git::')) return readGit(text.slice('git::'.length));
+  if (text.startsWith('oci://')) return readOci(text.slice('oci://'.length));
+  if (/^https?:\/\//i.test(text)) return readHttp(text);
+  if (text.startsWith('file:')) return readFile(text.slice('file:'.length));
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0];
+  return refused(
+    scheme === undefined ? 'it names no way to get there' : `"${scheme}" is no way to get a catalog`,
+    SCHEMES,
+  );
+}
+
+/** Whether whoever stands between can change what comes; nobody stands between a machine and itself. */
+export function isOpenToChanges(address: SourceAddress): boolean {
+  if (address.type !== 'http' && address.type !== 'git') return false;
+  const { protocol, hostname } = new URL(address.type === 'http' ? address.url : address.repository);
+  return protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+function readHttp(text: string): ReadAddress {
+  const url = parse(text);
+  if (url === undefined) return refused('it is no URL');
+  if (url.username !== '' || url.password !== '') return credentials();
+  if (text.includes('#'))
+    return refused('it has a fragment, which no server is told', 'Leave out what begins with #.');
+  const secret = [...url.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
+  if (secret !== undefined) return credentials();
+  return { ok: true, address: { type: 'http', url: url.href } };
+}
+
+function readGit(text: string): ReadAddress {
+  const url = parse(text);
+  if (url === undefined || !REPOSITORY_SCHEMES.includes(url.protocol)) {
+    return refused('a repository is named by https:// or ssh://', GIT);
+  }
+  if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) return credentials();
+  if (!REPOSITORY_HOST.test(url.hostname)) return refused('its host is no host name');
+  if (url.username !== '' && !REPOSITORY_USER.test(url.username)) return refused('its user is no user name');
+  if (text.includes('#')) return refused('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
+  const at = url.pathname.indexOf('//', 1);
+  if (at < 0 || url.pathname.length === at + 2) {
+    return refused(
+      'it does not say which file of the repository is the catalog',
+      'Add //path/catalog.yaml after the repository.',
+    );
+  }
+  const repository = decoded(url.pathname.slice(0, at));
+  if (repository === undefined || UNREADABLE.test(repository) || repository.includes('\\')) {
+    return refused('it names no repository', GIT);
+  }
+  const path = decoded(url.pathname.slice(at + 2));
+  if (path === undefined || !isFilePath(path)) {
+    return refused('what follows // is no path of a file in a repository', GIT);
+  }
+  const read = readRef(url.search.slice(1));
+  if (!read.ok) return read;
+  url.pathname = url.pathname.slice(0, at);
+  url.search = '';
+  return {
+    ok: true,
+    address: {
+      type: 'git',
+      repository: url.href,
+      path,
+      ...(read.ref === undefined ? {} : { ref: read.ref }),
+    },
+  };
+}
+
+/** Of a file as a tree of git has it; nothing that a program takes for an option or a pattern. */
+function isFilePath(path: string): boolean {
+  if (/[\p{Cc}\p{Zl}\p{Zp}\\]/u.test(path) || /^[-:]/.test(path)) return false;
+  return path
+    .split('/')
+    .every((part) => part !== '' && part !== '.' && part !== '..' && !/^\.git$/i.test(part));
+}
+
+/** A plus stands for itself here, as in the names of tags, and not for a space as in forms. */
+function readRef(query: string): { ok: true; ref?: string } | (ReadAddress & { ok: false }) {
+  if (query === '') return { ok: true };
+  const [only = '', ...others] = query.split('&');
+  const equals = only.indexOf('=');
+  const name = equals < 0 ? only : only.slice(0, equals);
+  const unknown = [name, ...others.map((other) => other.split('=')[0])].find((one) => one !== 'ref');
+  if (unknown !== undefined)
+    return refused(`"${unknown}" is no parameter of a git address`, 'The only one is ref.');
+  if (others.length > 0) return refused('it has more than one ref');
+  const ref = decoded(equals < 0 ? '' : only.slice(equals + 1));
+  if (ref === undefined || !REF.test(ref)) return refused('its ref is no branch, tag or commit');
+  return { ok: true, ref };
+}
+
+function readOci(text: string): ReadAddress {
+  if (/[?#]/.test(text)) return refused('a reference has neither ? nor #');
+  const slash = text.indexOf('/');
+  if (text.slice(0, Math.max(slash, 0)).includes('@')) return credentials();
+  const reference = parseImageReference(text);
+  if (!reference.ok) return refused(`it ${reference.reason}`, OCI);
+  const { host, tag, digest } = reference;
+  if (host === undefined || !/[.:]|^localhost$/.test(host)) return refused('it names no registry', OCI);
+  if (tag === undefined && digest === undefined) return refused('it has neither a tag nor a digest', OCI);
+  return { ok: true, address: { type: 'oci', reference: text } };
+}
+
+function readFile(path: string): ReadAddress {
+  if (path === '' || path.startsWith('//')) {
+    return refused('it names no file', 'Write file:path, relative to the folder of sources, or file:/path.');
+  }
+  return { ok: true, address: { type: 'file', path } };
+}
+
+/** A backslash is a slash to some programs, and part of a name to others. */
+function parse(text: string): URL | undefined {
+  return !text.includes('\\') && URL.canParse(text) ? new URL(text) : undefined;
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function credentials(): ReadAddress & { ok: false } {
+  return refused(
+    'it holds credentials, and recipes are read by everybody',
+    'Give them to the program that fetches it, by origin.',
+  );
+}
+
+function refused(reason: string, hint?: string): ReadAddress & { ok: false } {
+  return { ok: false, reason, ...(hint === undefined ? {} : { hint }) };
+}
