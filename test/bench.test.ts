@@ -51,7 +51,7 @@ describe('bench', () => {
   it('measures every row, and writes the table into a document', async () => {
     const { folder, remove } = temporaryFolder();
     try {
-      copyFileSync(path.join(root, 'docs/performance.md'), path.join(folder, 'performance.md'));
+      copyFileSync(path.join(root, 'docs/internals/performance.md'), path.join(folder, 'performance.md'));
       const files = ['--folder', 'kept', '--json', 'results.json', '--write', 'performance.md'];
       const { code, stdout, stderr } = await bench(['--quick', '--load', 'node', ...files], folder);
       expect(code, stderr).toBe(0);

@@ -16,7 +16,9 @@ import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder }
 const documents = [
   'README.md',
   'CONTRIBUTING.md',
-  ...readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(
+    (name) => `docs/${name}`,
+  ),
 ].filter((name) => name.endsWith('.md'));
 
 /** Commands that another part of the same run executes. */

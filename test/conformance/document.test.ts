@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cleanEnvironment, root, temporaryFolder } from '../running.js';
 
-const document = path.join(root, 'docs/conformance.md');
+const document = path.join(root, 'docs/internals/conformance.md');
 /** Files that test the registry, by area; the others test what these stand on. */
 const AREAS: Record<string, readonly string[]> = {
   authentication: ['auth.test.ts'],
@@ -39,7 +39,7 @@ function declaredTests(): Map<string, number> {
   return counts;
 }
 
-it('docs/conformance.md says how many tests there are (UPDATE=1 writes it)', () => {
+it('docs/internals/conformance.md says how many tests there are (UPDATE=1 writes it)', () => {
   const counts = declaredTests();
   expect([...counts.keys()].sort()).toEqual([...Object.values(AREAS).flat(), ...SUPPORT].sort());
   const rows = Object.entries(AREAS).map(([area, files]) => {

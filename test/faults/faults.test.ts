@@ -13,7 +13,7 @@ import { type Call, canTrace } from './strace.js';
 import { lossesOverHttp } from './verify.js';
 import { definition, newLedger, type Sent } from './workload.js';
 
-/** A sample of what `npm run faults` does, evenly over all phases: see docs/reliability.md. */
+/** A sample of what `npm run faults` does, evenly over all phases: see docs/internals/fault-injection.md. */
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
