@@ -1,191 +1,197 @@
-/** Limits of the server: each with its unit, and why. Limits on documents are in packages/schema/src/limits.ts. */
+/** Limits of the server: the unit and the reason for each. Limits on documents are in packages/schema/src/limits.ts. */
 export const SERVER_LIMITS = {
-  /** Bytes of a multipart body beyond its parts: boundaries and part headers. */
+  /** Size of a multipart body beyond its parts: boundaries and part headers. */
   maxMultipartOverheadBytes: 16_384,
-  /** UTF-16 code units of what a refusal says, beside its diagnostics. */
+  /** Length of a problem detail without its diagnostics, in UTF-16 code units. */
   maxDetailLength: 8_192,
-  /** Bytes of a JSON body: a reason or a token request. */
+  /** Size of a JSON body: a reason or a token request. */
   maxJsonBytes: 65_536,
-  /** Bytes of a form of a page, beside the text of a recipe, and its fields. */
+  /** Size of an HTML form without the text of a recipe. */
   maxFormBytes: 65_536,
+  /** Fields of an HTML form. */
   maxFormFields: 50,
-  /** Bytes of a form for each byte of a text in it: a line end is sent as `%0D%0A`. */
+  /** Bytes of a form for each byte of its text: a line end is sent as `%0D%0A`. */
   formBytesOfTextByte: 6,
-  /** Milliseconds for which somebody is signed in to the operators' pages: a working day. */
+  /** Lifetime of a session on the operators' pages: a working day. */
   sessionMilliseconds: 28_800_000,
-  /** People who are signed in at once; who signed in first is signed out. */
+  /** Sessions at once; a new one ends the oldest. */
   maxSessions: 1_000,
-  /** Of these, with one token: none keeps others out. */
+  /** Sessions of one token, so that one token cannot use up all sessions. */
   maxSessionsOfToken: 10,
-  /** Bytes of a body that is too large which are still read, so that its sender comes to read the answer. */
+  /** Part of an oversized body that is still read, so that the client gets to read the response. */
   maxDiscardedBytes: 4_194_304,
-  /** Milliseconds for which that goes on. */
+  /** Time for which an oversized body is still read. */
   discardMilliseconds: 1_000,
-  /** Milliseconds in which a whole body must arrive: one mebibyte at 40 KB/s. */
+  /** Timeout for a request body: one mebibyte at 40 KB/s. */
   bodyMilliseconds: 30_000,
-  /** Milliseconds in which the headers of a request must arrive. */
+  /** Timeout for request headers. */
   headersMilliseconds: 10_000,
-  /** Milliseconds in which a whole request must arrive; more than `bodyMilliseconds`, which answers with a reason. */
+  /** Timeout for a whole request; longer than `bodyMilliseconds`, whose response has a reason. */
   requestMilliseconds: 60_000,
-  /** Milliseconds for which an idle connection is kept: longer than the 60 s of common reverse proxies. */
+  /** Time for which an idle connection stays open: longer than the 60 s of common reverse proxies. */
   keepAliveMilliseconds: 65_000,
-  /** Bytes of all headers of a request. */
+  /** Size of all headers of a request. */
   maxHeaderBytes: 16_384,
-  /** Milliseconds that `wait=true` and a requested cut wait for the catalogs. */
+  /** Time for which `wait=true` and a requested build wait for the catalogs. */
   waitMilliseconds: 30_000,
-  /** Milliseconds that a start waits for catalogs that are behind before it says where it listens. */
+  /** Time for which the start waits for catalogs that are out of date, before the registry reports its address. */
   startMilliseconds: 2_000,
-  /** Milliseconds that a shutdown waits for requests in flight. */
+  /** Time for which a shutdown waits for requests in flight. */
   shutdownMilliseconds: 40_000,
-  /** Bytes of a definition that is checked between two other requests; a larger one goes to a thread of its own. */
+  /** Size of a definition that is checked on the main thread; a larger one is checked on a worker thread. */
   maxPlannedAtOnceBytes: 16_384,
-  /** Large definitions that wait for that thread; each holds its bytes. */
+  /** Large definitions that wait for that worker thread; each one is in memory. */
   maxPlansWaiting: 32,
-  /** Milliseconds in which a large definition must be checked: ten times what the worst known takes. */
+  /** Timeout for checking a large definition: ten times what the worst known one takes. */
   planMilliseconds: 20_000,
-  /** Mebibytes of memory that checking one takes at most. */
+  /** Memory for checking one large definition. */
   maxPlanMegabytes: 512,
-  /** Sources that are asked at once, and never two of one host. */
+  /** Sources that are synced at once, and never two of one host. */
   maxRefreshes: 4,
-  /** Of these, sources whose last look failed: each may take its whole deadline again, and others answer at once. */
+  /** Of these, sources whose last sync failed: each may use its whole timeout again and delay others. */
   maxRefreshesOfFailed: 2,
-  /** How often a source is asked anew when its recipe is changed meanwhile. */
+  /** Attempts to sync a source whose recipe changes meanwhile. */
   refreshAttempts: 3,
-  /** Milliseconds in which a catalog elsewhere must be read: six times what 64 MiB of honest entries take. */
+  /** Timeout for parsing an upstream catalog: six times what 64 MiB of ordinary entries take. */
   readMilliseconds: 30_000,
-  /** Milliseconds for which a process that has read one waits for the next: it holds some 100 MB. */
+  /** Time for which an idle parser process is kept: it uses about 100 MB. */
   readerIdleMilliseconds: 60_000,
-  /** Mebibytes of the young part of the heap of each thread beside the main one. */
+  /** Young generation of the heap of each worker thread. */
   maxYoungMegabytes: 12,
-  /** Mebibytes of memory that reading one takes at most. */
+  /** Memory for parsing one upstream catalog. */
   maxReadMegabytes: 1_024,
-  /** Bytes of what is read of one: its entries as YAML, as JSON and what is known of them. */
+  /** Size of a parsed upstream catalog: its entries as YAML and JSON, with their metadata. */
   maxReadAnswerBytes: 402_653_184,
-  /** Milliseconds that a request waits for a source that it has asked: less than clients wait for an answer. */
+  /** Time for which a request waits for the sync that it started: shorter than common client timeouts. */
   refreshWaitMilliseconds: 40_000,
-  /** Milliseconds that it then waits for the catalog to be cut. */
+  /** Time for which the request then waits for the snapshot. */
   refreshedCutMilliseconds: 15_000,
-  /** Milliseconds that a requested cut waits for sources, before `waitMilliseconds` for itself. */
+  /** Time for which a requested build waits for sources, before `waitMilliseconds` for the build itself. */
   unaskedWaitMilliseconds: 25_000,
-  /** Milliseconds after which the schedule is looked at again, whatever it says: clocks are set. */
+  /** Longest time until the sync schedule is read again: the system clock can be changed. */
   refreshLookMilliseconds: 600_000,
-  /** Milliseconds for which a copy that no source has is kept: a backup may be copying it. */
+  /** Time for which an unused copy of a source is kept: a backup may be reading it. */
   keepCopyMilliseconds: 7_200_000,
-  /** How often a change is planned anew when others change the same function or catalog. */
+  /** Attempts to plan a change while concurrent requests change the same function or catalog. */
   planAttempts: 10,
-  /** Threads that search; fewer where the machine has fewer processors. Each holds the facets of all functions. */
+  /** Search threads; fewer on a machine with fewer processors. Each holds the facets of all functions. */
   maxSearchThreads: 2,
-  /** Calls that wait for one thread: at 10 ms each, who comes later would wait for longer than ten seconds. */
+  /** Calls that wait for one thread: at 10 ms each, a later one would wait for more than ten seconds. */
   maxThreadCalls: 1_000,
-  /** Requests that wait to change the same function, each with its body in memory. */
+  /** Requests that wait to change the same function; the body of each is in memory. */
   maxTurnsWaiting: 64,
-  /** Requests of one connection that wait for the answer before them; with more, the connection ends. */
+  /** Pipelined requests of one connection that wait for a response; with more, the connection is closed. */
   maxPipelinedRequests: 1_000,
-  /** Milliseconds after which a connection ends on which nothing moves, such as an answer that nobody reads. */
+  /** Time after which a connection without progress is closed, for example when the client does not read the response. */
   stalledMilliseconds: 120_000,
-  /** Connections at once; more are refused, and the log says so. */
+  /** Connections at once; more are refused and logged. */
   maxConnections: 10_000,
-  /** Parts of a form, and bytes of the header of each. */
+  /** Parts of a multipart body. */
   maxFormParts: 10,
+  /** Size of the headers of one part. */
   maxPartHeaderBytes: 16_384,
-  /** Bytes of forms of old snapshots that are made again and kept; the oldest are forgotten before. */
+  /** Total size of regenerated renditions of old snapshots; the oldest are evicted first. */
   maxFormBytesMadeAgain: 268_435_456,
-  /** Bytes of catalog forms that are kept in memory. One of more than half of it is read from the disk each time. */
+  /** Memory for cached renditions. A rendition larger than half of it is read from disk each time. */
   maxFormCacheBytes: 67_108_864,
-  /** Bytes of single entries of catalogs that are kept in memory as they are sent. */
+  /** Memory for cached single catalog entries. */
   maxEntryCacheBytes: 16_777_216,
-  /** Bytes of what pages show of definitions and READMEs, kept in memory: it is made once for each. */
+  /** Memory for cached HTML of definitions and READMEs. */
   maxPageCacheBytes: 33_554_432,
-  /** Bytes of a form up to which it is compressed before its catalog is shown: that takes some 50 ms. */
+  /** Size of a rendition that is compressed before its snapshot is published: that takes about 50 ms. */
   maxFormCompressedFirstBytes: 1_048_576,
-  /** Milliseconds for which a catalog is left alone before its big forms are compressed. */
+  /** Time without changes after which the large renditions of a catalog are compressed. */
   compressAfterMilliseconds: 2_000,
-  /** Milliseconds within which they are, although the catalog changes all the time. */
+  /** Longest delay of that compression for a catalog that changes all the time. */
   compressWithinMilliseconds: 30_000,
-  /** Characters of a form that are put together before they are written. */
+  /** Characters of a rendition that are written at once. */
   formPieceCharacters: 262_144,
-  /** Entries that are written into a profile of a catalog before other work gets its turn: some 10 ms. */
+  /** Entries that are converted to a profile before other work runs: about 10 ms. */
   profileBatch: 20,
-  /** Bytes of a profile up to which it is compressed before it is answered: once for each, in some 3 s. */
+  /** Size of a profile that is compressed before it is sent: once for each, in about 3 s. */
   maxProfileCompressedBytes: 67_108_864,
-  /** Snapshots of a catalog whose forms stay stored; older ones are made again when asked for. */
+  /** Snapshots of a catalog whose renditions stay stored; older ones are regenerated on request. */
   keptSnapshots: 3,
-  /** Snapshots before these whose forms a cut forgets, should somebody have asked for them meanwhile. */
+  /** Older snapshots whose renditions a build evicts, if a request has regenerated them. */
   forgottenSnapshots: 20,
-  /** Exports of all functions at once: each reads all that there is. */
+  /** Exports of all functions at once: each reads every function. */
   maxExports: 8,
-  /** Bytes of an export that are put together before they are sent. */
+  /** Bytes of an export that are sent at once. */
   exportPieceBytes: 65_536,
-  /** Milliseconds for which an export is made before other work gets its turn. */
+  /** Time for which an export runs before other work runs. */
   exportTurnMilliseconds: 5,
-  /** Functions handled by a cut before other work gets its turn. */
+  /** Functions that a build handles before other work runs. */
   cutBatch: 100,
-  /** Milliseconds before a catalog that could not be cut is tried again; doubled each time. */
+  /** Delay before a failed build is retried; each further retry doubles it. */
   minRetryMilliseconds: 1_000,
+  /** Longest delay before a failed build is retried. */
   maxRetryMilliseconds: 60_000,
-  /** Bytes of the record of takedowns: some 100,000 of them. */
+  /** Size of the takedown record: about 100,000 takedowns. */
   maxTakedownRecordBytes: 67_108_864,
-  /** Milliseconds between two records of a token's last use. */
+  /** Shortest interval between two updates of a token's last use. */
   tokenUseMilliseconds: 60_000,
-  /** Clients, and as many tokens, whose requests are counted; who was seen longest ago is forgotten. */
+  /** Clients, and as many tokens, whose requests are counted; the one with the oldest request is evicted. */
   maxCountedClients: 20_000,
-  /** Bytes of a blob of an artifact. */
+  /** Size of one artifact blob. */
   maxBlobBytes: 10_737_418_240,
-  /** Milliseconds in which a whole blob must arrive; a body elsewhere has `requestMilliseconds`. */
+  /** Timeout for a blob upload; other bodies have `requestMilliseconds`. */
   uploadMilliseconds: 3_600_000,
-  /** Milliseconds in which a manifest must arrive: four mebibytes at 140 KB/s. */
+  /** Timeout for a manifest upload: four mebibytes at 140 KB/s. */
   manifestMilliseconds: 30_000,
-  /** Manifests on their way in at once; each is in memory, in up to twice its bytes. */
+  /** Manifests that are received at once; each needs up to twice its size in memory. */
   maxManifestsReceived: 64,
-  /** Uploads of blobs that are open at once. */
+  /** Open blob uploads. */
   maxUploads: 1_000,
-  /** Of these, uploads with one token: none keeps others from pushing. */
+  /** Open blob uploads of one token, so that one token cannot block other publishers. */
   maxUploadsOfToken: 200,
-  /** Milliseconds after which an upload is ended that stands still. */
+  /** Time after which an idle upload ends. */
   uploadIdleMilliseconds: 3_600_000,
-  /** Tags in an answer, and repositories. */
+  /** Tags or repositories in one response. */
   maxPageEntries: 1_000,
-  /** Referrers in an answer: clients do not all ask for a second page. */
+  /** Referrers in one response: not every client asks for a second page. */
   maxReferrers: 1_000,
-  /** Bytes of such an answer, which holds annotations: as many as of a manifest, or of one referrer. */
+  /** Size of a list of referrers, which includes annotations: the same as of a manifest, or one referrer. */
   maxReferrersBytes: 4_194_304,
-  /** Tags that one manifest is pushed under at once. */
+  /** Tags of one manifest push. */
   maxTagsAtOnce: 100,
-  /** Scopes that a client asks an access token for. */
+  /** Scopes in one request for an access token. */
   maxTokenScopes: 100,
-  /** Seconds for which an access token is good. */
+  /** Lifetime of an access token. */
   accessTokenSeconds: 300,
-  /** Milliseconds between two records of when a blob was last seen by who pushes. */
+  /** Shortest interval between two updates of when a client last checked a blob. */
   blobSeenMilliseconds: 600_000,
-  /** Milliseconds for which a blob that no manifest names is kept after it was seen: a push may take so long. */
+  /** Time for which an unreferenced blob is kept after a client last checked it: a push may take so long. */
   collectDelayMilliseconds: 7_200_000,
-  /** Milliseconds after a start, and between two looks for what nothing names. */
+  /** Delay of the first garbage collection after the start. */
   collectFirstMilliseconds: 60_000,
+  /** Interval between two garbage collections. */
   collectEveryMilliseconds: 3_600_000,
-  /** Repositories, and files, that are looked at between other work. */
+  /** Repositories or files that garbage collection handles before other work runs. */
   collectBatch: 500,
-  /** Milliseconds for which the files of the registry's keys are not read again. */
+  /** Time for which the registry's key files are not read again. */
   readKeysMilliseconds: 60_000,
-  /** Milliseconds between two looks for signatures that are to be renewed. */
+  /** Interval between two checks for signatures to renew. */
   renewEveryMilliseconds: 60_000,
-  /** Filters of a search page, and characters of its address: each of some hundred links on it holds all of them. */
+  /** Filters of a search page: each of about a hundred links on the page repeats them. */
   maxSearchFilters: 30,
+  /** Length of the address of a search page, for the same reason. */
   maxSearchAddressLength: 4_096,
-  /** Catalogs and snapshots of which pages keep what they have counted. */
+  /** Catalogs and snapshots whose counts are cached for pages. */
   maxKeptCounts: 5_000,
   /** Functions of a catalog, or of its report, on one page. */
   catalogPageFunctions: 50,
-  /** Changed functions of a snapshot that lists of snapshots count; of more they say that there are more. */
+  /** Changed functions that a list of snapshots counts; beyond that it shows that there are more. */
   maxCountedChanges: 100,
-  /** Changed functions between two snapshots that the page of these looks at, and those that it looks at closely. */
+  /** Changed functions between two snapshots that a page lists. */
   maxComparedPlaces: 2_000,
+  /** Of these, changed functions that the page compares in detail. */
   maxComparedClosely: 200,
-  /** Bytes of the entries of one function, or of two definitions, up to which a page compares them: some 10 ms. */
+  /** Size of the entries of one function, or of two definitions, that a page compares: about 10 ms. */
   maxComparedEntryBytes: 131_072,
-  /** Bytes of comparisons of snapshots that are kept in memory. */
+  /** Memory for cached comparisons of snapshots. */
   maxComparisonCacheBytes: 8_388_608,
-  /** Bytes of all that is compared for one page. */
+  /** Total size of what one page compares. */
   maxComparedBytes: 4_194_304,
-  /** Milliseconds for which the answer of a readiness check is used again: it writes to the disk. */
+  /** Time for which a readiness result is reused: the check writes to the disk. */
   readinessMilliseconds: 1_000,
 } as const;

@@ -15,22 +15,25 @@ import {
 
 /** Limits on what a request may ask for: each with its unit, and why. */
 export const REQUEST_LIMITS = {
-  /** Characters of a search text. Nobody types more; the search splits it into words. */
+  /** Length of a search query. Real queries are shorter; the search splits them into words. */
   maxQueryLength: 500,
-  /** Characters of one filter value: a group has at most 253. */
+  /** Length of one filter value: a group has at most 253 characters. */
   maxFilterLength: 253,
-  /** Characters of the name of a signer: the subject and the issuer of a certificate, which are URLs. */
+  /** Length of a signer name: the subject and the issuer of a certificate, which are URLs. */
   maxSignerLength: 2_000,
   /** Values of one repeated filter. */
   maxFilterValues: 20,
-  /** Items of a page of search results. */
+  /** Largest page of search results. */
   maxSearchLimit: 100,
+  /** Default page of search results. */
   defaultSearchLimit: 20,
-  /** Events of a page. */
+  /** Largest page of events. */
   maxEventLimit: 1_000,
+  /** Default page of events. */
   defaultEventLimit: 100,
-  /** Snapshots of a catalog's history. */
+  /** Largest page of a catalog's snapshot history. */
   maxSnapshotLimit: 1_000,
+  /** Default page of a catalog's snapshot history. */
   defaultSnapshotLimit: 100,
 } as const;
 

@@ -1,34 +1,34 @@
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 
-/** Limits on what is fetched from elsewhere: each with its unit, and why. */
+/** Limits on what is fetched from upstream: the unit and the reason for each. */
 export const SOURCE_LIMITS = {
-  /** Bytes of a catalog, unpacked: what is larger would not be read. */
+  /** Uncompressed size of a catalog: a larger one could not be parsed. */
   maxCatalogBytes: DOCUMENT_LIMITS.maxCatalogBytes,
-  /** Bytes of a bundle of a signature. Those of snapshots have a few thousand; bills of materials do not stand beside catalogs. */
+  /** Size of one signature bundle. The bundle of a snapshot has a few thousand bytes. */
   maxBundleBytes: 1_048_576,
-  /** Bundles that are handed on, each of which is signatures to check. */
+  /** Bundles that are passed on for verification. */
   maxBundles: 16,
-  /** Referrers of a manifest that are looked at: whoever may push there can add any number. */
+  /** Referrers of a manifest that are read: anyone with push access can add any number. */
   maxReferrers: 64,
-  /** Redirects that are followed one after another: from a short address to a mirror to a store of files. */
+  /** Redirects that are followed in a row: from a short address to a mirror to a file store. */
   maxRedirects: 3,
-  /** Times that something is asked for, where a failure may pass by itself. */
+  /** Attempts to fetch after a failure that may be temporary. */
   maxAttempts: 3,
-  /** Milliseconds before it is asked for again; twice as many each time. */
+  /** Delay before the first retry; each further retry doubles it. */
   firstRetryMilliseconds: 500,
-  /** Milliseconds until a connection stands, with its name looked up and TLS agreed on. Behind far networks it takes one or two seconds. */
+  /** Timeout for DNS, TCP and TLS together. Over a slow network they take one or two seconds. */
   connectMilliseconds: 10_000,
-  /** Milliseconds for which nothing may come: some servers make a catalog while one waits. */
+  /** Timeout without any data: some servers generate a catalog while the client waits. */
   idleMilliseconds: 30_000,
-  /** Milliseconds for everything together: 64 MiB over 5 Mbit/s. What sends a byte now and then ends here. */
+  /** Timeout for the whole fetch: 64 MiB over 5 Mbit/s. It also ends responses that trickle. */
   totalMilliseconds: 120_000,
-  /** Bytes on disk of one commit of a git repository. A server that can leave out files sends only the folders. */
+  /** Disk space of one commit of a git repository. A server that supports partial clones sends only the folders. */
   maxRepositoryBytes: 536_870_912,
-  /** Milliseconds between two looks at what git has written. */
+  /** Interval between checks of the disk space that git uses. */
   repositoryCheckMilliseconds: 250,
-  /** Bytes of memory that one process of git may ask for, with what it maps. A list of a million refs has 80 MB. */
+  /** Address space of one git process. A list of a million refs needs 80 MB. */
   maxGitMemoryBytes: 536_870_912,
-  /** Bytes of what git lists: refs and the entries of a folder. */
+  /** Size of a list that git prints: refs, or the entries of a folder. */
   maxGitListBytes: 1_048_576,
 } as const;
 

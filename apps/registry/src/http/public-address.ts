@@ -53,15 +53,15 @@ export function publicUrlProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const http = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url === undefined || !http || url.username + url.password + url.search + url.hash !== '') {
-    return 'is no http or https URL without user, query and fragment';
+    return 'is not an http or https URL without user, query and fragment';
   }
   if (!/^[\w./~-]*$/.test(url.pathname) || url.pathname.includes('//')) {
-    return 'has a path of more than letters, digits, -, ., _ and ~';
+    return 'has a path with characters other than letters, digits, -, ., _, ~ and single slashes';
   }
   const [, first = ''] = url.pathname.split('/');
   // Behind a proxy that takes the path off, a request for the registry's own path would look like one with it.
   return OWN_SEGMENTS.has(first)
-    ? `has a path that begins with /${first}, as the registry's own do`
+    ? `has a path that begins with /${first}, which the registry uses itself`
     : undefined;
 }
 

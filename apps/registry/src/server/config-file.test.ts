@@ -41,7 +41,7 @@ host: 0.0.0.0
 writesPerMinute: 0
 `;
 
-  it('reads a file, environment over it, and options over both', async () => {
+  it('reads a file, which the environment overrides, and options override both', async () => {
     expect(await load(text)).toMatchObject({
       publicUrl: 'https://krm.example.com/hub',
       trustedProxies: ['10.0.0.0/8', 'fd00::/8'],
@@ -55,7 +55,7 @@ writesPerMinute: 0
     expect(both).toMatchObject({ port: 9002, host: '::1', logLevel: 'warn' });
   });
 
-  it('takes the file that the environment names, and JSON', async () => {
+  it('reads the file that the environment names, also as JSON', async () => {
     await writeFile(path.join(folder, 'krmhub.json'), '{"port": 9003, "trustedProxies": "::1, 10.1.2.3"}');
     expect(await loadConfig({ KRMHUB_CONFIG: 'krmhub.json' }, {}, folder)).toMatchObject({
       port: 9003,
@@ -64,7 +64,7 @@ writesPerMinute: 0
     expect((await loadConfig({ KRMHUB_CONFIG: '' }, {}, folder)).port).toBe(8080);
   });
 
-  it('names every problem at once, each with its place', async () => {
+  it('reports every problem at once, each with its position', async () => {
     const message = await problemsOf(
       `port: 65536
 publicURL: https://x.example
@@ -78,15 +78,15 @@ constructor: 1
       { KRMHUB_HOST: 'a b', KRMHUB_DAT: '1' },
     );
     for (const part of [
-      'krmhub.yaml:1:7: port: "65536" is no port',
-      'krmhub.yaml:2:1: there is no setting "publicURL"; did you mean publicUrl?',
-      'krmhub.yaml:3:1: there is no setting "KRMHUB_HOST"; settings are host, port,',
-      'krmhub.yaml:5:3: logLevel: neither text nor a number',
-      'krmhub.yaml:6:17: trustedProxies: "10.0.0.0/40": no address',
-      'krmhub.yaml:7:18: writesPerMinute: "many" is no number',
-      'krmhub.yaml:8:1: there is no setting "constructor"',
+      'krmhub.yaml:1:7: port: "65536" is not a port',
+      'krmhub.yaml:2:1: unknown setting "publicURL"; did you mean publicUrl?',
+      'krmhub.yaml:3:1: unknown setting "KRMHUB_HOST"; use one of host, port,',
+      'krmhub.yaml:5:3: logLevel: not a text or a number',
+      'krmhub.yaml:6:17: trustedProxies: "10.0.0.0/40": not an address',
+      'krmhub.yaml:7:18: writesPerMinute: "many" is not a number',
+      'krmhub.yaml:8:1: unknown setting "constructor"',
       'KRMHUB_HOST: "a b"',
-      'KRMHUB_DAT: there is no such setting; did you mean KRMHUB_DATA?',
+      'KRMHUB_DAT: unknown setting; did you mean KRMHUB_DATA?',
     ]) {
       expect(message).toContain(part);
     }
@@ -99,11 +99,11 @@ constructor: 1
     ['- port\n', 'one mapping of settings'],
     ['port: 1\n---\nport: 2\n', 'one mapping of settings'],
     [new Uint8Array([0xff, 0x00]), 'krmhub.yaml'],
-  ])('refuses %j', async (wrong, part) => {
+  ])('rejects %j', async (wrong, part) => {
     expect(await problemsOf(wrong)).toContain(part);
   });
 
-  it('reads what its documentation shows', async () => {
+  it('reads the example of the documentation', async () => {
     const document = await readFile(new URL('../../../../docs/configuration.md', import.meta.url), 'utf8');
     const shown = /```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? '';
     expect(await load(shown)).toMatchObject({
@@ -113,10 +113,10 @@ constructor: 1
     });
   });
 
-  it('says which file it cannot read, and who named it', async () => {
+  it('reports which file it cannot read, and the option that names it', async () => {
     await expect(loadConfig({ KRMHUB_CONFIG: '/nowhere.yaml' }, {}, folder)).rejects.toMatchObject({
-      message: 'The configuration file /nowhere.yaml cannot be read: there is no such file',
-      hint: 'KRMHUB_CONFIG names it.',
+      message: 'cannot read the configuration file /nowhere.yaml: no such file',
+      hint: 'Correct the path in KRMHUB_CONFIG.',
     });
   });
 });

@@ -14,8 +14,8 @@ import {
 } from './config.js';
 
 /**
- * Reads the configuration with the file that `--config` or KRMHUB_CONFIG names, if one does; relative to `folder`.
- * Rejects with a `usage` KrmhubError that names every problem.
+ * Reads the configuration, with the file in `--config` or KRMHUB_CONFIG if one is set; its path is relative to `folder`.
+ * Rejects with a `usage` KrmhubError that lists every problem.
  */
 export async function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -30,36 +30,36 @@ export async function loadConfig(
   } catch (cause) {
     const from = option === undefined ? CONFIG_VARIABLE : '--config';
     const { code } = cause as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : (cause as Error).message;
-    throw new KrmhubError('usage', `The configuration file ${name} cannot be read: ${reason}`, {
-      hint: `${from} names it.`,
+    const reason = code === 'ENOENT' ? 'no such file' : (cause as Error).message;
+    throw new KrmhubError('usage', `cannot read the configuration file ${name}: ${reason}`, {
+      hint: `Correct the path in ${from}.`,
       cause,
     });
   }
   return readConfig(env, overrides, readConfigFile(bytes, name));
 }
 
-/** Settings by their names in SETTINGS, YAML or JSON; `file` is the name to show. */
+/** Parses YAML or JSON with the names in SETTINGS as keys; `file` is the name in messages. */
 export function readConfigFile(bytes: Uint8Array, file: string): ConfigFile {
   const { documents, diagnostics } = readYaml(bytes, { file });
   const values = new Map<SettingName, { value: string; from: string }>();
   if (hasErrors(diagnostics)) return { values, problems: diagnostics.map(line) };
   const [document] = documents;
   if (document === undefined || documents.length > 1 || !isMapping(document.value)) {
-    return { values, problems: [`${file}: one mapping of settings is expected`] };
+    return { values, problems: [`${file}: expected one mapping of settings`] };
   }
   const names = Object.keys(SETTINGS);
   const problems: string[] = [];
   for (const [name, value] of Object.entries(document.value)) {
     if (!isSettingName(name)) {
       const meant = suggest(name, names);
-      const known = meant === undefined ? `settings are ${names.join(', ')}` : `did you mean ${meant}?`;
-      problems.push(`${place(document, file, name, 'key')}: there is no setting "${name}"; ${known}`);
+      const known = meant === undefined ? `use one of ${names.join(', ')}` : `did you mean ${meant}?`;
+      problems.push(`${place(document, file, name, 'key')}: unknown setting "${name}"; ${known}`);
       continue;
     }
     const text = textOf(value);
     const from = `${place(document, file, name, 'value')}: ${name}`;
-    if (text === undefined) problems.push(`${from}: neither text nor a number${listHint(name)}`);
+    if (text === undefined) problems.push(`${from}: not a text or a number${listHint(name)}`);
     else values.set(name, { value: text, from });
   }
   return { values, problems };
@@ -69,7 +69,7 @@ function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SETTINGS, name);
 }
 
-/** Lists are written with commas in the environment. */
+/** Returns a list in the comma-separated form of the environment. */
 function textOf(value: unknown): string | undefined {
   if (Array.isArray(value)) {
     return value.every((item) => typeof item === 'string') ? value.join(',') : undefined;
@@ -78,7 +78,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 function listHint(name: SettingName): string {
-  return name === 'trustedProxies' ? ', nor a list of texts' : '';
+  return name === 'trustedProxies' || name === 'sourceAddresses' ? ', or a list of texts' : '';
 }
 
 function place(document: YamlDocument, file: string, name: string, target: 'key' | 'value'): string {

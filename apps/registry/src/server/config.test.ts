@@ -29,11 +29,11 @@ const DEFAULTS = {
 };
 
 describe('readConfig', () => {
-  it('has defaults for everything, and listens on this machine only', () => {
+  it('has a default for every setting, and listens on the loopback address only', () => {
     expect(readConfig({ HOME: '/root', PATH: '/bin' })).toEqual(DEFAULTS);
   });
 
-  it('reads the environment, and the command line before it', () => {
+  it('reads the environment, which the command line overrides', () => {
     const env = { KRMHUB_PORT: '0', KRMHUB_HOST: '::1', KRMHUB_DATA: '/srv/krm', KRMHUB_LOG_LEVEL: 'warn' };
     expect(readConfig(env)).toEqual({
       ...DEFAULTS,
@@ -48,7 +48,7 @@ describe('readConfig', () => {
     );
   });
 
-  it('reads from where catalogs elsewhere may be taken', () => {
+  it('reads the settings of upstream catalogs', () => {
     const env = {
       KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8, fd00::/8,192.168.1.7',
       KRMHUB_SOURCE_FOLDER: '/srv/catalogs',
@@ -60,16 +60,16 @@ describe('readConfig', () => {
       sourceCredentials: '/run/secrets/sources.json',
     });
     expect(problemsOf({ KRMHUB_SOURCE_ADDRESSES: '10.0.0.0/8,intranet' })).toContain(
-      'KRMHUB_SOURCE_ADDRESSES: "intranet": no address',
+      'KRMHUB_SOURCE_ADDRESSES: "intranet": not an address',
     );
   });
 
-  it('takes an empty variable for one that is not set, but no empty flag', () => {
+  it('treats an empty variable as unset, and rejects an empty flag', () => {
     expect(readConfig({ KRMHUB_PORT: '', KRMHUB_PUBLIC_URL: '' }).port).toBe(8080);
     expect(problemsOf({}, { data: '' })).toContain('--data');
   });
 
-  it('names every problem at once, with where it comes from', () => {
+  it('reports every problem at once, with the name of its setting', () => {
     const message = problemsOf(
       { KRMHUB_HOST: 'a b', KRMHUB_LOG_LEVEL: 'loud', KRMHUB_PUBLIC_URL: 'ftp://x', KRMHUB_DAT: '/x' },
       { port: '65536' },
@@ -82,28 +82,28 @@ describe('readConfig', () => {
     ]) {
       expect(message).toContain(part);
     }
-    expect(message).toContain('KRMHUB_DAT: there is no such setting; did you mean KRMHUB_DATA?');
+    expect(message).toContain('KRMHUB_DAT: unknown setting; did you mean KRMHUB_DATA?');
   });
 
-  it.each(['-1', '80a', '1e3', '0x50', ' 80', '99999'])('refuses the port %j', (port) => {
-    expect(problemsOf({ KRMHUB_PORT: port })).toContain('is no port');
+  it.each(['-1', '80a', '1e3', '0x50', ' 80', '99999'])('rejects the port %j', (port) => {
+    expect(problemsOf({ KRMHUB_PORT: port })).toContain('is not a port');
   });
 
   it.each(['https://user:secret@x.example', 'https://x.example/?a=b', 'https://x.example/#a', 'x.example'])(
-    'refuses the public URL %j',
+    'rejects the public URL %j',
     (url) => {
       expect(problemsOf({ KRMHUB_PUBLIC_URL: url })).toContain('KRMHUB_PUBLIC_URL');
     },
   );
 
   it.each(['/api', '/catalogs/x', '/openapi.json', '/a//b', '/a%2fb'])(
-    'refuses a public URL with the path %j',
+    'rejects a public URL with the path %j',
     (path) => {
       expect(problemsOf({ KRMHUB_PUBLIC_URL: `https://x.example${path}` })).toContain('has a path');
     },
   );
 
-  it('reads trusted proxies and limits, and names what is none', () => {
+  it('reads trusted proxies and limits, and reports invalid ones', () => {
     const env = { KRMHUB_TRUSTED_PROXIES: '10.0.0.0/8, ::1 ,192.0.2.7,', KRMHUB_WRITES_PER_MINUTE: '0' };
     expect(readConfig(env)).toMatchObject({
       trustedProxies: ['10.0.0.0/8', '::1', '192.0.2.7'],
@@ -114,12 +114,12 @@ describe('readConfig', () => {
       KRMHUB_REQUESTS_PER_MINUTE: '-1',
       KRMHUB_FAILED_LOGINS_PER_MINUTE: '1e3',
     });
-    expect(message).toContain('"10.0.0.0/33", "proxy.example", "10.0.0/8", "1.2.3.4/": no address');
+    expect(message).toContain('"10.0.0.0/33", "proxy.example", "10.0.0/8", "1.2.3.4/": not an address');
     expect(message).toContain('KRMHUB_REQUESTS_PER_MINUTE: "-1"');
     expect(message).toContain('KRMHUB_FAILED_LOGINS_PER_MINUTE: "1e3"');
   });
 
-  it('reads for how many days a snapshot is signed', () => {
+  it('reads the validity of snapshot signatures', () => {
     expect(readConfig({}).snapshotValidDays).toBe(30);
     expect(readConfig({ KRMHUB_SNAPSHOT_VALID_DAYS: '3650' }).snapshotValidDays).toBe(3_650);
     for (const days of ['0', '3651', '-1', '1.5', 'x']) {
@@ -129,7 +129,7 @@ describe('readConfig', () => {
     }
   });
 
-  it('leaves the variables of the command line alone', () => {
+  it('ignores the variables of the command line', () => {
     expect(() =>
       readConfig({ KRMHUB_REGISTRY: 'x', KRMHUB_TOKEN: 'y', KRMHUB_KEY_PASSWORD: '' }),
     ).not.toThrow();

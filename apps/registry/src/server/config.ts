@@ -11,29 +11,29 @@ export interface Config {
   host: string;
   /** 0 takes any free port. */
   port: number;
-  /** Folder of everything that is kept. */
+  /** Folder of all stored data. */
   dataFolder: string;
   /** Where clients reach the registry, without a slash at the end. */
   publicUrl?: string;
   /** Addresses and CIDR ranges. */
   trustedProxies: readonly string[];
-  /** Of each address, where answers cost work; 0 for any number. */
+  /** For each client address, where a response needs computation; 0 for no limit. */
   requestsPerMinute: number;
-  /** Of each token; 0 for any number. */
+  /** For each token; 0 for no limit. */
   writesPerMinute: number;
-  /** Of each address; 0 for any number. */
+  /** For each client address; 0 for no limit. */
   failedLoginsPerMinute: number;
-  /** Of the blobs and manifests of one repository; 0 for any number. */
+  /** For the blobs and manifests of one repository; 0 for no limit. */
   repositoryMebibytes: number;
-  /** After which manifests without a tag are deleted; 0 for never. */
+  /** Age at which untagged manifests are deleted; 0 for never. */
   untaggedDays: number;
   /** File with the trusted root of a sigstore instance; absent for the public one. */
   trustedRoot?: string;
-  /** For which the signature of a snapshot says that it is the newest. */
+  /** Validity of a snapshot signature. */
   snapshotValidDays: number;
-  /** Addresses and CIDR ranges, beside the public ones, from which recipes may take catalogs. */
+  /** Addresses and CIDR ranges, beyond public ones, from which recipes may fetch catalogs. */
   sourceAddresses: readonly string[];
-  /** Folder below which `file:` sources are read; absent where there are none. */
+  /** Folder of `file:` sources; absent if they are refused. */
   sourceFolder?: string;
   /** File with the credentials for sources; absent for none. */
   sourceCredentials?: string;
@@ -42,113 +42,113 @@ export interface Config {
 
 export interface Setting {
   name: `KRMHUB_${string}`;
-  /** As the command line has it. */
+  /** Option of `krmhub serve`. */
   flag?: string;
   unit: string;
   default: string;
   why: string;
 }
 
-/** Every setting of the server; docs/configuration.md is made from it. */
+/** Every setting of the server; docs/configuration.md is generated from it. */
 export const SETTINGS = {
   host: {
     name: 'KRMHUB_HOST',
     flag: '--host',
     unit: 'address or host name',
     default: '127.0.0.1',
-    why: 'The address to listen on. By default only this machine reaches the registry; `0.0.0.0` opens it to every network, best behind a proxy with TLS.',
+    why: 'Address to listen on. By default only this machine can reach the registry. `0.0.0.0` listens on every network; put a TLS proxy in front of it.',
   },
   port: {
     name: 'KRMHUB_PORT',
     flag: '--port',
     unit: 'TCP port, 0 to 65535',
     default: '8080',
-    why: 'The port to listen on; 0 takes any free one.',
+    why: 'Port to listen on; 0 takes any free port.',
   },
   data: {
     name: 'KRMHUB_DATA',
     flag: '--data',
     unit: 'folder',
     default: './data',
-    why: 'Where database, blobs and the first admin token are kept. It is made, readable for its owner only, where it is not there.',
+    why: 'Folder of the database, the blobs and the first administrator token. If it does not exist, the registry creates it, readable by its owner only.',
   },
   publicUrl: {
     name: 'KRMHUB_PUBLIC_URL',
     unit: 'http or https URL',
-    default: 'the address that is listened on',
-    why: "Where clients reach the registry when a proxy stands before it. Links, `Location`, the OpenAPI document and the realm of tokens name it; its path may be taken off by the proxy or not; with https, browsers are told to keep to https. Forms of the operators' pages are taken from there alone.",
+    default: 'the address that the registry listens on',
+    why: "URL at which clients reach the registry behind a proxy. Links, `Location`, the OpenAPI document and the token realm use it. The proxy may strip its path or keep it. With https, browsers are told to use only https. Forms of the operators' pages are accepted only from this origin.",
   },
   trustedProxies: {
     name: 'KRMHUB_TRUSTED_PROXIES',
-    unit: 'addresses and CIDR ranges, with commas between',
+    unit: 'addresses and CIDR ranges, separated by commas',
     default: 'none',
-    why: 'The proxies before the registry. Their `X-Forwarded-For` is believed: the rightmost address in it that is no trusted proxy is the client, for limits and the log. Nobody else is believed.',
+    why: 'Proxies whose `X-Forwarded-For` is trusted. The client address, for limits and the log, is the rightmost one that is not a trusted proxy.',
   },
   requestsPerMinute: {
     name: 'KRMHUB_REQUESTS_PER_MINUTE',
-    unit: 'requests of one client address in a minute, 0 for no limit',
+    unit: 'requests of one client address per minute, 0 for no limit',
     default: '3000',
-    why: 'For searches, details and histories, whose answers are made anew. Newest catalogs, definitions and READMEs are stored bytes and not counted, nor are health, readiness and metrics. An IPv6 address counts with its /64. The whole quota may be used at once; each process counts for itself.',
+    why: 'Limit on searches, details and histories, which need computation. Stored bytes do not count: newest catalogs, definitions, READMEs. Health, readiness and metrics do not count either. An IPv6 address counts with its /64. A client may use the whole quota at once; each process counts for itself.',
   },
   writesPerMinute: {
     name: 'KRMHUB_WRITES_PER_MINUTE',
-    unit: 'requests with one token in a minute, 0 for no limit',
+    unit: 'requests with one token per minute, 0 for no limit',
     default: '3000',
-    why: 'For everything that changes something, dry runs too: a script that runs wild leaves room for others, and 1,000 functions are published without waiting.',
+    why: 'Limit on everything that changes data, including dry runs, so that one script cannot block others. The default allows 1,000 publishes without waiting.',
   },
   failedLoginsPerMinute: {
     name: 'KRMHUB_FAILED_LOGINS_PER_MINUTE',
-    unit: 'refused tokens of one client address in a minute, 0 for no limit',
+    unit: 'refused tokens of one client address per minute, 0 for no limit',
     default: '60',
-    why: 'After so many, tokens from there are refused unseen, but for those that were good before.',
+    why: 'Beyond the limit, tokens from that address are refused without a check, except those that were valid before.',
   },
   repositoryMebibytes: {
     name: 'KRMHUB_REPOSITORY_MEBIBYTES',
-    unit: 'mebibytes of one repository of artifacts, 0 for no limit',
+    unit: 'mebibytes per artifact repository, 0 for no limit',
     default: '0',
-    why: 'What its blobs and manifests may have together, uploads on their way included. A push that would exceed it is refused, and nothing of it is kept. What the registry makes of releases and snapshots is not held to it.',
+    why: 'Limit on the blobs, manifests and open uploads of one repository. A push beyond it is refused and stores nothing. Artifacts that the registry makes of releases and snapshots are exempt.',
   },
   untaggedDays: {
     name: 'KRMHUB_UNTAGGED_DAYS',
-    unit: 'days after its push, 0 for never',
+    unit: 'days after the push, 0 for never',
     default: '0',
-    why: 'When a manifest is deleted that no tag names, nor an index that is kept, and whose subject is not kept either: where tags such as `latest` move often, what they left takes room. Somebody may still name such a manifest by its digest, so that nothing is deleted by default. Releases and snapshots always stay.',
+    why: 'Age at which an untagged manifest is deleted, unless a retained index or subject keeps it. Use it where tags such as `latest` move often. Clients may still pin such a manifest by digest, so the default deletes nothing. Releases and snapshots are never deleted.',
   },
   trustedRoot: {
     name: 'KRMHUB_TRUSTED_ROOT',
     unit: 'file',
-    default: 'the public sigstore instance, as this program ships its root',
-    why: 'The `trusted_root.json` of the sigstore instance whose certificates, logs and timestamps are believed, for signatures without a key. It is read at the start; nothing is ever fetched.',
+    default: 'the public sigstore instance, whose root krmhub includes',
+    why: 'The `trusted_root.json` of the sigstore instance to trust for keyless signatures: its certificates, logs and timestamps. It is read at startup and never fetched.',
   },
   snapshotValidDays: {
     name: 'KRMHUB_SNAPSHOT_VALID_DAYS',
     unit: 'days, 1 to 3650',
     default: '30',
-    why: 'How long the signature of a snapshot says that the snapshot is the newest of its catalog. It is renewed when half of that is over. A copy that somebody holds back is refused after so many days by who verifies it; a registry that stands still for longer is refused too.',
+    why: 'Validity of a snapshot signature, which states that the snapshot is the newest of its catalog. The registry renews it at half of this time. After it, clients that verify signatures reject an old copy, or a registry that was down for too long.',
   },
   sourceAddresses: {
     name: 'KRMHUB_SOURCE_ADDRESSES',
-    unit: 'addresses and CIDR ranges, with commas between',
+    unit: 'addresses and CIDR ranges, separated by commas',
     default: 'none',
-    why: 'Beside public addresses, those from which recipes may take catalogs. Everything else is refused, such as this machine, private networks and the metadata of clouds, whatever a name resolves to: who may apply recipes does not get to see them.',
+    why: 'Addresses beyond public ones from which recipes may fetch catalogs. All others are refused, whatever a name resolves to: this machine, private networks, cloud metadata services. So a recipe author cannot read internal services.',
   },
   sourceFolder: {
     name: 'KRMHUB_SOURCE_FOLDER',
     unit: 'folder',
-    default: 'none, and `file:` sources are refused',
-    why: 'Where the catalogs are that recipes take from by `file:` addresses. Nothing outside of it is read.',
+    default: 'none; `file:` sources are refused',
+    why: 'Folder of the catalogs that recipes read with `file:` addresses. Nothing outside it is read.',
   },
   sourceCredentials: {
     name: 'KRMHUB_SOURCE_CREDENTIALS',
     unit: 'file',
     default: 'none',
-    why: 'Credentials for the catalogs that recipes take from, as JSON by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. They are sent to that origin alone. The file is read whenever one is needed; only its owner may be able to read it.',
+    why: 'JSON file of credentials for upstream catalogs, by origin: `{"https://host": {"token": "…"}}` or `{"username": "…", "password": "…"}`. Each is sent to its origin only. The file is read whenever credentials are needed; only its owner may have access to it.',
   },
   logLevel: {
     name: 'KRMHUB_LOG_LEVEL',
     unit: LOG_LEVELS.join(', '),
     default: 'info',
-    why: 'The least severe log lines that are written; lines are JSON and go to stdout.',
+    why: 'Least severe level that is logged. Log lines are JSON on stdout.',
   },
 } as const satisfies Record<string, Setting>;
 
@@ -156,7 +156,7 @@ export type SettingName = keyof typeof SETTINGS;
 export type ConfigOverrides = Partial<Record<SettingName, string>>;
 
 const PREFIX = 'KRMHUB_';
-/** Names the configuration file, in which settings stand under their names in SETTINGS. */
+/** Names the configuration file, whose keys are the names in SETTINGS. */
 export const CONFIG_VARIABLE = 'KRMHUB_CONFIG';
 /** Variables with our prefix that belong to the command line. */
 const CLIENT_VARIABLES = [
@@ -169,15 +169,15 @@ const CLIENT_VARIABLES = [
   'KRMHUB_TIMESTAMP_URL',
 ];
 
-/** What a configuration file says, each value with its place. */
+/** The values of a configuration file, each with its position. */
 export interface ConfigFile {
   values: ReadonlyMap<SettingName, { value: string; from: string }>;
   problems: readonly string[];
 }
 
 /**
- * Reads the configuration; overrides (from the command line) win over the environment, and that over the file.
- * Throws a `usage` KrmhubError that names every problem, unknown `KRMHUB_` variables too.
+ * Reads the configuration. Command line options override the environment, which overrides the file.
+ * Throws a `usage` KrmhubError that lists every problem, including unknown `KRMHUB_` variables.
  */
 export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
@@ -190,7 +190,7 @@ export function readConfig(
     const override = overrides[name];
     if (override !== undefined) return { value: override, from: setting.flag ?? setting.name };
     const value = env[setting.name];
-    // An empty variable is how shells and compose files say "not set".
+    // Shells and compose files write an unset variable as an empty one.
     return value === undefined || value === '' ? file.values.get(name) : { value, from: setting.name };
   };
   const text = (name: SettingName) =>
@@ -204,25 +204,25 @@ export function readConfig(
       | 'untaggedDays',
   ): number => {
     const { value, from } = text(name);
-    if (!/^\d{1,7}$/.test(value)) problems.push(`${from}: "${value}" is no number from 0 to 9999999`);
+    if (!/^\d{1,7}$/.test(value)) problems.push(`${from}: "${value}" is not a number from 0 to 9999999`);
     return Number(value);
   };
 
   const host = text('host');
   if (!/^[A-Za-z0-9.:%_-]+$/.test(host.value)) {
-    problems.push(`${host.from}: "${host.value}" is no address or host name`);
+    problems.push(`${host.from}: "${host.value}" is not an address or a host name`);
   }
   const port = text('port');
   if (!/^\d{1,5}$/.test(port.value) || Number(port.value) > 65_535) {
-    problems.push(`${port.from}: "${port.value}" is no port: a number from 0 to 65535`);
+    problems.push(`${port.from}: "${port.value}" is not a port: use a number from 0 to 65535`);
   }
   const data = text('data');
   if (data.value === '' || data.value.includes('\0')) {
-    problems.push(`${data.from}: "${data.value}" is no name of a folder`);
+    problems.push(`${data.from}: "${data.value}" is not a folder name`);
   }
   const logLevel = text('logLevel');
   if (!isLogLevel(logLevel.value)) {
-    problems.push(`${logLevel.from}: "${logLevel.value}" is none of ${LOG_LEVELS.join(', ')}`);
+    problems.push(`${logLevel.from}: "${logLevel.value}" is not one of ${LOG_LEVELS.join(', ')}`);
   }
   const publicUrl = given('publicUrl');
   const wrongUrl = publicUrl === undefined ? undefined : publicUrlProblem(publicUrl.value);
@@ -242,7 +242,7 @@ export function readConfig(
     const wrong = wrongIn(entries);
     if (setting !== undefined && wrong.length > 0) {
       const named = wrong.map((entry) => JSON.stringify(entry)).join(', ');
-      problems.push(`${setting.from}: ${named}: no address and no CIDR range such as 10.0.0.0/8`);
+      problems.push(`${setting.from}: ${named}: not an address or a CIDR range such as 10.0.0.0/8`);
     }
     return entries;
   };
@@ -252,7 +252,7 @@ export function readConfig(
   const sourceCredentials = given('sourceCredentials');
   const validDays = text('snapshotValidDays');
   if (!/^\d{1,4}$/.test(validDays.value) || !isBetween(Number(validDays.value), 1, 3_650)) {
-    problems.push(`${validDays.from}: "${validDays.value}" is no number of days from 1 to 3650`);
+    problems.push(`${validDays.from}: "${validDays.value}" is not a number of days from 1 to 3650`);
   }
   const limits = {
     requestsPerMinute: count('requestsPerMinute'),
@@ -262,8 +262,8 @@ export function readConfig(
     untaggedDays: count('untaggedDays'),
   };
   if (problems.length > 0 || !isLogLevel(logLevel.value)) {
-    throw new KrmhubError('usage', `The configuration has problems:\n  ${problems.join('\n  ')}`, {
-      hint: `Settings are ${Object.values(SETTINGS)
+    throw new KrmhubError('usage', `invalid configuration:\n  ${problems.join('\n  ')}`, {
+      hint: `Use these settings: ${Object.values(SETTINGS)
         .map(({ name }) => name)
         .join(', ')}.`,
     });
@@ -294,12 +294,12 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .sort()
     .map((name) => {
-      // Without the prefix: every name is near to every other with it.
+      // Compare without the prefix, which would make all names similar.
       const meant = suggest(
         name.slice(PREFIX.length),
         known.map((one) => one.slice(PREFIX.length)),
       );
-      return `${name}: there is no such setting${meant === undefined ? '' : `; did you mean ${PREFIX}${meant}?`}`;
+      return `${name}: unknown setting${meant === undefined ? '' : `; did you mean ${PREFIX}${meant}?`}`;
     });
 }
 

@@ -6,15 +6,15 @@ import { otherSigner } from './trust.js';
 
 /** Limits on bundles: each with its unit. */
 export const BUNDLE_LIMITS = {
-  /** Bytes of one bundle. */
+  /** Size of one bundle. */
   maxBytes: 1_048_576,
   /** Bundles of one release. */
   maxOfRelease: 64,
-  /** Those of them that are no signature, or are by a key that nobody here knows: signatures always find room. */
+  /** Bundles of one release that are attestations, or signed by a key that the registry does not know: signatures keep their room. */
   maxUnasked: 32,
-  /** Bytes of bundles that are read where a tag is put. */
+  /** Total size of the bundles that are read when a tag is pushed. */
   maxBytesOfTag: 8_388_608,
-  /** Bundles that come with one publish. */
+  /** Bundles in one publish request. */
   maxOfPublish: 4,
 } as const;
 

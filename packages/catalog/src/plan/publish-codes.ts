@@ -9,11 +9,11 @@ import {
 
 /** Limits on what is published beside those on documents: each with its unit. */
 export const PUBLISH_LIMITS = {
-  /** Bytes of one README. */
+  /** Size of one README. */
   maxReadmeBytes: 262_144,
-  /** Characters of a canonical release: it is a tag when the function is pulled as an OCI artifact. */
+  /** Length of a canonical release: it is also an OCI tag. */
   maxReleaseLength: 128,
-  /** UTF-16 code units of the catalog entry. Deep nesting makes block YAML much longer than the flow form. */
+  /** Length of a catalog entry, in UTF-16 code units. Deep nesting makes block YAML much longer than flow YAML. */
   maxEntryLength: 4 * DOCUMENT_LIMITS.maxDefinitionBytes,
 } as const;
 

@@ -8,18 +8,19 @@ export const POLICY_KIND = 'SigningPolicy';
 
 /** Limits on policies: each with its unit. */
 export const POLICY_LIMITS = {
-  /** Bytes of all policies together. */
+  /** Size of the policy file. */
   maxBytes: 262_144,
+  /** Policies in the file. */
   maxPolicies: 500,
-  /** Globs of one policy. */
+  /** Group globs of one policy. */
   maxGroups: 100,
   /** Signers of one policy. */
   maxSigners: 100,
-  /** Patterns of all policies: compiling the worst one takes milliseconds, and everybody waits for it. */
+  /** Subject patterns of all policies: compiling the worst one blocks the process for milliseconds. */
   maxPatterns: 100,
-  /** UTF-16 code units of a pattern. */
+  /** Length of a subject pattern, in UTF-16 code units. */
   maxPatternLength: 256,
-  /** UTF-16 code units of a name, a glob, a subject. Keys in PEM have up to 800. */
+  /** Length of a name, a glob or a subject, in UTF-16 code units. A key in PEM has up to 800. */
   maxTextLength: 2_048,
 } as const;
 

@@ -7,29 +7,31 @@ export const RECIPE_KIND = 'CatalogRecipe';
 
 /** Limits on recipes: each with its unit. */
 export const RECIPE_LIMITS = {
-  /** Bytes of a recipe. */
+  /** Size of one recipe. */
   maxBytes: 262_144,
-  /** Sources of a recipe. */
+  /** Sources of one recipe. */
   maxSources: 100,
   /** Selectors in one `match` or `exclude`. */
   maxSelectors: 1_000,
   /** Tags in one selector. */
   maxTags: 50,
-  /** Labels of a catalog. */
+  /** Labels of one catalog. */
   maxLabels: 50,
-  /** UTF-16 code units of a selector's value and of a release range. */
+  /** Length of a selector value or a release range, in UTF-16 code units. */
   maxValueLength: 253,
-  /** UTF-16 code units of the address of a catalog, and of what references begin with. */
+  /** Length of a catalog address or a reference prefix, in UTF-16 code units. */
   maxAddressLength: 2_048,
-  /** Rules of one source that rewrite references. */
+  /** Rewrite rules of one source. */
   maxRewrites: 100,
-  /** Rules of a policy: signatures, licences and what is denied, each. */
+  /** Rules in each list of the recipe policy: signatures, licenses, deny list. */
   maxRules: 500,
-  /** Seconds between two looks at a source. */
+  /** Shortest interval between two syncs of a source. */
   minRefreshSeconds: 60,
+  /** Longest interval between two syncs of a source. */
   maxRefreshSeconds: 2_592_000,
+  /** Default interval between two syncs of a source. */
   defaultRefreshSeconds: 3_600,
-  /** Seconds that an entry must have been known before it is taken. */
+  /** Largest minimum age that a recipe can require of an entry. */
   maxMinimumAgeSeconds: 31_536_000,
 } as const;
 
