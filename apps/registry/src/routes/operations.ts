@@ -1,21 +1,28 @@
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
-import { sha256 } from '@krmhub/schema';
+import { type Digest, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
 import { readinessChecks } from '../server/readiness.js';
 
 export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));
-  serveRoute(app, ROUTES.openapi, (c) =>
-    bytesAnswer(c, {
-      digest: sha256(document),
+  // Takes long to generate, which neither a start nor most registries of tests need.
+  let generated: { document: Uint8Array; digest: Digest } | undefined;
+  const generate = () => {
+    const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));
+    return { document, digest: sha256(document) };
+  };
+  serveRoute(app, ROUTES.openapi, (c) => {
+    generated ??= generate();
+    const { document, digest } = generated;
+    return bytesAnswer(c, {
+      digest,
       mediaType: 'application/json',
       cacheControl: CACHE_ASKING,
       find: async () => asTheyAre(document),
-    }),
-  );
+    });
+  });
 
   const noStore = { 'Cache-Control': 'no-store' };
   serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));

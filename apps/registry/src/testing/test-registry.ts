@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
@@ -72,7 +72,7 @@ export async function openTestRegistry(
     maxBytesOfOld?: number;
   } = {},
 ): Promise<TestRegistry> {
-  const folder = options.folder ?? (await mkdtemp(path.join(tmpdir(), 'krmhub-')));
+  const folder = options.folder ?? (await makeDataFolder());
   const paths = dataPaths(folder);
   const opened = await openSqliteStore(paths.database);
   const store = options.wrapStore?.(opened) ?? opened;
@@ -213,6 +213,27 @@ export async function openTestRegistry(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A data folder whose database is migrated: that is most of the work of opening a registry, and always the same. */
+async function makeDataFolder(): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-'));
+  migrated ??= migratedDatabase();
+  await writeFile(dataPaths(folder).database, await migrated);
+  return folder;
+}
+
+let migrated: Promise<Uint8Array> | undefined;
+
+async function migratedDatabase(): Promise<Uint8Array> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-'));
+  const { database } = dataPaths(folder);
+  try {
+    await (await openSqliteStore(database)).close();
+    return await readFile(database);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 export interface TestDefinition {

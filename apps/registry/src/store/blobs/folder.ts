@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, mkdirSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
@@ -235,8 +235,11 @@ function damaged(folder: string, digest: Digest): KrmhubError {
 /** Makes every folder at once, so that a put has one folder to sync and not its parents too. */
 async function prepareFolder(folder: string): Promise<void> {
   const shards = Array.from({ length: 256 }, (_, at) => at.toString(16).padStart(2, '0'));
-  for (const shard of shards) await mkdir(path.join(paths.blobs(folder), shard), { recursive: true });
+  await mkdir(paths.blobs(folder), { recursive: true });
   await mkdir(paths.unfinished(folder), { recursive: true });
+  const present = new Set(await readdir(paths.blobs(folder)));
+  // Nothing is served yet, and 256 promises take longer than the folders do.
+  for (const shard of shards) if (!present.has(shard)) mkdirSync(path.join(paths.blobs(folder), shard));
   for (const left of await readdir(paths.unfinished(folder))) {
     await rm(path.join(paths.unfinished(folder), left), { force: true });
   }
