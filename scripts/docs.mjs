@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Writes the documents that are generated from the built packages.
+ * Writes the documents and source files that are generated from the built packages.
  * With --check nothing is written, and the exit code is 1 if one of them is not up to date.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,12 +9,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** Every generated document: where it stands, and how its text is made. */
+/** Every generated file: its path, and what renders its text. */
 const DOCUMENTS = [
   { path: 'docs/lint-rules.md', render: renderLintRules },
   { path: 'docs/compatibility.md', render: renderCompatibility },
   { path: 'docs/configuration.md', render: renderConfiguration },
   { path: 'docs/commands.md', render: renderCommands },
+  { path: 'packages/api/src/generated/response-schemas.ts', render: renderClientSchemas },
 ];
 
 /** A built module of a workspace that is no package's public entry. */
@@ -202,6 +203,11 @@ function limitUnit(name) {
   if (/milliseconds$/i.test(name)) return 'milliseconds';
   if (/seconds$/i.test(name)) return 'seconds';
   return /length$|characters$/i.test(name) ? 'characters' : 'count';
+}
+
+async function renderClientSchemas() {
+  const { renderResponseSchemas } = await import('@krmhub/api/render-response-schemas');
+  return renderResponseSchemas();
 }
 
 async function renderCommands() {

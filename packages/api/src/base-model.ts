@@ -1,10 +1,18 @@
 import { z } from '@hono/zod-openapi';
-import { SEVERITIES } from '@krmhub/schema';
+import { type Digest, SEVERITIES } from '@krmhub/schema';
 
-/** What the shapes of the API are made of. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
+/** Schemas that other models are made of. Times are RFC 3339 in UTC. */
 
 export const Time = z.iso.datetime().openapi({ example: '2030-01-02T03:04:05.678Z' });
-export const DigestText = z.string().regex(/^sha256:[a-f0-9]{64}$/);
+export const DigestText = z.string().regex(/^sha256:[a-f0-9]{64}$/) as z.ZodType<string> as z.ZodType<Digest>;
+
+/** A field that may be absent, but is never `undefined`. The OpenAPI generator supports `.optional()` only. */
+export function exactOptional<Schema extends z.ZodType>(schema: Schema): z.ZodExactOptional<Schema> {
+  return schema.optional() as unknown as z.ZodExactOptional<Schema>;
+}
+
+/** When, by whom and why a release was yanked or deprecated. */
+export const LifecycleChange = z.object({ at: Time, by: z.string(), reason: z.string() });
 
 export const Diagnostic = z
   .object({

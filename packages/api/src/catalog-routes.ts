@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { ProfileReport, Snapshot, SnapshotReport } from './document-model.js';
 import { CatalogInputs, CatalogInputsEntry } from './export-model.js';
 import { ApplyResult, CatalogDetail, CatalogList, SnapshotList } from './model.js';
 import * as parameters from './parameters.js';
@@ -177,7 +178,7 @@ export const CATALOG_ROUTES = {
     summary: 'What a snapshot holds, with the source, release and digest of every entry',
     request: { params: snapshotParameters },
     responses: {
-      200: text('A Snapshot document', 'application/json'),
+      200: json('A Snapshot document', Snapshot),
       ...notModified,
       ...failures('invalid-request', 'not-found'),
     },
@@ -216,7 +217,7 @@ export const CATALOG_ROUTES = {
     summary: 'What a snapshot left out, and why',
     request: { params: snapshotParameters },
     responses: {
-      200: text('A SnapshotReport document', 'application/json'),
+      200: json('A SnapshotReport document', SnapshotReport),
       ...notModified,
       ...failures('invalid-request', 'not-found'),
     },
@@ -229,7 +230,7 @@ export const CATALOG_ROUTES = {
     summary: 'What a profile of a snapshot does not say, and the digest of its bytes',
     request: { params: snapshotParameters.extend({ profile: parameters.ProfileName }) },
     responses: {
-      200: text('A ProfileReport document', 'application/json'),
+      200: json('A ProfileReport document', ProfileReport),
       ...notModified,
       ...failures('invalid-request', 'not-found', 'gone', 'unavailable'),
     },

@@ -1,9 +1,7 @@
 import type { CatalogKind, Digest, Profile, ProfileReport, Snapshot, SnapshotReport } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
-import type { ShapeOf } from './answer-shape.js';
-import * as shapes from './answer-shapes.js';
-import type { FunctionAnswer, ReleaseAnswer } from './answers.js';
 import type { CatalogRequest, Document, PublishRequest, SearchRequest } from './client-requests.js';
+import { RESPONSES } from './generated/response-schemas.js';
 import type {
   ApplyResult,
   BundleList,
@@ -12,10 +10,12 @@ import type {
   CreatedToken,
   CreateTokenRequest,
   EventPage,
+  FunctionDetail,
   PolicyResult,
   PolicySet,
   PublishResult,
   RegistryKeyList,
+  Release,
   RevocationPage,
   SearchResult,
   SnapshotList,
@@ -26,12 +26,14 @@ import type {
   TokenList,
 } from './model.js';
 import { fillPath } from './paths.js';
+import type { ResponseBody } from './response-body.js';
 import { type Answer, Transport, type TransportOptions } from './transport.js';
 
-export type { FunctionAnswer, ReleaseAnswer, ServedAnswer } from './answers.js';
 export type * from './client-requests.js';
 export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
+
+type JsonRoute = keyof typeof RESPONSES;
 
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
 /** A registry's own signatures have some 2,000. */
@@ -54,15 +56,15 @@ export class RegistryClient {
   }
 
   search(request: SearchRequest): Promise<SearchResult> {
-    return this.#json(fillPath('functions', {}), shapes.SEARCH_RESULT, { query: { ...request } });
+    return this.#json('search', fillPath('functions', {}), { query: { ...request } });
   }
 
-  function(group: string, kind: string): Promise<FunctionAnswer> {
-    return this.#json(fillPath('function', { group, kind }), shapes.FUNCTION);
+  function(group: string, kind: string): Promise<FunctionDetail> {
+    return this.#json('function', fillPath('function', { group, kind }));
   }
 
-  release(group: string, kind: string, release: string): Promise<ReleaseAnswer> {
-    return this.#json(fillPath('release', { group, kind, release }), shapes.RELEASE);
+  release(group: string, kind: string, release: string): Promise<Release> {
+    return this.#json('release', fillPath('release', { group, kind, release }));
   }
 
   definition(group: string, kind: string, release: string): Promise<Document> {
@@ -86,7 +88,7 @@ export class RegistryClient {
     };
     const path = fillPath('release', { group, kind, release });
     if (readme === undefined && bundles.length === 0) {
-      return this.#json(path, shapes.PUBLISH_RESULT, {
+      return this.#json('publish', path, {
         method: 'PUT',
         query,
         body: definition,
@@ -101,12 +103,12 @@ export class RegistryClient {
     for (const bundle of bundles) {
       body.append('bundle', new Blob([new Uint8Array(bundle)], { type: 'application/json' }), 'bundle.json');
     }
-    return this.#json(path, shapes.PUBLISH_RESULT, { method: 'PUT', query, body });
+    return this.#json('publish', path, { method: 'PUT', query, body });
   }
 
   /** Signatures and attestations of a release, and whom the registry trusts it for. */
   bundles(group: string, kind: string, release: string): Promise<BundleList> {
-    return this.#json(fillPath('bundles', { group, kind, release }), shapes.BUNDLE_LIST);
+    return this.#json('bundles', fillPath('bundles', { group, kind, release }));
   }
 
   /** The exact bytes of a bundle. */
@@ -119,7 +121,7 @@ export class RegistryClient {
 
   /** Adds a bundle to a release that stands. */
   attach(group: string, kind: string, release: string, bundle: Uint8Array): Promise<BundleList> {
-    return this.#json(fillPath('bundles', { group, kind, release }), shapes.BUNDLE_LIST, {
+    return this.#json('attach', fillPath('bundles', { group, kind, release }), {
       method: 'POST',
       body: bundle,
       contentType: 'application/json',
@@ -127,7 +129,7 @@ export class RegistryClient {
   }
 
   policies(): Promise<PolicySet> {
-    return this.#json(fillPath('policies', {}), shapes.POLICY_SET);
+    return this.#json('policies', fillPath('policies', {}));
   }
 
   /** Replaces all signing policies; `dryRun` tells what would change, `remove` lets some go. */
@@ -136,7 +138,7 @@ export class RegistryClient {
     options: { dryRun?: boolean | undefined; remove?: boolean | undefined } = {},
   ): Promise<PolicyResult> {
     const flag = (value: boolean | undefined) => (value === true ? true : undefined);
-    return this.#transport.json<PolicyResult>(fillPath('policies', {}), shapes.POLICY_RESULT, {
+    return this.#json('applyPolicies', fillPath('policies', {}), {
       method: 'PUT',
       query: { dryRun: flag(options.dryRun), remove: flag(options.remove) },
       body: text,
@@ -144,19 +146,19 @@ export class RegistryClient {
     });
   }
 
-  yank(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
-    return this.#post(fillPath('yank', { group, kind, release }), shapes.RELEASE, { reason });
+  yank(group: string, kind: string, release: string, reason: string): Promise<Release> {
+    return this.#post('yank', fillPath('yank', { group, kind, release }), { reason });
   }
 
-  unyank(group: string, kind: string, release: string, reason?: string): Promise<ReleaseAnswer> {
+  unyank(group: string, kind: string, release: string, reason?: string): Promise<Release> {
     const path = fillPath('unyank', { group, kind, release });
     return reason === undefined
-      ? this.#json(path, shapes.RELEASE, { method: 'POST' })
-      : this.#post(path, shapes.RELEASE, { reason });
+      ? this.#json('unyank', path, { method: 'POST' })
+      : this.#post('unyank', path, { reason });
   }
 
-  deprecate(group: string, kind: string, release: string, reason: string): Promise<ReleaseAnswer> {
-    return this.#post(fillPath('deprecate', { group, kind, release }), shapes.RELEASE, { reason });
+  deprecate(group: string, kind: string, release: string, reason: string): Promise<Release> {
+    return this.#post('deprecate', fillPath('deprecate', { group, kind, release }), { reason });
   }
 
   /** Takes a release down; `dryRun` tells what would go. */
@@ -167,39 +169,35 @@ export class RegistryClient {
     reason: string,
     { dryRun }: { dryRun?: boolean | undefined } = {},
   ): Promise<TakedownResult> {
-    return this.#transport.json<TakedownResult>(
-      fillPath('takedown', { group, kind, release }),
-      shapes.TAKEDOWN_RESULT,
-      {
-        method: 'POST',
-        query: { dryRun: dryRun === true ? true : undefined },
-        body: JSON.stringify({ reason }),
-        contentType: 'application/json',
-      },
-    );
+    return this.#json('takedown', fillPath('takedown', { group, kind, release }), {
+      method: 'POST',
+      query: { dryRun: dryRun === true ? true : undefined },
+      body: JSON.stringify({ reason }),
+      contentType: 'application/json',
+    });
   }
 
   /** Yanks, unyanks, takedowns and withdrawn snapshots after a sequence, oldest first. */
   revocations(after: number, limit?: number): Promise<RevocationPage> {
-    return this.#json(fillPath('revocations', {}), shapes.REVOCATION_PAGE, { query: { after, limit } });
+    return this.#json('revocations', fillPath('revocations', {}), { query: { after, limit } });
   }
 
   /** Events after a sequence, oldest first. */
   events(after: number, limit?: number): Promise<EventPage> {
-    return this.#json(fillPath('events', {}), shapes.EVENT_PAGE, { query: { after, limit } });
+    return this.#json('events', fillPath('events', {}), { query: { after, limit } });
   }
 
   catalogs(): Promise<CatalogList> {
-    return this.#json(fillPath('catalogs', {}), shapes.CATALOG_LIST);
+    return this.#json('catalogs', fillPath('catalogs', {}));
   }
 
   catalog(name: string): Promise<CatalogDetail> {
-    return this.#json(fillPath('catalog', { name }), shapes.CATALOG);
+    return this.#json('catalog', fillPath('catalog', { name }));
   }
 
   /** Applies a recipe's exact bytes. */
   applyCatalog(name: string, recipe: Uint8Array): Promise<ApplyResult> {
-    return this.#json(fillPath('catalog', { name }), shapes.APPLY_RESULT, {
+    return this.#json('applyCatalog', fillPath('catalog', { name }), {
       method: 'PUT',
       body: recipe,
       contentType: 'application/yaml',
@@ -208,17 +206,17 @@ export class RegistryClient {
 
   /** Cuts a catalog, and answers when that is done. */
   cutCatalog(name: string): Promise<CatalogDetail> {
-    return this.#json(fillPath('cut', { name }), shapes.CATALOG, { method: 'POST' });
+    return this.#json('cut', fillPath('cut', { name }), { method: 'POST' });
   }
 
   /** Catalogs elsewhere that recipes take from: of one catalog, or of all. */
   sources(catalog?: string): Promise<SourceList> {
-    return this.#json(fillPath('sources', {}), shapes.SOURCE_LIST, { query: { catalog } });
+    return this.#json('sources', fillPath('sources', {}), { query: { catalog } });
   }
 
   /** Has a source asked now and its catalog cut, and gives what was found, whether or not that succeeded. */
   refreshSource(name: string, source: string): Promise<Source> {
-    return this.#json(fillPath('refreshSource', { name, source }), shapes.SOURCE, { method: 'POST' });
+    return this.#json('refreshSource', fillPath('refreshSource', { name, source }), { method: 'POST' });
   }
 
   /** The exact bytes of the last good copy of a source. */
@@ -228,7 +226,7 @@ export class RegistryClient {
 
   /** What the newest state of a catalog leaves out, its sources as they are now; serial 0 where it was never cut. */
   catalogReport(name: string): Promise<SnapshotReport> {
-    return this.#json(fillPath('catalogReport', { name }), shapes.SNAPSHOT_REPORT);
+    return this.#json('catalogReport', fillPath('catalogReport', { name }));
   }
 
   /** The exact bytes of a catalog. */
@@ -249,11 +247,11 @@ export class RegistryClient {
 
   /** Newest first. */
   snapshots(name: string, limit?: number): Promise<SnapshotList> {
-    return this.#json(fillPath('snapshots', { name }), shapes.SNAPSHOT_LIST, { query: { limit } });
+    return this.#json('snapshots', fillPath('snapshots', { name }), { query: { limit } });
   }
 
   snapshot(name: string, snapshot: string): Promise<Snapshot> {
-    return this.#json(fillPath('snapshotJson', { name, snapshot }), shapes.SNAPSHOT);
+    return this.#json('snapshotJson', fillPath('snapshotJson', { name, snapshot }));
   }
 
   /** The exact bytes of snapshot.json, which a signature covers. */
@@ -272,24 +270,21 @@ export class RegistryClient {
 
   /** The registry's public keys, newest first. */
   registryKeys(): Promise<RegistryKeyList> {
-    return this.#json(fillPath('registryKeys', {}), shapes.REGISTRY_KEY_LIST);
+    return this.#json('registryKeys', fillPath('registryKeys', {}));
   }
 
   snapshotReport(name: string, snapshot: string): Promise<SnapshotReport> {
-    return this.#json(fillPath('snapshotReport', { name, snapshot }), shapes.SNAPSHOT_REPORT);
+    return this.#json('snapshotReport', fillPath('snapshotReport', { name, snapshot }));
   }
 
   /** What a profile of a snapshot does not say. */
   profileReport(name: string, snapshot: string, profile: Profile): Promise<ProfileReport> {
-    return this.#transport.json<ProfileReport>(
-      fillPath('snapshotProfile', { name, snapshot, profile }),
-      shapes.PROFILE_REPORT,
-    );
+    return this.#json('snapshotProfile', fillPath('snapshotProfile', { name, snapshot, profile }));
   }
 
   /** The JSON Schema of a functionConfig, for editors. */
   functionConfigSchema(group: string, version: string, kind: string): Promise<Record<string, unknown>> {
-    return this.#json(fillPath('functionConfigSchema', { group, version, kind }), 'object');
+    return this.#object(fillPath('functionConfigSchema', { group, version, kind }));
   }
 
   functionConfigSchemaUrl(group: string, version: string, kind: string): string {
@@ -298,19 +293,19 @@ export class RegistryClient {
 
   /** The token that is sent, as the registry knows it. */
   whoami(): Promise<Token> {
-    return this.#json(fillPath('whoami', {}), shapes.TOKEN);
+    return this.#json('whoami', fillPath('whoami', {}));
   }
 
   tokens(): Promise<TokenList> {
-    return this.#json(fillPath('tokens', {}), shapes.TOKEN_LIST);
+    return this.#json('listTokens', fillPath('tokens', {}));
   }
 
   createToken(request: CreateTokenRequest): Promise<CreatedToken> {
-    return this.#post(fillPath('tokens', {}), shapes.CREATED_TOKEN, request);
+    return this.#post('createToken', fillPath('tokens', {}), request);
   }
 
   revokeToken(id: string): Promise<Token> {
-    return this.#json(fillPath('token', { id }), shapes.TOKEN, { method: 'DELETE' });
+    return this.#json('revokeToken', fillPath('token', { id }), { method: 'DELETE' });
   }
 
   /** Revokes a token that leaked; what comes of it is the same for one that the registry does not know. */
@@ -325,7 +320,7 @@ export class RegistryClient {
   }
 
   openapi(): Promise<Record<string, unknown>> {
-    return this.#json(fillPath('openapi', {}), 'object');
+    return this.#object(fillPath('openapi', {}));
   }
 
   /** Whether the process answers at all. */
@@ -343,16 +338,25 @@ export class RegistryClient {
     return this.#text(fillPath('metrics', {}));
   }
 
-  #json<T>(path: string, shape: ShapeOf<T>, call?: Parameters<Transport['json']>[2]): Promise<T> {
-    return this.#transport.json<T>(path, shape, call);
+  /** Fetches the JSON of a route and checks it against the schema of the route. */
+  #json<Route extends JsonRoute>(
+    route: Route,
+    path: string,
+    call?: Parameters<Transport['json']>[2],
+  ): Promise<ResponseBody<Route>> {
+    return this.#transport.json<ResponseBody<Route>>(path, { $ref: RESPONSES[route] }, call);
   }
 
-  #post<T>(path: string, shape: ShapeOf<T>, body: object): Promise<T> {
-    return this.#transport.json<T>(path, shape, {
+  #post<Route extends JsonRoute>(route: Route, path: string, body: object): Promise<ResponseBody<Route>> {
+    return this.#json(route, path, {
       method: 'POST',
       body: JSON.stringify(body),
       contentType: 'application/json',
     });
+  }
+
+  #object(path: string): Promise<Record<string, unknown>> {
+    return this.#transport.json<Record<string, unknown>>(path, { type: 'object' });
   }
 
   async #text(path: string): Promise<string> {

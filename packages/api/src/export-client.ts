@@ -1,8 +1,8 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { mismatch, type ShapeOf } from './answer-shape.js';
-import { DEFINITION, MARK } from './answer-shapes.js';
 import type { CatalogInputs, CatalogInputsEntry, ExportedFunction } from './export-model.js';
+import { SCHEMAS } from './generated/response-schemas.js';
 import { fillPath } from './paths.js';
+import { findMismatch } from './response-schema.js';
 import { Transport, type TransportOptions } from './transport.js';
 
 /** Limits on what is read of a registry as a whole: each with its unit. */
@@ -13,88 +13,6 @@ export const EXPORT_LIMITS = {
 } as const;
 
 export type ExportLimits = { [Name in keyof typeof EXPORT_LIMITS]: number };
-
-const SIGNER = {
-  type: 'string',
-  'fingerprint?': 'string',
-  'issuer?': 'string',
-  'subject?': 'string',
-} as const;
-
-const EXPORTED_FUNCTION: ShapeOf<ExportedFunction> = {
-  group: 'string',
-  kind: 'string',
-  releases: [
-    {
-      release: 'string',
-      digest: 'string',
-      size: 'number',
-      versions: ['string'],
-      tags: ['string'],
-      publisher: 'string',
-      runtimes: ['string'],
-      licenses: ['string'],
-      publishedAt: 'string',
-      publishedBy: 'string',
-      'yanked?': MARK,
-      'deprecated?': MARK,
-      'bundles?': [
-        {
-          digest: 'string',
-          size: 'number',
-          manifest: 'string',
-          claim: 'string',
-          predicateType: 'string',
-          'signer?': SIGNER,
-          'signedAt?': 'string',
-          receivedAt: 'string',
-          receivedBy: 'string',
-        },
-      ],
-      definition: DEFINITION,
-    },
-  ],
-};
-
-export const CATALOG_INPUTS: ShapeOf<CatalogInputs> = {
-  catalog: 'string',
-  recipe: 'string',
-  clock: 'string',
-  throughEvent: 'number',
-  settled: 'boolean',
-  'snapshot?': {
-    serial: 'number',
-    'previous|null': 'string',
-    digests: {
-      'catalog.yaml': 'string',
-      'catalog.json': 'string',
-      'krmfunctioncatalog.yaml': 'string',
-      'krmfunctioncatalog.json': 'string',
-    },
-  },
-  sources: [
-    {
-      source: 'string',
-      url: 'string',
-      state: 'string',
-      'reason?': 'string',
-      'digest?': 'string',
-      'size?': 'number',
-      'serial?': 'number',
-      signatures: [{ signer: SIGNER, 'signedAt?': 'string', receivedAt: 'string' }],
-    },
-  ],
-};
-
-const INPUTS_ENTRY: ShapeOf<CatalogInputsEntry> = {
-  source: 'string',
-  group: 'string',
-  kind: 'string',
-  definition: 'string',
-  firstSeen: 'string',
-  'goneAt?': 'string',
-  'entry?': DEFINITION,
-};
 
 /** What of a registry is larger than an answer in memory. Rejects with KrmhubErrors, as RegistryClient does. */
 export class ExportClient {
@@ -124,7 +42,7 @@ export class ExportClient {
     const entryLines = splitLines(this.#transport.stream(path, LINES), where);
     const first = await entryLines.next();
     if (first.done === true) throw refused(where, 'there is nothing');
-    return { inputs: readLine(first.value, CATALOG_INPUTS, where), entryLines };
+    return { inputs: readCatalogInputs(first.value, where), entryLines };
   }
 }
 
@@ -156,25 +74,30 @@ export async function* splitLines(
   if (size > 0) throw refused(where, 'it ends in the middle of a line');
 }
 
+/** The first line of the inputs of a catalog; what is not of its shape is refused. */
+export function readCatalogInputs(line: Uint8Array, where: string): CatalogInputs {
+  return readLine(line, 'CatalogInputs', where);
+}
+
 /** A function of a line; what is not of its shape is refused. */
 export function readExportedFunction(line: Uint8Array, where: string): ExportedFunction {
-  return readLine(line, EXPORTED_FUNCTION, where);
+  return readLine(line, 'ExportedFunction', where);
 }
 
 /** An entry of a source; what is not of its shape is refused. */
 export function readInputsEntry(line: Uint8Array, where: string): CatalogInputsEntry {
-  return readLine(line, INPUTS_ENTRY, where);
+  return readLine(line, 'CatalogInputsEntry', where);
 }
 
-/** JSON of this shape. `where` is what messages call it. */
-export function readLine<T>(line: Uint8Array, shape: ShapeOf<T>, where: string): T {
+/** Parses JSON and checks it against the schema of this name. `where` is what messages call it. */
+function readLine<T>(line: Uint8Array, schema: keyof typeof SCHEMAS, where: string): T {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line));
   } catch (cause) {
     throw refused(where, 'it is no JSON', cause);
   }
-  const wrong = mismatch(value, shape);
+  const wrong = findMismatch(value, SCHEMAS[schema]);
   if (wrong !== undefined) throw refused(where, `it lacks what is expected at "${wrong}"`);
   return value as T;
 }

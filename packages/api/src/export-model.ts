@@ -1,10 +1,8 @@
 import { z } from '@hono/zod-openapi';
-import type { FunctionDefinition } from '@krmhub/schema';
-import { DigestText, Time } from './base-model.js';
+import { DigestText, LifecycleChange, Time } from './base-model.js';
+import { FunctionDefinition } from './document-model.js';
 
 /** What a registry gives to mirrors, and to who builds catalogs elsewhere: everything that its own cuts look at. */
-
-const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
 
 export const ExportedSigner = z
   .object({
@@ -41,10 +39,10 @@ export const ExportedRelease = z
     licenses: z.array(z.string()),
     publishedAt: Time,
     publishedBy: z.string(),
-    yanked: Mark.optional(),
-    deprecated: Mark.optional(),
+    yanked: LifecycleChange.optional(),
+    deprecated: LifecycleChange.optional(),
     bundles: z.array(ExportedBundle).optional(),
-    definition: z.looseObject({}).openapi({ description: 'The definition in normal form' }),
+    definition: FunctionDefinition,
   })
   .openapi('ExportedRelease');
 
@@ -110,21 +108,15 @@ export const CatalogInputsEntry = z
     goneAt: Time.optional().openapi({
       description: 'Of an entry that stood there before; it has its `entry`',
     }),
-    entry: z.looseObject({}).optional().openapi({ description: 'The definition in normal form' }),
+    entry: FunctionDefinition.optional(),
   })
   .openapi('CatalogInputsEntry', {
     description: 'Of each function and source what stands there, then what stood there, the latest first',
   });
 
 export type CatalogInputs = z.infer<typeof CatalogInputs>;
-export type CatalogInputsEntry = Omit<z.infer<typeof CatalogInputsEntry>, 'entry'> & {
-  entry?: FunctionDefinition;
-};
+export type CatalogInputsEntry = z.infer<typeof CatalogInputsEntry>;
 export type ExportedSigner = z.infer<typeof ExportedSigner>;
 export type ExportedBundle = z.infer<typeof ExportedBundle>;
-export type ExportedRelease = Omit<z.infer<typeof ExportedRelease>, 'definition'> & {
-  definition: FunctionDefinition;
-};
-export type ExportedFunction = Omit<z.infer<typeof ExportedFunction>, 'releases'> & {
-  releases: ExportedRelease[];
-};
+export type ExportedRelease = z.infer<typeof ExportedRelease>;
+export type ExportedFunction = z.infer<typeof ExportedFunction>;

@@ -1,12 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import { RUNTIME_KINDS } from '@krmhub/schema';
-import { DigestText, Takedown, Time } from './base-model.js';
+import { DigestText, LifecycleChange, Takedown, Time } from './base-model.js';
+import { EntryVersion, FunctionDefinition } from './document-model.js';
 import { Bundle, Verdict } from './trust-model.js';
 
 /** The JSON shapes of functions, their releases, and what search tells of them. */
-
-/** Who did it, when, and in the case of yanks and deprecations why. */
-const Mark = z.object({ at: Time, by: z.string(), reason: z.string() });
 
 export const ReleaseSummary = z
   .object({
@@ -16,8 +14,8 @@ export const ReleaseSummary = z
     versions: z.array(z.string()).openapi({ description: 'API versions of the functionConfig' }),
     publishedAt: Time,
     publishedBy: z.string(),
-    yanked: Mark.optional(),
-    deprecated: Mark.optional(),
+    yanked: LifecycleChange.optional(),
+    deprecated: LifecycleChange.optional(),
     signature: Verdict,
   })
   .openapi('ReleaseSummary');
@@ -25,43 +23,16 @@ export const ReleaseSummary = z
 export const Release = ReleaseSummary.extend({
   group: z.string(),
   kind: z.string(),
-  definition: z
-    .looseObject({})
-    .openapi({ description: 'The definition in normal form: the spec of a KRMFunctionDefinition' }),
+  definition: FunctionDefinition,
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
   bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
 }).openapi('Release');
-
-export const EntryVersion = z
-  .object({
-    name: z.string().openapi({ description: 'API version of the functionConfig' }),
-    source: z.string().openapi({ description: "Name of a source of the catalog's recipe" }),
-    release: z
-      .string()
-      .optional()
-      .openapi({ description: 'Absent for an entry of another catalog, which does not say it' }),
-    definition: DigestText.openapi({
-      description:
-        "Digest of the release's exact definition bytes; of another catalog's entry, of the entry in normal form",
-    }),
-    signedBy: z
-      .string()
-      .optional()
-      .openapi({ description: "Who signed it, of those whom the recipe's policy names" }),
-    rewritten: z
-      .literal(true)
-      .optional()
-      .openapi({ description: 'Its references were rewritten to a mirror' }),
-  })
-  .openapi('EntryVersion');
 
 export const ServedEntry = z
   .object({
     catalog: z.string(),
     serial: z.number().int().openapi({ description: "Of the catalog's newest snapshot" }),
-    definition: z.looseObject({}).openapi({
-      description: 'The entry in normal form, as this catalog serves it: the spec of a KRMFunctionDefinition',
-    }),
+    definition: FunctionDefinition,
     versions: z.array(EntryVersion).openapi({ description: 'Where each API version comes from' }),
   })
   .openapi('ServedEntry', {
@@ -162,7 +133,6 @@ export const SearchResult = z
 export type ReleaseSummary = z.infer<typeof ReleaseSummary>;
 export type Release = z.infer<typeof Release>;
 export type FunctionDetail = z.infer<typeof FunctionDetail>;
-export type EntryVersion = z.infer<typeof EntryVersion>;
 export type ServedEntry = z.infer<typeof ServedEntry>;
 export type SearchItem = z.infer<typeof SearchItem>;
 export type SearchResult = z.infer<typeof SearchResult>;

@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import { SnapshotReport } from './document-model.js';
 import { Source, SourceList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
@@ -56,9 +57,9 @@ export const SOURCE_ROUTES = {
     summary: 'What the newest state of a catalog leaves out, and why, with its sources as they are now',
     request: { params: catalogParameters },
     responses: {
-      200: text(
+      200: json(
         'As `report.json` of the next snapshot would be, should nothing else happen; the serial is that of the newest one, 0 for none',
-        'application/json',
+        SnapshotReport,
       ),
       ...notModified,
       ...failures('invalid-request', 'not-found'),

@@ -8,10 +8,10 @@ import { request as requestHttps } from 'node:https';
 import type { Readable } from 'node:stream';
 import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
-import { mismatch, type Shape } from './answer-shape.js';
-import { TAKEDOWN } from './answer-shapes.js';
+import { SCHEMAS } from './generated/response-schemas.js';
 import type { Problem } from './model.js';
 import { ForeignAnswer, RegistryError } from './registry-error.js';
+import { findMismatch, type ResponseSchema } from './response-schema.js';
 
 export { ForeignAnswer, RegistryError } from './registry-error.js';
 
@@ -53,25 +53,10 @@ const MAX_REDIRECTS = 3;
 const PROBLEM_BYTES = 4_194_304;
 const JSON_BYTES = 33_554_432;
 
-const PROBLEM_SHAPE: Shape = {
-  title: 'string',
-  status: 'number',
-  code: 'string',
-  detail: 'string',
-  'hint?': 'string',
-  'requestId?': 'string',
-  'takedowns?': [TAKEDOWN],
-  'diagnostics?': [
-    {
-      code: 'string',
-      severity: 'string',
-      message: 'string',
-      file: 'string',
-      path: 'string',
-      'hint?': 'string',
-      'range?': { start: { line: 'number', column: 'number' }, end: { line: 'number', column: 'number' } },
-    },
-  ],
+/** RFC 9457, section 3.1.1: a problem without `type` is "about:blank". */
+const PROBLEM = {
+  ...SCHEMAS.Problem,
+  required: SCHEMAS.Problem.required.filter((name) => name !== 'type'),
 };
 
 /**
@@ -106,14 +91,18 @@ export class Transport {
   }
 
   /** The JSON of an answer, checked against its shape. */
-  async json<T>(path: string, shape: Shape, call: Omit<Call, 'accept' | 'maxBytes'> = {}): Promise<T> {
+  async json<T>(
+    path: string,
+    schema: ResponseSchema,
+    call: Omit<Call, 'accept' | 'maxBytes'> = {},
+  ): Promise<T> {
     const answer = await this.send(path, { ...call, accept: 'application/json', maxBytes: JSON_BYTES });
     const type = answer.headers['content-type'] ?? 'no media type';
     if (!/^application\/([\w.-]+\+)?json\b/i.test(type))
       throw this.#foreign(path, `it answered with ${printable(type)}, not JSON`);
     const value = parseJson(answer.bytes);
     if (value === undefined) throw this.#foreign(path, 'its answer is not JSON');
-    const wrong = mismatch(value, shape);
+    const wrong = findMismatch(value, schema);
     if (wrong !== undefined) throw this.#foreign(path, `its answer lacks what is expected at "${wrong}"`);
     return value as T;
   }
@@ -234,7 +223,7 @@ export class Transport {
     if (ok) return { status, headers: response.headers, bytes };
     const type = response.headers['content-type'] ?? '';
     const problem = /^application\/problem\+json\b/i.test(type) ? parseJson(bytes) : undefined;
-    if (problem === undefined || mismatch(problem, PROBLEM_SHAPE) !== undefined) {
+    if (problem === undefined || findMismatch(problem, PROBLEM) !== undefined) {
       const what = `it answered ${status}${type === '' ? '' : ` with ${printable(type)}`}`;
       throw this.#foreign(path, what, status);
     }

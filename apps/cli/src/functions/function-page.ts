@@ -1,5 +1,4 @@
-import type { ReleaseAnswer, ServedAnswer } from '@krmhub/api/client';
-import type { ReleaseSummary, Takedown, Verdict } from '@krmhub/api/model';
+import type { Release, ReleaseSummary, ServedEntry, Takedown, Verdict } from '@krmhub/api/model';
 import type { UsageTopic } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionVersion } from '@krmhub/schema';
 import { compareApiVersions } from '@krmhub/schema/gvk';
@@ -16,7 +15,7 @@ export interface FunctionPage {
   definition: FunctionDefinition;
   /** Absent for a function that only catalogs elsewhere have. */
   known?: {
-    release: ReleaseAnswer;
+    release: Release;
     /** The release that the registry shows for the function. */
     newest: string;
     /** Where the definition is read; the README stands beside it. */
@@ -28,7 +27,7 @@ export interface FunctionPage {
   takedowns: readonly Takedown[];
   catalogs: readonly string[];
   /** What catalogs take of it from elsewhere. */
-  entries: readonly ServedAnswer[];
+  entries: readonly ServedEntry[];
   schemaUrl(version: string): string;
 }
 
@@ -93,7 +92,7 @@ function standingOf({ known, entries }: FunctionPage): [release: string, standin
   return [release.release, release.release === newest ? 'newest' : `newest is ${newest}`];
 }
 
-function upstreamOnly(versions: ServedAnswer['versions']): ServedAnswer['versions'] {
+function upstreamOnly(versions: ServedEntry['versions']): ServedEntry['versions'] {
   return versions.filter(({ release }) => release === undefined);
 }
 

@@ -1,4 +1,4 @@
-import type { ReleaseAnswer } from '@krmhub/api/client';
+import type { Release } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { type OutputFormat, printData, say } from '../io/print.js';
@@ -49,7 +49,7 @@ export async function markRelease(
   await printData(io, options.output, after, async () => undefined);
 }
 
-function sameMark(action: MarkAction, before: ReleaseAnswer, after: ReleaseAnswer): boolean {
+function sameMark(action: MarkAction, before: Release, after: Release): boolean {
   const field = action === 'deprecate' ? 'deprecated' : 'yanked';
   return before[field]?.at === after[field]?.at && before[field]?.reason === after[field]?.reason;
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { CATALOG_INPUTS, readInputsEntry, readLine } from '@krmhub/api/export-client';
+import { readCatalogInputs, readInputsEntry } from '@krmhub/api/export-client';
 import type { CatalogInputs, CatalogInputsEntry } from '@krmhub/api/export-model';
 import {
   type BuildInputs,
@@ -69,7 +69,7 @@ export async function readInputs(io: Io, name: string): Promise<ReadInputs> {
 async function readHead(folder: InputsFolder, name: string): Promise<CatalogInputs> {
   const file = folder.path('inputs');
   try {
-    return readLine(await folder.read(file, MAX_INPUTS), CATALOG_INPUTS, file);
+    return readCatalogInputs(await folder.read(file, MAX_INPUTS), file);
   } catch (error) {
     if (!(error instanceof KrmhubError) || error.code !== 'not-found') throw error;
     throw new KrmhubError('not-found', `${name} holds no inputs: there is no ${INPUT_FILES.inputs}`, {

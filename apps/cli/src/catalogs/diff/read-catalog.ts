@@ -1,5 +1,5 @@
-import { mismatch } from '@krmhub/api/answer-shape';
-import { DEFINITION } from '@krmhub/api/answer-shapes';
+import { SCHEMAS } from '@krmhub/api/generated/response-schemas';
+import { findMismatch } from '@krmhub/api/response-schema';
 import {
   type Diagnostic,
   DOCUMENT_LIMITS,
@@ -37,7 +37,7 @@ export function functionsOf(bytes: Uint8Array, file: string): FunctionDefinition
     const dialect = readDialect({ value, index, locate: () => undefined }, file);
     problems.push(...dialect.diagnostics.filter(({ code }) => !PASSED_OVER.includes(code)));
     return dialect.drafts.map(({ spec, locate }) => {
-      const wrong = mismatch(spec, DEFINITION);
+      const wrong = findMismatch(spec, SCHEMAS.FunctionDefinition);
       if (wrong !== undefined) problems.push(wrongField(file, formatPath(locate([]).path), wrong));
       return spec as unknown as FunctionDefinition;
     });
