@@ -1,6 +1,5 @@
 import {
   type CatalogFunction,
-  type CatalogStore,
   compareFunctionNames,
   RECIPE_API_VERSION,
   type RenderedEntry,
@@ -16,6 +15,7 @@ import {
   type SnapshotForm,
   sha256,
 } from '@krmhub/schema';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT } from './sample-records.js';
 
 export interface SampleEntry {
@@ -36,7 +36,7 @@ export type SamplePlace = SampleEntry | { group?: string; gone: string };
 
 /** Makes a catalog if there is none, and cuts a snapshot of it with these changes. */
 export async function cutUpstream(
-  store: CatalogStore,
+  store: RegistryStore,
   catalog: string,
   places: readonly SamplePlace[],
   options: { snapshot?: boolean } = {},
@@ -124,7 +124,7 @@ spec:
 }
 
 async function heldAfter(
-  store: CatalogStore,
+  store: RegistryStore,
   catalog: string,
   places: readonly SamplePlace[],
 ): Promise<RenderedEntry[]> {

@@ -50,7 +50,7 @@ export interface Change {
 
 /**
  * Repositories of an OCI registry, all but the bytes of their blobs. Methods are transactions, durable when they
- * resolve; they reject with a KrmhubError as those of CatalogStore do, and with QuotaExceeded. Proved by
+ * resolve; they reject with a KrmhubError as those of other stores do, and with QuotaExceeded. Proved by
  * test/contracts/manifest-store.ts.
  */
 export interface ManifestStore {

@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { CreatedToken, Problem, Token, TokenList } from '@krmhub/api/model';
-import type { CatalogStore } from '@krmhub/catalog';
+import type { TokenStore } from '@krmhub/catalog';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RegistryStore } from '../store/registry-store.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import {
   definitionText,
@@ -242,7 +243,7 @@ describe('a leaked token', () => {
 describe('ensureAdminToken', () => {
   let folder: string;
   let file: string;
-  let store: CatalogStore;
+  let store: TokenStore & Pick<RegistryStore, 'close'>;
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'krmhub-'));
     file = path.join(folder, 'admin.token');

@@ -1,5 +1,5 @@
 import type { TokenScope } from '@krmhub/api/model';
-import type { CatalogStore, TokenRecord } from '@krmhub/catalog';
+import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
@@ -7,7 +7,7 @@ import type { RegistryContext } from '../server/environment.js';
 import { hashSecret, isTokenSecret, unusable } from './tokens.js';
 
 export interface Authority {
-  store: CatalogStore;
+  store: Pick<TokenStore, 'tokenByHash' | 'touchToken'>;
   clock: () => Date;
   log: Log;
 }
@@ -74,7 +74,12 @@ export async function authenticateHash(
   return token;
 }
 
-async function recordUse(token: TokenRecord, now: Date, store: CatalogStore, log: Log): Promise<void> {
+async function recordUse(
+  token: TokenRecord,
+  now: Date,
+  store: Pick<TokenStore, 'tokenByHash' | 'touchToken'>,
+  log: Log,
+): Promise<void> {
   const last = token.lastUsedAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(token.lastUsedAt);
   if (now.getTime() - last < SERVER_LIMITS.tokenUseMilliseconds) return;
   try {

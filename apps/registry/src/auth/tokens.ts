@@ -3,7 +3,7 @@ import { open, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
-import type { CatalogStore, Time, TokenRecord } from '@krmhub/catalog';
+import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
 import { syncFolder } from '../store/blobs/folder.js';
 
 /**
@@ -51,7 +51,7 @@ export interface NewToken {
 
 /** Stores a new token and gives it with its secret, which nothing can show again. */
 export async function createToken(
-  store: CatalogStore,
+  store: TokenStore,
   wanted: NewToken,
   context: { now: Date; by: string; secret?: string },
 ): Promise<{ token: TokenRecord; secret: string }> {
@@ -89,11 +89,7 @@ export type AdminTokenState =
  * The file comes before the row, so after a crash between them the next start takes the file's token.
  * An empty file asks for a new token beside those that are known: that is for who has lost them.
  */
-export async function ensureAdminToken(
-  store: CatalogStore,
-  file: string,
-  now: Date,
-): Promise<AdminTokenState> {
+export async function ensureAdminToken(store: TokenStore, file: string, now: Date): Promise<AdminTokenState> {
   const asked = await isEmpty(file);
   if (asked) await rm(file);
   const known = await store.tokens();

@@ -14,14 +14,14 @@ import {
   signSnapshot,
   snapshotDigests,
 } from '../signatures/sign-snapshot.js';
-import type { RegistryStore } from '../store/registry-store.js';
-import { changedPlaces } from './changed-entries.js';
+import type { ArtifactStore } from '../store/registry-store.js';
+import { changedPlaces, type EntryStore } from './changed-entries.js';
 import { changedEntries, mergedPlaces } from './renditions/assemble.js';
 import { catalogHeader, type SnapshotForms } from './renditions/snapshot-renditions.js';
 import { storedRecipe } from './stored-recipe.js';
 
 export interface CutParts {
-  store: RegistryStore;
+  store: EntryStore & Pick<ArtifactStore, 'commitCut'>;
   forms: SnapshotForms;
   signing: SigningParts;
   clock: () => Date;

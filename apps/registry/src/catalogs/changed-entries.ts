@@ -2,11 +2,12 @@ import { setImmediate } from 'node:timers/promises';
 import {
   type CatalogFunction,
   type CatalogRecord,
-  type CatalogStore,
   type CutContext,
+  type EventStore,
   entryDefinition,
   type FunctionOffers,
   type FunctionRecord,
+  type FunctionStore,
   functionKey,
   functionOffers,
   isOffered,
@@ -16,7 +17,9 @@ import {
   type RenderedEntry,
   renderEntry,
   type Selection,
+  type SnapshotStore,
   type SourceRecord,
+  type SourceStore,
   sameSelection,
   saysNothing,
   selectFunction,
@@ -25,6 +28,9 @@ import {
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
+
+/** What a snapshot is built from. */
+export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStore;
 
 export interface ChangedPlaces {
   changed: CatalogFunction[];
@@ -36,7 +42,7 @@ export interface ChangedPlaces {
 
 /** Functions whose place in a catalog is another by what happened since it was cut; all are looked at for a new recipe. */
 export async function changedPlaces(
-  store: CatalogStore,
+  store: EntryStore,
   catalog: CatalogRecord,
   recipe: Recipe,
   known: { throughEvent: number; sources: readonly SourceRecord[] },
@@ -50,13 +56,13 @@ export async function changedPlaces(
 
 class Places {
   readonly result: ChangedPlaces = { changed: [], bytesChanged: false, entries: new Map() };
-  readonly #store: CatalogStore;
+  readonly #store: EntryStore;
   readonly #catalog: CatalogRecord;
   readonly #recipe: Recipe;
   readonly #signatures: CutContext['signatures'];
   readonly #elsewhere: boolean;
 
-  constructor(store: CatalogStore, catalog: CatalogRecord, recipe: Recipe, sources: readonly SourceRecord[]) {
+  constructor(store: EntryStore, catalog: CatalogRecord, recipe: Recipe, sources: readonly SourceRecord[]) {
     this.#store = store;
     this.#catalog = catalog;
     this.#recipe = recipe;

@@ -1,13 +1,13 @@
-import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 
 /** The newest snapshot of each catalog in memory, kept right by whoever cuts. */
 export class NewestSnapshots {
-  readonly #store: CatalogStore;
+  readonly #store: Pick<SnapshotStore, 'catalog'>;
   readonly #newest = new Map<string, SnapshotRecord>();
   /** Counts what was put or forgotten: what was read before that may be old. */
   #changes = 0;
 
-  constructor(store: CatalogStore) {
+  constructor(store: Pick<SnapshotStore, 'catalog'>) {
     this.#store = store;
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SnapshotRecord } from '@krmhub/catalog';
+import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { ReachedEvent } from '../isolation/event-high-water-mark.js';
 import { Gate } from '../isolation/rw-lock.js';
@@ -26,6 +26,7 @@ interface Failure {
 }
 
 export interface CutterParts extends CutParts {
+  store: CutParts['store'] & SearchStore;
   log: Log;
   metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
   /** Called with each new snapshot before anybody is told that it is there. */

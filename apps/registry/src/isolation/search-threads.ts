@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
-import type { CatalogStore, SearchPage } from '@krmhub/catalog';
+import type { SearchPage, SearchStore } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
-export interface SearchThreads extends Pick<CatalogStore, 'search'> {
+export interface SearchThreads extends Pick<SearchStore, 'search'> {
   close(): Promise<void>;
 }
 

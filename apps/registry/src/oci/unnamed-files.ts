@@ -1,11 +1,15 @@
+import type { BlobStore } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
+import type { Gate } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'artifacts'> & {
+interface Parts {
+  store: Pick<ManifestStore, 'unnamedFiles'>;
+  artifacts: Pick<BlobStore, 'list' | 'delete'>;
   /** Who stores a file shares it until the file's row is there; left out by who has it alone already. */
-  gate?: RegistryParts['gate'];
-};
+  gate?: Gate;
+}
 
 /** Deletes every file of artifacts that no repository has; gives how many. */
 export async function deleteUnnamedFiles(parts: Parts): Promise<number> {

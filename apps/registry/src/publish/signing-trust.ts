@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type CatalogStore, policyKeys, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
+import { type PolicyStore, policyKeys, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { KrmhubError, type PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, readTrustedRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 
@@ -29,7 +29,7 @@ export class SigningTrust implements Trust {
   }
 
   /** To be called at the start, and whenever policies were applied. */
-  async reload({ policies: stored }: Pick<CatalogStore, 'policies'>): Promise<void> {
+  async reload({ policies: stored }: Pick<PolicyStore, 'policies'>): Promise<void> {
     const record = await stored();
     this.#policies = record === undefined ? [] : readStored(record.text);
     this.#revision = record?.revision ?? 0;

@@ -1,6 +1,13 @@
 import type { CatalogInputs } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
-import type { CatalogRecord, CatalogStore, Event, SourceRecord, UpstreamOffers } from '@krmhub/catalog';
+import type {
+  CatalogRecord,
+  Event,
+  SnapshotStore,
+  SourceRecord,
+  SourceStore,
+  UpstreamOffers,
+} from '@krmhub/catalog';
 import { reportedSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { authorise } from '../auth/authorize.js';
@@ -10,7 +17,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
 import { foundCatalog } from './find-function.js';
 
-type InputStore = Pick<CatalogStore, 'allUpstreamOffers' | 'entries'>;
+type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamOffers' | 'entries'>;
 
 /** For administrators: what sources elsewhere have may be for nobody else. */
 export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void {

@@ -1,21 +1,27 @@
 import {
   type CatalogRecord,
-  type CatalogStore,
   type FunctionRecord,
+  type FunctionStore,
   type ReleaseRecord,
   type ServedEntry,
+  type SnapshotStore,
   type SourceRecord,
+  type SourceStore,
   shownRelease,
   tombstoneText,
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+
+/** Where functions are looked up: among releases of this registry, then among entries of its catalogs. */
+type ReadStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
+  Pick<SnapshotStore, 'servedEntries'>;
 
 /**
  * The function, whatever the case of its kind; rejects with `not-found`, also where only catalogs elsewhere have it,
  * and `gone` where all of it was taken down.
  */
 export async function foundFunction(
-  store: CatalogStore,
+  store: ReadStore,
   { group, kind }: { group: string; kind: string },
 ): Promise<FunctionRecord> {
   const fn = await store.function(group, kind);
@@ -31,7 +37,7 @@ export async function foundFunction(
 
 /** A release with its function; rejects with `not-found`, and `gone` where it was taken down. `release` is canonical. */
 export async function foundRelease(
-  store: CatalogStore,
+  store: ReadStore,
   name: { group: string; kind: string; release: string },
 ): Promise<{ fn: FunctionRecord; release: ReleaseRecord }> {
   const fn = await foundFunction(store, name);
@@ -56,7 +62,7 @@ function withoutReleases({ group, kind, catalog, versions }: ServedEntry): Krmhu
 
 /** The release that search shows of the function, which may be the one at hand. */
 export async function foundShown(
-  store: CatalogStore,
+  store: ReadStore,
   fn: FunctionRecord,
   atHand: ReleaseRecord,
 ): Promise<ReleaseRecord> {
@@ -74,7 +80,10 @@ export function gone(takedowns: readonly Takedown[]): KrmhubError {
 }
 
 /** Rejects with `not-found`. */
-export async function foundCatalog(store: CatalogStore, name: string): Promise<CatalogRecord> {
+export async function foundCatalog(
+  store: Pick<SnapshotStore, 'catalog'>,
+  name: string,
+): Promise<CatalogRecord> {
   const catalog = await store.catalog(name);
   if (catalog !== undefined) return catalog;
   throw new KrmhubError('not-found', `There is no catalog ${name}`, {
@@ -84,7 +93,7 @@ export async function foundCatalog(store: CatalogStore, name: string): Promise<C
 
 /** A source of a catalog's recipe that is a catalog elsewhere; rejects with `not-found`. */
 export async function foundSource(
-  store: CatalogStore,
+  store: Pick<SnapshotStore, 'catalog'> & Pick<SourceStore, 'source'>,
   { name, source }: { name: string; source: string },
 ): Promise<SourceRecord> {
   await foundCatalog(store, name);

@@ -1,11 +1,11 @@
 import type { ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type CatalogStore, functionKey, type ReleaseRecord } from '@krmhub/catalog';
+import { type FunctionStore, functionKey, type ReleaseRecord } from '@krmhub/catalog';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
 
-type ExportStore = Pick<CatalogStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
+type ExportStore = Pick<FunctionStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
 
 /** Of all functions, a page of summaries and one release are in memory. */
 export function functionsExportRoute(app: RegistryApp, { store }: RegistryParts): void {

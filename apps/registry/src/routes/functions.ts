@@ -1,6 +1,6 @@
 import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type CatalogStore, shownRelease } from '@krmhub/catalog';
+import { type FunctionStore, type SnapshotStore, shownRelease } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
@@ -53,7 +53,7 @@ export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts
 
 /** The definition that an API version of a function has now: a release's, or what a catalog serves from elsewhere. */
 async function definitionOf(
-  store: CatalogStore,
+  store: FunctionStore & SnapshotStore,
   { group, kind, version }: { group: string; kind: string; version: string },
 ): Promise<FunctionDefinition> {
   const entries =

@@ -8,7 +8,10 @@ import type { RegistryStore } from '../store/registry-store.js';
 import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
 
 export interface RenewalParts {
-  store: RegistryStore;
+  store: Pick<
+    RegistryStore,
+    'catalogs' | 'manifestDescriptor' | 'renewSignature' | 'snapshotFunctions' | 'snapshotSignature'
+  >;
   signing: SigningParts;
   metrics: Pick<Metrics, 'signatureExpires'>;
   log: Log;

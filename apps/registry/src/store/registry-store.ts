@@ -1,5 +1,18 @@
-import type { CatalogCut, CatalogStore, Event, FunctionChange, SnapshotSignature } from '@krmhub/catalog';
+import type {
+  CatalogCut,
+  Event,
+  EventStore,
+  FunctionChange,
+  FunctionStore,
+  PolicyStore,
+  SearchStore,
+  SnapshotSignature,
+  SnapshotStore,
+  SourceStore,
+  TokenStore,
+} from '@krmhub/catalog';
 import type { ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
+import type { RenditionStore } from '../catalogs/renditions/rendition-store.js';
 
 /** What a change puts into a repository besides: a manifest of a release, a snapshot or a bundle, under its tags. */
 export interface Artifact {
@@ -12,13 +25,13 @@ export interface Artifact {
   blobs: readonly Omit<RepositoryBlob, 'seenAt'>[];
 }
 
-/** Everything that the registry keeps but the bytes of blobs; catalogs and artifacts change together. */
-export interface RegistryStore extends CatalogStore, ManifestStore {
-  /** As CatalogStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
+/** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
+export interface ArtifactStore {
+  /** As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
   commitFunction(change: FunctionChange, artifacts?: readonly Artifact[]): Promise<Event>;
-  /** As CatalogStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
+  /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
   commitCut(cut: CatalogCut, artifact?: Artifact, signature?: Artifact): Promise<void>;
-  /** As CatalogStore has it; the artifact takes the place of that of the signature before. */
+  /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
   renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
   /**
    * Of so many releases after one, by their number, those without an artifact, such as an older program stored; and the
@@ -30,4 +43,21 @@ export interface RegistryStore extends CatalogStore, ManifestStore {
   }>;
   /** Stores the artifact of what is there. */
   putArtifact(artifact: Artifact, change: { at: string; by: string }): Promise<void>;
+}
+
+/** Everything that the registry keeps but the bytes of blobs. A consumer names the ports that it needs, not all. */
+export interface RegistryStore
+  extends ArtifactStore,
+    Omit<FunctionStore, keyof ArtifactStore>,
+    Omit<SnapshotStore, keyof ArtifactStore>,
+    SearchStore,
+    EventStore,
+    PolicyStore,
+    SourceStore,
+    TokenStore,
+    RenditionStore,
+    ManifestStore {
+  /** Rejects where the database cannot be written. */
+  check(): Promise<void>;
+  close(): Promise<void>;
 }

@@ -1,10 +1,12 @@
 import {
   type BlobStore,
+  type FunctionStore,
   planTakedown,
   RevisionConflict,
   shownAfterTakedown,
   type TakedownReach,
 } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 import type { CatalogCutter } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
@@ -13,11 +15,10 @@ import type { Gate } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { deleteUnnamedFiles } from '../oci/unnamed-files.js';
-import type { RegistryStore } from '../store/registry-store.js';
 import type { TakedownRecord } from './record.js';
 
 export interface TakedownParts {
-  store: RegistryStore;
+  store: FunctionStore & Pick<ManifestStore, 'unnamedFiles'>;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;

@@ -1,20 +1,19 @@
-import type { BlobStore } from '@krmhub/catalog';
+import type { BlobStore, SourceStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Gate } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryStore } from '../store/registry-store.js';
 
 /**
  * Removes copies that no source has any more. What a backup or a check is about to read may have lost its name a moment
  * ago, so that it stays for a while.
  */
 export class CopySweep {
-  readonly #parts: { store: RegistryStore; copies: BlobStore; gate: Gate };
+  readonly #parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: Gate };
   /** Since when a copy has been seen to have no name: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
-  constructor(parts: { store: RegistryStore; copies: BlobStore; gate: Gate }) {
+  constructor(parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: Gate }) {
     this.#parts = parts;
   }
 

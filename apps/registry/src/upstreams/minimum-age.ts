@@ -1,15 +1,14 @@
-import type { CatalogRecord } from '@krmhub/catalog';
+import type { CatalogRecord, SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Log } from '../log.js';
-import type { RegistryStore } from '../store/registry-store.js';
 
 /** Lets entries of sources come of age when their time has come: without it, a catalog would never take them. */
 export class Maturing {
-  readonly #parts: { store: RegistryStore; log: Log };
+  readonly #parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log };
   /** By catalog, with the recipe that says so. */
   readonly #ages = new Map<string, { recipe: string; ages: ReadonlyMap<string, number> }>();
 
-  constructor(parts: { store: RegistryStore; log: Log }) {
+  constructor(parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log }) {
     this.#parts = parts;
   }
 

@@ -11,8 +11,10 @@ import {
   type RenderedEntry,
   RevisionConflict,
   readSourceAddress,
+  type SnapshotStore,
   type SourceCopy,
   type SourceRecord,
+  type SourceStore,
   type UpstreamCatalog,
   type UpstreamEntryName,
 } from '@krmhub/catalog';
@@ -22,12 +24,11 @@ import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Gate } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryStore } from '../store/registry-store.js';
 import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshParts {
-  store: RegistryStore;
+  store: SourceStore & Pick<SnapshotStore, 'catalog' | 'catalogs' | 'storeEntries'>;
   /** Copies of catalogs elsewhere, as they were fetched. */
   copies: BlobStore;
   /** Shared by who stores a copy and then the row that names it. */

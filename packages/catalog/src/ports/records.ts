@@ -3,7 +3,6 @@ import type {
   EntryVersion,
   FunctionDefinition,
   FunctionName,
-  Profile,
   Refused,
   ReportedSource,
   Shadowed,
@@ -211,19 +210,6 @@ export interface Selection extends FunctionName {
   refused?: Omit<Refused, 'group' | 'kind'>[];
   /** Yanked releases that would have been chosen. */
   yanked: { release: string; source: string }[];
-}
-
-/** A snapshot in a dialect that another tool reads, as it was written once. */
-export interface ProfileForm {
-  /** Digest of the snapshot's catalog.yaml. */
-  snapshot: Digest;
-  profile: Profile;
-  /** `ProfileDialect.revision` by which it was written. */
-  revision: number;
-  /** Of its bytes. */
-  digest: Digest;
-  /** Of its report. */
-  report: Digest;
 }
 
 /** An entry of `krmFunctions`, rendered. */

@@ -7,7 +7,7 @@ import type {
 } from '../upstream/source-records.js';
 import type { Event, NewEvent, Time } from './records.js';
 
-/** What is known of the catalogs elsewhere that recipes take from: the part of a CatalogStore. */
+/** What is known of the upstream catalogs that recipes take from. */
 export interface SourceStore {
   /** Of one catalog or of all, by catalog and name. */
   sources(catalog?: string): Promise<SourceRecord[]>;

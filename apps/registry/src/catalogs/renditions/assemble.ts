@@ -4,10 +4,10 @@ import {
   type BlobWriter,
   type CatalogFunction,
   type CatalogHeader,
-  type CatalogStore,
   catalogPieces,
   compareFunctionNames,
   type RenderedEntry,
+  type SnapshotStore,
 } from '@krmhub/catalog';
 import type { Digest, FunctionName, SnapshotForm } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -120,7 +120,7 @@ export async function writeForms<Form extends SnapshotForm>(
 
 /** The entries that a catalog will hold after changes of places; those in `known` are not read. */
 export async function* changedEntries(
-  store: CatalogStore,
+  store: Pick<SnapshotStore, 'entries' | 'heldEntries'>,
   name: string,
   changed: readonly CatalogFunction[],
   known: ReadonlyMap<Digest, RenderedEntry>,
@@ -142,7 +142,7 @@ export type MergedPlace<Held> =
 
 /** Goes through what a catalog holds and changes of it; one that is another goes, and then comes. */
 export async function* mergedPlaces<Held extends FunctionName>(
-  store: Pick<CatalogStore, 'entries'>,
+  store: Pick<SnapshotStore, 'entries'>,
   places: AsyncIterable<Held>,
   changed: readonly CatalogFunction[],
   known: ReadonlyMap<Digest, RenderedEntry>,
@@ -174,7 +174,7 @@ export async function* mergedPlaces<Held extends FunctionName>(
 
 /** Rendered entries by their digests, in this order. */
 export async function* storedEntries(
-  store: CatalogStore,
+  store: Pick<SnapshotStore, 'entries'>,
   digests: readonly Digest[],
 ): AsyncIterable<RenderedEntry> {
   for (let start = 0; start < digests.length; start += SERVER_LIMITS.cutBatch) {

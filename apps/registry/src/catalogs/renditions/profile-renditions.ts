@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   type BlobStore,
-  type CatalogStore,
   PROFILE_DIALECTS,
-  type ProfileForm,
   profileReportPieces,
   type SnapshotRecord,
+  type SnapshotStore,
 } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError, type Profile } from '@krmhub/schema';
 import type { Coding } from '../../http/content-coding.js';
@@ -14,6 +13,7 @@ import type { Gate } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { gone } from '../../routes/find-function.js';
 import { PieceWriter, storedEntries } from './assemble.js';
+import type { ProfileForm, RenditionStore } from './rendition-store.js';
 import { catalogHeader, type FoundForm, type SnapshotForms } from './snapshot-renditions.js';
 
 /**
@@ -21,7 +21,7 @@ import { catalogHeader, type FoundForm, type SnapshotForms } from './snapshot-re
  * entries, one at a time and in small steps, and kept with its report among the forms, to be forgotten with them.
  */
 export class ProfileForms {
-  readonly #store: CatalogStore;
+  readonly #store: SnapshotStore & RenditionStore;
   readonly #blobs: BlobStore;
   readonly #forms: SnapshotForms;
   readonly #gate: Gate;
@@ -32,7 +32,7 @@ export class ProfileForms {
   readonly #ofOld = new Map<Digest, number>();
 
   constructor(parts: {
-    store: CatalogStore;
+    store: SnapshotStore & RenditionStore;
     /** Those of the forms. */
     blobs: BlobStore;
     forms: SnapshotForms;

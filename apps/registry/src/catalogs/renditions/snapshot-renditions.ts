@@ -1,10 +1,10 @@
 import type {
   BlobStore,
   CatalogHeader,
-  CatalogStore,
   HeldEntrySize,
   RenderedEntry,
   SnapshotRecord,
+  SnapshotStore,
 } from '@krmhub/catalog';
 import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';
@@ -14,6 +14,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import { type AssembledForms, assembleForms, type MergedPlace, storedEntries } from './assemble.js';
 import { compressBlob } from './compress.js';
 import { deriveForm, type PreviousForms, patchForms } from './patch.js';
+import type { RenditionStore } from './rendition-store.js';
 
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 
@@ -23,7 +24,7 @@ const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
  * are forgotten, and made again from the stored entries when somebody asks for one.
  */
 export class SnapshotForms {
-  readonly #store: CatalogStore;
+  readonly #store: SnapshotStore & RenditionStore;
   readonly #blobs: BlobStore;
   readonly #cache: BytesCache;
   readonly #maxBytesInMemory: number;
@@ -34,7 +35,7 @@ export class SnapshotForms {
   readonly #madeAgain = new Map<Digest, number>();
 
   constructor(parts: {
-    store: CatalogStore;
+    store: SnapshotStore & RenditionStore;
     blobs: BlobStore;
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CatalogStore } from '@krmhub/catalog';
+import type { TokenStore } from '@krmhub/catalog';
 import { getTableColumns, getTableName, is } from 'drizzle-orm';
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -199,8 +199,8 @@ describe('errors', () => {
 });
 
 describe('writes that come at the same time', () => {
-  const ids = (store: CatalogStore) => store.tokens().then((tokens) => tokens.map(({ id }) => id).sort());
-  const create = (store: CatalogStore, id: string, hash = id, name = 'n') =>
+  const ids = (store: TokenStore) => store.tokens().then((tokens) => tokens.map(({ id }) => id).sort());
+  const create = (store: TokenStore, id: string, hash = id, name = 'n') =>
     store.createToken({ ...token, id, name }, hash);
 
   it('are all stored, but for one that fails', async () => {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { CatalogStore, SourceStore } from '@krmhub/catalog';
+import type { EventStore, FunctionStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type BetterSqlite3 from 'better-sqlite3';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
@@ -12,14 +12,17 @@ import {
 } from './connection.js';
 import { Database } from './driver.js';
 import { attempt, translateSqliteError } from './errors.js';
-import { type EventRows, eventRows } from './events/events.js';
+import { eventRows } from './events/events.js';
 import { type FunctionRows, functionRows } from './functions/functions.js';
 import { type CatalogRows, catalogRows } from './snapshots/catalogs.js';
 import { sourceRows } from './sources/sources.js';
 
 /** A database as it was when this was opened, whatever a registry writes to it meanwhile. */
 export interface DatabaseState {
-  store: Pick<CatalogStore, keyof FunctionRows | keyof EventRows | keyof CatalogRows | keyof SourceStore>;
+  store: Pick<
+    FunctionStore & EventStore & SnapshotStore & SourceStore,
+    keyof FunctionRows | keyof EventStore | keyof CatalogRows | keyof SourceStore
+  >;
   /** Inside one read transaction; tables can be made in `temp` alone. */
   client: BetterSqlite3.Database;
   close(): void;

@@ -1,9 +1,9 @@
 import {
   type CatalogRecord,
-  type CatalogStore,
   type ChangedPlace,
   REPORT_REMARKS,
   type ReportRemark,
+  type SnapshotStore,
 } from '@krmhub/catalog';
 import { SERVER_LIMITS } from '../../limits.js';
 
@@ -26,10 +26,10 @@ export interface SnapshotChanges {
 
 /** Numbers that cost a walk through a catalog, and are the same until it is cut again. */
 export class KeptCounts {
-  readonly #store: CatalogStore;
+  readonly #store: SnapshotStore;
   readonly #kept = new Map<string, Promise<unknown>>();
 
-  constructor(store: CatalogStore) {
+  constructor(store: SnapshotStore) {
     this.#store = store;
   }
 

@@ -1,4 +1,4 @@
-import { type CatalogStore, type ChangedPlace, renderEntry, type SnapshotRecord } from '@krmhub/catalog';
+import { type ChangedPlace, renderEntry, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, sha256 } from '@krmhub/schema';
 import { expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -43,7 +43,7 @@ function changing(count: number, length: number) {
     const before = place(kind, 'x'.repeat(length));
     return { group: 'example.com', kind, before, after: place(kind, 'y'.repeat(length)) };
   });
-  const store: Pick<CatalogStore, 'changedPlaces' | 'entries'> = {
+  const store: Pick<SnapshotStore, 'changedPlaces' | 'entries'> = {
     async changedPlaces(_, __, limit) {
       read.asked.push(limit);
       return { changed: changed.slice(0, limit), isAll: changed.length <= limit };
@@ -53,7 +53,7 @@ function changing(count: number, length: number) {
       return new Map(digests.map((digest) => [digest, entries.get(digest)!]));
     },
   };
-  return { comparer: new SnapshotComparer(store as CatalogStore), read };
+  return { comparer: new SnapshotComparer(store as SnapshotStore), read };
 }
 
 it('tells all of a few functions, and remembers it', async () => {

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import {
   type CatalogChange,
   type CatalogFunction,
-  type CatalogStore,
   type ChangedPlace,
   compareCatalogs,
   type SnapshotRecord,
+  type SnapshotStore,
 } from '@krmhub/catalog';
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';
@@ -26,12 +26,12 @@ export interface SnapshotComparison {
 
 /** Compares snapshots for pages: no more than what changed is read, in turns, and what came of it is kept. */
 export class SnapshotComparer {
-  readonly #store: CatalogStore;
+  readonly #store: SnapshotStore;
   readonly #kept = new BytesCache<{ value: SnapshotComparison; byteLength: number }>(
     SERVER_LIMITS.maxComparisonCacheBytes,
   );
 
-  constructor(store: CatalogStore) {
+  constructor(store: SnapshotStore) {
     this.#store = store;
   }
 

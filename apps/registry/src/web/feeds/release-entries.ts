@@ -1,4 +1,4 @@
-import type { CatalogStore, Event, FunctionRecord, ReleaseSummary } from '@krmhub/catalog';
+import type { Event, EventStore, FunctionRecord, FunctionStore, ReleaseSummary } from '@krmhub/catalog';
 import type { Takedown } from '@krmhub/schema';
 import { functionPath, releasePath } from '../addresses.js';
 import type { Site } from '../site.js';
@@ -29,7 +29,7 @@ const WORDS: Partial<Record<Event['type'], string>> = {
 };
 
 /** What happened to releases of all functions, the newest first, as far as it is among the last some thousand events. */
-export async function registryEntries(store: CatalogStore, site: Site): Promise<FeedEntry[]> {
+export async function registryEntries(store: FunctionStore & EventStore, site: Site): Promise<FeedEntry[]> {
   const { maxEntries, eventsAtOnce, maxReads } = FEED_LIMITS;
   const found: Happening[] = [];
   let before = (await store.lastEvent()) + 1;

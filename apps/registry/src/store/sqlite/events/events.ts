@@ -1,12 +1,10 @@
-import type { CatalogStore, Event, NewEvent } from '@krmhub/catalog';
+import type { Event, EventStore, NewEvent } from '@krmhub/catalog';
 import { and, asc, gt, max, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { events, IS_REVOCATION } from '../schema/schema.js';
 import { functionsChanged } from './functions-changed.js';
 
-export type EventRows = Pick<CatalogStore, 'events' | 'lastEvent' | 'functionsChanged' | 'revocations'>;
-
-export function eventRows(connection: Connection): EventRows {
+export function eventRows(connection: Connection): EventStore {
   const { db, read } = connection;
   const page = db
     .select()

@@ -1,4 +1,4 @@
-import { type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import { type PolicyStore, RevisionConflict } from '@krmhub/catalog';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { policies } from '../schema/schema.js';
@@ -12,7 +12,7 @@ export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
   return () => statement.get()?.revision ?? 0;
 }
 
-export function policyRows(connection: Connection): Pick<CatalogStore, 'policies' | 'applyPolicies'> {
+export function policyRows(connection: Connection): PolicyStore {
   const { db, read, write } = connection;
   const appendEvent = eventAppender(connection);
   const revision = policyRevision(connection);

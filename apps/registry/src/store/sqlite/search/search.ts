@@ -1,4 +1,4 @@
-import type { CatalogStore, FoundFunction, SearchPage, SearchQuery, UpstreamPlace } from '@krmhub/catalog';
+import type { FoundFunction, SearchPage, SearchQuery, SearchStore, UpstreamPlace } from '@krmhub/catalog';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
 import { type Filters, firstBy, scan } from '../../../search/scan.js';
 import { textQuery } from '../../../search/text.js';
@@ -30,7 +30,7 @@ interface ItemRow {
 }
 
 /** Searches by full text in SQLite; filters, counts and orders in memory. */
-export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<CatalogStore, 'search'> {
+export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<SearchStore, 'search'> {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
   const findText = textHits(connection);

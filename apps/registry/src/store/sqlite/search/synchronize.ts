@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { CatalogStore, SnapshotRecord } from '@krmhub/catalog';
+import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { IS_UPSTREAM } from '../snapshots/served-entries.js';
@@ -56,7 +56,7 @@ export function searchTeller(connection: Connection): (snapshot: SnapshotRecord)
   };
 }
 
-export function synchroniseSearch(connection: Connection): CatalogStore['synchroniseSearch'] {
+export function synchroniseSearch(connection: Connection): SearchStore['synchroniseSearch'] {
   const { client, read, write } = connection;
   const { refresh } = upstreamRows(connection);
   const mark = markSearched(connection);

@@ -1,4 +1,4 @@
-import { type CatalogStore, RevisionConflict } from '@krmhub/catalog';
+import { RevisionConflict, type SnapshotStore } from '@krmhub/catalog';
 import { and, eq } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
@@ -6,7 +6,7 @@ import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
 import { entryForgetter } from '../sources/source-rows.js';
 
-export function applyRecipe(connection: Connection): CatalogStore['applyRecipe'] {
+export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
   const reconcile = sourceReconciler(connection);

@@ -1,21 +1,10 @@
-import type { CatalogStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
+import type { RenditionStore } from '../../../catalogs/renditions/rendition-store.js';
 import type { Connection } from '../connection.js';
 import { forms, profileForms } from '../schema/schema.js';
 
-export type FormRows = Pick<
-  CatalogStore,
-  | 'storedForm'
-  | 'rememberForms'
-  | 'forgetForms'
-  | 'keepStandingForms'
-  | 'profileForm'
-  | 'rememberProfileForm'
-  | 'forgetProfileForms'
->;
-
-export function formRows({ client, db, read, write }: Connection): FormRows {
+export function formRows({ client, db, read, write }: Connection): RenditionStore {
   const stored = db
     .select({ blob: forms.blob })
     .from(forms)

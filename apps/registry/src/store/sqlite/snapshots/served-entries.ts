@@ -1,4 +1,4 @@
-import type { CatalogStore, ServedEntry, UpstreamPlace } from '@krmhub/catalog';
+import type { ServedEntry, SnapshotStore, UpstreamPlace } from '@krmhub/catalog';
 import { type Digest, type EntryVersion, KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
@@ -38,7 +38,7 @@ export function upstreamPlaces({
 export function servedEntries({
   client,
   read,
-}: Pick<Connection, 'client' | 'read'>): CatalogStore['servedEntries'] {
+}: Pick<Connection, 'client' | 'read'>): SnapshotStore['servedEntries'] {
   interface Row {
     catalog: string;
     group: string;

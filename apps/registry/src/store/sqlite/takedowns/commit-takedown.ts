@@ -1,5 +1,5 @@
 import {
-  type CatalogStore,
+  type FunctionStore,
   type FunctionTakedown,
   type NewEvent,
   RevisionConflict,
@@ -26,7 +26,7 @@ class Rehearsed extends Error {
   }
 }
 
-export function commitTakedown(connection: Connection): CatalogStore['commitTakedown'] {
+export function commitTakedown(connection: Connection): FunctionStore['commitTakedown'] {
   const apply = applier(connection);
   return async (takedown, { rehearse } = { rehearse: false }) => {
     try {

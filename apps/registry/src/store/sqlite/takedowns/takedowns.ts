@@ -1,4 +1,4 @@
-import type { CatalogStore } from '@krmhub/catalog';
+import type { FunctionStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { asc, eq, lte } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
@@ -8,7 +8,7 @@ import { erase } from './erase.js';
 import { functionTakedowns, takedown } from './takedown-rows.js';
 
 export type TakedownRows = Pick<
-  CatalogStore,
+  FunctionStore,
   'takedowns' | 'allTakedowns' | 'commitTakedown' | 'unfinishedTakedowns' | 'finishTakedowns'
 >;
 

@@ -1,14 +1,9 @@
-import type { CatalogStore, TokenRecord } from '@krmhub/catalog';
+import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { and, asc, eq, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { tokens } from '../schema/schema.js';
 
-export type TokenRows = Pick<
-  CatalogStore,
-  'createToken' | 'tokenByHash' | 'tokens' | 'revokeToken' | 'touchToken'
->;
-
-export function tokenRows({ db, read, write }: Connection): TokenRows {
+export function tokenRows({ db, read, write }: Connection): TokenStore {
   const byHash = db
     .select()
     .from(tokens)

@@ -1,7 +1,8 @@
-import type { CatalogStore, SnapshotSignature } from '@krmhub/catalog';
+import type { SnapshotSignature } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { CatalogStoreHarness } from './catalog-store.js';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 
 const KEY = sha256('a key');
@@ -16,8 +17,8 @@ function signatureOf(
   return { catalog, serial, bundle, key: KEY, signedAt: AT, expiresAt: EXPIRES, ...more };
 }
 
-export function signatureContract(harness: () => CatalogStoreHarness): void {
-  const store = (): CatalogStore => harness().store;
+export function signatureContract(harness: () => RegistryStoreHarness): void {
+  const store = (): RegistryStore => harness().store;
 
   const apply = (name: string) =>
     store().applyRecipe({

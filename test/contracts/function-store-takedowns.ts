@@ -1,13 +1,13 @@
 import {
   type CatalogFunction,
-  type CatalogStore,
   type FunctionChange,
   type FunctionTakedown,
   RevisionConflict,
 } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256, type Takedown } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { CatalogStoreHarness } from './catalog-store.js';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
 
 const NAME = { group: 'example.com', kind: 'Bad' };
@@ -18,8 +18,8 @@ function takedownOf(release: FunctionChange['release'], reason = 'malware'): Tak
   return { group, kind, release: release.release, digest, at: LATER, by: 'root', reason };
 }
 
-export function takedownContract(harness: () => CatalogStoreHarness): void {
-  const store = (): CatalogStore => harness().store;
+export function takedownContract(harness: () => RegistryStoreHarness): void {
+  const store = (): RegistryStore => harness().store;
   const one = changeOf({ kind: 'Bad', release: '1.0.0', tags: ['evil'], description: 'Wicked words.' });
   const two = changeOf({ kind: 'Bad', release: '2.0.0', tags: ['fair'] }, 1);
 

@@ -1,8 +1,9 @@
-import { type CatalogStore, type FunctionRecord, RevisionConflict } from '@krmhub/catalog';
+import { type FunctionRecord, RevisionConflict } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
 
-export function functionContract(store: () => CatalogStore): void {
+export function functionContract(store: () => RegistryStore): void {
   const all = async (): Promise<FunctionRecord[]> => {
     const found: FunctionRecord[] = [];
     for await (const fn of store().allFunctions()) found.push(fn);

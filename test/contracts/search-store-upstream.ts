@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogStore, FunctionChange, FunctionTakedown, SearchQuery } from '@krmhub/catalog';
+import type { FunctionChange, FunctionTakedown, SearchQuery } from '@krmhub/catalog';
 import { RevisionConflict, renderEntry } from '@krmhub/catalog';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CatalogStoreHarness } from './catalog-store.js';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf, foundAfter } from './sample-records.js';
 import { cutUpstream, type SampleEntry, type SamplePlace, sampleDefinition } from './sample-upstream.js';
 
@@ -14,9 +15,9 @@ const PEEL: SampleEntry = {
   runtime: { starlark: 'pass' },
 };
 
-/** What a CatalogStore knows of functions that only catalogs elsewhere have. */
-export function upstreamContract(harness: () => CatalogStoreHarness): void {
-  const store = (): CatalogStore => harness().store;
+/** What a RegistryStore knows of functions that only catalogs elsewhere have. */
+export function upstreamContract(harness: () => RegistryStoreHarness): void {
+  const store = (): RegistryStore => harness().store;
   const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });
   const kinds = async (query: Partial<SearchQuery> = {}) =>
     (await search(query)).items.map(({ kind }) => kind);
@@ -310,14 +311,14 @@ class Model {
   static readonly GROUP = 'random.example.com';
   static readonly CATALOGS = ['a', 'b', 'default'];
   static readonly KINDS = ['Ab', 'aB', 'Cd', 'CD', 'Ef'];
-  readonly #store: CatalogStore;
+  readonly #store: RegistryStore;
   readonly #random: (below: number) => number;
   /** By catalog and folded kind, how it is spelt there. */
   readonly #held = new Map(Model.CATALOGS.map((catalog) => [catalog, new Map<string, string>()]));
   readonly #ours = new Map<string, FunctionChange>();
   #count = 0;
 
-  constructor(store: CatalogStore, random: (below: number) => number) {
+  constructor(store: RegistryStore, random: (below: number) => number) {
     this.#store = store;
     this.#random = random;
   }

@@ -9,7 +9,7 @@ import {
 } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { CatalogStoreHarness } from './catalog-store.js';
+import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 
 const URL = 'https://upstream.example.com/catalog.yaml';
@@ -54,7 +54,7 @@ const copyOf = (text: string): SourceCopy => ({
   snapshot: { catalog: 'theirs', serial: 3, expires: hours(24) },
 });
 
-export function sourceContract(harness: () => CatalogStoreHarness): void {
+export function sourceContract(harness: () => RegistryStoreHarness): void {
   const store = () => harness().store;
   const apply = async (name: string, sources: Record<string, string>, at = AT) => {
     const recipe = JSON.stringify({ sources, at });

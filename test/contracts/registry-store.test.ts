@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openSqliteStore } from '../../apps/registry/src/store/sqlite/store.js';
-import { catalogStoreContract } from './catalog-store.js';
+import { registryStoreContract } from './registry-store.js';
 
-catalogStoreContract('SQLite in a file', async () => {
+registryStoreContract('SQLite in a file', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-store-'));
   const file = path.join(folder, 'registry.db');
   let store = await openSqliteStore(file);
@@ -22,7 +22,7 @@ catalogStoreContract('SQLite in a file', async () => {
   };
 });
 
-catalogStoreContract('SQLite in memory', async () => {
+registryStoreContract('SQLite in memory', async () => {
   const store = await openSqliteStore(':memory:');
   return { store, dispose: () => store.close() };
 });

@@ -1,12 +1,7 @@
-import {
-  type CatalogCut,
-  type CatalogFunction,
-  type CatalogStore,
-  type PlaceQuery,
-  RevisionConflict,
-} from '@krmhub/catalog';
+import { type CatalogCut, type CatalogFunction, type PlaceQuery, RevisionConflict } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 
 const entryOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSON.stringify(text) });
@@ -37,7 +32,7 @@ function digestsOf(text: string): Record<SnapshotForm, Digest> {
   >;
 }
 
-export function catalogContract(store: () => CatalogStore): void {
+export function catalogContract(store: () => RegistryStore): void {
   const apply = (name: string, recipe: string, expectedRecipe?: string) =>
     store().applyRecipe({
       name,

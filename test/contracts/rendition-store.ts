@@ -1,58 +1,11 @@
-import type { TokenRecord } from '@krmhub/catalog';
+import type { FunctionStore } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { CatalogStoreHarness } from './catalog-store.js';
-import { AT, changeOf, foundAfter } from './sample-records.js';
+import type { RenditionStore } from '../../apps/registry/src/catalogs/renditions/rendition-store.js';
+import { changeOf } from './sample-records.js';
 
-const LATER = '2030-02-02T03:04:05.678Z';
-
-export function keepingContract(harness: () => CatalogStoreHarness): void {
-  const store = () => harness().store;
-  const token: TokenRecord = {
-    id: 'abc',
-    name: "ci's",
-    scopes: ['publish', 'yank'],
-    groups: ['*.example.com'],
-    repositories: [],
-    createdAt: AT,
-    createdBy: 'admin',
-    expiresAt: LATER,
-  };
-
-  describe('tokens', () => {
-    it('are found by the hash of their secret', async () => {
-      await store().createToken(token, 'f00d');
-      expect(await store().tokenByHash('f00d')).toEqual(token);
-      expect(await store().tokenByHash('F00D')).toBeUndefined();
-      expect(await store().tokenByHash('')).toBeUndefined();
-      await expect(store().createToken({ ...token, id: 'other' }, 'f00d')).rejects.toThrow();
-      const { expiresAt: _, ...eternal } = { ...token, id: 'aaa' };
-      await store().createToken(eternal, 'beef');
-      expect(await store().tokens()).toEqual([eternal, token]);
-    });
-
-    it('are used and revoked', async () => {
-      await store().createToken(token, 'f00d');
-      await store().touchToken('abc', LATER);
-      await store().touchToken('abc', AT);
-      await store().touchToken('none', AT);
-      expect(await store().tokenByHash('f00d')).toEqual({ ...token, lastUsedAt: LATER });
-      const revoked = { ...token, lastUsedAt: LATER, revokedAt: AT };
-      expect(await store().revokeToken('abc', AT)).toEqual(revoked);
-      expect(await store().revokeToken('abc', LATER)).toEqual(revoked);
-      expect(await store().tokenByHash('f00d')).toEqual(revoked);
-      expect(await store().revokeToken('none', AT)).toBeUndefined();
-    });
-
-    it('say why they were revoked, where that is known', async () => {
-      await store().createToken(token, 'f00d');
-      const revoked = { ...token, revokedAt: AT, revokedReason: 'reported as leaked' };
-      expect(await store().revokeToken('abc', AT, 'reported as leaked')).toEqual(revoked);
-      expect(await store().revokeToken('abc', LATER, 'another')).toEqual(revoked);
-      expect(await store().tokens()).toEqual([revoked]);
-    });
-  });
-
+/** What every RenditionStore does. */
+export function renditionContract(store: () => RenditionStore & FunctionStore): void {
   describe('forms', () => {
     const [one, two, gzip, shared] = ['one', 'two', 'gzip', 'shared'].map((text) => sha256(text)) as [
       ReturnType<typeof sha256>,
@@ -134,37 +87,6 @@ export function keepingContract(harness: () => CatalogStoreHarness): void {
       expect(await store().profileForm(snapshot, 'kep')).toBeUndefined();
       expect(await store().profileForm(other, 'porch')).toMatchObject({ report });
       expect((await store().forgetProfileForms([other, snapshot])).sort()).toEqual([other, report].sort());
-    });
-  });
-
-  describe('keeping', () => {
-    it('says that it can be written', async () => {
-      await store().check();
-    });
-
-    it('has everything after a restart', async ({ skip }) => {
-      const { reopen } = harness();
-      if (reopen === undefined) return skip('this store keeps nothing');
-      const change = changeOf({ kind: 'SetLabels', tags: ['mutator'] });
-      await store().commitFunction(change);
-      await store().createToken(token, 'f00d');
-      await store().applyRecipe({
-        name: 'c',
-        recipe: 'r',
-        expectedRecipe: undefined,
-        at: AT,
-        by: 'x',
-        event: { type: 'catalog.applied', at: AT, by: 'x' },
-      });
-      await store().rememberForms([{ digest: sha256('a'), coding: 'br', blob: sha256('b') }]);
-      const reopened = await reopen();
-      expect(await reopened.release('example.com', 'SetLabels', '1.0.0')).toEqual(change.release);
-      expect((await reopened.search({ text: 'labels', limit: 1 })).items).toEqual([foundAfter(change)]);
-      expect(await reopened.tokenByHash('f00d')).toEqual(token);
-      expect(await reopened.catalog('c')).toMatchObject({ recipe: 'r' });
-      expect(await reopened.storedForm(sha256('a'), 'br')).toBe(sha256('b'));
-      expect(await reopened.lastEvent()).toBe(2);
-      expect((await reopened.commitFunction(changeOf({ kind: 'Next' }))).sequence).toBe(3);
     });
   });
 }

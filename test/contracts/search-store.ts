@@ -1,6 +1,7 @@
-import { type CatalogStore, describeSigner, type SearchQuery, type Signer } from '@krmhub/catalog';
+import { describeSigner, type SearchQuery, type Signer } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT, changeOf, foundAfter, type SampleFunction } from './sample-records.js';
 
 const mark = { at: AT, by: 'someone', reason: 'replaced' };
@@ -62,7 +63,7 @@ const FUNCTIONS: SampleFunction[] = [
   },
 ];
 
-export function searchContract(store: () => CatalogStore): void {
+export function searchContract(store: () => RegistryStore): void {
   const search = (query: Partial<SearchQuery> = {}) => store().search({ limit: 100, ...query });
   const kinds = async (query: Partial<SearchQuery> = {}) =>
     (await search(query)).items.map(({ kind }) => kind);

@@ -1,13 +1,8 @@
-import {
-  type CatalogStore,
-  type NewEvent,
-  type ReleaseBundle,
-  RevisionConflict,
-  signaturesOf,
-} from '@krmhub/catalog';
+import { type NewEvent, type ReleaseBundle, RevisionConflict, signaturesOf } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { CatalogStoreHarness } from './catalog-store.js';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import type { RegistryStoreHarness } from './registry-store.js';
 import { AT, changeOf } from './sample-records.js';
 
 const event: NewEvent = { type: 'policy.applied', at: AT, by: 'admin', reason: 'team' };
@@ -27,8 +22,8 @@ function bundleOf(text: string, more: Partial<ReleaseBundle> = {}): ReleaseBundl
   };
 }
 
-export function policyContract(harness: () => CatalogStoreHarness): void {
-  const store = (): CatalogStore => harness().store;
+export function policyContract(harness: () => RegistryStoreHarness): void {
+  const store = (): RegistryStore => harness().store;
   const apply = (text: string, expectedRevision: number) =>
     store().applyPolicies({ text, appliedAt: AT, appliedBy: 'admin', expectedRevision, event });
   const signed = (bundles: ReleaseBundle[], revision = 0, action: 'insert' | 'update' = 'insert') => {

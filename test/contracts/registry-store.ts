@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe } from 'vitest';
+import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
+import { functionContract } from './function-store.js';
+import { takedownContract } from './function-store-takedowns.js';
+import { policyContract } from './policy-store.js';
+import { renditionContract } from './rendition-store.js';
+import { searchContract } from './search-store.js';
+import { upstreamContract } from './search-store-upstream.js';
+import { catalogContract } from './snapshot-store.js';
+import { signatureContract } from './snapshot-store-signatures.js';
+import { sourceContract } from './source-store.js';
+import { lifecycleContract } from './store-lifecycle.js';
+import { tokenContract } from './token-store.js';
+
+export interface RegistryStoreHarness {
+  store: RegistryStore;
+  /** Closes the store and opens it again; absent where it keeps nothing. */
+  reopen?(): Promise<RegistryStore>;
+  dispose(): Promise<void>;
+}
+
+/** What every RegistryStore does, port by port. `open` gives an empty one. */
+export function registryStoreContract(name: string, open: () => Promise<RegistryStoreHarness>): void {
+  describe(`${name} is a registry store`, () => {
+    let harness: RegistryStoreHarness;
+    beforeEach(async () => {
+      harness = await open();
+    });
+    afterEach(() => harness.dispose());
+    functionContract(() => harness.store);
+    searchContract(() => harness.store);
+    catalogContract(() => harness.store);
+    tokenContract(() => harness.store);
+    renditionContract(() => harness.store);
+    lifecycleContract(() => harness);
+    takedownContract(() => harness);
+    signatureContract(() => harness);
+    policyContract(() => harness);
+    upstreamContract(() => harness);
+    sourceContract(() => harness);
+  });
+}
