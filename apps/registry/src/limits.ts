@@ -61,7 +61,7 @@ export const SERVER_LIMITS = {
   /** Memory for parsing one upstream catalog. */
   maxReadMegabytes: 1_024,
   /** Size of a parsed upstream catalog: its entries as YAML and JSON, with their metadata. */
-  maxReadAnswerBytes: 402_653_184,
+  maxReadResultBytes: 402_653_184,
   /** Time for which a request waits for the sync that it started: shorter than common client timeouts. */
   refreshWaitMilliseconds: 40_000,
   /** Time for which the request then waits for the snapshot. */
@@ -79,7 +79,7 @@ export const SERVER_LIMITS = {
   /** Calls that wait for one thread: at 10 ms each, a later one would wait for more than ten seconds. */
   maxThreadCalls: 1_000,
   /** Requests that wait to change the same function; the body of each is in memory. */
-  maxTurnsWaiting: 64,
+  maxLockWaiters: 64,
   /** Pipelined requests of one connection that wait for a response; with more, the connection is closed. */
   maxPipelinedRequests: 1_000,
   /** Time after which a connection without progress is closed, for example when the client does not read the response. */
@@ -91,7 +91,7 @@ export const SERVER_LIMITS = {
   /** Size of the headers of one part. */
   maxPartHeaderBytes: 16_384,
   /** Total size of regenerated renditions of old snapshots; the oldest are evicted first. */
-  maxFormBytesMadeAgain: 268_435_456,
+  maxRegeneratedBytes: 268_435_456,
   /** Memory for cached renditions. A rendition larger than half of it is read from disk each time. */
   maxFormCacheBytes: 67_108_864,
   /** Memory for cached single catalog entries. */
@@ -183,7 +183,7 @@ export const SERVER_LIMITS = {
   /** Changed functions that a list of snapshots counts; beyond that it shows that there are more. */
   maxCountedChanges: 100,
   /** Changed functions between two snapshots that a page lists. */
-  maxComparedPlaces: 2_000,
+  maxComparedEntries: 2_000,
   /** Of these, changed functions that the page compares in detail. */
   maxComparedClosely: 200,
   /** Size of the entries of one function, or of two definitions, that a page compares: about 10 ms. */

@@ -45,12 +45,12 @@ Examples:
         plural(events, 'event'),
       ].join(', ');
       const damaged = result.findings.filter(({ severity }) => severity === 'damage');
-      const verdict = result.whole
+      const verdict = result.healthy
         ? paint(io, io.stderr, 'green', 'whole')
         : paint(io, io.stderr, ['bold', 'red'], `${plural(damaged.length, 'problem')}`);
       await say(io, `${visible(dataFolder)}: ${what}: ${verdict}.`);
       for (const hint of new Set(damaged.flatMap((one) => one.hint ?? []))) await say(io, `  hint: ${hint}`);
-      io.exitCode = result.whole ? DONE : FINDINGS;
+      io.exitCode = result.healthy ? DONE : FINDINGS;
     });
 }
 

@@ -4,7 +4,7 @@ import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { RegistryContext } from '../server/environment.js';
-import { hashSecret, isTokenSecret, unusable } from './tokens.js';
+import { hashSecret, isTokenSecret, tokenProblem } from './tokens.js';
 
 export interface Authority {
   store: Pick<TokenStore, 'tokenByHash' | 'touchToken'>;
@@ -66,7 +66,7 @@ export async function authenticateHash(
   const token = await store.tokenByHash(hash);
   if (token === undefined) throw refuse('This registry does not know the token');
   const now = clock();
-  const problem = unusable(token, now.toISOString());
+  const problem = tokenProblem(token, now.toISOString());
   if (problem !== undefined) throw refuse(`The token "${token.name}" is ${problem}`);
   limits.recordLogin(c, hash, true);
   limits.countWrite(c, token);
@@ -94,7 +94,7 @@ async function recordUse(
  * The token of a request that may do what `scope` names in `group`; without a group, what concerns the
  * whole registry. Rejects with `unauthorized` or `forbidden`.
  */
-export async function authorise(
+export async function authorize(
   c: RegistryContext,
   authority: Authority,
   scope: TokenScope,

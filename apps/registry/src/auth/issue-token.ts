@@ -9,12 +9,12 @@ const GROUP_GLOB = /^[a-z0-9.*-]+$/;
 const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 
 type TokenParts = Pick<RegistryParts, 'store' | 'clock'>;
-type WantedToken = z.output<typeof CreateTokenRequest>;
+type TokenRequest = z.output<typeof CreateTokenRequest>;
 
 /** Makes a token that somebody may ask for, with its secret; rejects with `invalid-request` what would not limit it. */
 export async function issueToken(
   { store, clock }: TokenParts,
-  wanted: WantedToken,
+  wanted: TokenRequest,
   by: string,
 ): Promise<{ token: TokenRecord; secret: string }> {
   refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Groups are like example.com');
@@ -30,7 +30,7 @@ export async function issueToken(
 }
 
 /** Revokes a token, or leaves it as it was revoked before; rejects with `not-found`. */
-export async function endToken({ store, clock }: TokenParts, id: string): Promise<TokenRecord> {
+export async function revokeToken({ store, clock }: TokenParts, id: string): Promise<TokenRecord> {
   const token = await store.revokeToken(id, clock().toISOString());
   if (token === undefined) throw new KrmhubError('not-found', `There is no token ${id}`);
   return token;
@@ -45,7 +45,7 @@ function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, ex
 }
 
 /** A limit that no scope of the token looks at would be no limit, and its maker think otherwise. */
-function refuseIdleLimits({ scopes, groups, repositories }: WantedToken): void {
+function refuseIdleLimits({ scopes, groups, repositories }: TokenRequest): void {
   const limited = (globs: readonly string[]) => !globs.includes('*');
   if (limited(groups) && scopes.every((scope) => scope === 'push')) {
     throw new KrmhubError('invalid-request', 'Groups limit no token of the scope push alone', {

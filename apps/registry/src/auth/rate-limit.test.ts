@@ -24,7 +24,7 @@ describe('RateLimit', () => {
     expect(limit.take('a', AT)).toMatchObject({ retryAfterSeconds: 10, resetSeconds: 60 });
     expect(limit.take('a', AT + 9_999)).toMatchObject({ allowed: false, retryAfterSeconds: 1 });
     expect(limit.take('a', AT + 10_000)).toMatchObject({ allowed: true, remaining: 0, resetSeconds: 60 });
-    expect(limit.look('a', AT + 40_000)).toMatchObject({ allowed: true, remaining: 3 });
+    expect(limit.peek('a', AT + 40_000)).toMatchObject({ allowed: true, remaining: 3 });
     expect(takeMany(limit, 10, AT + 70_000)).toBe(6);
   });
 
@@ -49,8 +49,8 @@ describe('RateLimit', () => {
     const limit = new RateLimit('x', 1, 3);
     for (const key of ['a', 'b', 'c', 'd']) limit.take(key, AT);
     expect(limit.keys).toBe(3);
-    expect(limit.look('a', AT).allowed).toBe(true);
-    expect(limit.look('b', AT).allowed).toBe(false);
+    expect(limit.peek('a', AT).allowed).toBe(true);
+    expect(limit.peek('b', AT).allowed).toBe(false);
     for (let index = 0; index < 10_000; index++) limit.take(`k${index}`, AT);
     expect(limit.keys).toBe(3);
   });

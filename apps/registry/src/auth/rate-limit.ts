@@ -24,7 +24,7 @@ export class RateLimit {
   readonly #interval: number;
   readonly #maxKeys: number;
   /** When the quota of a key will be whole again, in milliseconds; the key used last stands last. */
-  readonly #wholeAt = new Map<string, number>();
+  readonly #fullAt = new Map<string, number>();
   /** Times count from the first one: milliseconds since 1970 leave too few digits for a thousandth of one. */
   #start: number | undefined;
 
@@ -40,24 +40,24 @@ export class RateLimit {
     const before = this.#pending(key, now);
     const allowed = this.#fits(before);
     const pending = allowed ? before + this.#interval : before;
-    if (allowed) this.#keep(key, this.#since(now) + pending);
+    if (allowed) this.#store(key, this.#since(now) + pending);
     return this.#allowance(allowed, pending);
   }
 
   /** What `take` would find. */
-  look(key: string, now: number): Allowance {
+  peek(key: string, now: number): Allowance {
     const pending = this.#pending(key, now);
     return this.#allowance(this.#fits(pending), pending);
   }
 
   get keys(): number {
-    return this.#wholeAt.size;
+    return this.#fullAt.size;
   }
 
   /** Milliseconds until the quota is whole; never more than a minute, should the clock have been set back. */
   #pending(key: string, now: number): number {
     const since = this.#since(now);
-    return Math.min(Math.max((this.#wholeAt.get(key) ?? since) - since, 0), MINUTE);
+    return Math.min(Math.max((this.#fullAt.get(key) ?? since) - since, 0), MINUTE);
   }
 
   #since(now: number): number {
@@ -70,12 +70,12 @@ export class RateLimit {
     return pending + this.#interval <= MINUTE + 1e-3;
   }
 
-  #keep(key: string, wholeAt: number): void {
-    this.#wholeAt.delete(key);
-    this.#wholeAt.set(key, wholeAt);
-    if (this.#wholeAt.size <= this.#maxKeys) return;
-    const [oldest] = this.#wholeAt.keys();
-    if (oldest !== undefined) this.#wholeAt.delete(oldest);
+  #store(key: string, wholeAt: number): void {
+    this.#fullAt.delete(key);
+    this.#fullAt.set(key, wholeAt);
+    if (this.#fullAt.size <= this.#maxKeys) return;
+    const [oldest] = this.#fullAt.keys();
+    if (oldest !== undefined) this.#fullAt.delete(oldest);
   }
 
   #allowance(allowed: boolean, pending: number): Allowance {

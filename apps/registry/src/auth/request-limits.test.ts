@@ -9,7 +9,7 @@ import {
   releasePath,
   type TestRegistry,
 } from '../testing/test-registry.js';
-import { DOORS } from './request-limits.js';
+import { RATE_LIMIT_CLASSES } from './request-limits.js';
 import { newSecret } from './tokens.js';
 
 let registry: TestRegistry;
@@ -113,9 +113,9 @@ describe('requests of one address', () => {
 
   it('stand in a table that follows the contract', () => {
     for (const [name, route] of Object.entries(ROUTES)) {
-      const door = DOORS[name as keyof typeof DOORS];
-      if (route.method !== 'get' && name !== 'reportLeak') expect(door, name).toBe('write');
-      else expect(door, name).not.toBe('write');
+      const rateLimitClass = RATE_LIMIT_CLASSES[name as keyof typeof RATE_LIMIT_CLASSES];
+      if (route.method !== 'get' && name !== 'reportLeak') expect(rateLimitClass, name).toBe('write');
+      else expect(rateLimitClass, name).not.toBe('write');
     }
   });
 });

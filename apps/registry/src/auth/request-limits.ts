@@ -1,6 +1,6 @@
 import { ROUTES, type RouteName } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
-import { countedAs } from '../http/client-address.js';
+import { rateLimitKey } from '../http/client-address.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Config } from '../server/config.js';
 import type { RegistryContext } from '../server/environment.js';
@@ -10,7 +10,7 @@ import { type Allowance, RateLimit } from './rate-limit.js';
  * What a request of a route is counted by: `write` by its token, `read` by the address of its client, `free` not
  * at all, since its answer is stored bytes or costs less than counting would.
  */
-export const DOORS = {
+export const RATE_LIMIT_CLASSES = {
   search: 'read',
   functionsExport: 'read',
   function: 'read',
@@ -62,12 +62,12 @@ export const DOORS = {
   healthz: 'free',
   readyz: 'free',
   metrics: 'free',
-} satisfies Record<RouteName, Door>;
+} satisfies Record<RouteName, RateLimitClass>;
 
-export type Door = 'free' | 'read' | 'write';
+export type RateLimitClass = 'free' | 'read' | 'write';
 
-const DOOR_OF = new Map<unknown, Door>(
-  Object.entries(ROUTES).map(([name, route]) => [route, DOORS[name as RouteName]]),
+const CLASS_BY_OPERATION = new Map<unknown, RateLimitClass>(
+  Object.entries(ROUTES).map(([name, route]) => [route, RATE_LIMIT_CLASSES[name as RouteName]]),
 );
 
 /** A request that came too soon; the answer's Retry-After says when to come again. */
@@ -103,21 +103,21 @@ export class RequestLimits {
 
   /** To be called with the route that a request asks for. Throws TooManyRequests. */
   countRequest(c: RegistryContext, route: unknown): void {
-    this.countBy(c, DOOR_OF.get(route) ?? 'free');
+    this.countBy(c, CLASS_BY_OPERATION.get(route) ?? 'free');
   }
 
   /** The same for what is no route of the HTTP API. */
-  countBy(c: RegistryContext, door: Door): void {
-    c.set('door', door);
-    if (door !== 'read' || this.#reads === undefined) return;
-    const allowance = this.#reads.take(countedAs(c.get('client')), this.#now());
+  countBy(c: RegistryContext, rateLimitClass: RateLimitClass): void {
+    c.set('rateLimitClass', rateLimitClass);
+    if (rateLimitClass !== 'read' || this.#reads === undefined) return;
+    const allowance = this.#reads.take(rateLimitKey(c.get('client')), this.#now());
     c.set('allowance', allowance);
     if (!allowance.allowed) throw new TooManyRequests('Your address asks too often', allowance);
   }
 
   /** To be called with the token of a request that is to change something. Throws TooManyRequests. */
   countWrite(c: RegistryContext, token: { id: string; name: string }): void {
-    if (c.get('door') !== 'write' || this.#writes === undefined) return;
+    if (c.get('rateLimitClass') !== 'write' || this.#writes === undefined) return;
     const allowance = this.#writes.take(token.id, this.#now());
     c.set('allowance', allowance);
     if (!allowance.allowed) {
@@ -132,7 +132,7 @@ export class RequestLimits {
    */
   refuseGuessing(c: RegistryContext, hash: string | undefined): void {
     if (this.#failures === undefined || (hash !== undefined && this.#good.has(hash))) return;
-    const allowance = this.#failures.look(countedAs(c.get('client')), this.#now());
+    const allowance = this.#failures.peek(rateLimitKey(c.get('client')), this.#now());
     if (allowance.allowed) return;
     c.set('allowance', allowance);
     throw new TooManyRequests('Too many tokens from your address were refused', allowance);
@@ -148,7 +148,7 @@ export class RequestLimits {
         if (oldest !== undefined) this.#good.delete(oldest);
       }
     } else {
-      this.#failures?.take(countedAs(c.get('client')), this.#now());
+      this.#failures?.take(rateLimitKey(c.get('client')), this.#now());
     }
   }
 

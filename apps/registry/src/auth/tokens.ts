@@ -34,7 +34,7 @@ function checksum(text: string): string {
 }
 
 /** Undefined for a token that can be used. */
-export function unusable(token: TokenRecord, now: Time): 'revoked' | 'expired' | undefined {
+export function tokenProblem(token: TokenRecord, now: Time): 'revoked' | 'expired' | undefined {
   if (token.revokedAt !== undefined) return 'revoked';
   return token.expiresAt !== undefined && token.expiresAt <= now ? 'expired' : undefined;
 }
@@ -94,7 +94,7 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
   if (asked) await rm(file);
   const known = await store.tokens();
   const usable = known.some(
-    (token) => token.scopes.includes('admin') && unusable(token, now.toISOString()) === undefined,
+    (token) => token.scopes.includes('admin') && tokenProblem(token, now.toISOString()) === undefined,
   );
   if (usable && !asked) return { outcome: 'present' };
   let secret = newSecret();
@@ -105,7 +105,7 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
     if (stored !== undefined) {
       return {
         outcome: 'blocked',
-        reason: `holds a token that is ${unusable(stored, now.toISOString()) ?? 'no admin token'}`,
+        reason: `holds a token that is ${tokenProblem(stored, now.toISOString()) ?? 'no admin token'}`,
       };
     }
   }

@@ -12,7 +12,7 @@ import { Database } from '../store/sqlite/driver.js';
 import { attempt, translateSqliteError } from '../store/sqlite/errors.js';
 import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
-import { copyBlob, digestOf, fileErrors, readWhole, writeFile } from './files.js';
+import { copyBlob, digestOf, fileErrors, readFileBytes, writeFile } from './files.js';
 import { type Manifest, manifestFile } from './manifest.js';
 
 export interface BackupInput {
@@ -61,7 +61,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     await copyBlobs(from[part], to[part], named[part], progress);
   }
   await copyRecords(from, to);
-  const { whole, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
+  const { healthy: whole, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
   if (!whole) {
     const damaged = findings.filter(({ severity }) => severity === 'damage');
     throw new KrmhubError(
@@ -82,14 +82,14 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
 /** Small files beside the database: the admin token, the keys by which snapshots are signed, and what was taken down. */
 export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void> {
   for (const part of ['adminToken', 'takedowns'] as const) {
-    const content = await readWhole(from[part]);
+    const content = await readFileBytes(from[part]);
     if (content !== undefined) await writeFile(to[part], content, 0o600);
   }
   const names = await keyFileNames(from.keys);
   if (names.length === 0) return;
   await fileErrors(to.keys, () => makeFolder(to.keys, 0o700));
   for (const name of names) {
-    const content = await readWhole(path.join(from.keys, name));
+    const content = await readFileBytes(path.join(from.keys, name));
     if (content !== undefined) await writeFile(path.join(to.keys, name), content, 0o600);
   }
   await fileErrors(to.keys, () => syncFolder(to.keys));

@@ -40,7 +40,7 @@ export async function writeFile(file: string, content: Uint8Array | string, mode
 }
 
 /** Undefined where the file is not there. */
-export async function readWhole(file: string): Promise<Uint8Array | undefined> {
+export async function readFileBytes(file: string): Promise<Uint8Array | undefined> {
   return fileErrors(file, () =>
     readFile(file).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
@@ -50,7 +50,7 @@ export async function readWhole(file: string): Promise<Uint8Array | undefined> {
 }
 
 /** Copies a file of any size; the copy is durable once its folder is synced too. */
-export async function copyWhole(from: string, to: string): Promise<void> {
+export async function copyFileBytes(from: string, to: string): Promise<void> {
   await fileErrors(to, async () => {
     await copyFile(from, to);
     const handle = await open(to, 'r+');

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { CheckResult } from '../check/check.js';
-import { readWhole } from './files.js';
+import { readFileBytes } from './files.js';
 
 /** `backup.json`: written last, so a folder that has it holds a backup that was proved. */
 export interface Manifest {
@@ -19,7 +19,7 @@ export function manifestFile(folder: string): string {
 
 /** Rejects with `usage` where the folder holds no backup, and `unavailable` where a newer program made it. */
 export async function readManifest(folder: string): Promise<Manifest> {
-  const text = await readWhole(manifestFile(folder));
+  const text = await readFileBytes(manifestFile(folder));
   const hint = 'Name a folder that `krmhub backup` made.';
   if (text === undefined) {
     throw new KrmhubError('usage', `${folder} is no backup: it has no backup.json`, { hint });

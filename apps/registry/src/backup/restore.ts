@@ -8,7 +8,7 @@ import { readBlobFolder } from '../store/blobs/reader.js';
 import { openConnection } from '../store/sqlite/connection.js';
 import { restoreTakedowns } from '../takedown/restore.js';
 import { copyRecords } from './backup.js';
-import { copyBlob, copyWhole, digestOf, fileErrors } from './files.js';
+import { copyBlob, copyFileBytes, digestOf, fileErrors } from './files.js';
 import { type Manifest, readManifest } from './manifest.js';
 
 export interface RestoreInput {
@@ -74,7 +74,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
   if ((await digestOf(from.database)) !== manifest.database) {
     throw damaged(backup, 'registry.db is not what it was');
   }
-  await copyWhole(from.database, to.database);
+  await copyFileBytes(from.database, to.database);
   // A backup of an older version is brought up to date; one file is left, as in the backup.
   const connection = openConnection(to.database);
   connection.client.pragma('journal_mode = DELETE');
@@ -89,7 +89,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
     }
   }
   await copyRecords(from, to);
-  const { whole, findings } = await checkRegistry(folder, { began: now, progress });
+  const { healthy: whole, findings } = await checkRegistry(folder, { began: now, progress });
   if (whole) return to;
   const first = findings.filter(({ severity }) => severity === 'damage').slice(0, 3);
   throw damaged(backup, ...first.map(({ subject, message }) => `${subject}: ${message}`));

@@ -7,7 +7,7 @@ import type { RegistryParts } from '../server/environment.js';
 /** The catalog that every registry has; its recipe is the program's. */
 export const DEFAULT_CATALOG = 'default';
 
-interface GivenRecipe {
+interface SubmittedRecipe {
   text: string;
   recipe: Pick<Recipe, 'name' | 'sources'>;
 }
@@ -43,7 +43,7 @@ export function refuseBuiltIn(name: string): void {
 }
 
 /** A recipe for the catalog, with what is to be said of it; throws `invalid-document` with everything that is wrong. */
-export function checkedRecipe(
+export function checkRecipe(
   bytes: Uint8Array,
   name: string,
 ): { text: string; recipe: Recipe; diagnostics: Diagnostic[] } {
@@ -66,14 +66,14 @@ export function checkedRecipe(
 
 /** Makes the recipe that of its catalog, and has its sources asked and the catalog cut. Rejects as `storeRecipe`. */
 export async function applyRecipe(
-  parts: Pick<RegistryParts, 'store' | 'clock' | 'refresher' | 'cutter'>,
-  given: GivenRecipe,
+  parts: Pick<RegistryParts, 'store' | 'clock' | 'refresher' | 'snapshotBuilder'>,
+  given: SubmittedRecipe,
   application: Application,
 ): Promise<ApplyResult['outcome']> {
   const outcome = await storeRecipe(parts, given, application);
   if (outcome !== 'unchanged') {
     if (upstreamSources(given.recipe).length > 0) parts.refresher.wake();
-    parts.cutter.wake();
+    parts.snapshotBuilder.wake();
   }
   return outcome;
 }
@@ -81,7 +81,7 @@ export async function applyRecipe(
 /** Rejects with RecipeChanged, and with `unavailable` where others change the recipe all the time. */
 export async function storeRecipe(
   { store, clock }: Pick<RegistryParts, 'store' | 'clock'>,
-  { text, recipe: { name, sources: all } }: GivenRecipe,
+  { text, recipe: { name, sources: all } }: SubmittedRecipe,
   { by, expected }: Application,
 ): Promise<ApplyResult['outcome']> {
   const sources = upstreamSources({ sources: all });

@@ -15,14 +15,14 @@ import {
   snapshotDigests,
 } from '../signatures/sign-snapshot.js';
 import type { ArtifactStore } from '../store/registry-store.js';
-import { changedPlaces, type EntryStore } from './changed-entries.js';
-import { changedEntries, mergedPlaces } from './renditions/assemble.js';
-import { catalogHeader, type SnapshotForms } from './renditions/snapshot-renditions.js';
+import { type EntryStore, findChangedEntries } from './changed-entries.js';
+import { changedEntries, mergeEntries } from './renditions/assemble.js';
+import { catalogHeader, type SnapshotRenditions } from './renditions/snapshot-renditions.js';
 import { storedRecipe } from './stored-recipe.js';
 
-export interface CutParts {
+export interface BuildSnapshotDeps {
   store: EntryStore & Pick<ArtifactStore, 'commitCut'>;
-  forms: SnapshotForms;
+  renditions: SnapshotRenditions;
   signing: SigningParts;
   clock: () => Date;
 }
@@ -31,10 +31,13 @@ export interface CutParts {
  * Takes into a catalog what has happened since it was last cut, and makes a snapshot where its bytes
  * change by that; only what changed is rendered. Gives the new snapshot, undefined where there is none.
  */
-export async function cutCatalog(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
+export async function buildSnapshot(
+  parts: BuildSnapshotDeps,
+  name: string,
+): Promise<SnapshotRecord | undefined> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     try {
-      return await cutOnce(parts, name);
+      return await tryBuildSnapshot(parts, name);
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
     }
@@ -42,8 +45,8 @@ export async function cutCatalog(parts: CutParts, name: string): Promise<Snapsho
   throw new KrmhubError('unavailable', `The catalog ${name} was changed by others all the time`);
 }
 
-async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | undefined> {
-  const { store, forms, signing, clock } = parts;
+async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
+  const { store, renditions: forms, signing, clock } = parts;
   // Before the recipe: one that is applied in between is then known to be newer than this cut.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);
@@ -51,7 +54,7 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   if (catalog.newest !== undefined && catalog.throughEvent >= throughEvent) return undefined;
   const recipe = storedRecipe(catalog);
   const sources = await store.sources(name);
-  const { changed, entries, bytesChanged } = await changedPlaces(store, catalog, recipe, {
+  const { changed, entries, bytesChanged } = await findChangedEntries(store, catalog, recipe, {
     throughEvent,
     sources,
   });
@@ -72,7 +75,7 @@ async function cutOnce(parts: CutParts, name: string): Promise<SnapshotRecord | 
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const places = () => mergedPlaces(store, store.heldEntrySizes(name), changed, entries);
+  const places = () => mergeEntries(store, store.heldEntrySizes(name), changed, entries);
   const assembled =
     (previous && !withdrawn ? await forms.patch(header, previous, places()) : undefined) ??
     (await forms.assemble(header, changedEntries(store, name, changed, entries)));

@@ -165,13 +165,13 @@ describe('reading a catalog', () => {
 
 describe('snapshots', () => {
   it('begin with an empty one, and grow only when bytes change', async () => {
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await history()).toMatchObject([{ serial: 1, functions: 0 }]);
     expect(await text(DEFAULT_YAML)).toContain('krmFunctions: []');
     await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
     // An older release of the same API version changes nothing.
     await registry.publish({ kind: 'SetLabels', release: '0.9.0' });
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await history()).toMatchObject([
       { serial: 2, functions: 1 },
       { serial: 1, functions: 0 },
@@ -207,7 +207,7 @@ describe('snapshots', () => {
       },
     ]);
     await post(`${releasePath({ kind: 'SetLabels', release: '2.0.0' })}/yank`, { reason: 'broken' });
-    await registry.settle();
+    await registry.waitForCatalogs();
     const [after] = await history();
     const report = JSON.parse(
       await text(`/catalogs/default/snapshots/${after?.serial}/report.json`),
@@ -217,13 +217,13 @@ describe('snapshots', () => {
 
   it('of old serials are made again, byte for byte, when their forms were forgotten', async () => {
     await apply('labelled', recipe('labelled', '{group: example.com}', '  labels: {team: "a"}\n'));
-    await registry.settle();
+    await registry.waitForCatalogs();
     const seen = new Map<number, Buffer>();
     for (let index = 0; index < 6; index++) {
       if (index === 4)
         await apply('labelled', recipe('labelled', '{group: example.com}', '  labels: {team: "b"}\n'));
       await registry.publish({ kind: `Fn${index}`, release: '1.0.0' });
-      await registry.settle();
+      await registry.waitForCatalogs();
       const [newest] = await history('labelled');
       seen.set(newest?.serial ?? 0, (await read('/catalogs/labelled/catalog.yaml')).bytes);
     }
@@ -259,7 +259,7 @@ describe('snapshots', () => {
     const other = await openTestRegistry();
     for (const release of releases) await registry.publish(release, '?wait=true&allowBreaking=true');
     await Promise.all(releases.toReversed().map((release) => other.publish(release, '?allowBreaking=true')));
-    await other.settle();
+    await other.waitForCatalogs();
     for (const form of ['catalog.yaml', 'catalog.json', 'catalog.yaml?kind=KRMFunctionCatalog']) {
       const bytes = await (await other.request(`/catalogs/default/${form}`)).text();
       expect(bytes).toBe(await text(`/catalogs/default/${form}`));
@@ -278,7 +278,7 @@ describe('recipes', () => {
     const first = recipe('platform', '{group: example.com}');
     expect(await apply('platform', first)).toMatchObject({ status: 201, body: { outcome: 'created' } });
     expect(await apply('platform', first)).toMatchObject({ status: 200, body: { outcome: 'unchanged' } });
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await text('/catalogs/platform/catalog.yaml')).toContain('SetLabels');
     expect(await text('/catalogs/platform/catalog.yaml')).not.toContain('Peel');
     const second = recipe('platform', '{group: banana.co}');
@@ -299,9 +299,9 @@ describe('recipes', () => {
 
   it('that change only the labels make a snapshot too', async () => {
     await apply('platform', recipe('platform', '{group: example.com}'));
-    await registry.settle();
+    await registry.waitForCatalogs();
     await apply('platform', recipe('platform', '{group: example.com}', '  labels: {team: "a"}\n'));
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await text('/catalogs/platform/catalog.yaml')).toContain('team: a');
     expect(await history('platform')).toHaveLength(2);
   });
@@ -345,7 +345,7 @@ describe('the cutter', () => {
     await apply('bad', recipe('bad', '{group: example.com}'));
     const { body } = await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
     expect(body.catalogs.map(({ catalog }) => catalog)).toEqual(['default']);
-    expect(registry.parts.cutter.status().failing).toMatchObject([{ catalog: 'bad' }]);
+    expect(registry.parts.snapshotBuilder.status().failing).toMatchObject([{ catalog: 'bad' }]);
     const ready = await registry.request('/readyz');
     expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining('bad')]);
     expect((await post('/api/v1/catalogs/bad/cut')).status).toBe(500);
@@ -353,7 +353,7 @@ describe('the cutter', () => {
     expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
     broken = false;
     expect((await post('/api/v1/catalogs/bad/cut')).status).toBe(200);
-    expect(registry.parts.cutter.status().failing).toEqual([]);
+    expect(registry.parts.snapshotBuilder.status().failing).toEqual([]);
   });
 
   it('plans a cut anew where somebody else changed the catalog', async () => {
@@ -362,20 +362,20 @@ describe('the cutter', () => {
     registry = await openTestRegistry({
       wrapStore: failing('commitCut', () => (conflicts-- > 0 ? new RevisionConflict() : undefined)),
     });
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await history()).toMatchObject([{ serial: 1 }]);
   });
 
   it('takes at its start what an earlier process left', async () => {
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     await registry.publish({ kind: 'SetLabels', release: '1.0.0' }, '');
     registry = await registry.reopen();
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await text(DEFAULT_YAML)).toContain('SetLabels');
   });
 
   it('shares a cut among what happens meanwhile', async () => {
-    await registry.settle();
+    await registry.waitForCatalogs();
     const kinds = Array.from({ length: 30 }, (_, index) => ({ kind: `Fn${index}`, release: '1.0.0' }));
     await Promise.all(kinds.map((one) => registry.publish(one)));
     const snapshots = await history();

@@ -32,7 +32,7 @@ import { SERVER_LIMITS } from '../limits.js';
 /** What a snapshot is built from. */
 export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStore;
 
-export interface ChangedPlaces {
+export interface ChangedEntries {
   changed: CatalogFunction[];
   /** Whether an entry is new, another or gone. */
   bytesChanged: boolean;
@@ -41,74 +41,75 @@ export interface ChangedPlaces {
 }
 
 /** Functions whose place in a catalog is another by what happened since it was cut; all are looked at for a new recipe. */
-export async function changedPlaces(
+export async function findChangedEntries(
   store: EntryStore,
   catalog: CatalogRecord,
   recipe: Recipe,
   known: { throughEvent: number; sources: readonly SourceRecord[] },
-): Promise<ChangedPlaces> {
-  const places = new Places(store, catalog, recipe, known.sources);
-  if (catalog.throughEvent === 0) await places.lookAtAll();
+): Promise<ChangedEntries> {
+  const places = new EntryComparison(store, catalog, recipe, known.sources);
+  if (catalog.throughEvent === 0) await places.compareAll();
   else
     await places.lookAt(await store.functionsChanged(catalog.throughEvent, known.throughEvent, catalog.name));
   return places.result;
 }
 
-class Places {
-  readonly result: ChangedPlaces = { changed: [], bytesChanged: false, entries: new Map() };
+class EntryComparison {
+  readonly result: ChangedEntries = { changed: [], bytesChanged: false, entries: new Map() };
   readonly #store: EntryStore;
   readonly #catalog: CatalogRecord;
   readonly #recipe: Recipe;
   readonly #signatures: CutContext['signatures'];
-  readonly #elsewhere: boolean;
+  readonly #upstreamSources: boolean;
 
   constructor(store: EntryStore, catalog: CatalogRecord, recipe: Recipe, sources: readonly SourceRecord[]) {
     this.#store = store;
     this.#catalog = catalog;
     this.#recipe = recipe;
     this.#signatures = new Map(sources.map(({ source, copy }) => [source, copy?.signatures ?? []]));
-    this.#elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
+    this.#upstreamSources = recipe.sources.some((source) => source.catalog !== undefined);
   }
 
   get #isNewRecipe(): boolean {
     return this.#catalog.throughEvent === 0;
   }
 
-  async lookAtAll(): Promise<void> {
+  async compareAll(): Promise<void> {
     const places = new Map(
       (await this.#store.catalogFunctions(this.#catalog.name)).map((place) => [nameKey(place), place]),
     );
     const placesOf = async (offers: readonly FunctionOffers[]) =>
       offers.flatMap((one) =>
-        spellingsOf(one).flatMap((kind) => places.get(nameKey({ ...one, kind })) ?? []),
+        kindSpellings(one).flatMap((kind) => places.get(nameKey({ ...one, kind })) ?? []),
       );
-    const lookAt = async (offers: readonly FunctionOffers[]) => {
+    const compareFunctions = async (offers: readonly FunctionOffers[]) => {
       await this.#compare(offers, placesOf);
-      for (const one of offers) for (const kind of spellingsOf(one)) places.delete(nameKey({ ...one, kind }));
+      for (const one of offers)
+        for (const kind of kindSpellings(one)) places.delete(nameKey({ ...one, kind }));
     };
     for await (const batch of inBatches(this.#store.allFunctions())) {
-      await lookAt(await this.#offersOf(batch, batch));
+      await compareFunctions(await this.#readOffers(batch, batch));
     }
-    if (this.#elsewhere) {
+    if (this.#upstreamSources) {
       for await (const batch of inBatches(this.#store.allUpstreamOffers(this.#catalog.name))) {
         const held = new Set((await this.#store.functions(batch)).map(functionKey));
         const offers = batch
           .filter((one) => !held.has(functionKey(one)))
           .flatMap(({ offers: upstream }) => functionOffers(this.#recipe, undefined, upstream) ?? []);
-        await lookAt(await this.#withFacts(offers));
+        await compareFunctions(await this.#withFacts(offers));
       }
     }
     // Nobody provides these any more.
-    for (const place of places.values()) this.#empty(place);
+    for (const place of places.values()) this.#emptyEntry(place);
   }
 
   /** Kinds of these names may differ by case only. */
   async lookAt(names: readonly FunctionName[]): Promise<void> {
     for (let start = 0; start < names.length; start += SERVER_LIMITS.cutBatch) {
       const batch = names.slice(start, start + SERVER_LIMITS.cutBatch);
-      const offers = await this.#offersOf(batch, await this.#store.functions(batch));
+      const offers = await this.#readOffers(batch, await this.#store.functions(batch));
       await this.#compare(offers, async (all) => {
-        const spelt = all.flatMap((one) => spellingsOf(one).map((kind) => ({ group: one.group, kind })));
+        const spelt = all.flatMap((one) => kindSpellings(one).map((kind) => ({ group: one.group, kind })));
         return this.#store.catalogFunctions(this.#catalog.name, [...spelt, ...batch].filter(isFirst));
       });
       await setImmediate();
@@ -116,12 +117,12 @@ class Places {
   }
 
   /** What there is of each function, once, whatever spellings of its kind are among the names. */
-  async #offersOf(
+  async #readOffers(
     names: readonly FunctionName[],
     records: readonly FunctionRecord[],
   ): Promise<FunctionOffers[]> {
     const upstream = new Map<string, UpstreamOffers['offers']>();
-    if (this.#elsewhere) {
+    if (this.#upstreamSources) {
       for (const one of await this.#store.upstreamOffers(this.#catalog.name, names)) {
         upstream.set(functionKey(one), one.offers);
       }
@@ -171,7 +172,7 @@ class Places {
     for (const selection of selections) {
       const held = places.get(functionKey(selection)) ?? [];
       // What stood under another spelling of the kind stands there no more.
-      for (const place of held) if (place.kind !== selection.kind) this.#empty(place);
+      for (const place of held) if (place.kind !== selection.kind) this.#emptyEntry(place);
       const place = held.find(({ kind }) => kind === selection.kind);
       const same = place === undefined ? saysNothing(selection) : sameSelection(selection, place);
       if (!same || (this.#isNewRecipe && isWrittenByRecipe(selection))) changed.push(selection);
@@ -180,7 +181,7 @@ class Places {
   }
 
   async #context(offers: readonly FunctionOffers[]): Promise<CutContext> {
-    const groups = this.#elsewhere
+    const groups = this.#upstreamSources
       ? await this.#store.groupsHeld(offers.map(({ group }) => group))
       : new Set();
     return {
@@ -195,7 +196,7 @@ class Places {
     places: ReadonlyMap<string, CatalogFunction[]>,
   ): Promise<void> {
     const { result } = this;
-    const { definitions, stored } = await this.#definitionsOf(changed);
+    const { definitions, stored } = await this.#readDefinitions(changed);
     for (const selection of changed) {
       const place = places.get(functionKey(selection))?.find(({ kind }) => kind === selection.kind);
       if (selection.versions.length === 0) {
@@ -220,7 +221,7 @@ class Places {
   }
 
   /** By the digests that selections name; those of catalogs elsewhere also as they are stored. */
-  async #definitionsOf(selections: readonly Selection[]): Promise<{
+  async #readDefinitions(selections: readonly Selection[]): Promise<{
     definitions: Map<Digest, FunctionDefinition>;
     stored: Map<Digest, RenderedEntry>;
   }> {
@@ -244,7 +245,7 @@ class Places {
     return { definitions, stored };
   }
 
-  #empty(place: CatalogFunction): void {
+  #emptyEntry(place: CatalogFunction): void {
     const { group, kind } = place;
     if (saysNothing(place)) return;
     if (place.entry !== undefined) this.result.bytesChanged = true;
@@ -265,7 +266,7 @@ async function* inBatches<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
 }
 
 /** Every spelling of its kind under which it may have a place. */
-function spellingsOf({ kind, upstream }: FunctionOffers): string[] {
+function kindSpellings({ kind, upstream }: FunctionOffers): string[] {
   const others = [...(upstream?.values() ?? [])].flatMap((entries) => entries.map((entry) => entry.kind));
   return [...new Set([kind, ...others])];
 }

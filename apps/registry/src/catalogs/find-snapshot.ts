@@ -1,21 +1,24 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
-import { foundCatalog, gone } from '../routes/find-function.js';
+import { findCatalog, takenDownError } from '../routes/find-function.js';
 import type { RegistryParts } from '../server/environment.js';
 
 export interface SnapshotFinder {
   /** Rejects with `unavailable` where the catalog is being cut. */
   newestSnapshot(name: string): Promise<SnapshotRecord>;
   /** One whose bytes are there; its names and digests are never withdrawn. */
-  standingSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord>;
+  currentSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord>;
   namedSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord>;
 }
 
 /** Finds what a path names, or says why it cannot be had. */
-export function snapshotFinder({ store, newest }: Pick<RegistryParts, 'store' | 'newest'>): SnapshotFinder {
+export function snapshotFinder({
+  store,
+  newestSnapshots: newest,
+}: Pick<RegistryParts, 'store' | 'newestSnapshots'>): SnapshotFinder {
   const namedSnapshot: SnapshotFinder['namedSnapshot'] = async ({ name, snapshot }) => {
-    await foundCatalog(store, name);
+    await findCatalog(store, name);
     const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));
     if (found !== undefined) return found;
     throw new KrmhubError('not-found', `The catalog ${name} has no snapshot ${snapshot}`, {
@@ -32,15 +35,15 @@ export function snapshotFinder({ store, newest }: Pick<RegistryParts, 'store' | 
         });
       }
       if (snapshot !== undefined) return snapshot;
-      await foundCatalog(store, name);
+      await findCatalog(store, name);
       throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
         hint: 'Ask again in a moment.',
       });
     },
-    async standingSnapshot(params) {
+    async currentSnapshot(params) {
       const snapshot = await namedSnapshot(params);
       if (snapshot.withdrawn === undefined) return snapshot;
-      throw gone([snapshot.withdrawn]);
+      throw takenDownError([snapshot.withdrawn]);
     },
   };
 }

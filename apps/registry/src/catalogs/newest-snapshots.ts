@@ -35,7 +35,7 @@ export class NewestSnapshots {
   }
 
   /** To be called when snapshots were changed otherwise. */
-  forgetAll(): void {
+  clear(): void {
     this.#changes += 1;
     this.#newest.clear();
   }

@@ -33,7 +33,7 @@ it('tells that a catalog cannot be cut, also where a pass has gone by it already
     headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
   });
   expect(applied.status, await applied.text()).toBeLessThan(300);
-  await registry.settle();
+  await registry.waitForCatalogs();
 
   failing = true;
   let release: () => void = () => undefined;
@@ -42,11 +42,11 @@ it('tells that a catalog cannot be cut, also where a pass has gone by it already
   });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   await holding;
-  const cutting = registry.parts.cutter.cutNow('aaa');
+  const cutting = registry.parts.snapshotBuilder.buildNow('aaa');
   held = undefined;
   release();
   await expect(cutting).rejects.toThrow('the cut is refused');
   failing = false;
-  await registry.parts.cutter.cutNow('aaa');
+  await registry.parts.snapshotBuilder.buildNow('aaa');
   expect((await registry.parts.store.snapshots('aaa', 1))[0]?.functions).toBe(1);
 });

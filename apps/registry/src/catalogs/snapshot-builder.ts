@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { ReachedEvent } from '../isolation/event-high-water-mark.js';
-import { Gate } from '../isolation/rw-lock.js';
+import { EventHighWaterMark } from '../isolation/event-high-water-mark.js';
+import { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../server/metrics.js';
-import { type CutParts, cutCatalog } from './build-snapshot.js';
-import type { CatalogCutter } from './catalog-builder.js';
+import { type BuildSnapshotDeps, buildSnapshot } from './build-snapshot.js';
+import type { CatalogBuilder } from './catalog-builder.js';
 
-export interface CutterStatus {
+export interface BuilderStatus {
   /** Every catalog was looked at once since the start. */
   caughtUp: boolean;
   /** Why nothing can be cut at all. */
@@ -25,25 +25,25 @@ interface Failure {
   retryAt: number;
 }
 
-export interface CutterParts extends CutParts {
-  store: CutParts['store'] & SearchStore;
+export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
+  store: BuildSnapshotDeps['store'] & SearchStore;
   log: Log;
   metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
   /** Called with each new snapshot before anybody is told that it is there. */
   onSnapshot(snapshot: SnapshotRecord): void;
   /** Called after each look at every catalog, with the event that all have taken. */
-  onPass?(reached: number, status: CutterStatus): void;
+  onPass?(reached: number, status: BuilderStatus): void;
 }
 
 /**
  * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
  * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
  */
-export class Cutter implements CatalogCutter {
-  readonly #parts: CutterParts;
+export class SnapshotBuilder implements CatalogBuilder {
+  readonly #deps: SnapshotBuilderDeps;
   readonly #failures = new Map<string, Failure>();
   /** Shared by what puts bytes into the store, taken alone by a pause. */
-  readonly #gate = new Gate();
+  readonly #lock = new RwLock();
   #pausing = new AbortController();
   #resume: () => void = () => undefined;
   readonly #compressing = new AbortController();
@@ -54,7 +54,7 @@ export class Cutter implements CatalogCutter {
   readonly #swept = new Set<string>();
   #storeFailure: Failure | undefined;
   /** Every event up to this one was taken by every catalog that can be cut. */
-  readonly #reached = new ReachedEvent();
+  readonly #builtThrough = new EventHighWaterMark();
   #woken = true;
   /** What the pass under way has gone by is to be looked at once more before anybody is told. */
   #again = false;
@@ -62,8 +62,8 @@ export class Cutter implements CatalogCutter {
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
 
-  constructor(parts: CutterParts) {
-    this.#parts = parts;
+  constructor(parts: SnapshotBuilderDeps) {
+    this.#deps = parts;
   }
 
   /** Begins with a look at every catalog: there may be events that an earlier process left. */
@@ -77,18 +77,18 @@ export class Cutter implements CatalogCutter {
   }
 
   async waitFor(event: number, milliseconds: number = SERVER_LIMITS.waitMilliseconds): Promise<boolean> {
-    if (this.#reached.event >= event) return true;
+    if (this.#builtThrough.event >= event) return true;
     if (this.#stopping) return false;
     this.wake();
-    return this.#reached.waitFor(event, milliseconds);
+    return this.#builtThrough.waitFor(event, milliseconds);
   }
 
-  async cutNow(name: string): Promise<void> {
+  async buildNow(name: string): Promise<void> {
     this.#failures.delete(name);
-    const event = await this.#parts.store.lastEvent();
+    const event = await this.#deps.store.lastEvent();
     // A pass that has gone by this catalog may have reached the event already, or be about to.
     this.#again = true;
-    this.#reached.event = Math.min(this.#reached.event, event - 1);
+    this.#builtThrough.event = Math.min(this.#builtThrough.event, event - 1);
     if (!(await this.waitFor(event))) {
       throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
         hint: 'Ask again later.',
@@ -98,11 +98,11 @@ export class Cutter implements CatalogCutter {
     if (failure !== undefined) throw failure.error;
   }
 
-  status(): CutterStatus {
+  status(): BuilderStatus {
     return {
-      caughtUp: this.#reached.event >= 0,
-      ...(this.#storeFailure === undefined ? {} : { failure: messageOf(this.#storeFailure.error) }),
-      failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: messageOf(error) })),
+      caughtUp: this.#builtThrough.event >= 0,
+      ...(this.#storeFailure === undefined ? {} : { failure: errorMessage(this.#storeFailure.error) }),
+      failing: [...this.#failures].map(([catalog, { error }]) => ({ catalog, message: errorMessage(error) })),
     };
   }
 
@@ -110,7 +110,7 @@ export class Cutter implements CatalogCutter {
     this.#pausing.abort();
     this.#pausing = new AbortController();
     await new Promise<void>((paused) => {
-      void this.#gate.alone(
+      void this.#lock.write(
         () =>
           new Promise<void>((resume) => {
             this.#resume = resume;
@@ -130,7 +130,7 @@ export class Cutter implements CatalogCutter {
     this.#wakeLoop();
     await this.#running;
     await this.#compression;
-    this.#reached.stopWaiting();
+    this.#builtThrough.stopWaiting();
   }
 
   async #run(): Promise<void> {
@@ -143,8 +143,8 @@ export class Cutter implements CatalogCutter {
         this.#storeFailure = undefined;
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
-        this.#parts.log.error({ err: error }, 'catalogs cannot be cut');
-        this.#parts.onPass?.(this.#reached.event, this.status());
+        this.#deps.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#deps.onPass?.(this.#builtThrough.event, this.status());
       }
     }
   }
@@ -169,7 +169,7 @@ export class Cutter implements CatalogCutter {
   }
 
   async #pass(): Promise<void> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     this.#again = false;
     const through = await store.lastEvent();
     const catalogs = await store.catalogs();
@@ -180,11 +180,11 @@ export class Cutter implements CatalogCutter {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
         // Whoever cut before may have ended before it came to it, and before it told.
-        if (this.#reached.event < 0) {
+        if (this.#builtThrough.event < 0) {
           this.#compressSoon(catalog.newest);
-          if (catalog.newest.withdrawn === undefined) this.#parts.onSnapshot(catalog.newest);
+          if (catalog.newest.withdrawn === undefined) this.#deps.onSnapshot(catalog.newest);
         }
-        this.#parts.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
+        this.#deps.metrics.catalogFunctions(catalog.name, catalog.newest.functions);
         if (catalog.throughEvent >= through) {
           this.#failures.delete(catalog.name);
           continue;
@@ -194,22 +194,22 @@ export class Cutter implements CatalogCutter {
       if (failure !== undefined && failure.retryAt > this.#now()) continue;
       // Nobody is to be served a catalog from which a source is missing that was not asked yet.
       if ((await store.sources(catalog.name)).some(({ checkedAt }) => checkedAt === undefined)) continue;
-      await this.#cut(catalog.name, failure);
+      await this.#build(catalog.name, failure);
     }
-    await this.#synchroniseSearch();
-    if (!this.#again) this.#reached.event = Math.max(this.#reached.event, through);
-    this.#parts.onPass?.(this.#reached.event, this.status());
+    await this.#synchronizeSearch();
+    if (!this.#again) this.#builtThrough.event = Math.max(this.#builtThrough.event, through);
+    this.#deps.onPass?.(this.#builtThrough.event, this.status());
   }
 
-  async #cut(name: string, earlier: Failure | undefined): Promise<void> {
-    const { log, metrics, store, forms } = this.#parts;
+  async #build(name: string, earlier: Failure | undefined): Promise<void> {
+    const { log, metrics, store, renditions: forms } = this.#deps;
     const started = performance.now();
     const seconds = () => (performance.now() - started) / 1000;
     try {
-      const snapshot = await this.#gate.shared(async () => {
-        const cut = await cutCatalog(this.#parts, name);
+      const snapshot = await this.#lock.read(async () => {
+        const cut = await buildSnapshot(this.#deps, name);
         // Before anybody can withdraw it.
-        if (cut !== undefined) this.#parts.onSnapshot(cut);
+        if (cut !== undefined) this.#deps.onSnapshot(cut);
         return cut;
       });
       this.#failures.delete(name);
@@ -237,7 +237,7 @@ export class Cutter implements CatalogCutter {
       const first = !this.#swept.has(name);
       const looked = SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots;
       const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : looked);
-      await forms.forget(
+      await forms.evict(
         history.slice(SERVER_LIMITS.keptSnapshots),
         history.slice(0, SERVER_LIMITS.keptSnapshots),
       );
@@ -249,12 +249,12 @@ export class Cutter implements CatalogCutter {
   }
 
   /** Search knows of every snapshot before those who wait for one are told. */
-  async #synchroniseSearch(): Promise<void> {
-    const { store } = this.#parts;
+  async #synchronizeSearch(): Promise<void> {
+    const { store } = this.#deps;
     const stopping = this.#compressing.signal;
     const once = () => store.synchroniseSearch(AbortSignal.any([stopping, this.#pausing.signal]));
     // A pause breaks it off, and it goes on afterwards.
-    while (!stopping.aborted && !(await this.#gate.shared(once)));
+    while (!stopping.aborted && !(await this.#lock.read(once)));
   }
 
   /**
@@ -269,7 +269,7 @@ export class Cutter implements CatalogCutter {
   }
 
   async #compressAll(): Promise<void> {
-    const { forms, log } = this.#parts;
+    const { renditions: forms, log } = this.#deps;
     const { signal } = this.#compressing;
     try {
       for (const catalog of this.#toCompress.keys()) {
@@ -286,7 +286,7 @@ export class Cutter implements CatalogCutter {
         const due = this.#toCompress.get(catalog)!;
         this.#toCompress.delete(catalog);
         try {
-          await this.#gate.shared(() =>
+          await this.#lock.read(() =>
             forms.compress(due.snapshot, AbortSignal.any([signal, this.#pausing.signal])),
           );
         } catch (error) {
@@ -316,10 +316,10 @@ export class Cutter implements CatalogCutter {
   }
 
   #now(): number {
-    return this.#parts.clock().getTime();
+    return this.#deps.clock().getTime();
   }
 }
 
-function messageOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof KrmhubError ? error.message : 'internal error; see the log';
 }

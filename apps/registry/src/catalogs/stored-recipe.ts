@@ -3,7 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 
 /** Recipes that were read last, by their text: every look at a source and every cut asks for one. */
 const lastRead = new Map<string, Recipe>();
-const MAX_KEPT = 16;
+const MAX_CACHED = 16;
 
 /** A recipe was checked when it was applied; one that this program refuses now was applied by another version. */
 export function storedRecipe({ name, recipe: text }: Pick<CatalogRecord, 'name' | 'recipe'>): Recipe {
@@ -12,7 +12,7 @@ export function storedRecipe({ name, recipe: text }: Pick<CatalogRecord, 'name' 
   const { recipe, diagnostics } = readRecipe(new TextEncoder().encode(text), `${name}.yaml`);
   if (recipe !== undefined) {
     lastRead.set(text, recipe);
-    if (lastRead.size > MAX_KEPT) lastRead.delete(lastRead.keys().next().value!);
+    if (lastRead.size > MAX_CACHED) lastRead.delete(lastRead.keys().next().value!);
     return recipe;
   }
   throw new KrmhubError('invalid-document', `The stored recipe of ${name} is not understood`, {

@@ -3,15 +3,15 @@ import { ROUTES } from '@krmhub/api/routes';
 import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';
 import { type SnapshotForm, sha256 } from '@krmhub/schema';
 import { BytesCache } from '../http/bytes-cache.js';
-import { CACHE_ASKING, codedTags, entityTag, matchingTag } from '../http/bytes-response.js';
+import { CACHE_REVALIDATE, codedTags, entityTag, matchingTag } from '../http/bytes-response.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import { type Coding, negotiateCoding } from '../http/content-coding.js';
-import { alwaysSent, NOTHING_RUNS, requestIdOf, SENT_WITH_READS } from '../http/response-headers.js';
+import { commonHeaders, DENY_ALL_POLICY, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { MEDIA_TYPES, ownLink } from '../routes/snapshots.js';
+import { MEDIA_TYPES, snapshotLink } from '../routes/snapshots.js';
 import type { AccessSettings, RegistryParts } from '../server/environment.js';
 import type { Metrics } from '../server/metrics.js';
-import { catalogHeader, formOf, nameInMemory } from './renditions/snapshot-renditions.js';
+import { cacheKey, catalogHeader, selectRendition } from './renditions/snapshot-renditions.js';
 
 const CATALOG = /^\/catalogs\/([a-z0-9-]+)\/catalog\.(yaml|json)$/;
 const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]+)\.yaml$/;
@@ -20,13 +20,13 @@ const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]
 const MAX_SPELLINGS = 100;
 
 /** Bytes beside an entry's own that its prepared answer takes. */
-const ENTRY_ANSWER_BYTES = 1_024;
+const ENTRY_RESPONSE_BYTES = 1_024;
 
 /** Header fields as node:http takes them, names and values in turn; the last is the request's id. */
 type HeaderFields = string[];
 
 /** An answer of which nothing but the request's id is made anew. */
-interface PreparedAnswer {
+interface PreparedResponse {
   /** As `codedTags` gives them. */
   tags: string[];
   found: HeaderFields;
@@ -35,39 +35,39 @@ interface PreparedAnswer {
 }
 
 /** Of the form of a snapshot in a coding. Whoever has it needs no bytes, so they may not be in memory yet. */
-interface FormAnswer extends Omit<PreparedAnswer, 'found'> {
-  /** Of the bytes, as `SnapshotForms` has them. */
+interface RenditionResponse extends Omit<PreparedResponse, 'found'> {
+  /** Of the bytes, as `SnapshotRenditions` has them. */
   nameInMemory: string;
   coding: Coding;
   found?: HeaderFields;
 }
 
-interface PreparedForm {
+interface PreparedRendition {
   snapshot: SnapshotRecord;
   form: SnapshotForm;
   syntax: 'yaml' | 'json';
   route: string;
-  count: ReturnType<Metrics['storedAnswers']>;
-  byAccepted: Map<string, FormAnswer>;
+  count: ReturnType<Metrics['storedResponses']>;
+  byAccepted: Map<string, RenditionResponse>;
 }
 
-interface EntryAnswer extends PreparedAnswer {
+interface EntryResponse extends PreparedResponse {
   snapshot: SnapshotRecord;
   bytes: Buffer;
   byteLength: number;
 }
 
-type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean;
-type Parts = Pick<RegistryParts, 'store' | 'forms' | 'newest' | 'metrics' | 'log' | 'config'>;
+type Responder = (request: IncomingMessage, response: ServerResponse) => boolean;
+type Parts = Pick<RegistryParts, 'store' | 'renditions' | 'newestSnapshots' | 'metrics' | 'log' | 'config'>;
 
 /**
  * Answers reads of newest catalogs, whole where their bytes are in memory, and of single entries on the bare
  * server: a framework would cost more than all the rest. What it does not answer goes to the routes, which give
  * the same answers.
  */
-export function storedAnswers(parts: Parts, routes: RequestListener): RequestListener {
-  const answerCatalog = catalogAnswerer(parts);
-  const answerEntry = entryAnswerer(parts, routes);
+export function storedResponses(parts: Parts, routes: RequestListener): RequestListener {
+  const answerCatalog = catalogResponder(parts);
+  const answerEntry = entryResponder(parts, routes);
   return (request, response) => {
     const { method, url } = request;
     const reads = (method === 'GET' || method === 'HEAD') && url?.startsWith('/catalogs/');
@@ -76,12 +76,18 @@ export function storedAnswers(parts: Parts, routes: RequestListener): RequestLis
   };
 }
 
-function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 'store'>): Answerer {
-  const logged = answerLog(log, config);
+function catalogResponder({
+  renditions: forms,
+  newestSnapshots: newest,
+  metrics,
+  log,
+  config,
+}: Omit<Parts, 'store'>): Responder {
+  const logged = responseLog(log, config);
   /** By path. There are as many as catalogs: others have no snapshot. */
-  const prepared = new Map<string, PreparedForm>();
+  const prepared = new Map<string, PreparedRendition>();
 
-  const preparedFor = (url: string): PreparedForm | undefined => {
+  const preparedFor = (url: string): PreparedRendition | undefined => {
     const known = prepared.get(url);
     if (known !== undefined && known.snapshot === newest.known(known.snapshot.catalog)) return known;
     const match = CATALOG.exec(url);
@@ -89,29 +95,29 @@ function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 's
     if (match === null || snapshot === undefined) return undefined;
     const syntax = match[2] === 'yaml' ? 'yaml' : 'json';
     const route = ROUTES[syntax === 'yaml' ? 'catalogYaml' : 'catalogJson'].path;
-    const fresh: PreparedForm = {
+    const fresh: PreparedRendition = {
       snapshot,
-      form: formOf('Catalog', syntax),
+      form: selectRendition('Catalog', syntax),
       syntax,
       route,
-      count: metrics.storedAnswers(route),
+      count: metrics.storedResponses(route),
       byAccepted: new Map(),
     };
     prepared.set(url, fresh);
     return fresh;
   };
 
-  const headersOf = ({ snapshot, syntax }: PreparedForm) => ({
-    ...commonHeaders(config, snapshot, syntax),
+  const headersOf = ({ snapshot, syntax }: PreparedRendition) => ({
+    ...catalogHeaders(config, snapshot, syntax),
     Vary: 'Accept-Encoding',
   });
 
-  const prepare = (prepared: PreparedForm, accepted: string): FormAnswer => {
+  const prepare = (prepared: PreparedRendition, accepted: string): RenditionResponse => {
     const { snapshot, form, byAccepted } = prepared;
     const coding = negotiateCoding(accepted);
     const tags = codedTags(snapshot.digests[form], coding);
     const answer = {
-      nameInMemory: nameInMemory(snapshot.digests[form], coding),
+      nameInMemory: cacheKey(snapshot.digests[form], coding),
       coding,
       tags,
       notModified: notModifiedFields(headersOf(prepared), tags),
@@ -133,8 +139,8 @@ function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 's
     else {
       const bytes = forms.inMemory(answer.nameInMemory);
       if (bytes === undefined) return false;
-      answer.found ??= foundFields(headersOf(known), answer.tags, known.syntax, bytes, answer.coding);
-      sendFound(request, response, answer.found, bytes, requestId);
+      answer.found ??= okFields(headersOf(known), answer.tags, known.syntax, bytes, answer.coding);
+      sendOk(request, response, answer.found, bytes, requestId);
     }
     const status = response.statusCode;
     count(method, status);
@@ -147,47 +153,47 @@ function catalogAnswerer({ forms, newest, metrics, log, config }: Omit<Parts, 's
  * Answers with one entry as a catalog of its own, where path and kind are spelt as they are stored. The document
  * is the entry behind the head that all catalogs of the snapshot have.
  */
-function entryAnswerer(
-  { store, newest, metrics, log, config }: Omit<Parts, 'forms'>,
+function entryResponder(
+  { store, newestSnapshots: newest, metrics, log, config }: Omit<Parts, 'renditions'>,
   routes: RequestListener,
-): Answerer {
-  const logged = answerLog(log, config);
+): Responder {
+  const logged = responseLog(log, config);
   const route = ROUTES.catalogEntry.path;
-  const count = metrics.storedAnswers(route);
+  const count = metrics.storedResponses(route);
   /** By path. */
-  const prepared = new BytesCache<EntryAnswer>(SERVER_LIMITS.maxEntryCacheBytes);
+  const prepared = new BytesCache<EntryResponse>(SERVER_LIMITS.maxEntryCacheBytes);
   const heads = new WeakMap<SnapshotRecord, { text: string; headers: Record<string, string> }>();
   const headOf = (snapshot: SnapshotRecord) => {
     const nothing = { digest: snapshot.digests['catalog.yaml'], yaml: '', json: '' };
     const text = [...renderCatalog('catalog.yaml', catalogHeader(snapshot), [nothing])].join('');
-    const head = { text, headers: commonHeaders(config, snapshot, 'yaml') };
+    const head = { text, headers: catalogHeaders(config, snapshot, 'yaml') };
     heads.set(snapshot, head);
     return head;
   };
 
-  const prepare = (url: string, snapshot: SnapshotRecord, entry: RenderedEntry): EntryAnswer => {
+  const prepare = (url: string, snapshot: SnapshotRecord, entry: RenderedEntry): EntryResponse => {
     const { text, headers } = heads.get(snapshot) ?? headOf(snapshot);
     const bytes = Buffer.from(text + entry.yaml);
     const tag = entityTag(sha256(bytes), 'identity');
-    const byteLength = bytes.byteLength + ENTRY_ANSWER_BYTES;
+    const byteLength = bytes.byteLength + ENTRY_RESPONSE_BYTES;
     const answer = {
       snapshot,
       bytes,
       byteLength,
       tags: [tag],
-      found: foundFields(headers, [tag], 'yaml', bytes, 'identity'),
+      found: okFields(headers, [tag], 'yaml', bytes, 'identity'),
       notModified: notModifiedFields(headers, [tag]),
     };
     prepared.set(url, answer);
     return answer;
   };
 
-  const answerWith = (request: IncomingMessage, response: ServerResponse, answer: EntryAnswer): void => {
+  const answerWith = (request: IncomingMessage, response: ServerResponse, answer: EntryResponse): void => {
     const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
     const { tags, found, notModified, bytes } = answer;
     const matched = matchingTag(request.headers['if-none-match'], tags);
     if (matched !== undefined) sendNotModified(response, notModified, matched, requestId);
-    else sendFound(request, response, found, bytes, requestId);
+    else sendOk(request, response, found, bytes, requestId);
     const { method = '', url } = request;
     const status = response.statusCode;
     count(method, status);
@@ -221,7 +227,7 @@ function entryAnswerer(
 
 // node:http copies header fields at once, so that those of a prepared answer are free for the next one.
 
-function sendFound(
+function sendOk(
   request: IncomingMessage,
   response: ServerResponse,
   fields: HeaderFields,
@@ -245,7 +251,7 @@ function sendNotModified(
   response.end();
 }
 
-function foundFields(
+function okFields(
   common: Record<string, string>,
   [tag = '']: readonly string[],
   syntax: 'yaml' | 'json',
@@ -264,22 +270,22 @@ function notModifiedFields(common: Record<string, string>, [tag = '']: readonly 
   return Object.entries({ ...common, ETag: tag, 'X-Request-Id': '' }).flat();
 }
 
-function commonHeaders(
+function catalogHeaders(
   config: AccessSettings,
   snapshot: SnapshotRecord,
   syntax: 'yaml' | 'json',
 ): Record<string, string> {
   return {
-    ...alwaysSent(config.publicUrl),
-    ...SENT_WITH_READS,
-    'Content-Security-Policy': NOTHING_RUNS,
-    'Cache-Control': CACHE_ASKING,
-    Link: ownLink(config, snapshot, syntax, 'Catalog'),
+    ...commonHeaders(config.publicUrl),
+    ...READ_HEADERS,
+    'Content-Security-Policy': DENY_ALL_POLICY,
+    'Cache-Control': CACHE_REVALIDATE,
+    Link: snapshotLink(config, snapshot, syntax, 'Catalog'),
   };
 }
 
 /** Writes the line of a request where anybody wants it: looking at addresses costs as much as an answer. */
-function answerLog(log: RegistryParts['log'], { trustedProxies = [] }: AccessSettings) {
+function responseLog(log: RegistryParts['log'], { trustedProxies = [] }: AccessSettings) {
   const { proxies } = readTrustedProxies(trustedProxies);
   return (request: IncomingMessage, line: () => object): void => {
     if (!log.isLevelEnabled('debug')) return;

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const registry = await openTestRegistry();
   whole = await mkdtemp(path.join(tmpdir(), 'krmhub-whole-'));
   await fill(registry);
-  await registry.parts.cutter.stop();
+  await registry.parts.snapshotBuilder.stop();
   await registry.parts.store.close();
   await cp(registry.folder, whole, { recursive: true });
   await registry.close().catch(() => undefined);
@@ -333,7 +333,7 @@ describe('finds damage', () => {
   it.each(cases)('%s', async (_, spoil, found) => {
     await spoil();
     const result = await check();
-    expect(result.whole).toBe(false);
+    expect(result.healthy).toBe(false);
     const damage = result.findings.filter(({ severity }) => severity === 'damage');
     expect(
       damage.map(spell).some((line) => found.test(line)),
@@ -365,7 +365,7 @@ describe('what only takes room', () => {
       await utimes(file, old, old);
     }
     sql(`INSERT INTO form VALUES ('sha256:${'e'.repeat(64)}', 'br', 'sha256:${'f'.repeat(64)}')`);
-    const { whole: isWhole, findings } = await check();
+    const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(true);
     expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
       'information: 1 stored forms of snapshots are missing; they are made again when asked for',

@@ -7,9 +7,9 @@ import { checkArtifactBlobs, checkManifests } from './artifacts.js';
 import { checkDatabase } from './database.js';
 import { checkEvents } from './events.js';
 import { type Check, type CheckInput, damage, type Finding, FROM_BACKUP } from './finding.js';
-import { checkForms } from './forms.js';
 import { checkLeftovers } from './leftovers.js';
 import { checkReleases } from './releases.js';
+import { checkRenditions } from './renditions.js';
 import { checkFullText, checkSearchRows } from './search.js';
 import { checkSignatures } from './signatures.js';
 import { checkEntries, checkSnapshots } from './snapshots.js';
@@ -26,7 +26,7 @@ const CHECKS: Record<string, Check> = {
   entries: checkEntries,
   snapshots: checkSnapshots,
   signatures: checkSignatures,
-  forms: checkForms,
+  forms: checkRenditions,
   manifests: checkManifests,
   artifacts: checkArtifactBlobs,
   sources: checkSources,
@@ -39,7 +39,7 @@ const CHECKS: Record<string, Check> = {
 
 export interface CheckResult {
   /** Nothing is damaged. */
-  whole: boolean;
+  healthy: boolean;
   counts: { functions: number; releases: number; catalogs: number; snapshots: number; events: number };
   findings: Finding[];
 }
@@ -58,7 +58,7 @@ export async function checkRegistry(
     const input: CheckInput = {
       ...state,
       blobs: readBlobFolder(paths.blobs),
-      forms: readBlobFolder(paths.forms),
+      renditions: readBlobFolder(paths.forms),
       artifacts: readBlobFolder(paths.artifacts),
       copies: readBlobFolder(paths.copies),
       keyFolder: paths.keys,
@@ -71,7 +71,7 @@ export async function checkRegistry(
       for await (const finding of finished(check, input)) findings.push({ check: name, ...finding });
     }
     const whole = findings.every(({ severity }) => severity !== 'damage');
-    return { whole, counts: countsOf(input), findings };
+    return { healthy: whole, counts: countRecords(input), findings };
   } finally {
     state.close();
   }
@@ -101,7 +101,7 @@ async function* finished(
 }
 
 /** Zero of what cannot even be counted. */
-function countsOf({ client }: CheckInput): CheckResult['counts'] {
+function countRecords({ client }: CheckInput): CheckResult['counts'] {
   const count = (table: string): number => {
     try {
       return client.prepare<[], number>(`SELECT count(*) FROM "${table}"`).pluck().get() ?? 0;

@@ -19,7 +19,7 @@ export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   /** Definitions and READMEs. */
   blobs: BlobReader;
   /** Forms of snapshots. */
-  forms: BlobReader;
+  renditions: BlobReader;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobReader;
   /** Copies of catalogs elsewhere. */

@@ -7,7 +7,7 @@ const IN_FLIGHT_MILLISECONDS = 60_000;
 
 /** What a process that was killed left behind: it takes room, and is never served. */
 export const checkLeftovers: Check = async function* (input) {
-  const { client, blobs, forms, artifacts, copies } = input;
+  const { client, blobs, renditions: forms, artifacts, copies } = input;
   const named = (sql: string) => {
     const isNamed = client.prepare<{ digest: string }, 0 | 1>(`SELECT EXISTS (${sql})`).pluck();
     return ({ digest }: { digest: string }) => isNamed.get({ digest }) === 1;
@@ -40,10 +40,10 @@ export const checkLeftovers: Check = async function* (input) {
     'unfinished files, which the next start removes',
     artifacts.unfinished(),
   );
-  yield* formsOfNoSnapshot(input);
+  yield* unusedRenditions(input);
 };
 
-async function* formsOfNoSnapshot(input: CheckInput) {
+async function* unusedRenditions(input: CheckInput) {
   const ofNoSnapshot = (client: CheckInput['client']) =>
     client
       .prepare<[], { digest: string; blob: string }>(
@@ -56,7 +56,7 @@ async function* formsOfNoSnapshot(input: CheckInput) {
   if (before.length === 0) return;
   // A cut stores its forms before the snapshot that names them: they are new, or named or forgotten by now.
   const inFlight = new Set<string>();
-  for await (const { digest, written } of input.forms.blobs()) {
+  for await (const { digest, written } of input.renditions.blobs()) {
     if (isInFlight(input, written)) inFlight.add(digest);
   }
   const still = new Set(input.now(ofNoSnapshot).map(({ digest }) => digest));

@@ -1,6 +1,6 @@
 import { type SearchDocument, searchDocument, shownRelease } from '@krmhub/catalog';
 import type BetterSqlite3 from 'better-sqlite3';
-import { FINDABLE, textOf } from '../store/sqlite/search/rows.js';
+import { FINDABLE, searchText } from '../store/sqlite/search/rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /** What search shows of a function is what its releases give. */
@@ -84,6 +84,7 @@ function makeExpectedText(client: BetterSqlite3.Database): void {
     `SELECT id, group_name AS "group", kind, tags, description, publisher FROM ${FINDABLE} WHERE id > ? ORDER BY id LIMIT 500`,
   );
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
-    for (const row of rows) add.run(row.id, ...textOf({ ...row, tags: JSON.parse(row.tags) as string[] }));
+    for (const row of rows)
+      add.run(row.id, ...searchText({ ...row, tags: JSON.parse(row.tags) as string[] }));
   }
 }

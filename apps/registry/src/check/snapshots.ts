@@ -25,7 +25,7 @@ export const checkEntries: Check = async function* ({ client, progress }) {
 
 /** Snapshots of a catalog follow each other, and each can be put together with the bytes of its digests. */
 export const checkSnapshots: Check = async function* (input) {
-  yield* brokenPlaces(input);
+  yield* brokenEntryRanges(input);
   for (const { name } of await input.store.catalogs()) {
     const snapshots = (await input.store.snapshots(name, Number.MAX_SAFE_INTEGER)).reverse();
     for (const [index, snapshot] of snapshots.entries()) {
@@ -45,7 +45,7 @@ export const checkSnapshots: Check = async function* (input) {
 };
 
 /** A place holds until the next one of its function begins; those that wait for a snapshot do too. */
-function* brokenPlaces({ client }: CheckInput) {
+function* brokenEntryRanges({ client }: CheckInput) {
   const broken = client.prepare<[], { catalog: string; name: string; serial: number }>(
     `SELECT catalog, group_name || '/' || kind AS name, from_serial AS serial
      FROM (SELECT *, lead(from_serial) OVER (PARTITION BY catalog, group_name, kind ORDER BY from_serial) AS next

@@ -39,9 +39,9 @@ spec: {sources: [{name: theirs, catalog: {url: 'file:theirs.yaml'}}, {name: gone
   // An entry that is gone is known for a while.
   await writeFile(path.join(sources, 'theirs.yaml'), catalogText({ One: 'first' }));
   await call('POST', fillPath('refreshSource', { name: 'ours', source: 'theirs' }));
-  await registry.settle();
+  await registry.waitForCatalogs();
   await registry.parts.refresher.stop();
-  await registry.parts.cutter.stop();
+  await registry.parts.snapshotBuilder.stop();
   await registry.parts.store.close();
   await cp(registry.folder, whole, { recursive: true });
   await rm(registry.folder, { recursive: true });
@@ -138,7 +138,7 @@ describe('finds damage of', () => {
     ],
   ])('%s', async (_, spoil, found) => {
     await spoil();
-    const { whole: isWhole, findings } = await check();
+    const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(false);
     const lines = findings.map(({ check: name, subject, message }) => `${name}: ${subject}: ${message}`);
     expect(lines.filter((line) => found.test(line)).length, lines.join('\n')).toBeGreaterThan(0);
@@ -149,7 +149,7 @@ describe('finds damage of', () => {
 it('counts copies that no source has once they are old', async () => {
   const old = new Date(Date.now() - 3_600_000);
   for (const file of await copyFiles()) await utimes(file, old, old);
-  const { whole: isWhole, findings } = await check();
+  const { healthy: isWhole, findings } = await check();
   expect(isWhole).toBe(true);
   expect(findings.map(({ subject, message }) => `${subject}: ${message}`)).toEqual([
     expect.stringMatching(/^copies: 1 copies that no source has, which the registry removes: \d+ bytes$/),

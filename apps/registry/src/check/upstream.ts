@@ -2,7 +2,7 @@ import { entryDocument } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT } from '../store/sqlite/search/rows.js';
 import { upstreamColumns } from '../store/sqlite/search/upstream-rows.js';
-import { IS_UPSTREAM, shownEntry } from '../store/sqlite/snapshots/served-entries.js';
+import { displayedEntry, IS_UPSTREAM } from '../store/sqlite/snapshots/served-entries.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
 type Client = CheckInput['client'];
@@ -18,7 +18,7 @@ const PAGE = 500;
 
 /** What search shows of functions that only catalogs elsewhere have is what newest snapshots hold of them. */
 export const checkUpstreamRows: Check = async function* ({ client, progress }) {
-  const behind = catalogsBehind(client);
+  const behind = staleCatalogs(client);
   for (const { catalog, newest } of behind) {
     yield information(
       `snapshot ${catalog} ${newest}`,
@@ -29,7 +29,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const isOurs = client.prepare<[number, string, string], 1>(
     `SELECT 1 FROM function WHERE id = ? OR (group_name = ? AND kind_folded = ?)`,
   );
-  const shown = shownEntry({ client });
+  const shown = displayedEntry({ client });
   const jsonOf = client.prepare<[Digest], string>('SELECT json FROM entry WHERE digest = ?').pluck();
   const page = client.prepare<[number], Row>(
     `SELECT *, group_name AS "group" FROM upstream_function WHERE id > ? ORDER BY id LIMIT ${PAGE}`,
@@ -69,7 +69,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
 const BEHIND = `SELECT * FROM (SELECT name AS catalog, searched_serial AS searched,
   (SELECT max(serial) FROM snapshot WHERE snapshot.catalog = name) AS newest FROM catalog) WHERE searched < newest`;
 
-function catalogsBehind(client: Client): { catalog: string; newest: number }[] {
+function staleCatalogs(client: Client): { catalog: string; newest: number }[] {
   return client.prepare<[], { catalog: string; newest: number }>(BEHIND).all();
 }
 

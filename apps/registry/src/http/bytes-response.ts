@@ -6,12 +6,12 @@ export const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 /** For what is replaced by something as good, long before it would be missed. */
 export const CACHE_SHORT = 'public, max-age=60';
 /** A cache asks each time, and mostly gets a 304. */
-export const CACHE_ASKING = 'no-cache';
+export const CACHE_REVALIDATE = 'no-cache';
 
 /** Bytes in memory, or so many in pieces. */
 export type Body = Uint8Array | { size: number; pieces: AsyncIterable<Uint8Array> };
 
-export interface BytesAnswer {
+export interface BytesResponse {
   /** Of the bytes as they are without a coding: the ETag. */
   digest: Digest;
   mediaType: string;
@@ -24,7 +24,7 @@ export interface BytesAnswer {
 }
 
 /** Answers GET and HEAD with bytes that a digest names: ETag, If-None-Match and Accept-Encoding (RFC 9110). */
-export async function bytesAnswer(c: RegistryContext, answer: BytesAnswer): Promise<Response> {
+export async function bytesResponse(c: RegistryContext, answer: BytesResponse): Promise<Response> {
   const { digest, mediaType, cacheControl, coded = false, headers: others = {} } = answer;
   const wanted = coded ? negotiateCoding(c.req.header('accept-encoding')) : 'identity';
   const headers = new Headers({ ...others, 'Cache-Control': cacheControl });
@@ -50,17 +50,17 @@ export async function bytesAnswer(c: RegistryContext, answer: BytesAnswer): Prom
 }
 
 /** A text that was made for this answer, and is in no other coding. */
-export function textAnswer(
+export function textResponse(
   c: RegistryContext,
   text: string,
-  answer: Pick<BytesAnswer, 'mediaType' | 'cacheControl' | 'headers'>,
+  answer: Pick<BytesResponse, 'mediaType' | 'cacheControl' | 'headers'>,
 ): Promise<Response> {
   const bytes = new TextEncoder().encode(text);
-  return bytesAnswer(c, { ...answer, digest: sha256(bytes), find: async () => asTheyAre(bytes) });
+  return bytesResponse(c, { ...answer, digest: sha256(bytes), find: async () => uncompressed(bytes) });
 }
 
-/** Bytes that are in no other coding, for `BytesAnswer.find`. */
-export function asTheyAre(body: Body): { coding: 'identity'; body: Body } {
+/** Bytes that are in no other coding, for `BytesResponse.find`. */
+export function uncompressed(body: Body): { coding: 'identity'; body: Body } {
   return { coding: 'identity', body };
 }
 

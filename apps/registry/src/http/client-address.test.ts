@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
-import { clientAddress, clientAddresses, countedAs, readTrustedProxies } from './client-address.js';
+import { clientAddress, clientAddresses, rateLimitKey, readTrustedProxies } from './client-address.js';
 
 function requestFrom(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
   const socket = new Socket();
@@ -100,6 +100,6 @@ describe('countedAs', () => {
     ['64:ff9b::192.0.2.33', '64:ff9b:0:0::/64'],
     ['unknown', 'unknown'],
   ])('%s counts as %s', (address, key) => {
-    expect(countedAs(address)).toBe(key);
+    expect(rateLimitKey(address)).toBe(key);
   });
 });

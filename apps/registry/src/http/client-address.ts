@@ -41,12 +41,12 @@ export function readTrustedProxies(entries: readonly string[]): {
  * (RFC 7239) is not read: a proxy that does not know it passes on whatever the client wrote there.
  */
 export function clientAddress(request: IncomingMessage | undefined, trusted: TrustedProxies): string {
-  let address = plain(request?.socket.remoteAddress ?? NO_ADDRESS);
+  let address = plainAddress(request?.socket.remoteAddress ?? NO_ADDRESS);
   if (!trusted.includes(address)) return address;
   const forwarded = request?.headers['x-forwarded-for'] ?? '';
   const hops = (typeof forwarded === 'string' ? forwarded : forwarded.join(',')).split(',');
   for (const hop of hops.reverse()) {
-    const before = plain(withoutPort(hop.trim()));
+    const before = plainAddress(withoutPort(hop.trim()));
     if (isIP(before) === 0) return address;
     address = before;
     if (!trusted.includes(address)) return address;
@@ -64,7 +64,7 @@ export function clientAddresses(
   return (request) => {
     const client = clientAddress(request, trusted);
     if (!told && request?.headers['x-forwarded-for'] !== undefined) {
-      const peer = plain(request.socket.remoteAddress ?? NO_ADDRESS);
+      const peer = plainAddress(request.socket.remoteAddress ?? NO_ADDRESS);
       if (nearby.includes(peer) && !trusted.includes(peer)) {
         told = true;
         log.warn(
@@ -78,7 +78,7 @@ export function clientAddresses(
 }
 
 /** What an address is counted under: one subscriber has a whole /64 of IPv6 addresses. */
-export function countedAs(address: string): string {
+export function rateLimitKey(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = withoutZone(address).split('::');
   const left = head === '' ? [] : head.split(':');
@@ -91,7 +91,7 @@ export function countedAs(address: string): string {
 }
 
 /** `::ffff:192.0.2.1` is 192.0.2.1 on a socket that listens on both families. */
-function plain(address: string): string {
+function plainAddress(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   return mapped !== undefined && isIPv4(mapped) ? mapped : withoutZone(address);
 }

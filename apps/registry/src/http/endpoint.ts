@@ -1,7 +1,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
-import type { Door } from '../auth/request-limits.js';
+import type { RateLimitClass } from '../auth/request-limits.js';
 import type { RegistryApp, RegistryContext } from '../server/environment.js';
 
 type ParamsOf<Route> = Route extends { request: { params: infer Params extends z.ZodType } }
@@ -19,7 +19,7 @@ export interface EndpointInput<Route> {
 /** For a route that is not of the HTTP API. */
 export interface EndpointOptions {
   /** What its requests are counted by; the API's routes stand in a table. */
-  door?: Door;
+  rateLimitClass?: RateLimitClass;
   /** What to do about parameters that are wrong. */
   hint?: string;
 }
@@ -32,19 +32,19 @@ export function serveRoute<Route extends RouteConfig>(
   app: RegistryApp,
   route: Route,
   handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
-  { door, hint = 'GET /openapi.json describes every operation.' }: EndpointOptions = {},
+  { rateLimitClass, hint = 'GET /openapi.json describes every operation.' }: EndpointOptions = {},
 ): void {
   const { pattern, suffixes } = routingPattern(route.path);
   const paramsSchema = (route.request?.params as z.ZodObject | undefined) ?? z.object({});
   const querySchema = (route.request?.query as z.ZodObject | undefined) ?? z.object({});
   app.on(route.method, pattern, (c) => {
     c.set('route', route.path);
-    if (door === undefined) c.get('limits').countRequest(c, route);
-    else c.get('limits').countBy(c, door);
+    if (rateLimitClass === undefined) c.get('limits').countRequest(c, route);
+    else c.get('limits').countBy(c, rateLimitClass);
     const problems: string[] = [];
     const params = check(paramsSchema, pathValues(c, suffixes), 'path parameter', problems);
     const { searchParams } = new URL(c.req.url);
-    const query = checkNamed(querySchema, searchParams, 'parameter', problems);
+    const query = checkParameters(querySchema, searchParams, 'parameter', problems);
     if (problems.length > 0) {
       throw new KrmhubError('invalid-request', problems.join('; '), { hint });
     }
@@ -101,7 +101,7 @@ function pathValues(c: RegistryContext, suffixes: Map<string, string>): Record<s
 const MAX_UNKNOWN_NAMED = 20;
 
 /** Values by their names, as queries and forms have them; what is wrong is added to the problems. */
-export function checkNamed(
+export function checkParameters(
   schema: z.ZodObject,
   given: URLSearchParams,
   what: string,
@@ -118,16 +118,16 @@ export function checkNamed(
       continue;
     }
     const all = given.getAll(name);
-    if (takesList(schema.shape[name] as z.ZodType)) values[name] = all;
+    if (acceptsList(schema.shape[name] as z.ZodType)) values[name] = all;
     else if (all.length > 1) problems.push(`${what} "${name}" is given ${all.length} times`);
     else values[name] = all[0];
   }
   return check(schema, values, what, problems);
 }
 
-function takesList(schema: z.ZodType): boolean {
+function acceptsList(schema: z.ZodType): boolean {
   return schema instanceof z.ZodOptional
-    ? takesList(schema.unwrap() as z.ZodType)
+    ? acceptsList(schema.unwrap() as z.ZodType)
     : schema instanceof z.ZodArray;
 }
 

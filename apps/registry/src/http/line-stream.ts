@@ -2,15 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext } from '../server/environment.js';
-import { CACHE_ASKING } from './bytes-response.js';
+import { CACHE_REVALIDATE } from './bytes-response.js';
 
 /** Answers of lines that are made while they are read: nothing is read before somebody takes it, and not for many at once. */
 export class LineStreams {
   #running = 0;
 
   /** `text` gives lines, in pieces of any size. */
-  answer(c: RegistryContext, text: () => AsyncIterable<string>): Response {
-    const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_ASKING };
+  respond(c: RegistryContext, text: () => AsyncIterable<string>): Response {
+    const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_REVALIDATE };
     if (c.req.method === 'HEAD') return new Response(null, { headers });
     if (this.#running >= SERVER_LIMITS.maxExports) {
       throw new KrmhubError('unavailable', 'Everything is being read by many others at once', {
@@ -21,12 +21,12 @@ export class LineStreams {
     const ended = () => {
       this.#running -= 1;
     };
-    return new Response(streamOf(inPieces(text()), ended), { headers });
+    return new Response(createStream(inPieces(text()), ended), { headers });
   }
 }
 
 /** A piece is made when it is asked for. `ended` is called once, also where nobody reads to the end. */
-function streamOf(
+function createStream(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
   ended: () => void,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {

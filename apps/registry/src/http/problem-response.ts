@@ -7,17 +7,17 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext, RegistryParts } from '../server/environment.js';
 
 /** Any failure as an RFC 9457 answer. */
-export function problemAnswer(
+export function problemResponse(
   c: RegistryContext,
   failure: unknown,
   parts: Pick<RegistryParts, 'log' | 'config'>,
 ): Response {
-  const { problem, status, headers } = failureAnswer(c, failure, parts);
+  const { problem, status, headers } = failureResponse(c, failure, parts);
   return c.body(JSON.stringify(problem), status, { ...headers, 'Content-Type': PROBLEM_MEDIA_TYPE });
 }
 
 /** What is said of a failure, in whatever form. What the caller cannot understand is logged, and told as "internal". */
-export function failureAnswer(
+export function failureResponse(
   c: RegistryContext,
   failure: unknown,
   { log, config }: Pick<RegistryParts, 'log' | 'config'>,

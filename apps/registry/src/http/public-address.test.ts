@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalPublicUrl, publicAddress, publicUrlProblem, targetOfRoutes } from './public-address.js';
+import { canonicalPublicUrl, publicAddress, publicUrlProblem, requestTarget } from './public-address.js';
 
 describe('targetOfRoutes', () => {
-  const plain = targetOfRoutes({});
-  const below = targetOfRoutes({ publicUrl: 'https://example.com/krm/hub' });
+  const plain = requestTarget({});
+  const below = requestTarget({ publicUrl: 'https://example.com/krm/hub' });
 
   it.each([
     ['/healthz', '/healthz', '/healthz'],

@@ -16,7 +16,7 @@ export function publicAddress({ publicUrl }: PublicAddress, path: string): strin
  * nothing here may depend on; and without the path of the public URL: some proxies take it off and some do not.
  * Dots and percent-encoding are left as they are.
  */
-export function targetOfRoutes({ publicUrl }: PublicAddress): (target: string) => string {
+export function requestTarget({ publicUrl }: PublicAddress): (target: string) => string {
   const path = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
   return (sent) => {
     const target = sent.startsWith('/') ? sent : originForm(sent);

@@ -38,7 +38,7 @@ export async function readBody(
     if (declared > maxBytes) throw await refuse();
     for (;;) {
       const { done, value } = await reader.read();
-      if (deadline.passed) throw late(milliseconds);
+      if (deadline.passed) throw requestTimeout(milliseconds);
       if (done) return bytes.slice(0, length);
       if (length + value.byteLength > maxBytes) throw await refuse();
       if (length + value.byteLength > bytes.byteLength) {
@@ -54,7 +54,7 @@ export async function readBody(
   } catch (error) {
     reader.cancel().catch(() => undefined);
     if (error instanceof KrmhubError) throw error;
-    if (deadline.passed) throw late(milliseconds);
+    if (deadline.passed) throw requestTimeout(milliseconds);
     throw new KrmhubError('invalid-request', 'The body was cut off', { cause: error });
   } finally {
     deadline.clear();
@@ -113,7 +113,7 @@ function startDeadline(reader: BodyReader, milliseconds: number): { passed: bool
   return deadline;
 }
 
-function late(milliseconds: number): KrmhubError {
+function requestTimeout(milliseconds: number): KrmhubError {
   return new KrmhubError(
     'invalid-request',
     `The body was not complete within ${milliseconds / 1000} seconds`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 /** Header fields of every answer. RFC 6797: only who is reached by https may ask for https. */
-export function alwaysSent(publicUrl: string | undefined): Record<string, string> {
+export function commonHeaders(publicUrl: string | undefined): Record<string, string> {
   return {
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
@@ -10,13 +10,13 @@ export function alwaysSent(publicUrl: string | undefined): Record<string, string
 }
 
 /** Sent where an answer has no policy of its own. */
-export const NOTHING_RUNS = "default-src 'none'; frame-ancestors 'none'";
+export const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /**
  * In place of these and of those of reads where somebody may be signed in. `no-referrer` would have browsers send forms
  * with `Origin: null`, and nobody could tell our own from others'.
  */
-export const SENT_IN_PRIVATE = {
+export const PRIVATE_HEADERS = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -24,7 +24,7 @@ export const SENT_IN_PRIVATE = {
 } as const;
 
 /** All other reads are public and look at no cookie, so pages of any origin may read what anybody may. */
-export const SENT_WITH_READS = {
+export const READ_HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
 } as const;

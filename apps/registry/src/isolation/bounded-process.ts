@@ -2,7 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants, setPriority } from 'node:os';
 import { execPath } from 'node:process';
-import { HEADER_BYTES, lengthOf } from './frames.js';
+import { frameLength, HEADER_BYTES } from './frames.js';
 
 export interface ProcessBounds {
   /** From its input to its answer. */
@@ -25,7 +25,7 @@ export class ProcessEnded extends Error {
   }
 }
 
-const MAX_SAID_BYTES = 16_384;
+const MAX_OUTPUT_BYTES = 16_384;
 /** How V8 ends a process whose heap is full, and the system one that takes all memory. */
 const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
 /** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
@@ -44,7 +44,7 @@ interface Ending {
 }
 
 /**
- * A module in a Node process of its own, which answers what it is asked, one after the other (`answerFrames`), and sees
+ * A module in a Node process of its own, which answers what it is asked, one after the other (`respondToFrames`), and sees
  * nothing of the environment. A thread would not do for hostile input: V8 ends the whole process when the heap of a thread
  * is full while it is being ended for that.
  */
@@ -52,7 +52,7 @@ export class BoundedProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ending: Promise<Ending>;
   readonly #milliseconds: number;
-  readonly #said: Buffer[];
+  readonly #output: Buffer[];
   /** Takes what comes on the standard output. */
   #onOutput: (piece: Buffer) => void = () => undefined;
   #hasEnded = false;
@@ -61,7 +61,7 @@ export class BoundedProcess {
   private constructor(child: ChildProcessWithoutNullStreams, milliseconds: number) {
     this.#child = child;
     this.#milliseconds = milliseconds;
-    this.#said = collect(child.stderr, MAX_SAID_BYTES);
+    this.#output = collect(child.stderr, MAX_OUTPUT_BYTES);
     child.stdout.on('data', (piece: Buffer) => this.#onOutput(piece));
     this.#ending = new Promise((resolve, reject) => {
       child.on('error', reject);
@@ -91,9 +91,9 @@ export class BoundedProcess {
   }
 
   /** What it makes of an input; the next one is asked after the answer. Rejects with ProcessEnded, and is of no use then. */
-  async answer(
+  async call(
     input: Uint8Array,
-    { maxAnswerBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
+    { maxAnswerBytes: maxResponseBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
   ): Promise<Buffer> {
     const began = performance.now();
     let stopped: ProcessEnded | undefined;
@@ -108,10 +108,10 @@ export class BoundedProcess {
       () => stop(new ProcessEnded('exhausted', 'it takes too long')),
       this.#milliseconds,
     );
-    const answered = this.#frame(maxAnswerBytes, () =>
+    const answered = this.#frame(maxResponseBytes, () =>
       stop(new ProcessEnded('exhausted', 'its answer is too long')),
     );
-    this.#child.stdin.write(lengthOf(input));
+    this.#child.stdin.write(frameLength(input));
     this.#child.stdin.write(input);
     try {
       const result = await Promise.race([answered, this.#ending]);
@@ -121,7 +121,7 @@ export class BoundedProcess {
         throw new ProcessEnded('exhausted', 'it takes too much memory');
       }
       const how = result.signal ?? result.code;
-      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(this.#said).toString()}`);
+      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(this.#output).toString()}`);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);

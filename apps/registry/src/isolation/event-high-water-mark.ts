@@ -4,7 +4,7 @@ interface Waiter {
 }
 
 /** The event up to which something is done, -1 at first, and who waits for it. */
-export class ReachedEvent {
+export class EventHighWaterMark {
   readonly #waiting = new Set<Waiter>();
   #event = -1;
 

@@ -3,20 +3,20 @@ import { readSync, writeSync } from 'node:fs';
 /** Inputs and answers on standard streams, each after its length in bytes: four, the lowest first. */
 export const HEADER_BYTES = 4;
 
-export function lengthOf(bytes: Uint8Array): Buffer {
+export function frameLength(bytes: Uint8Array): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt32LE(bytes.byteLength);
   return header;
 }
 
 /** Answers what comes on the standard input, one after the other, until that ends. */
-export function answerFrames(answer: (input: Buffer) => Uint8Array): void {
+export function respondToFrames(answer: (input: Buffer) => Uint8Array): void {
   for (;;) {
     const length = readExactly(HEADER_BYTES)?.readUInt32LE();
     const input = length === undefined ? undefined : readExactly(length);
     if (input === undefined) return;
     const output = answer(input);
-    writeAll(lengthOf(output));
+    writeAll(frameLength(output));
     writeAll(output);
   }
 }

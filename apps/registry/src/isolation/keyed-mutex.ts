@@ -5,14 +5,14 @@ import { SERVER_LIMITS } from '../limits.js';
  * Work on the same thing one after the other, in the order in which it came. Other processes may change
  * the thing meanwhile, so this only spares planning what somebody next door is about to change.
  */
-export class Turns {
+export class KeyedMutex {
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
 
   /** Rejects with `unavailable` where too many wait: each holds what it works on in memory. */
-  async take<T>(thing: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(thing: string, work: () => Promise<T>): Promise<T> {
     const line = this.#lines.get(thing) ?? { last: Promise.resolve(), length: 0 };
     // The first is at work, and waits for nobody.
-    if (line.length > SERVER_LIMITS.maxTurnsWaiting) {
+    if (line.length > SERVER_LIMITS.maxLockWaiters) {
       throw new KrmhubError('unavailable', `Too many requests wait to change ${thing}`, {
         hint: 'Ask again in a moment.',
       });

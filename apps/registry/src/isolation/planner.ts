@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { Turns } from './keyed-mutex.js';
+import { KeyedMutex } from './keyed-mutex.js';
 import type { PlanAnswer } from './plan-thread.js';
 import { startWorker } from './start-worker.js';
 
@@ -11,7 +11,7 @@ import { startWorker } from './start-worker.js';
  * for it, so that large ones are planned in a thread of their own: one after the other, in bounded time and memory.
  */
 export class Planner {
-  readonly #turns = new Turns();
+  readonly #turns = new KeyedMutex();
   readonly #startWorker: () => Worker;
   readonly #milliseconds: number;
   #waiting = 0;
@@ -34,7 +34,7 @@ export class Planner {
     }
     this.#waiting++;
     try {
-      return await this.#turns.take('worker', () => this.#ask(input));
+      return await this.#turns.run('worker', () => this.#ask(input));
     } finally {
       this.#waiting--;
     }

@@ -7,9 +7,9 @@ import { openSecondSqliteStore } from '../store/sqlite/store.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
-import { answerCalls, notify } from './answer-calls.js';
+import { handleCalls, notify } from './handle-calls.js';
 import type { RefreshNotice, RefreshThreadInput } from './refresher-thread.js';
-import { Gate } from './rw-lock.js';
+import { RwLock } from './rw-lock.js';
 
 /** Refreshes the sources of the recipes in a database that another thread of this process serves. */
 const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel } =
@@ -18,23 +18,23 @@ const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel 
 // Answers come before sources. On Linux alone is this the priority of a thread and not of the process.
 if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
-const tell = (notice: RefreshNotice): void => notify(notice);
+const notifyParent = (notice: RefreshNotice): void => notify(notice);
 const store = openSecondSqliteStore(database);
-const log = pino({ level: logLevel, base: null }, { write: (line: string) => tell({ log: line }) });
+const log = pino({ level: logLevel, base: null }, { write: (line: string) => notifyParent({ log: line }) });
 const refresher = new Refresher({
   store,
   copies: blobsIn(copiesFolder),
-  gate: new Gate(),
+  gate: new RwLock(),
   fetcher: sourceFetcher(settings, { temporaryFolder: fetchingFolder, log }),
   reader: new UpstreamReader({ log }),
   root: await configuredRoot(trustedRoot),
   clock: () => new Date(),
   random: () => Math.random(),
   log,
-  metrics: { refresh: (...measured) => tell({ refresh: measured }) },
-  onChange: () => tell({ changed: true }),
+  metrics: { refresh: (...measured) => notifyParent({ refresh: measured }) },
+  onChange: () => notifyParent({ changed: true }),
 });
-answerCalls({
+handleCalls({
   wake: async () => refresher.wake(),
   refreshNow: ({ catalog, source }: { catalog: string; source: string }) =>
     refresher.refreshNow(catalog, source),

@@ -3,7 +3,7 @@ import type { Log } from '../log.js';
 import type { Metrics } from '../server/metrics.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 import type { FetchSettings } from '../upstreams/source-fetcher.js';
-import { passOn } from './pass-on-log.js';
+import { forwardLogLine } from './forward-log.js';
 import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
@@ -31,7 +31,7 @@ export function refresherThread(
   let thread: Thread | undefined;
   let stopping: Promise<void> | undefined;
   const onNotice = (notice: RefreshNotice): void => {
-    if ('log' in notice) passOn(log, notice.log);
+    if ('log' in notice) forwardLogLine(log, notice.log);
     else if ('refresh' in notice) metrics.refresh(...notice.refresh);
     else onChange();
   };

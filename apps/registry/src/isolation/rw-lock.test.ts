@@ -1,18 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { Gate } from './rw-lock.js';
+import { RwLock } from './rw-lock.js';
 
 it('lets many share it, and one be alone', async () => {
-  const gate = new Gate();
+  const gate = new RwLock();
   const order: string[] = [];
   const shared = (name: string, milliseconds: number) =>
-    gate.shared(async () => {
+    gate.read(async () => {
       order.push(`+${name}`);
       await setTimeout(milliseconds);
       order.push(`-${name}`);
     });
   const alone = (name: string) =>
-    gate.alone(async () => {
+    gate.write(async () => {
       order.push(`+${name}`);
       await setTimeout(1);
       order.push(`-${name}`);
@@ -33,9 +33,9 @@ it('lets many share it, and one be alone', async () => {
 });
 
 it('opens again after a failure, and gives what the work gives', async () => {
-  const gate = new Gate();
-  await expect(gate.shared(() => Promise.reject(new Error('shared')))).rejects.toThrow('shared');
-  await expect(gate.alone(() => Promise.reject(new Error('alone')))).rejects.toThrow('alone');
-  expect(await gate.alone(async () => 1)).toBe(1);
-  expect(await gate.shared(async () => 2)).toBe(2);
+  const gate = new RwLock();
+  await expect(gate.read(() => Promise.reject(new Error('shared')))).rejects.toThrow('shared');
+  await expect(gate.write(() => Promise.reject(new Error('alone')))).rejects.toThrow('alone');
+  expect(await gate.write(async () => 1)).toBe(1);
+  expect(await gate.read(async () => 2)).toBe(2);
 });

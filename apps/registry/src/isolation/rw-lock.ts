@@ -2,12 +2,12 @@
  * Bytes are stored before the rows that name them, so that for a moment nothing names them. Who stores so shares the
  * gate for that moment; who removes bytes that nothing names takes it alone, and waits until nobody is inside.
  */
-export class Gate {
+export class RwLock {
   readonly #inside = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
   /** Work within it must not ask for the gate again. */
-  async shared<T>(work: () => Promise<T>): Promise<T> {
+  async read<T>(work: () => Promise<T>): Promise<T> {
     while (this.#closed !== undefined) await this.#closed;
     const running = work();
     this.#inside.add(running);
@@ -19,7 +19,7 @@ export class Gate {
   }
 
   /** Work within it must not ask for the gate again. */
-  async alone<T>(work: () => Promise<T>): Promise<T> {
+  async write<T>(work: () => Promise<T>): Promise<T> {
     while (this.#closed !== undefined) await this.#closed;
     let open: () => void = () => undefined;
     this.#closed = new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
 import { dataPaths } from '../server/data-folder.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
-import type { CutThreadInput } from './snapshot-builder-thread.js';
+import type { SnapshotThreadInput } from './snapshot-builder-thread.js';
 import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
@@ -19,7 +19,7 @@ it('cuts nothing that it was not told to where it starts as paused', async () =>
   registry = await openTestRegistry({ start: false });
   await registry.publish({ kind: 'First', release: '1.0.0' }, '');
   const { database, forms: formsFolder, keys: keyFolder } = dataPaths(registry.folder);
-  const input: CutThreadInput = {
+  const input: SnapshotThreadInput = {
     database,
     formsFolder,
     keyFolder,
@@ -45,6 +45,6 @@ it('knows the newest snapshots that an earlier process has cut, without being as
   registry = await openTestRegistry();
   await registry.publish({ kind: 'First', release: '1.0.0' });
   registry = await registry.reopen();
-  await registry.settle();
-  expect(registry.parts.newest.known('default')?.functions).toBe(1);
+  await registry.waitForCatalogs();
+  expect(registry.parts.newestSnapshots.known('default')?.functions).toBe(1);
 });

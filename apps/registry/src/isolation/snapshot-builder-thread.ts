@@ -1,15 +1,15 @@
 import type { SnapshotRecord } from '@krmhub/catalog';
-import type { CatalogCutter } from '../catalogs/catalog-builder.js';
-import type { CutterStatus } from '../catalogs/snapshot-builder.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { BuilderStatus } from '../catalogs/snapshot-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../server/metrics.js';
-import { ReachedEvent } from './event-high-water-mark.js';
-import { passOn } from './pass-on-log.js';
+import { EventHighWaterMark } from './event-high-water-mark.js';
+import { forwardLogLine } from './forward-log.js';
 import { startWorker } from './start-worker.js';
 import { Thread } from './thread.js';
 
-export interface CutThreadInput {
+export interface SnapshotThreadInput {
   database: string;
   formsFolder: string;
   /** Of the keys by which snapshots are signed: secrets are read where they are used. */
@@ -20,15 +20,15 @@ export interface CutThreadInput {
   paused: boolean;
 }
 
-export type CutNotice =
+export type SnapshotThreadNotice =
   | { log: string }
   | { cut: Parameters<Metrics['cut']> }
   | { catalogFunctions: Parameters<Metrics['catalogFunctions']> }
   | { snapshot: SnapshotRecord }
-  | { reached: number; status: CutterStatus };
+  | { reached: number; status: BuilderStatus };
 
 /** A Cutter in a thread of its own, so that a cut keeps no request waiting. It starts at once. */
-export function startCutterThread(options: {
+export function startSnapshotBuilderThread(options: {
   database: string;
   formsFolder: string;
   keyFolder: string;
@@ -36,14 +36,14 @@ export function startCutterThread(options: {
   log: Log;
   metrics: Metrics;
   onSnapshot(snapshot: SnapshotRecord): void;
-}): CatalogCutter {
+}): CatalogBuilder {
   const { database, formsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;
-  const reached = new ReachedEvent();
-  let status: CutterStatus = { caughtUp: false, failing: [] };
+  const reached = new EventHighWaterMark();
+  let status: BuilderStatus = { caughtUp: false, failing: [] };
   let stopping: Promise<void> | undefined;
 
-  const onNotice = (notice: CutNotice): void => {
-    if ('log' in notice) passOn(log, notice.log);
+  const onNotice = (notice: SnapshotThreadNotice): void => {
+    if ('log' in notice) forwardLogLine(log, notice.log);
     else if ('cut' in notice) metrics.cut(...notice.cut);
     else if ('catalogFunctions' in notice) metrics.catalogFunctions(...notice.catalogFunctions);
     else if ('snapshot' in notice) onSnapshot(notice.snapshot);
@@ -57,9 +57,10 @@ export function startCutterThread(options: {
   let paused = false;
   const thread = new Thread({
     name: 'cut-thread',
-    start: () => startWorker('cut-thread', { workerData: { ...input, paused } satisfies CutThreadInput }),
+    start: () =>
+      startWorker('cut-thread', { workerData: { ...input, paused } satisfies SnapshotThreadInput }),
     log,
-    onNotice: (notice) => onNotice(notice as CutNotice),
+    onNotice: (notice) => onNotice(notice as SnapshotThreadNotice),
   });
   // A thread that fails is started anew, and begins with all that is to be cut.
   const wake = (): void => void thread.call('wake').catch(() => undefined);
@@ -72,7 +73,7 @@ export function startCutterThread(options: {
       wake();
       return reached.waitFor(event, milliseconds);
     },
-    async cutNow(name) {
+    async buildNow(name) {
       await thread.call('cutNow', name);
     },
     status: () => status,

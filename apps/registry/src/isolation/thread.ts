@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Answer, Call, Notice, SentError } from './answer-calls.js';
+import type { Call, CallResult, Notice, SentError } from './handle-calls.js';
 
 interface Pending {
   resolve(result: unknown): void;
@@ -65,7 +65,7 @@ export class Thread {
   #start(): Worker {
     const { name, start, log, onNotice } = this.#options;
     const worker = start();
-    worker.on('message', (message: Answer | Notice) => {
+    worker.on('message', (message: CallResult | Notice) => {
       if ('notice' in message) {
         onNotice?.(message.notice);
         return;

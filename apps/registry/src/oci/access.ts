@@ -2,7 +2,7 @@ import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciRefusal } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
-import { hashSecret, isTokenSecret, unusable } from '../auth/tokens.js';
+import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext, RegistryParts } from '../server/environment.js';
 import { AccessTokens } from './access-token.js';
@@ -71,7 +71,7 @@ export class RepositoryAccess {
   }
 
   /** The token of who may do this in the repository. Rejects with an OciRefusal. */
-  async authorise(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
+  async authorize(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
     const scope = `repository:${repository}:${action === 'push' ? 'pull,push' : action}`;
     const credentials = readCredentials(c.req.header('authorization'));
     if (credentials === 'none') throw this.#challenge(c, 'This needs a token', { scope });
@@ -104,7 +104,7 @@ export class RepositoryAccess {
         : this.#tokens.read(credentials.token, this.#now())?.hash;
     const record = hash === undefined ? undefined : await this.#authority.store.tokenByHash(hash);
     if (record === undefined) return false;
-    const usable = unusable(record, new Date(this.#now()).toISOString()) === undefined;
+    const usable = tokenProblem(record, new Date(this.#now()).toISOString()) === undefined;
     return usable && lacks(record, repository) === undefined;
   }
 

@@ -31,7 +31,7 @@ const client = testClient(
 );
 beforeEach(async () => {
   registry = await openTestRegistry();
-  await registry.settle();
+  await registry.waitForCatalogs();
   authorization = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
@@ -119,7 +119,7 @@ describe('a release that is published over HTTP', () => {
     ] as const;
     const texts = () => Promise.all(names.map(async ([name, tag]) => (await read(name, tag)).text()));
     const before = await texts();
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     const database = new Database(`${registry.folder}/registry.db`);
     for (const table of ['reference', 'tag', 'manifest', 'blob', 'repository'])
       database.exec(`DELETE FROM oci_${table}`);
@@ -148,7 +148,7 @@ describe('a release that is taken down', () => {
     await client.image('team/copy', 'v1', [text, 'other']);
     await client.image('team/copy', 'v2', ['other']);
     await client.blob('team/alias', text, 'sha512');
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect((await takeDown(BAD)).repositories).toEqual(['team/alias', 'team/copy']);
 
     for (const tag of ['1.0.0', 'v1.0']) {

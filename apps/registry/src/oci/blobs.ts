@@ -2,10 +2,10 @@ import { EMPTY_CONFIG, type OciDigest, OciRefusal, type RepositoryBlob, readRang
 import { CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext } from '../server/environment.js';
-import type { OciParts } from './oci-parts.js';
-import { isGivenBlob } from './pushed-blob.js';
+import type { OciDeps } from './oci-deps.js';
+import { isPushedBlob } from './pushed-blob.js';
 import { openStoredBlob, type PartReader } from './stored-blob.js';
-import { goneOrUnknown } from './taken-down.js';
+import { goneOrNotFound } from './taken-down.js';
 
 /** What somebody pushed must not run in a browser on the registry's origin. */
 const PUSHED = {
@@ -31,7 +31,7 @@ interface BlobRoute {
 }
 
 /** GET and HEAD of a blob (distribution-spec, "Pulling blobs"), whole or one range of it. */
-export async function readBlob(c: RegistryContext, parts: OciParts, route: BlobRoute): Promise<Response> {
+export async function readBlob(c: RegistryContext, parts: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
   const found = await findBlob(parts, route);
   const tag = `"${digest}"`;
@@ -58,7 +58,7 @@ export async function readBlob(c: RegistryContext, parts: OciParts, route: BlobR
   if (start === end) return new Response(new Uint8Array(), { status, headers });
   const read = await found.open();
   if (read === undefined)
-    throw await goneOrUnknown(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
+    throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
   return new Response(streamOf(read({ start, end })), { status, headers });
 }
 
@@ -68,23 +68,23 @@ interface FoundBlob {
   open(): Promise<PartReader | undefined>;
 }
 
-async function findBlob(parts: OciParts, route: BlobRoute): Promise<FoundBlob> {
+async function findBlob(parts: OciDeps, route: BlobRoute): Promise<FoundBlob> {
   const { repository, digest } = route;
   const row = await parts.store.blob(repository, digest);
   if (row !== undefined) return { size: row.size, row, open: () => openStoredBlob(parts, repository, row) };
-  if (await isGivenBlob(parts.store, repository, digest)) {
+  if (await isPushedBlob(parts.store, repository, digest)) {
     const pieces: PartReader = async function* ({ start, end }) {
       yield EMPTY_CONFIG.subarray(start, end);
     };
     return { size: EMPTY_CONFIG.byteLength, open: async () => pieces };
   }
-  throw await goneOrUnknown(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
+  throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
 }
 
 /** Who pushes and is told that a blob is there relies on it: it must outlive the manifest's way here. */
 async function seen(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   repository: string,
   { row }: FoundBlob,
 ): Promise<void> {
@@ -96,9 +96,9 @@ async function seen(
 }
 
 /** DELETE of a blob. What a manifest names is kept: it would be broken without saying so. */
-export async function deleteBlob(c: RegistryContext, parts: OciParts, route: BlobRoute): Promise<Response> {
+export async function deleteBlob(c: RegistryContext, parts: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
-  await parts.access.authorise(c, repository, 'delete');
+  await parts.access.authorize(c, repository, 'delete');
   const outcome = await parts.store.deleteBlob(repository, digest);
   if (outcome === 'unknown') throw new OciRefusal('BLOB_UNKNOWN', 'There is no such blob here');
   if (outcome === 'named') {

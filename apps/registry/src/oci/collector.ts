@@ -6,7 +6,7 @@ import type { RegistryParts } from '../server/environment.js';
 import { deleteFilesUnnamed, deleteUnnamedFiles } from './unnamed-files.js';
 import type { Uploads } from './uploads.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'gate' | 'clock' | 'log' | 'config'> & {
+type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'bytesLock' | 'clock' | 'log' | 'config'> & {
   uploads: Uploads;
 };
 

@@ -1,20 +1,20 @@
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciRefusal } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
-import { CACHE_ASKING, CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
+import { CACHE_FOREVER, CACHE_REVALIDATE, matchingTag } from '../http/bytes-response.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { turnOf } from '../publish/publish-release.js';
+import { functionLockKey } from '../publish/publish-release.js';
 import type { RegistryContext } from '../server/environment.js';
-import type { OciParts } from './oci-parts.js';
+import type { OciDeps } from './oci-deps.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from './repositories.js';
-import { goneOrUnknown } from './taken-down.js';
+import { goneOrNotFound } from './taken-down.js';
 
 /** Referrers that are in memory at once, each with up to four mebibytes of annotations. */
 const REFERRERS_AT_ONCE = 20;
 
 /** GET and HEAD of a manifest (distribution-spec, "Pulling manifests"): its exact bytes and media type. */
-export async function readManifestAnswer(
+export async function manifestResponse(
   c: RegistryContext,
-  { store }: OciParts,
+  { store }: OciDeps,
   { repository, reference }: { repository: string; reference: string },
 ): Promise<Response> {
   const named = nameIn(repository, reference);
@@ -24,7 +24,7 @@ export async function readManifestAnswer(
     : await store.manifest(repository, named);
   if (found === undefined) {
     const byDigest = isOciDigest(reference);
-    throw await goneOrUnknown({ store }, 'MANIFEST_UNKNOWN', 'There is no such manifest here', {
+    throw await goneOrNotFound({ store }, 'MANIFEST_UNKNOWN', 'There is no such manifest here', {
       repository,
       ...(byDigest ? { digest: reference } : { tag: reference }),
     });
@@ -34,7 +34,7 @@ export async function readManifestAnswer(
     'Content-Type': found.mediaType,
     'Docker-Content-Digest': found.digest,
     ETag: tag,
-    'Cache-Control': isOciDigest(reference) ? CACHE_FOREVER : CACHE_ASKING,
+    'Cache-Control': isOciDigest(reference) ? CACHE_FOREVER : CACHE_REVALIDATE,
     'Content-Disposition': 'inline',
   });
   if (matchingTag(c.req.header('if-none-match'), [tag]) !== undefined) {
@@ -55,21 +55,21 @@ function nameIn(repository: string, reference: string): string {
 /** DELETE of a tag, or of a manifest with its tags. Releases and snapshots cannot be deleted. */
 export async function deleteManifest(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   named: { repository: string; reference: string },
 ): Promise<Response> {
-  await parts.access.authorise(c, named.repository, 'delete');
+  await parts.access.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
   const remove = () => removeManifest(parts, named, kind);
   // What is no release yet may become one meanwhile.
   if (kind.of === 'function') {
-    await parts.turns.take(turnOf({ group: kind.group, kind: kind.kindFolded }), remove);
+    await parts.functionLocks.run(functionLockKey({ group: kind.group, kind: kind.kindFolded }), remove);
   } else await remove();
   return c.body(null, 202, { 'Content-Length': '0' });
 }
 
 async function removeManifest(
-  { store }: OciParts,
+  { store }: OciDeps,
   { repository, reference }: { repository: string; reference: string },
   kind: RepositoryKind,
 ): Promise<void> {
@@ -102,7 +102,7 @@ async function removeManifest(
 
 /** Whether a release has this manifest as one of its bundles. */
 async function isEvidence(
-  store: OciParts['store'],
+  store: OciDeps['store'],
   { group, kindFolded }: { group: string; kindFolded: string },
   digest: OciDigest,
 ): Promise<boolean> {
@@ -113,7 +113,7 @@ async function isEvidence(
 /** Tags in code unit order (distribution-spec, "Listing Tags"). */
 export async function listTags(
   c: RegistryContext,
-  { store }: OciParts,
+  { store }: OciDeps,
   { repository }: { repository: string },
 ): Promise<Response> {
   const { limit, after } = page(c);
@@ -128,7 +128,7 @@ export async function listTags(
 }
 
 /** Docker's list of repositories, which distribution-spec leaves out. */
-export async function listRepositories(c: RegistryContext, { store }: OciParts): Promise<Response> {
+export async function listRepositories(c: RegistryContext, { store }: OciDeps): Promise<Response> {
   const { limit, after } = page(c);
   const names = await store.repositories(after, Math.max(limit, 1) + 1);
   const shown = names.slice(0, limit);
@@ -138,7 +138,7 @@ export async function listRepositories(c: RegistryContext, { store }: OciParts):
 /** Manifests that speak of another (distribution-spec, "Listing Referrers"), which need not be here yet. */
 export async function listReferrers(
   c: RegistryContext,
-  { store }: OciParts,
+  { store }: OciDeps,
   { repository, digest }: { repository: string; digest: OciDigest },
 ): Promise<Response> {
   const { artifactType, last = '' } = c.req.query();
@@ -163,7 +163,7 @@ export async function listReferrers(
 
 /** Some at a time: each may have megabytes of annotations. */
 async function referrersPage(
-  store: OciParts['store'],
+  store: OciDeps['store'],
   repository: string,
   subject: OciDigest,
   { artifactType, after }: { artifactType?: string; after: string },

@@ -75,7 +75,7 @@ async function pushed(manifest: object, layers: string[], tag?: string): Promise
 
 async function refused(manifest: object, tag = '0.3.0'): Promise<Refused> {
   // A cut is an event too.
-  await registry.settle();
+  await registry.waitForCatalogs();
   const events = await registry.parts.store.lastEvent();
   const before = await tags();
   const refusal = await refusalOf(await put(manifest, tag));
@@ -104,7 +104,7 @@ describe('putting a tag of a function', () => {
     const definition = await registry.request(`${releasePath(DEFINITION)}/definition.yaml`);
     expect(await definition.text()).toBe(TEXT);
     expect((await read('0.3.0')).headers.get('docker-content-digest')).toBe(digest);
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await (await registry.request('/catalogs/default/catalog.yaml')).text()).toContain('SetLabels');
   });
 

@@ -10,13 +10,13 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
-import { publishRelease, turnOf } from '../publish/publish-release.js';
+import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { changeOf, withinQuota } from './change.js';
-import type { OciParts } from './oci-parts.js';
+import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
-import { bundlesOf } from './pushed-bundle.js';
-import { wholeBlob } from './stored-blob.js';
+import { referrerBundles } from './pushed-bundle.js';
+import { readBlobBytes } from './stored-blob.js';
 
 /** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
 export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';
@@ -34,7 +34,7 @@ interface FunctionRepository {
  * GROUP/KIND@RELEASE.
  */
 export async function publishArtifact(
-  parts: OciParts,
+  parts: OciDeps,
   { repository, group, kindFolded }: FunctionRepository,
   pushed: PushedManifest,
   { tag, token }: { tag: string; token: TokenRecord },
@@ -44,10 +44,10 @@ export async function publishArtifact(
   const keep = { ...change, needed: pushed.needed };
   const name = { group, kind: kindFolded, release: canonicalRelease(tag) ?? tag };
   try {
-    return await parts.turns.take(turnOf(name), async () => {
+    return await parts.functionLocks.run(functionLockKey(name), async () => {
       const { record: manifest, needed } = pushed;
       // In the turn, in which nobody can delete them before they are evidence.
-      const bundles = await bundlesOf(parts, repository, manifest.digest);
+      const bundles = await referrerBundles(parts, repository, manifest.digest);
       const submission = { ...artifact, bundles, bundlesMayFail: true };
       const published = await refuseUnknown(() =>
         publishRelease(parts, name, submission, {
@@ -73,7 +73,7 @@ export async function publishArtifact(
 
 /** The definition and the README of an artifact, from blobs that were pushed before. */
 async function readArtifact(
-  parts: OciParts,
+  parts: OciDeps,
   repository: string,
   { manifest }: PushedManifest,
   tag: string,
@@ -123,7 +123,7 @@ async function readArtifact(
 }
 
 async function layerBytes(
-  parts: OciParts,
+  parts: OciDeps,
   repository: string,
   { digest, mediaType }: { digest: OciDigest; mediaType: string },
   maxBytes: number,
@@ -145,7 +145,7 @@ async function layerBytes(
       `The layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, and at most ${maxBytes} are taken`,
     );
   }
-  const bytes = await wholeBlob(parts, repository, blob);
+  const bytes = await readBlobBytes(parts, repository, blob);
   if (bytes === undefined) throw unknown();
   return bytes;
 }

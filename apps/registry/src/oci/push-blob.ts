@@ -4,17 +4,13 @@ import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext } from '../server/environment.js';
 import { changeOf, quotaRefusal, withinQuota } from './change.js';
-import type { OciParts } from './oci-parts.js';
+import type { OciDeps } from './oci-deps.js';
 import { repositoryKind } from './repositories.js';
 import type { Upload } from './uploads.js';
 
 /** POST of an upload (distribution-spec, "Pushing Blobs"): a session, a whole blob, or a mount of one. */
-export async function startUpload(
-  c: RegistryContext,
-  parts: OciParts,
-  repository: string,
-): Promise<Response> {
-  const token = await authoriseUpload(c, parts, repository);
+export async function startUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<Response> {
+  const token = await authorizeUpload(c, parts, repository);
   const { mount, from, digest } = c.req.query();
   if (mount !== undefined) {
     const mounted = checkedDigest(mount);
@@ -30,7 +26,9 @@ export async function startUpload(
   const upload = await parts.uploads.start(repository, token.id);
   if (wanted === undefined) return progress(c, upload, 202);
   try {
-    return await parts.uploads.alone(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
+    return await parts.uploads.exclusive(upload, () =>
+      receiveLast(c, parts, { upload, digest: wanted, token }),
+    );
   } catch (error) {
     // Nobody was told of a session that could go on.
     await parts.uploads.end(upload);
@@ -39,24 +37,24 @@ export async function startUpload(
 }
 
 /** GET of an upload: how far it is. */
-export async function showUpload(
+export async function uploadStatus(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  await parts.access.authorise(c, repository, 'push');
+  await parts.access.authorize(c, repository, 'push');
   return progress(c, parts.uploads.find(repository, id), 204);
 }
 
 /** PATCH: a chunk with its place, or a stream without. */
 export async function continueUpload(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  const token = await authoriseUpload(c, parts, repository);
+  const token = await authorizeUpload(c, parts, repository);
   const upload = parts.uploads.find(repository, id);
-  return parts.uploads.alone(upload, async () => {
+  return parts.uploads.exclusive(upload, async () => {
     await receive(c, parts, upload, token);
     return progress(c, upload, 202);
   });
@@ -65,43 +63,39 @@ export async function continueUpload(
 /** PUT: the end of an upload, with the last of its bytes or without. */
 export async function finishUpload(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  const token = await authoriseUpload(c, parts, repository);
+  const token = await authorizeUpload(c, parts, repository);
   const upload = parts.uploads.find(repository, id);
   const { digest } = c.req.query();
   if (digest === undefined) {
     throw new OciRefusal('DIGEST_INVALID', 'The end of an upload names its digest: ?digest=sha256:…');
   }
   const wanted = checkedDigest(digest);
-  return parts.uploads.alone(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
+  return parts.uploads.exclusive(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
 }
 
 export async function cancelUpload(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   { repository, id }: { repository: string; id: string },
 ): Promise<Response> {
-  await parts.access.authorise(c, repository, 'push');
+  await parts.access.authorize(c, repository, 'push');
   const upload = parts.uploads.find(repository, id);
-  await parts.uploads.alone(upload, () => parts.uploads.end(upload));
+  await parts.uploads.exclusive(upload, () => parts.uploads.end(upload));
   return c.body(null, 204);
 }
 
-async function authoriseUpload(
-  c: RegistryContext,
-  parts: OciParts,
-  repository: string,
-): Promise<TokenRecord> {
+async function authorizeUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<TokenRecord> {
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
-  return parts.access.authorise(c, repository, 'push');
+  return parts.access.authorize(c, repository, 'push');
 }
 
 async function receive(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   upload: Upload,
   token: TokenRecord,
 ): Promise<void> {
@@ -150,7 +144,7 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
 
 async function receiveLast(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   { upload, digest, token }: { upload: Upload; digest: OciDigest; token: TokenRecord },
 ): Promise<Response> {
   const { repository } = upload;
@@ -158,7 +152,7 @@ async function receiveLast(
   const { file, size, writer } = await parts.uploads.verify(upload, digest);
   let kept = false;
   try {
-    await parts.gate.shared(async () => {
+    await parts.bytesLock.read(async () => {
       // Durable before the row that names it.
       await writer.commit();
       kept = true;

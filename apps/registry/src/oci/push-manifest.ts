@@ -18,7 +18,7 @@ import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext } from '../server/environment.js';
 import { changeOf, withinQuota } from './change.js';
-import type { OciParts } from './oci-parts.js';
+import type { OciDeps } from './oci-deps.js';
 import { publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
 import { isFallbackTag, repositoryKind } from './repositories.js';
@@ -33,17 +33,17 @@ export interface PushedManifest {
 /** PUT of a manifest (distribution-spec, "Pushing Manifests"). A tag of a function publishes a release. */
 export async function putManifest(
   c: RegistryContext,
-  parts: OciParts,
+  parts: OciDeps,
   { repository, reference }: { repository: string; reference: string },
 ): Promise<Response> {
   const kind = repositoryKind(repository);
   if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
-  const token = await parts.access.authorise(c, repository, 'push');
+  const token = await parts.access.authorize(c, repository, 'push');
   const bytes = await receiveManifest(c);
   const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
   const { record } = pushed;
   const byDigest = isOciDigest(reference);
-  const tags = byDigest ? tagsAskedFor(c) : [reference];
+  const tags = byDigest ? requestedTags(c) : [reference];
   if (kind.of === 'catalog') refuseSnapshots(pushed, tags);
   let published: string | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
@@ -174,7 +174,7 @@ function descriptorType(manifest: Manifest): string | undefined {
 }
 
 /** `?tag=` beside a digest, any number of them. */
-function tagsAskedFor(c: RegistryContext): string[] {
+function requestedTags(c: RegistryContext): string[] {
   const tags = [...new Set(c.req.queries('tag') ?? [])];
   const wrong = tags.find((tag) => !isTag(tag));
   if (wrong !== undefined || tags.length > SERVER_LIMITS.maxTagsAtOnce) {

@@ -5,7 +5,7 @@ import { repositoryKind } from './repositories.js';
  * Whether a blob is `{}`, and the repository has it without a push: where the registry makes artifacts, and where a
  * manifest names it. Anywhere else it is gone once it was deleted, as any blob is.
  */
-export async function isGivenBlob(
+export async function isPushedBlob(
   store: Pick<ManifestStore, 'isNamed'>,
   repository: string,
   digest: OciDigest,

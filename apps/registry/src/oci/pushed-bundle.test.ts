@@ -124,10 +124,10 @@ describe('a function whose group has a policy', () => {
     const signature = await signedBy(key, RELEASE);
     const held = bundleManifestOf(signature).digest;
     await pushBundle(signature);
-    const { turns } = registry.parts;
-    const take = turns.take.bind(turns);
+    const { functionLocks: turns } = registry.parts;
+    const take = turns.run.bind(turns);
     let isFirst = true;
-    turns.take = async (thing, work) => {
+    turns.run = async (thing, work) => {
       if (isFirst) {
         isFirst = false;
         expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);

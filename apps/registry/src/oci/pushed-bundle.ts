@@ -2,25 +2,25 @@ import { BUNDLE_LIMITS, coveringPolicies, type TokenRecord } from '@krmhub/catal
 import { bundleLayer, type OciDigest, OciRefusal, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { attachBundle } from '../publish/attach-bundle.js';
-import { turnOf } from '../publish/publish-release.js';
-import type { GivenBundle } from '../publish/release-bundles.js';
-import type { OciParts } from './oci-parts.js';
+import { functionLockKey } from '../publish/publish-release.js';
+import type { SubmittedBundle } from '../publish/release-bundles.js';
+import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
 import { isFallbackTag } from './repositories.js';
 import { storedBytes } from './stored-blob.js';
 
 /** The bundles that wait beside a manifest for its tag; what is none, or is too large, is passed over. */
-export async function bundlesOf(
-  parts: OciParts,
+export async function referrerBundles(
+  parts: OciDeps,
   repository: string,
   subject: OciDigest,
-): Promise<GivenBundle[]> {
+): Promise<SubmittedBundle[]> {
   const { store } = parts;
   const referrers = await store.referrers(repository, subject, {
     after: '',
     limit: BUNDLE_LIMITS.maxOfRelease,
   });
-  const bundles: GivenBundle[] = [];
+  const bundles: SubmittedBundle[] = [];
   let total = 0;
   for (const { digest, mediaType } of referrers) {
     const stored = await store.manifest(repository, digest);
@@ -35,7 +35,7 @@ export async function bundlesOf(
 }
 
 async function bundleIn(
-  parts: OciParts,
+  parts: OciDeps,
   repository: string,
   manifest: PushedManifest['manifest'],
 ): Promise<Uint8Array | undefined> {
@@ -50,7 +50,7 @@ async function bundleIn(
  * verify, which are kept as anything else is. Where a policy covers the release, a bundle that is no evidence is DENIED.
  */
 export async function attachPushed(
-  parts: OciParts,
+  parts: OciDeps,
   { repository, group, kindFolded }: { repository: string; group: string; kindFolded: string },
   pushed: PushedManifest,
   { tags, token }: { tags: readonly string[]; token: TokenRecord },
@@ -71,7 +71,7 @@ export async function attachPushed(
     const name = { group, kind: kindFolded, release };
     try {
       const { outcome } = await refuseUnknown(() =>
-        parts.turns.take(turnOf(name), () =>
+        parts.functionLocks.run(functionLockKey(name), () =>
           attachBundle(parts, name, given, { by: token.name, pushed: artifact }),
         ),
       );

@@ -16,11 +16,11 @@ import type { Digest } from '@krmhub/schema';
 import type { Artifact } from '../store/registry-store.js';
 import { catalogRepository, functionRepository } from './repositories.js';
 
-type Released = Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest' | 'size' | 'mediaType'>;
+type ReleaseContent = Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest' | 'size' | 'mediaType'>;
 
 /** A release as an artifact: the definition as it was published, and its README beside it. */
 export function releaseArtifact(
-  release: Released,
+  release: ReleaseContent,
   readme: { digest: Digest; size: number } | undefined,
 ): Artifact {
   const { digest, size, mediaType } = release;

@@ -11,26 +11,20 @@ import {
 } from '@krmhub/oci';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { type Door, TooManyRequests } from '../auth/request-limits.js';
+import { type RateLimitClass, TooManyRequests } from '../auth/request-limits.js';
 import { discardBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
 import { RepositoryAccess } from './access.js';
 import { deleteBlob, readBlob } from './blobs.js';
-import {
-  deleteManifest,
-  listReferrers,
-  listRepositories,
-  listTags,
-  readManifestAnswer,
-} from './manifests.js';
-import type { OciParts } from './oci-parts.js';
-import { cancelUpload, continueUpload, finishUpload, showUpload, startUpload } from './push-blob.js';
+import { deleteManifest, listReferrers, listRepositories, listTags, manifestResponse } from './manifests.js';
+import type { OciDeps } from './oci-deps.js';
+import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus } from './push-blob.js';
 import { putManifest } from './push-manifest.js';
 import { OCI_TEMPLATES } from './templates.js';
 
 /** What the steps of an upload are counted by is its start. */
-const READ_DOORS: Record<OciRouteName, Door> = {
+const READ_CLASSES: Record<OciRouteName, RateLimitClass> = {
   base: 'free',
   token: 'read',
   repositories: 'read',
@@ -68,7 +62,7 @@ const PREFIX = '/v2';
 
 /** The OCI registry (distribution-spec 1.1) at `/v2/`; its paths are read here and not by the framework. */
 export function ociRoutes(app: RegistryApp, registry: RegistryParts): void {
-  const parts: OciParts = { ...registry, access: new RepositoryAccess(registry) };
+  const parts: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
   const answer = async (c: RegistryContext): Promise<Response> => {
     try {
       const response = await serve(c, parts);
@@ -76,14 +70,14 @@ export function ociRoutes(app: RegistryApp, registry: RegistryParts): void {
       return response;
     } catch (error) {
       await discardBody(c);
-      return refusalAnswer(c, error, parts);
+      return refusalResponse(c, error, parts);
     }
   };
   app.all(PREFIX, answer);
   app.all(`${PREFIX}/*`, answer);
 }
 
-async function serve(c: RegistryContext, parts: OciParts): Promise<Response> {
+async function serve(c: RegistryContext, parts: OciDeps): Promise<Response> {
   const { method } = c.req;
   c.set('route', `${PREFIX}/…`);
   // As it was sent: a name that is percent-encoded is none.
@@ -102,11 +96,11 @@ async function serve(c: RegistryContext, parts: OciParts): Promise<Response> {
     });
   }
   const reads = method === 'GET' || method === 'HEAD';
-  c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_DOORS[route.what] : 'write');
+  c.get('limits').countBy(c, reads || route.what === 'upload' ? READ_CLASSES[route.what] : 'write');
   return dispatch(c, parts, route);
 }
 
-async function dispatch(c: RegistryContext, parts: OciParts, route: OciRoute): Promise<Response> {
+async function dispatch(c: RegistryContext, parts: OciDeps, route: OciRoute): Promise<Response> {
   const { method } = c.req;
   switch (route.what) {
     case 'base':
@@ -122,7 +116,7 @@ async function dispatch(c: RegistryContext, parts: OciParts, route: OciRoute): P
       return listReferrers(c, parts, route);
     case 'manifest':
       if (method === 'PUT') return putManifest(c, parts, route);
-      return method === 'DELETE' ? deleteManifest(c, parts, route) : readManifestAnswer(c, parts, route);
+      return method === 'DELETE' ? deleteManifest(c, parts, route) : manifestResponse(c, parts, route);
     case 'blob':
       return method === 'DELETE' ? deleteBlob(c, parts, route) : readBlob(c, parts, route);
     case 'uploads':
@@ -130,12 +124,12 @@ async function dispatch(c: RegistryContext, parts: OciParts, route: OciRoute): P
     case 'upload':
       if (method === 'PATCH') return continueUpload(c, parts, route);
       if (method === 'PUT') return finishUpload(c, parts, route);
-      return method === 'DELETE' ? cancelUpload(c, parts, route) : showUpload(c, parts, route);
+      return method === 'DELETE' ? cancelUpload(c, parts, route) : uploadStatus(c, parts, route);
   }
 }
 
 /** Any failure as distribution-spec has errors ("Error Codes"); clients show the message, so that it says what to do. */
-function refusalAnswer(c: RegistryContext, failure: unknown, { log }: OciParts): Response {
+function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps): Response {
   const { code, status, message, hint, detail, headers } = asRefusal(failure);
   if (status >= 500) {
     log.error({ requestId: c.get('requestId'), route: c.get('route'), code, err: failure }, 'request failed');

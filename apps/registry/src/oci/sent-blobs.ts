@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { OpenBlob } from '@krmhub/catalog';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
-import { alwaysSent, requestIdOf, SENT_WITH_READS } from '../http/response-headers.js';
+import { commonHeaders, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
 import type { RegistryParts } from '../server/environment.js';
 import { blobHeaders } from './blobs.js';
 import { OCI_TEMPLATES } from './templates.js';
@@ -27,7 +27,7 @@ const MAX_FREE = 16;
 export function sentBlobs(parts: Parts, routes: RequestListener): RequestListener {
   const { log, metrics, config } = parts;
   const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
-  const common = { ...alwaysSent(config.publicUrl), ...SENT_WITH_READS, ...OCI_API_VERSION };
+  const common = { ...commonHeaders(config.publicUrl), ...READ_HEADERS, ...OCI_API_VERSION };
   const free: Buffer[] = [];
   let big = 0;
 

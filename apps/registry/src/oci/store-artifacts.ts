@@ -10,12 +10,12 @@ const BATCH = 500;
  * For every start: releases, and the newest snapshot of every catalog, have their artifacts, which a program before this
  * one did not make. Older snapshots of that time have none.
  */
-export async function keepArtifacts({
+export async function storeMissingArtifacts({
   store,
   blobs,
-  forms,
+  renditions: forms,
   log,
-}: Pick<RegistryParts, 'store' | 'blobs' | 'forms' | 'log'>): Promise<void> {
+}: Pick<RegistryParts, 'store' | 'blobs' | 'renditions' | 'log'>): Promise<void> {
   let made = 0;
   const make = async (name: { group: string; kind: string; release: string }): Promise<void> => {
     const found = await store.release(name.group, name.kind, name.release);

@@ -11,7 +11,12 @@ export type PartReader = (range: ByteRange) => AsyncIterable<Uint8Array>;
  * their digest: who asked by it checks them, and `krmhub fsck` does.
  */
 export async function openStoredBlob(
-  { artifacts, blobs, forms, store }: Pick<RegistryParts, 'artifacts' | 'blobs' | 'forms' | 'store'>,
+  {
+    artifacts,
+    blobs,
+    renditions: forms,
+    store,
+  }: Pick<RegistryParts, 'artifacts' | 'blobs' | 'renditions' | 'store'>,
   repository: string,
   { file, place, size }: RepositoryBlob,
 ): Promise<PartReader | undefined> {
@@ -42,17 +47,17 @@ export async function openStoredBlob(
 
 /** The bytes of a small blob, whole; undefined where the repository does not have it. */
 export async function storedBytes(
-  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'forms' | 'store'>,
+  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'renditions' | 'store'>,
   repository: string,
   digest: OciDigest,
 ): Promise<Uint8Array | undefined> {
   const blob = await parts.store.blob(repository, digest);
-  return blob && wholeBlob(parts, repository, blob);
+  return blob && readBlobBytes(parts, repository, blob);
 }
 
 /** As `openStoredBlob`, for a blob that fits into memory. */
-export async function wholeBlob(
-  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'forms' | 'store'>,
+export async function readBlobBytes(
+  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'renditions' | 'store'>,
   repository: string,
   blob: RepositoryBlob,
 ): Promise<Uint8Array | undefined> {

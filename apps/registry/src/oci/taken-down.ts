@@ -4,7 +4,7 @@ import type { RegistryParts } from '../server/environment.js';
 import { repositoryKind } from './repositories.js';
 
 /** Why something is not there: 410 where it was taken down or its snapshot withdrawn, else 404. */
-export async function goneOrUnknown(
+export async function goneOrNotFound(
   { store }: Pick<RegistryParts, 'store'>,
   code: OciErrorCode,
   message: string,

@@ -1,14 +1,14 @@
 import type { BlobStore } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import type { Gate } from '../isolation/rw-lock.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 
 interface Parts {
   store: Pick<ManifestStore, 'unnamedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
   /** Who stores a file shares it until the file's row is there; left out by who has it alone already. */
-  gate?: Gate;
+  gate?: RwLock;
 }
 
 /** Deletes every file of artifacts that no repository has; gives how many. */
@@ -36,5 +36,5 @@ export async function deleteFilesUnnamed(
     for (const file of unnamed) await artifacts.delete(file);
     return unnamed.length;
   };
-  return gate === undefined ? remove() : gate.alone(remove);
+  return gate === undefined ? remove() : gate.write(remove);
 }

@@ -358,7 +358,7 @@ describe('uploads', () => {
       await uploads.receive(upload, pieces('bytes'), atMost(10));
       await uploads.verify(upload, sha256('bytes'));
     };
-    await expect(uploads.alone(upload, attempt)).rejects.toBe(full);
+    await expect(uploads.exclusive(upload, attempt)).rejects.toBe(full);
     expect(() => uploads.find(REPOSITORY, upload.id)).toThrow('no such upload');
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });

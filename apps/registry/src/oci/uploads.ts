@@ -96,7 +96,7 @@ export class Uploads {
   }
 
   /** Runs work that nothing else may do with the upload at the same time. */
-  async alone<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
+  async exclusive<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
     if (upload.busy) {
       throw new OciRefusal('BLOB_UPLOAD_INVALID', 'Another request is writing to this upload', {
         status: 409,

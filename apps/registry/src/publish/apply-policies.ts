@@ -13,12 +13,12 @@ import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import { functionRepository } from '../oci/repositories.js';
 import { storedBytes } from '../oci/stored-blob.js';
-import { foundRelease, foundShown } from '../routes/find-function.js';
+import { findDisplayedRelease, findRelease } from '../routes/find-function.js';
 import { verdict } from '../routes/presentation.js';
 import type { RegistryParts } from '../server/environment.js';
 import { signedRelease } from './attach-bundle.js';
-import { turnOf } from './publish-release.js';
-import { findBundle } from './release-bundles.js';
+import { functionLockKey } from './publish-release.js';
+import { verifySubmittedBundle } from './release-bundles.js';
 
 /** Changed releases that an answer names. */
 const MAX_CHANGES = 100;
@@ -61,7 +61,7 @@ export async function applyPolicies(
       });
     }
     await trust.reload(store);
-    await recognise(parts, before);
+    await recognize(parts, before);
   }
   return { outcome: 'changed', ...result, ...(await changesOf(parts, before, policies)) };
 }
@@ -105,7 +105,7 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
 }
 
 /** Bundles that came before anybody said whose key it is are looked at again where new policies name keys, or cover them. */
-async function recognise(parts: RegistryParts, before: readonly SigningPolicy[]): Promise<void> {
+async function recognize(parts: RegistryParts, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keysOf(before));
   const isNew = keysOf(parts.trust.policies).some((key) => !known.has(key));
   for await (const fn of parts.store.allFunctions()) {
@@ -114,7 +114,7 @@ async function recognise(parts: RegistryParts, before: readonly SigningPolicy[])
       const name = { group: fn.group, kind: fn.kind, release: release.release };
       if (!unknown || coveringPolicies(parts.trust.policies, name).length === 0) continue;
       if (!isNew && coveringPolicies(before, name).length > 0) continue;
-      await parts.turns.take(turnOf(fn), () => recogniseRelease(parts, name));
+      await parts.functionLocks.run(functionLockKey(fn), () => recognizeRelease(parts, name));
     }
   }
 }
@@ -125,16 +125,16 @@ function keysOf(policies: readonly SigningPolicy[]): string[] {
   );
 }
 
-async function recogniseRelease(
+async function recognizeRelease(
   parts: RegistryParts,
   name: { group: string; kind: string; release: string },
 ): Promise<void> {
   const { store, clock } = parts;
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-    const { fn, release } = await foundRelease(store, name);
-    const bundles = await recogniseBundles(parts, release);
+    const { fn, release } = await findRelease(store, name);
+    const bundles = await recognizeBundles(parts, release);
     const changed: ReleaseRecord = { ...release, bundles };
-    const shown = await foundShown(store, fn, changed);
+    const shown = await findDisplayedRelease(store, fn, changed);
     try {
       await store.commitFunction({
         group: fn.group,
@@ -159,7 +159,7 @@ async function recogniseRelease(
   }
 }
 
-async function recogniseBundles(parts: RegistryParts, release: ReleaseRecord): Promise<ReleaseBundle[]> {
+async function recognizeBundles(parts: RegistryParts, release: ReleaseRecord): Promise<ReleaseBundle[]> {
   const { signed } = await signedRelease(parts.store, release);
   const repository = functionRepository(release);
   const bundles: ReleaseBundle[] = [];
@@ -170,7 +170,7 @@ async function recogniseBundles(parts: RegistryParts, release: ReleaseRecord): P
     }
     const bytes = await storedBytes(parts, repository, bundle.digest);
     const found =
-      bytes === undefined ? { problem: 'it is lost' } : findBundle(parts.trust, signed, { bytes });
+      bytes === undefined ? { problem: 'it is lost' } : verifySubmittedBundle(parts.trust, signed, { bytes });
     if ('problem' in found || found.signer === undefined) {
       bundles.push(bundle);
       continue;

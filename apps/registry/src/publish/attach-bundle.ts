@@ -10,13 +10,13 @@ import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SignedRelease } from '@krmhub/signing';
 import { SERVER_LIMITS } from '../limits.js';
 import { functionRepository } from '../oci/repositories.js';
-import { foundRelease, foundShown } from '../routes/find-function.js';
+import { findDisplayedRelease, findRelease } from '../routes/find-function.js';
 import type { RegistryParts } from '../server/environment.js';
 import type { Artifact } from '../store/registry-store.js';
-import { busy } from './publish-release.js';
-import { findBundle, type GivenBundle, keptBundle } from './release-bundles.js';
+import { concurrentUpdate } from './publish-release.js';
+import { bundleToStore, type SubmittedBundle, verifySubmittedBundle } from './release-bundles.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'trust' | 'gate' | 'artifacts' | 'clock' | 'config'>;
+type Parts = Pick<RegistryParts, 'store' | 'trust' | 'bytesLock' | 'artifacts' | 'clock' | 'config'>;
 
 /**
  * Adds a bundle to a release that stands; to be called in the function's turn. `pushed` is the manifest that holds it,
@@ -25,17 +25,17 @@ type Parts = Pick<RegistryParts, 'store' | 'trust' | 'gate' | 'artifacts' | 'clo
 export async function attachBundle(
   parts: Parts,
   name: FunctionName & { release: string },
-  given: GivenBundle,
+  given: SubmittedBundle,
   { by, pushed }: { by: string; pushed?: Artifact },
 ): Promise<{ outcome: 'changed' | 'unchanged'; release: ReleaseRecord }> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-    const { fn, release } = await foundRelease(parts.store, name);
+    const { fn, release } = await findRelease(parts.store, name);
     const planned = await plan(parts, fn, release, given, by);
     if (planned.change === undefined) return { outcome: 'unchanged', release };
     const { change, artifact = pushed } = planned;
     await refuseFull(parts, artifact);
     try {
-      await parts.gate.shared(async () => {
+      await parts.bytesLock.read(async () => {
         if (given.manifest === undefined) await parts.artifacts.put(given.bytes);
         await parts.store.commitFunction(change, artifact === undefined ? [] : [artifact]);
       });
@@ -46,7 +46,7 @@ export async function attachBundle(
     }
     return { outcome: 'changed', release: change.release };
   }
-  throw busy(name.group, name.kind);
+  throw concurrentUpdate(name.group, name.kind);
 }
 
 /** What the registry makes of a release is not held to the limit of its repository; what others add to it is. */
@@ -67,11 +67,11 @@ async function plan(
   { store, trust, clock }: Parts,
   fn: FunctionRecord,
   release: ReleaseRecord,
-  given: GivenBundle,
+  given: SubmittedBundle,
   by: string,
 ): Promise<{ change?: FunctionChange; artifact?: Artifact }> {
   const { signed, subject } = await signedRelease(store, release);
-  const found = findBundle(trust, signed, given);
+  const found = verifySubmittedBundle(trust, signed, given);
   const label = `${release.group}/${release.kind}@${release.release}`;
   if ('problem' in found) {
     throw new KrmhubError('untrusted', `The bundle is not added to ${label}: ${found.problem}`, {
@@ -79,8 +79,8 @@ async function plan(
     });
   }
   const now = clock().toISOString();
-  const { record, artifact } = keptBundle(release, subject, found, { at: now, by });
-  const shown = await foundShown(store, fn, release);
+  const { record, artifact } = bundleToStore(release, subject, found, { at: now, by });
+  const shown = await findDisplayedRelease(store, fn, release);
   const planned = planAttach({
     current: fn,
     release,

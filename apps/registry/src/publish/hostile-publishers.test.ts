@@ -298,11 +298,11 @@ describe('who may publish, and means harm', () => {
       ),
       digestOfManifest(manifest),
     );
-    const { turns } = registry.parts;
-    const take = turns.take.bind(turns);
+    const { functionLocks: turns } = registry.parts;
+    const take = turns.run.bind(turns);
     let first = true;
     // The publish has read the bundles, and waits for its turn behind a delete.
-    turns.take = async (thing, work) => {
+    turns.run = async (thing, work) => {
       if (first && thing.startsWith('example.com/')) {
         first = false;
         expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${held}`)).status).toBe(202);

@@ -15,7 +15,7 @@ import { releaseArtifact } from '../oci/release-artifact.js';
 import { releaseSummary } from '../routes/presentation.js';
 import type { RegistryParts } from '../server/environment.js';
 import type { Artifact } from '../store/registry-store.js';
-import { findBundles, keptBundle } from './release-bundles.js';
+import { bundleToStore, verifySubmittedBundles } from './release-bundles.js';
 import type { Submission } from './submission.js';
 
 export interface PublishOptions {
@@ -35,7 +35,7 @@ export async function publishRelease(
   submission: Submission,
   { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
 ): Promise<PublishResult> {
-  const { store, clock, metrics, cutter } = parts;
+  const { store, clock, metrics, snapshotBuilder: cutter } = parts;
   const answer = (
     outcome: PublishResult['outcome'],
     record: ReleaseRecord,
@@ -85,7 +85,7 @@ export async function publishRelease(
     );
     if (dryRun) return answer('created', change.release, plan.diagnostics);
     try {
-      await parts.gate.shared(async () => {
+      await parts.bytesLock.read(async () => {
         // Durable before the transaction that names them.
         for (const blob of plan.blobs) await parts.blobs.put(blob);
         for (const bundle of bundles) await parts.artifacts.put(bundle);
@@ -99,7 +99,7 @@ export async function publishRelease(
     cutter.wake();
     return answer('created', change.release, plan.diagnostics);
   }
-  throw busy(group, kind);
+  throw concurrentUpdate(group, kind);
 }
 
 /** The change with the bundles that came with it, once they are found to be what the policies ask for. */
@@ -118,7 +118,7 @@ async function signed(
       release,
       readme === undefined ? undefined : { digest: sha256(readme), size: readme.byteLength },
     );
-  const { found, problems } = await findBundles(
+  const { found, problems } = await verifySubmittedBundles(
     trust,
     {
       group: release.group,
@@ -136,7 +136,7 @@ async function signed(
     });
   }
   const kept = found.map((bundle) =>
-    keptBundle(release, stands.manifest, bundle, { at: release.publishedAt, by }),
+    bundleToStore(release, stands.manifest, bundle, { at: release.publishedAt, by }),
   );
   const records = kept.map(({ record }) => record);
   const change = planTrust({
@@ -174,11 +174,11 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
 }
 
 /** Functions whose kinds differ only by case are one. */
-export function turnOf({ group, kind }: FunctionName): string {
+export function functionLockKey({ group, kind }: FunctionName): string {
   return `${group}/${kind.toLowerCase()}`;
 }
 
-export function busy(group: string, kind: string): KrmhubError {
+export function concurrentUpdate(group: string, kind: string): KrmhubError {
   return new KrmhubError('unavailable', `${group}/${kind} is being changed by others all the time`, {
     hint: 'Nothing was stored; try again.',
   });

@@ -241,7 +241,7 @@ describe('marks', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   const catalogText = async () => {
-    await registry.settle();
+    await registry.waitForCatalogs();
     return (await registry.request('/catalogs/default/catalog.yaml')).text();
   };
 

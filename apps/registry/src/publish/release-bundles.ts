@@ -16,30 +16,30 @@ import type { Artifact } from '../store/registry-store.js';
 import type { SigningTrust } from './signing-trust.js';
 
 /** A bundle from somebody; `manifest` is what holds it in the repository already. */
-export interface GivenBundle {
+export interface SubmittedBundle {
   bytes: Uint8Array;
   manifest?: OciDigest;
 }
 
 /** A bundle that is evidence of something about a release. */
-export type FoundBundle = GivenBundle & Omit<ReleaseBundle, 'manifest' | 'receivedAt' | 'receivedBy'>;
+export type VerifiedBundle = SubmittedBundle & Omit<ReleaseBundle, 'manifest' | 'receivedAt' | 'receivedBy'>;
 
-export interface FoundBundles {
-  found: FoundBundle[];
+export interface VerifiedBundles {
+  found: VerifiedBundle[];
   /** Why others are evidence of nothing, in words that can follow "this one is not". */
   problems: string[];
 }
 
 /** Holds bundles against the release that they are to speak of; between two of them the server answers others. */
-export async function findBundles(
+export async function verifySubmittedBundles(
   trust: SigningTrust,
   release: SignedRelease,
-  given: readonly GivenBundle[],
-): Promise<FoundBundles> {
-  const result: FoundBundles = { found: [], problems: [] };
+  given: readonly SubmittedBundle[],
+): Promise<VerifiedBundles> {
+  const result: VerifiedBundles = { found: [], problems: [] };
   for (const bundle of given) {
     await setImmediate();
-    const one = findBundle(trust, release, bundle);
+    const one = verifySubmittedBundle(trust, release, bundle);
     if ('problem' in one) result.problems.push(one.problem);
     else if (!result.found.some(({ digest }) => digest === one.digest)) result.found.push(one);
   }
@@ -47,11 +47,11 @@ export async function findBundles(
 }
 
 /** What a bundle says of a release, or why it says nothing. */
-export function findBundle(
+export function verifySubmittedBundle(
   trust: SigningTrust,
   release: SignedRelease,
-  given: GivenBundle,
-): FoundBundle | { problem: string } {
+  given: SubmittedBundle,
+): VerifiedBundle | { problem: string } {
   const { bytes } = given;
   if (bytes.byteLength > BUNDLE_LIMITS.maxBytes) {
     return {
@@ -77,10 +77,10 @@ export function findBundle(
 }
 
 function found(
-  given: GivenBundle,
+  given: SubmittedBundle,
   { signer, signedAt, statement }: Verification,
   { claim }: Exclude<ReleaseClaim, { claim: 'none' }>,
-): FoundBundle {
+): VerifiedBundle {
   return {
     ...given,
     digest: sha256(given.bytes),
@@ -97,19 +97,19 @@ function problemOf({ checks }: Verification): string {
   return `a bundle fails the check of its ${check}: ${message}`;
 }
 
-export interface KeptBundle {
+export interface StoredBundle {
   record: ReleaseBundle;
   /** Its bytes are to be durable among the artifacts before; absent where the repository has it already. */
   artifact?: Artifact;
 }
 
 /** A bundle as a referrer of a release's manifest. */
-export function keptBundle(
+export function bundleToStore(
   name: { group: string; kind: string },
   subject: Subject,
-  { bytes: _, manifest: held, ...bundle }: FoundBundle,
+  { bytes: _, manifest: held, ...bundle }: VerifiedBundle,
   { at, by }: { at: string; by: string },
-): KeptBundle {
+): StoredBundle {
   const { digest, size, predicateType } = bundle;
   const received = { receivedAt: at, receivedBy: by };
   if (held !== undefined) return { record: { ...bundle, manifest: held, ...received } };

@@ -31,7 +31,7 @@ export class SigningTrust implements Trust {
   /** To be called at the start, and whenever policies were applied. */
   async reload({ policies: stored }: Pick<PolicyStore, 'policies'>): Promise<void> {
     const record = await stored();
-    this.#policies = record === undefined ? [] : readStored(record.text);
+    this.#policies = record === undefined ? [] : readStoredPolicies(record.text);
     this.#revision = record?.revision ?? 0;
     this.#keys = policyKeys(this.#policies);
   }
@@ -54,7 +54,7 @@ export async function configuredRoot(file: string | undefined): Promise<TrustedR
 }
 
 /** Policies were checked when they were applied: what is refused now was applied by another version, and trusts nobody. */
-function readStored(text: string): readonly SigningPolicy[] {
+function readStoredPolicies(text: string): readonly SigningPolicy[] {
   const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
   if (policies !== undefined) return policies;
   throw new KrmhubError('invalid-document', 'The stored signing policies are not understood', {

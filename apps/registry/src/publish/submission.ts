@@ -3,14 +3,14 @@ import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
 import { bodyMediaType, mediaTypeEssence, readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryContext } from '../server/environment.js';
-import type { GivenBundle } from './release-bundles.js';
+import type { SubmittedBundle } from './release-bundles.js';
 
 export interface Submission {
   bytes: Uint8Array;
   mediaType: DefinitionMediaType;
   readme?: Uint8Array;
   /** Signatures and attestations that came with it. */
-  bundles?: readonly GivenBundle[];
+  bundles?: readonly SubmittedBundle[];
   /** They were found beside it, and not sent to be kept: one that is no evidence is passed over. */
   bundlesMayFail?: boolean;
 }

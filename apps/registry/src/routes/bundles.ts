@@ -1,16 +1,16 @@
 import { ROUTES } from '@krmhub/api/routes';
 import { BUNDLE_LIMITS } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
-import { asTheyAre, bytesAnswer, CACHE_FOREVER } from '../http/bytes-response.js';
+import { authorize } from '../auth/authorize.js';
+import { bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import { bodyMediaType, readBody } from '../http/request-body.js';
 import { functionRepository } from '../oci/repositories.js';
 import { lost, storedBytes } from '../oci/stored-blob.js';
 import { attachBundle } from '../publish/attach-bundle.js';
-import { turnOf } from '../publish/publish-release.js';
+import { functionLockKey } from '../publish/publish-release.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
-import { foundRelease } from './find-function.js';
+import { findRelease } from './find-function.js';
 import { bundleList } from './presentation.js';
 
 /** Signatures and attestations of releases. */
@@ -18,12 +18,12 @@ export function bundleRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, trust } = parts;
 
   serveRoute(app, ROUTES.bundles, async (c, { params }) => {
-    const { release } = await foundRelease(store, params);
+    const { release } = await findRelease(store, params);
     return c.json(bundleList(trust.policies, release));
   });
 
   serveRoute(app, ROUTES.bundle, async (c, { params }) => {
-    const { fn, release } = await foundRelease(store, params);
+    const { fn, release } = await findRelease(store, params);
     const bundle = release.bundles?.find(({ digest }) => digest === params.digest);
     if (bundle === undefined) {
       throw new KrmhubError(
@@ -31,22 +31,22 @@ export function bundleRoutes(app: RegistryApp, parts: RegistryParts): void {
         `${fn.group}/${fn.kind}@${release.release} has no bundle ${params.digest}`,
       );
     }
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: bundle.digest,
       mediaType: BUNDLE_MEDIA_TYPE,
       cacheControl: CACHE_FOREVER,
       find: async () => {
         const bytes = await storedBytes(parts, functionRepository(fn), bundle.digest);
         if (bytes === undefined) throw lost(bundle.digest, 'they are missing');
-        return asTheyAre(bytes);
+        return uncompressed(bytes);
       },
     });
   });
 
   serveRoute(app, ROUTES.attach, async (c, { params }) => {
-    const { name: by } = await authorise(c, parts, 'publish', params.group);
+    const { name: by } = await authorize(c, parts, 'publish', params.group);
     const bytes = await readBundleBody(c);
-    const { release } = await parts.turns.take(turnOf(params), () =>
+    const { release } = await parts.functionLocks.run(functionLockKey(params), () =>
       attachBundle(parts, params, { bytes }, { by }),
     );
     return c.json(bundleList(trust.policies, release));

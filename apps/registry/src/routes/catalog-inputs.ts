@@ -10,12 +10,12 @@ import type {
 } from '@krmhub/catalog';
 import { reportedSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
+import { authorize } from '../auth/authorize.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { foundCatalog } from './find-function.js';
+import { findCatalog } from './find-function.js';
 
 type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamOffers' | 'entries'>;
 
@@ -24,12 +24,12 @@ export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void
   const { store } = parts;
   const streams = new LineStreams();
   serveRoute(app, ROUTES.catalogInputs, async (c, { params }) => {
-    await authorise(c, parts, 'admin');
-    const catalog = await foundCatalog(store, params.name);
+    await authorize(c, parts, 'admin');
+    const catalog = await findCatalog(store, params.name);
     const sources = await store.sources(catalog.name);
     const since = await store.events(catalog.throughEvent, MAX_SINCE);
     const head = inputsOf(catalog, sources, isSettled(since));
-    return streams.answer(c, () => inputsText(store, head));
+    return streams.respond(c, () => inputsText(store, head));
   });
 }
 

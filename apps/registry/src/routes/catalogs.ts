@@ -3,10 +3,10 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
+import { authorize } from '../auth/authorize.js';
 import {
   applyRecipe,
-  checkedRecipe,
+  checkRecipe,
   DEFAULT_CATALOG,
   refuseBuiltIn,
   storeRecipe,
@@ -17,11 +17,11 @@ import { publicAddress } from '../http/public-address.js';
 import { readYamlBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { foundCatalog } from './find-function.js';
+import { findCatalog } from './find-function.js';
 import { catalogDetail } from './presentation.js';
 
 export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, cutter } = parts;
+  const { store, snapshotBuilder: cutter } = parts;
 
   serveRoute(app, ROUTES.catalogs, async (c) => {
     const result: CatalogList = { catalogs: (await store.catalogs()).map(catalogDetail) };
@@ -29,21 +29,21 @@ export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
   });
 
   serveRoute(app, ROUTES.catalog, async (c, { params }) =>
-    c.json(catalogDetail(await foundCatalog(store, params.name))),
+    c.json(catalogDetail(await findCatalog(store, params.name))),
   );
 
   serveRoute(app, ROUTES.applyCatalog, async (c, { params: { name } }) => {
-    const { name: by } = await authorise(c, parts, 'admin');
+    const { name: by } = await authorize(c, parts, 'admin');
     refuseBuiltIn(name);
     const bytes = await readYamlBody(c, RECIPE_LIMITS.maxBytes, {
       what: 'A recipe',
       hint: 'Send it as application/yaml.',
     });
-    const { diagnostics, ...given } = checkedRecipe(bytes, name);
+    const { diagnostics, ...given } = checkRecipe(bytes, name);
     const outcome = await applyRecipe(parts, given, { by });
     const result: ApplyResult = {
       outcome,
-      catalog: catalogDetail(await foundCatalog(store, name)),
+      catalog: catalogDetail(await findCatalog(store, name)),
       diagnostics,
     };
     if (outcome !== 'created') return c.json(result);
@@ -51,16 +51,16 @@ export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
   });
 
   serveRoute(app, ROUTES.cut, async (c, { params: { name } }) => {
-    await authorise(c, parts, 'admin');
-    await foundCatalog(store, name);
-    await waitForSources(parts, name);
-    await cutter.cutNow(name);
-    return c.json(catalogDetail(await foundCatalog(store, name)));
+    await authorize(c, parts, 'admin');
+    await findCatalog(store, name);
+    await waitUntilSynced(parts, name);
+    await cutter.buildNow(name);
+    return c.json(catalogDetail(await findCatalog(store, name)));
   });
 }
 
 /** A catalog is not cut before each of its sources was asked. Rejects with `unavailable` where that takes too long. */
-async function waitForSources({ store, refresher }: RegistryParts, name: string): Promise<void> {
+async function waitUntilSynced({ store, refresher }: RegistryParts, name: string): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
   if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.unaskedWaitMilliseconds))) return;
   throw new KrmhubError('unavailable', `Sources of the catalog ${name} are still being asked`, {

@@ -20,14 +20,14 @@ type ReadStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
  * The function, whatever the case of its kind; rejects with `not-found`, also where only catalogs elsewhere have it,
  * and `gone` where all of it was taken down.
  */
-export async function foundFunction(
+export async function findFunction(
   store: ReadStore,
   { group, kind }: { group: string; kind: string },
 ): Promise<FunctionRecord> {
   const fn = await store.function(group, kind);
   if (fn !== undefined) return fn;
   const takedowns = await store.takedowns(group, kind);
-  if (takedowns.length > 0) throw gone(takedowns);
+  if (takedowns.length > 0) throw takenDownError(takedowns);
   const [served] = await store.servedEntries(group, kind);
   if (served !== undefined) throw withoutReleases(served);
   throw new KrmhubError('not-found', `There is no function ${group}/${kind}`, {
@@ -36,15 +36,15 @@ export async function foundFunction(
 }
 
 /** A release with its function; rejects with `not-found`, and `gone` where it was taken down. `release` is canonical. */
-export async function foundRelease(
+export async function findRelease(
   store: ReadStore,
   name: { group: string; kind: string; release: string },
 ): Promise<{ fn: FunctionRecord; release: ReleaseRecord }> {
-  const fn = await foundFunction(store, name);
+  const fn = await findFunction(store, name);
   const release = await store.release(fn.group, fn.kind, name.release);
   if (release !== undefined) return { fn, release };
   const takedown = (await store.takedowns(fn.group, fn.kind)).find((one) => one.release === name.release);
-  if (takedown !== undefined) throw gone([takedown]);
+  if (takedown !== undefined) throw takenDownError([takedown]);
   const newest = fn.releases.slice(0, 5).map((one) => one.release);
   throw new KrmhubError('not-found', `${fn.group}/${fn.kind} has no release ${name.release}`, {
     hint: `Its newest releases are ${newest.join(', ')}.`,
@@ -61,18 +61,18 @@ function withoutReleases({ group, kind, catalog, versions }: ServedEntry): Krmhu
 }
 
 /** The release that search shows of the function, which may be the one at hand. */
-export async function foundShown(
+export async function findDisplayedRelease(
   store: ReadStore,
   fn: FunctionRecord,
   atHand: ReleaseRecord,
 ): Promise<ReleaseRecord> {
   const { release } = shownRelease(fn.releases);
   if (release === atHand.release) return atHand;
-  return (await foundRelease(store, { ...fn, release })).release;
+  return (await findRelease(store, { ...fn, release })).release;
 }
 
 /** What is left of releases that were taken down, as the answer to who asks for one. */
-export function gone(takedowns: readonly Takedown[]): KrmhubError {
+export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
   return new KrmhubError('gone', takedowns.map(tombstoneText).join('; '), {
     hint: 'It does not come back: remove copies of it, and use another release.',
     takedowns,
@@ -80,7 +80,7 @@ export function gone(takedowns: readonly Takedown[]): KrmhubError {
 }
 
 /** Rejects with `not-found`. */
-export async function foundCatalog(
+export async function findCatalog(
   store: Pick<SnapshotStore, 'catalog'>,
   name: string,
 ): Promise<CatalogRecord> {
@@ -92,11 +92,11 @@ export async function foundCatalog(
 }
 
 /** A source of a catalog's recipe that is a catalog elsewhere; rejects with `not-found`. */
-export async function foundSource(
+export async function findSource(
   store: Pick<SnapshotStore, 'catalog'> & Pick<SourceStore, 'source'>,
   { name, source }: { name: string; source: string },
 ): Promise<SourceRecord> {
-  await foundCatalog(store, name);
+  await findCatalog(store, name);
   const record = await store.source(name, source);
   if (record !== undefined) return record;
   throw new KrmhubError(

@@ -10,7 +10,7 @@ type ExportStore = Pick<FunctionStore, 'allFunctions' | 'release' | 'allTakedown
 /** Of all functions, a page of summaries and one release are in memory. */
 export function functionsExportRoute(app: RegistryApp, { store }: RegistryParts): void {
   const streams = new LineStreams();
-  serveRoute(app, ROUTES.functionsExport, (c) => streams.answer(c, () => exportedText(store)));
+  serveRoute(app, ROUTES.functionsExport, (c) => streams.respond(c, () => exportedText(store)));
 }
 
 /** What is taken down meanwhile is left out; who wants one moment of everything compares the newest event before and after. */

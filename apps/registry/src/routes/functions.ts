@@ -2,11 +2,11 @@ import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type FunctionStore, type SnapshotStore, shownRelease } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
-import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import { searchQuery } from '../search/search-query.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { foundFunction, foundRelease } from './find-function.js';
+import { findFunction, findRelease } from './find-function.js';
 import { functionDetail, searchItem } from './presentation.js';
 
 export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
@@ -24,9 +24,9 @@ export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts
     const fn = await store.function(group, kind);
     const entries = await store.servedEntries(group, kind);
     // Says what there was of a function that nobody here has.
-    const name = fn ?? entries[0] ?? (await foundFunction(store, params));
+    const name = fn ?? entries[0] ?? (await findFunction(store, params));
     const newest =
-      fn && (await foundRelease(store, { ...fn, release: shownRelease(fn.releases).release })).release;
+      fn && (await findRelease(store, { ...fn, release: shownRelease(fn.releases).release })).release;
     const result: FunctionDetail = functionDetail(trust.policies, {
       name,
       ...(newest === undefined ? {} : { newest }),
@@ -42,11 +42,11 @@ export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts
     const definition = await definitionOf(store, params);
     const text = `${JSON.stringify(functionConfigSchema(definition, params.version), undefined, 2)}\n`;
     const bytes = new TextEncoder().encode(text);
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: sha256(bytes),
       mediaType: 'application/schema+json',
-      cacheControl: CACHE_ASKING,
-      find: async () => asTheyAre(bytes),
+      cacheControl: CACHE_REVALIDATE,
+      find: async () => uncompressed(bytes),
     });
   });
 }
@@ -66,7 +66,7 @@ async function definitionOf(
       hint: `They have ${[...names].join(', ')}.`,
     });
   }
-  const fn = await foundFunction(store, { group, kind });
+  const fn = await findFunction(store, { group, kind });
   const serving = fn.releases.filter(
     ({ versions, yanked }) => yanked === undefined && versions.includes(version),
   );
@@ -78,6 +78,6 @@ async function definitionOf(
       { hint: `It has had ${versions.join(', ')}.` },
     );
   }
-  const { release } = await foundRelease(store, { ...fn, release: shownRelease(serving).release });
+  const { release } = await findRelease(store, { ...fn, release: shownRelease(serving).release });
   return release.definition;
 }

@@ -12,13 +12,13 @@ import {
   shownAfter,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
+import { authorize } from '../auth/authorize.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { busy, turnOf } from '../publish/publish-release.js';
+import { concurrentUpdate, functionLockKey } from '../publish/publish-release.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { foundRelease } from './find-function.js';
+import { findRelease } from './find-function.js';
 import { releaseDetail } from './presentation.js';
 
 const PLANS: Record<MarkAction, (input: MarkInput) => MarkPlan> = {
@@ -28,29 +28,31 @@ const PLANS: Record<MarkAction, (input: MarkInput) => MarkPlan> = {
 };
 
 /** Yank, unyank and deprecate: the scope `yank` covers all three. */
-export function markRoutes(app: RegistryApp, parts: RegistryParts): void {
+export function lifecycleRoutes(app: RegistryApp, parts: RegistryParts): void {
   for (const action of ['yank', 'unyank', 'deprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {
-      const { name: by } = await authorise(c, parts, 'yank', params.group);
+      const { name: by } = await authorize(c, parts, 'yank', params.group);
       const fallback = action === 'unyank' ? { reason: 'unyanked' } : undefined;
       const { reason } = await readJsonBody(c, ReasonRequest, fallback);
-      const release = await parts.turns.take(turnOf(params), () => mark(parts, action, params, reason, by));
+      const release = await parts.functionLocks.run(functionLockKey(params), () =>
+        setLifecycle(parts, action, params, reason, by),
+      );
       return c.json(releaseDetail(parts.trust.policies, release));
     });
   }
 }
 
-async function mark(
-  { store, clock, cutter }: RegistryParts,
+async function setLifecycle(
+  { store, clock, snapshotBuilder: cutter }: RegistryParts,
   action: MarkAction,
   name: FunctionName & { release: string },
   reason: string,
   by: string,
 ): Promise<ReleaseRecord> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-    const { fn, release } = await foundRelease(store, name);
+    const { fn, release } = await findRelease(store, name);
     const shownName = shownAfter(fn, action, release.release);
-    const { release: shown } = await foundRelease(store, { ...fn, release: shownName });
+    const { release: shown } = await findRelease(store, { ...fn, release: shownName });
     const plan = PLANS[action]({ current: fn, release, shown, reason, now: clock().toISOString(), by });
     if (plan.outcome === 'unchanged') return plan.release;
     try {
@@ -62,5 +64,5 @@ async function mark(
     cutter.wake();
     return plan.change.release;
   }
-  throw busy(name.group, name.kind);
+  throw concurrentUpdate(name.group, name.kind);
 }

@@ -1,7 +1,7 @@
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
 import { type Digest, sha256 } from '@krmhub/schema';
-import { asTheyAre, bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
 import { readinessChecks } from '../server/readiness.js';
@@ -16,11 +16,11 @@ export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.openapi, (c) => {
     generated ??= generate();
     const { document, digest } = generated;
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest,
       mediaType: 'application/json',
-      cacheControl: CACHE_ASKING,
-      find: async () => asTheyAre(document),
+      cacheControl: CACHE_REVALIDATE,
+      find: async () => uncompressed(document),
     });
   });
 

@@ -2,7 +2,7 @@ import type { PolicySet } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
+import { authorize } from '../auth/authorize.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
 import { applyPolicies } from '../publish/apply-policies.js';
@@ -21,10 +21,10 @@ export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {
   });
 
   serveRoute(app, ROUTES.applyPolicies, async (c, { query }) => {
-    const { name: by } = await authorise(c, parts, 'admin');
+    const { name: by } = await authorize(c, parts, 'admin');
     const { text, policies, diagnostics } = await readPolicyBody(c);
     // One after the other, and no publish is judged by policies that are half replaced.
-    const result = await parts.turns.take('policies', () =>
+    const result = await parts.functionLocks.run('policies', () =>
       applyPolicies(parts, { text, policies }, { by, ...query }),
     );
     return c.json({ ...result, diagnostics });

@@ -2,14 +2,14 @@ import { fillPath } from '@krmhub/api/paths';
 import { type RenderedEntry, renderProfile, type SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionDefinition, Profile } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
-import { bytesAnswer, CACHE_ASKING, textAnswer } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_REVALIDATE, textResponse } from '../http/bytes-response.js';
 import { publicAddress } from '../http/public-address.js';
 import type { RegistryContext, RegistryParts } from '../server/environment.js';
 
-export interface ProfileAnswers {
-  answer(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;
+export interface ProfileResponses {
+  respond(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;
   /** One entry as a document of its own. */
-  entryAnswer(
+  respondWithEntry(
     c: RegistryContext,
     snapshot: SnapshotRecord,
     profile: Profile,
@@ -22,10 +22,10 @@ export interface ProfileAnswers {
  * Answers with snapshots in the dialects that other tools read. Another version of the registry may write the same
  * snapshot in another way, so that caches ask each time.
  */
-export function profileAnswers({
-  profiles,
+export function profileResponses({
+  profileRenditions: profiles,
   config,
-}: Pick<RegistryParts, 'profiles' | 'config'>): ProfileAnswers {
+}: Pick<RegistryParts, 'profileRenditions' | 'config'>): ProfileResponses {
   const links = ({ catalog, serial }: SnapshotRecord, profile: Profile): string => {
     const place = { name: catalog, snapshot: String(serial) };
     const own = publicAddress(config, fillPath('snapshotCatalogYaml', place));
@@ -34,32 +34,32 @@ export function profileAnswers({
     return `<${own}?profile=${profile}>; rel="memento", <${history}>; rel="version-history", <${report}>; rel="describedby"`;
   };
   return {
-    async answer(c, snapshot, profile) {
-      const form = await profiles.of(snapshot, profile);
-      return bytesAnswer(c, {
+    async respond(c, snapshot, profile) {
+      const form = await profiles.get(snapshot, profile);
+      return bytesResponse(c, {
         digest: form.digest,
         mediaType: 'application/yaml',
-        cacheControl: CACHE_ASKING,
+        cacheControl: CACHE_REVALIDATE,
         headers: { Link: links(snapshot, profile) },
         coded: true,
         find: (coding) => profiles.find(snapshot, form, 'digest', coding),
       });
     },
-    async entryAnswer(c, snapshot, profile, entries) {
+    async respondWithEntry(c, snapshot, profile, entries) {
       const definitions = entries.map(({ json }) => JSON.parse(json) as FunctionDefinition);
       const { text } = renderProfile(profile, catalogHeader(snapshot), definitions);
-      return textAnswer(c, text, {
+      return textResponse(c, text, {
         mediaType: 'application/yaml',
-        cacheControl: CACHE_ASKING,
+        cacheControl: CACHE_REVALIDATE,
         headers: { Link: links(snapshot, profile) },
       });
     },
     async report(c, snapshot, profile) {
-      const form = await profiles.of(snapshot, profile);
-      return bytesAnswer(c, {
+      const form = await profiles.get(snapshot, profile);
+      return bytesResponse(c, {
         digest: form.report,
         mediaType: 'application/json',
-        cacheControl: CACHE_ASKING,
+        cacheControl: CACHE_REVALIDATE,
         coded: true,
         find: (coding) => profiles.find(snapshot, form, 'report', coding),
       });

@@ -3,15 +3,15 @@ import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import type { ReleaseFiles } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
-import { asTheyAre, type Body, bytesAnswer, CACHE_FOREVER } from '../http/bytes-response.js';
+import { authorize } from '../auth/authorize.js';
+import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import { publicAddress } from '../http/public-address.js';
 import { attachBundle } from '../publish/attach-bundle.js';
-import { publishRelease, turnOf } from '../publish/publish-release.js';
+import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { foundRelease } from './find-function.js';
+import { findRelease } from './find-function.js';
 import { releaseDetail } from './presentation.js';
 
 /** What somebody uploaded must not run in a browser on the registry's origin. */
@@ -24,14 +24,14 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, blobs } = parts;
 
   serveRoute(app, ROUTES.release, async (c, { params }) => {
-    const { release } = await foundRelease(store, params);
+    const { release } = await findRelease(store, params);
     return c.json(releaseDetail(parts.trust.policies, release));
   });
 
   serveRoute(app, ROUTES.publish, async (c, { params, query }) => {
-    const { name: by } = await authorise(c, parts, 'publish', params.group);
+    const { name: by } = await authorize(c, parts, 'publish', params.group);
     const submission = await readSubmission(c);
-    const result = await parts.turns.take(turnOf(params), async () => {
+    const result = await parts.functionLocks.run(functionLockKey(params), async () => {
       const published = await publishRelease(parts, params, submission, { by, ...query });
       // What comes with a release that stands is added to it, and never dropped without a word.
       if (published.outcome === 'unchanged' && !query.dryRun) {
@@ -40,8 +40,8 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
       return published;
     });
     if (query.wait && !query.dryRun) {
-      await parts.cutter.waitFor(await store.lastEvent());
-      result.catalogs = await snapshotsHolding(parts, result.release, result.release.release);
+      await parts.snapshotBuilder.waitFor(await store.lastEvent());
+      result.catalogs = await snapshotsWithRelease(parts, result.release, result.release.release);
     }
     if (result.outcome !== 'created' || result.dryRun) return c.json(result);
     const { group, kind, release } = result.release;
@@ -52,11 +52,11 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
   /** Who asks for what is not there learns why. */
   const filesOf = async (name: FunctionName & { release: string }): Promise<ReleaseFiles> =>
     (await store.releaseFiles(name.group, name.kind, name.release)) ??
-    (await foundRelease(store, name)).release;
+    (await findRelease(store, name)).release;
 
   serveRoute(app, ROUTES.definition, async (c, { params }) => {
     const release = await filesOf(params);
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: release.digest,
       mediaType: release.mediaType,
       cacheControl: CACHE_FOREVER,
@@ -70,7 +70,7 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
     if (readme === undefined) {
       throw new KrmhubError('not-found', `${params.group}/${params.kind}@${params.release} has no README`);
     }
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: readme,
       mediaType: 'text/markdown; charset=utf-8',
       cacheControl: CACHE_FOREVER,
@@ -82,12 +82,12 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
   async function storedBytes(digest: Digest): Promise<{ coding: 'identity'; body: Body }> {
     const bytes = await blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
-    return asTheyAre(bytes);
+    return uncompressed(bytes);
   }
 }
 
 /** The newest snapshots in which an API version of the function comes from the release. */
-async function snapshotsHolding(
+async function snapshotsWithRelease(
   { store }: RegistryParts,
   { group, kind }: FunctionName,
   release: string,

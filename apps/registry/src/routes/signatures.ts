@@ -4,37 +4,40 @@ import { ROUTES } from '@krmhub/api/routes';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
-import { CACHE_ASKING, CACHE_SHORT, textAnswer } from '../http/bytes-response.js';
+import { CACHE_REVALIDATE, CACHE_SHORT, textResponse } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
 import { publishedKeys } from '../signatures/registry-keys.js';
 
 export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, keys } = parts;
-  const { newestSnapshot, standingSnapshot } = snapshotFinder(parts);
+  const { newestSnapshot, currentSnapshot: standingSnapshot } = snapshotFinder(parts);
 
   serveRoute(app, ROUTES.snapshotBundle, async (c, { params }) =>
-    bundleAnswer(c, await standingSnapshot(params), CACHE_SHORT),
+    bundleResponse(c, await standingSnapshot(params), CACHE_SHORT),
   );
 
   // The answer says itself which snapshot it is of, so that what is read next can be asked for by its serial.
   serveRoute(app, ROUTES.catalogBundle, async (c, { params }) =>
-    bundleAnswer(c, await newestSnapshot(params.name), CACHE_ASKING),
+    bundleResponse(c, await newestSnapshot(params.name), CACHE_REVALIDATE),
   );
 
   serveRoute(app, ROUTES.registryKeys, async (c) => {
     const list: RegistryKeyList = { keys: publishedKeys(await keys.all()) };
-    return textAnswer(c, JSON.stringify(list), { mediaType: 'application/json', cacheControl: CACHE_SHORT });
+    return textResponse(c, JSON.stringify(list), {
+      mediaType: 'application/json',
+      cacheControl: CACHE_SHORT,
+    });
   });
 
-  async function bundleAnswer(
+  async function bundleResponse(
     c: RegistryContext,
     { catalog, serial }: SnapshotRecord,
     cacheControl: string,
   ): Promise<Response> {
     const signature = await store.snapshotSignature(catalog, serial);
     if (signature !== undefined)
-      return textAnswer(c, signature.bundle, { mediaType: BUNDLE_MEDIA_TYPE, cacheControl });
+      return textResponse(c, signature.bundle, { mediaType: BUNDLE_MEDIA_TYPE, cacheControl });
     throw new KrmhubError('not-found', `Snapshot ${serial} of ${catalog} is not signed`, {
       hint: `It is older than signatures of snapshots. GET ${fillPath('catalogBundle', { name: catalog })} has that of the newest.`,
     });

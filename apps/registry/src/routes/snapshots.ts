@@ -4,50 +4,50 @@ import { ROUTES } from '@krmhub/api/routes';
 import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
 import { type CatalogKind, KrmhubError, type Profile } from '@krmhub/schema';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
-import { catalogHeader, formOf } from '../catalogs/renditions/snapshot-renditions.js';
-import { bytesAnswer, CACHE_ASKING, CACHE_FOREVER, textAnswer } from '../http/bytes-response.js';
+import { catalogHeader, selectRendition } from '../catalogs/renditions/snapshot-renditions.js';
+import { bytesResponse, CACHE_FOREVER, CACHE_REVALIDATE, textResponse } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import { publicAddress } from '../http/public-address.js';
 import type { AccessSettings, RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
-import { foundCatalog } from './find-function.js';
+import { findCatalog } from './find-function.js';
 import { snapshotSummary } from './presentation.js';
-import { profileAnswers } from './profiles.js';
+import { profileResponses } from './profiles.js';
 
 export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
-  const { store, forms, config } = parts;
-  const { newestSnapshot, standingSnapshot, namedSnapshot } = snapshotFinder(parts);
-  const profiles = profileAnswers(parts);
+  const { store, renditions: forms, config } = parts;
+  const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(parts);
+  const profiles = profileResponses(parts);
 
   serveRoute(app, ROUTES.catalogYaml, async (c, { params, query }) => {
-    const { kind, profile } = askedForm(query);
+    const { kind, profile } = requestedRendition(query);
     // Unlike a form, a profile may have to be written.
     if (profile !== undefined) c.get('limits').countBy(c, 'read');
     const snapshot = await newestSnapshot(params.name);
-    if (profile !== undefined) return profiles.answer(c, snapshot, profile);
-    const headers = { Link: ownLink(config, snapshot, 'yaml', kind) };
-    return formAnswer(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_ASKING, headers });
+    if (profile !== undefined) return profiles.respond(c, snapshot, profile);
+    const headers = { Link: snapshotLink(config, snapshot, 'yaml', kind) };
+    return renditionResponse(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_REVALIDATE, headers });
   });
 
   serveRoute(app, ROUTES.catalogJson, async (c, { params, query: { kind } }) => {
     const snapshot = await newestSnapshot(params.name);
-    const headers = { Link: ownLink(config, snapshot, 'json', kind) };
-    return formAnswer(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_ASKING, headers });
+    const headers = { Link: snapshotLink(config, snapshot, 'json', kind) };
+    return renditionResponse(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_REVALIDATE, headers });
   });
 
   serveRoute(app, ROUTES.snapshotCatalogYaml, async (c, { params, query }) => {
-    const { kind, profile } = askedForm(query);
+    const { kind, profile } = requestedRendition(query);
     const snapshot = await standingSnapshot(params);
-    if (profile !== undefined) return profiles.answer(c, snapshot, profile);
+    if (profile !== undefined) return profiles.respond(c, snapshot, profile);
     const headers = { Link: newestLink(config, snapshot) };
-    return formAnswer(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_FOREVER, headers });
+    return renditionResponse(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_FOREVER, headers });
   });
 
   serveRoute(app, ROUTES.snapshotCatalogJson, async (c, { params, query: { kind } }) => {
     const snapshot = await standingSnapshot(params);
     const headers = { Link: newestLink(config, snapshot) };
-    return formAnswer(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_FOREVER, headers });
+    return renditionResponse(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_FOREVER, headers });
   });
 
   serveRoute(app, ROUTES.snapshotProfile, async (c, { params }) =>
@@ -55,7 +55,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   );
 
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
-    const { kind, profile } = askedForm(query);
+    const { kind, profile } = requestedRendition(query);
     const snapshot = await newestSnapshot(params.name);
     // The record says how the kind is written; of what the catalog takes from elsewhere, the entry itself does.
     const served = await store.servedEntries(params.group, params.kind);
@@ -73,18 +73,18 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
       );
     }
     const entries = await store.entries([place.entry]);
-    if (profile !== undefined) return profiles.entryAnswer(c, snapshot, profile, [...entries.values()]);
-    const form = formOf(kind, 'yaml');
+    if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [...entries.values()]);
+    const form = selectRendition(kind, 'yaml');
     const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
-    return textAnswer(c, text, {
+    return textResponse(c, text, {
       mediaType: 'application/yaml',
-      cacheControl: CACHE_ASKING,
-      headers: { Link: ownLink(config, snapshot, 'yaml', kind) },
+      cacheControl: CACHE_REVALIDATE,
+      headers: { Link: snapshotLink(config, snapshot, 'yaml', kind) },
     });
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
-    await foundCatalog(store, params.name);
+    await findCatalog(store, params.name);
     const snapshots = await store.snapshots(params.name, query.limit);
     const result: SnapshotList = { catalog: params.name, snapshots: snapshots.map(snapshotSummary) };
     return c.json(result);
@@ -93,7 +93,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.snapshotJson, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
-    return textAnswer(c, renderSnapshot(snapshot, functions), {
+    return textResponse(c, renderSnapshot(snapshot, functions), {
       mediaType: MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
       headers: { Link: newestLink(config, snapshot) },
@@ -104,14 +104,14 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
     const text = renderReport(snapshot, functions);
-    return textAnswer(c, text, {
+    return textResponse(c, text, {
       mediaType: MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
       headers: { Link: newestLink(config, snapshot) },
     });
   });
 
-  function formAnswer(
+  function renditionResponse(
     c: RegistryContext,
     snapshot: SnapshotRecord,
     answer: {
@@ -122,8 +122,8 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     },
   ): Promise<Response> {
     const { syntax, kind, cacheControl, headers } = answer;
-    const form = formOf(kind, syntax);
-    return bytesAnswer(c, {
+    const form = selectRendition(kind, syntax);
+    return bytesResponse(c, {
       digest: snapshot.digests[form],
       mediaType: MEDIA_TYPES[syntax],
       cacheControl,
@@ -134,7 +134,13 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   }
 }
 
-function askedForm({ kind, profile }: { kind?: CatalogKind | undefined; profile?: Profile | undefined }): {
+function requestedRendition({
+  kind,
+  profile,
+}: {
+  kind?: CatalogKind | undefined;
+  profile?: Profile | undefined;
+}): {
   kind: CatalogKind;
   profile: Profile | undefined;
 } {
@@ -147,7 +153,7 @@ function askedForm({ kind, profile }: { kind?: CatalogKind | undefined; profile?
 }
 
 /** RFC 7089 calls the fixed state of what changes its memento. */
-export function ownLink(
+export function snapshotLink(
   config: AccessSettings,
   { catalog, serial }: SnapshotRecord,
   syntax: 'yaml' | 'json',

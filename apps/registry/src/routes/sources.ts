@@ -2,13 +2,13 @@ import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { renderReport, reportedSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
+import { authorize } from '../auth/authorize.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
-import { asTheyAre, bytesAnswer, CACHE_ASKING, textAnswer } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_REVALIDATE, textResponse, uncompressed } from '../http/bytes-response.js';
 import { serveRoute } from '../http/endpoint.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { askSource } from '../upstreams/sync-source.js';
-import { foundCatalog, foundSource } from './find-function.js';
+import { syncSource } from '../upstreams/sync-source.js';
+import { findCatalog, findSource } from './find-function.js';
 import { sourceDetail } from './presentation.js';
 
 /** Catalogs elsewhere that recipes take from. Their state is for everybody: it says why a catalog is as it is. */
@@ -16,20 +16,20 @@ export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, copies } = parts;
 
   serveRoute(app, ROUTES.sources, async (c, { query: { catalog } }) => {
-    if (catalog !== undefined) await foundCatalog(store, catalog);
+    if (catalog !== undefined) await findCatalog(store, catalog);
     const result: SourceList = { sources: (await store.sources(catalog)).map(sourceDetail) };
     return c.json(result);
   });
 
   serveRoute(app, ROUTES.refreshSource, async (c, { params }) => {
-    await authorise(c, parts, 'admin');
-    return c.json(sourceDetail(await askSource(parts, params)));
+    await authorize(c, parts, 'admin');
+    return c.json(sourceDetail(await syncSource(parts, params)));
   });
 
   serveRoute(app, ROUTES.sourceCopy, async (c, { params }) => {
     // It may come from where others may not look.
-    await authorise(c, parts, 'admin');
-    const { copy } = await foundSource(store, params);
+    await authorize(c, parts, 'admin');
+    const { copy } = await findSource(store, params);
     const bytes = copy && (await copies.get(copy.digest));
     if (copy === undefined || bytes === undefined) {
       throw new KrmhubError(
@@ -40,20 +40,20 @@ export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
         },
       );
     }
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: copy.digest,
       mediaType: 'application/octet-stream',
-      cacheControl: CACHE_ASKING,
-      find: async () => asTheyAre(bytes),
+      cacheControl: CACHE_REVALIDATE,
+      find: async () => uncompressed(bytes),
     });
   });
 
   serveRoute(app, ROUTES.catalogReport, async (c, { params: { name } }) => {
-    const catalog = await foundCatalog(store, name);
+    const catalog = await findCatalog(store, name);
     const records = await store.sources(name);
     const sources = records.length === 0 ? {} : { sources: reportedSources(storedRecipe(catalog), records) };
     const state = { catalog: name, serial: catalog.newest?.serial ?? 0, ...sources };
     const text = renderReport(state, await store.catalogFunctions(name));
-    return textAnswer(c, text, { mediaType: 'application/json', cacheControl: CACHE_ASKING });
+    return textResponse(c, text, { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE });
   });
 }

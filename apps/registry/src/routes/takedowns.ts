@@ -1,21 +1,21 @@
 import { ReasonRequest, type TakedownResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { FunctionName } from '@krmhub/schema';
-import { authorise } from '../auth/authorize.js';
+import { authorize } from '../auth/authorize.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
-import { turnOf } from '../publish/publish-release.js';
+import { functionLockKey } from '../publish/publish-release.js';
 import type { RegistryApp, RegistryParts } from '../server/environment.js';
 import { finishTakedowns, takeDown } from '../takedown/takedown.js';
-import { foundRelease } from './find-function.js';
+import { findRelease } from './find-function.js';
 
 /** Bytes that go do not come back, so this is for administrators; publishers yank. */
 export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.takedown, async (c, { params, query: { dryRun } }) => {
-    const token = await authorise(c, parts, 'admin');
+    const token = await authorize(c, parts, 'admin');
     const { reason } = await readJsonBody(c, ReasonRequest);
     const mark = { at: parts.clock().toISOString(), by: token.name, reason };
-    const result = await parts.turns.take(turnOf(params), async () => {
+    const result = await parts.functionLocks.run(functionLockKey(params), async () => {
       const earlier = (await parts.store.takedowns(params.group, params.kind)).find(
         ({ release }) => release === params.release,
       );
@@ -31,7 +31,7 @@ export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
     const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
     if (dryRun) return c.json(answer);
     // A cut that was planned before is refused by then, so that what it left is erased as well.
-    await parts.cutter.waitFor(await parts.store.lastEvent());
+    await parts.snapshotBuilder.waitFor(await parts.store.lastEvent());
     answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
     answer.erased = await finishTakedowns(parts);
     return c.json(answer);
@@ -44,7 +44,7 @@ async function apply(
   mark: { at: string; by: string; reason: string },
   options: { rehearse: boolean; token: string },
 ): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
-  const { release } = await foundRelease(parts.store, name);
+  const { release } = await findRelease(parts.store, name);
   const takedown = {
     group: release.group,
     kind: release.kind,
@@ -53,7 +53,7 @@ async function apply(
     ...mark,
   };
   const { takedowns, reach } = await takeDown(parts, takedown, options);
-  if (!options.rehearse) parts.cutter.wake();
+  if (!options.rehearse) parts.snapshotBuilder.wake();
   const { blobs, withdrawn, repositories } = reach;
   return { outcome: 'taken-down', takedowns, blobs, withdrawn, repositories };
 }

@@ -2,8 +2,8 @@ import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } fro
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
-import { authenticate, authorise } from '../auth/authorize.js';
-import { endToken, issueToken } from '../auth/issue-token.js';
+import { authenticate, authorize } from '../auth/authorize.js';
+import { issueToken, revokeToken } from '../auth/issue-token.js';
 import { hashSecret, isTokenSecret } from '../auth/tokens.js';
 import { serveRoute } from '../http/endpoint.js';
 import { publicAddress } from '../http/public-address.js';
@@ -21,13 +21,13 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
   );
 
   serveRoute(app, ROUTES.listTokens, async (c) => {
-    await authorise(c, parts, 'admin');
+    await authorize(c, parts, 'admin');
     const result: TokenList = { tokens: (await store.tokens()).map(tokenDetail) };
     return c.json(result, 200, NO_STORE);
   });
 
   serveRoute(app, ROUTES.createToken, async (c) => {
-    const { name: by } = await authorise(c, parts, 'admin');
+    const { name: by } = await authorize(c, parts, 'admin');
     const wanted = await readJsonBody(c, CreateTokenRequest);
     const { token, secret } = await issueToken(parts, wanted, by);
     const result: CreatedToken = { ...tokenDetail(token), token: secret };
@@ -55,7 +55,7 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
   });
 
   serveRoute(app, ROUTES.revokeToken, async (c, { params: { id } }) => {
-    await authorise(c, parts, 'admin');
-    return c.json(tokenDetail(await endToken(parts, id)), 200, NO_STORE);
+    await authorize(c, parts, 'admin');
+    return c.json(tokenDetail(await revokeToken(parts, id)), 200, NO_STORE);
   });
 }

@@ -6,11 +6,11 @@ import { RequestLimits } from '../auth/request-limits.js';
 import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
 import { refuseOtherMethods } from '../http/endpoint.js';
 import {
-  alwaysSent,
-  NOTHING_RUNS,
+  commonHeaders,
+  DENY_ALL_POLICY,
+  PRIVATE_HEADERS,
+  READ_HEADERS,
   requestIdOf,
-  SENT_IN_PRIVATE,
-  SENT_WITH_READS,
 } from '../http/response-headers.js';
 import { ociRoutes } from '../oci/routes.js';
 import { bundleRoutes } from '../routes/bundles.js';
@@ -19,7 +19,7 @@ import { catalogRoutes } from '../routes/catalogs.js';
 import { eventRoutes } from '../routes/events.js';
 import { functionRoutes } from '../routes/functions.js';
 import { functionsExportRoute } from '../routes/functions-export.js';
-import { markRoutes } from '../routes/lifecycle.js';
+import { lifecycleRoutes } from '../routes/lifecycle.js';
 import { operationRoutes } from '../routes/operations.js';
 import { policyRoutes } from '../routes/policies.js';
 import { releaseRoutes } from '../routes/releases.js';
@@ -29,7 +29,7 @@ import { sourceRoutes } from '../routes/sources.js';
 import { takedownRoutes } from '../routes/takedowns.js';
 import { tokenRoutes } from '../routes/tokens.js';
 import { readAssets } from '../web/assets.js';
-import { errorAnswer } from '../web/error/error-answer.js';
+import { errorResponse } from '../web/error/error-response.js';
 import { createSite } from '../web/site.js';
 import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
 import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
@@ -41,7 +41,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
   const site = createSite(config, readAssets());
   const limits = new RequestLimits(config, clock);
-  const always = Object.entries(alwaysSent(config.publicUrl));
+  const always = Object.entries(commonHeaders(config.publicUrl));
   app.use(async (c, next) => {
     const started = performance.now();
     c.set('requestId', requestIdOf(c.req.header('x-request-id')));
@@ -52,12 +52,12 @@ export function createApp(parts: RegistryParts): RegistryApp {
     addHeaders(c, always);
     record(c, parts, (performance.now() - started) / 1000);
   });
-  app.onError((error, c) => errorAnswer(c, error, site, parts));
+  app.onError((error, c) => errorResponse(c, error, site, parts));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
       hint: 'The first page, /, says what is where.',
     });
-    return errorAnswer(c, missing, site, parts);
+    return errorResponse(c, missing, site, parts);
   });
   ociRoutes(app, parts);
   functionRoutes(app, parts);
@@ -65,7 +65,7 @@ export function createApp(parts: RegistryParts): RegistryApp {
   releaseRoutes(app, parts);
   bundleRoutes(app, parts);
   policyRoutes(app, parts);
-  markRoutes(app, parts);
+  lifecycleRoutes(app, parts);
   takedownRoutes(app, parts);
   eventRoutes(app, parts);
   tokenRoutes(app, parts);
@@ -88,11 +88,11 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
   if (allowance !== undefined) {
     for (const [name, value] of Object.entries(rateLimitFields(allowance))) c.header(name, value);
   }
-  if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', NOTHING_RUNS);
+  if (!headers.has('Content-Security-Policy')) c.header('Content-Security-Policy', DENY_ALL_POLICY);
   if (c.get('isPrivate') === true) {
-    for (const [name, value] of Object.entries(SENT_IN_PRIVATE)) c.header(name, value);
+    for (const [name, value] of Object.entries(PRIVATE_HEADERS)) c.header(name, value);
   } else if (c.req.method === 'GET' || c.req.method === 'HEAD') {
-    for (const [name, value] of Object.entries(SENT_WITH_READS)) c.header(name, value);
+    for (const [name, value] of Object.entries(READ_HEADERS)) c.header(name, value);
   }
 }
 

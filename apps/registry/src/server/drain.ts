@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Milliseconds between two looks at which connections have had their last answer. */
-const LOOK_MILLISECONDS = 20;
+const POLL_MILLISECONDS = 20;
 
 /**
  * Gives a function that stops a server: it accepts nothing more, ends connections without a request at
@@ -25,7 +25,7 @@ export function prepareDraining(server: Server): (milliseconds: number) => Promi
         // Node does not take connections that never sent anything for idle ones.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroySoon();
       };
-      const looking = setInterval(endIdle, LOOK_MILLISECONDS);
+      const looking = setInterval(endIdle, POLL_MILLISECONDS);
       const limit = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, milliseconds);

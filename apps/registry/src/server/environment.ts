@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { BlobStore } from '@krmhub/catalog';
 import type { Context, Hono } from 'hono';
 import type { Allowance } from '../auth/rate-limit.js';
-import type { Door, RequestLimits } from '../auth/request-limits.js';
-import type { CatalogCutter } from '../catalogs/catalog-builder.js';
+import type { RateLimitClass, RequestLimits } from '../auth/request-limits.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import type { ProfileForms } from '../catalogs/renditions/profile-renditions.js';
-import type { SnapshotForms } from '../catalogs/renditions/snapshot-renditions.js';
-import type { Turns } from '../isolation/keyed-mutex.js';
+import type { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
+import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import type { Planner } from '../isolation/planner.js';
-import type { Gate } from '../isolation/rw-lock.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import type { Log } from '../log.js';
 import type { Collector } from '../oci/collector.js';
 import type { Uploads } from '../oci/uploads.js';
@@ -30,18 +30,18 @@ export interface RegistryParts {
   artifacts: BlobStore;
   uploads: Uploads;
   collector: Collector;
-  forms: SnapshotForms;
-  profiles: ProfileForms;
-  newest: NewestSnapshots;
-  cutter: CatalogCutter;
+  renditions: SnapshotRenditions;
+  profileRenditions: ProfileRenditions;
+  newestSnapshots: NewestSnapshots;
+  snapshotBuilder: CatalogBuilder;
   refresher: CatalogRefresher;
   /** Copies of the catalogs elsewhere that recipes take from. */
   copies: BlobStore;
   planner: Planner;
   /** One change of a function after the other. */
-  turns: Turns;
+  functionLocks: KeyedMutex;
   /** Open for who stores bytes and then the rows that name them; closed while bytes are removed. */
-  gate: Gate;
+  bytesLock: RwLock;
   /** Whom signatures are believed of. */
   trust: SigningTrust;
   /** By which snapshots are signed. */
@@ -76,7 +76,7 @@ export interface RequestVariables {
   /** The client's address. */
   client: string;
   limits: RequestLimits;
-  door?: Door;
+  rateLimitClass?: RateLimitClass;
   /** Whether the answer is for this client alone, and for no cache and no page of another origin. */
   isPrivate?: boolean;
   /** What the limit that counted the request has left. */

@@ -67,7 +67,7 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
     const socket = stream as Socket;
     const refuse = () => {
-      if (socket.writable) socket.write(answerOf(error.code));
+      if (socket.writable) socket.write(responseText(error.code));
       socket.destroySoon();
     };
     const response = latest.get(socket);
@@ -88,7 +88,7 @@ function endUnread(request: IncomingMessage): void {
   request.once('close', () => clearTimeout(timer));
 }
 
-function answerOf(errorCode: string | undefined): string {
+function responseText(errorCode: string | undefined): string {
   const { status, code, detail } = (errorCode === undefined ? undefined : REFUSALS[errorCode]) ?? {
     status: 400,
     code: 'invalid-request',

@@ -5,7 +5,7 @@ export interface Metrics {
   /** `route` is the path's template, so that the number of time series is bounded. */
   request(method: string, route: string, status: number, seconds: number): void;
   /** Gives what counts answers that were there as they are; timing them would cost more than they do. */
-  storedAnswers(route: string): (method: string, status: number) => void;
+  storedResponses(route: string): (method: string, status: number) => void;
   publish(outcome: string): void;
   /** `snapshot` says whether the bytes of the catalog changed. */
   cut(catalog: string, outcome: 'snapshot' | 'unchanged' | 'failed', seconds: number): void;
@@ -131,7 +131,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       requests.inc({ method, route, status: String(status) });
       durations.observe({ method, route }, seconds);
     },
-    storedAnswers(route) {
+    storedResponses(route) {
       const byMethod = stored.get(route) ?? new Map<string, Map<number, number>>();
       stored.set(route, byMethod);
       return (method, status) => {

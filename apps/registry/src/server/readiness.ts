@@ -7,7 +7,13 @@ export function readinessChecks(parts: RegistryParts): () => Promise<Readiness> 
   return reused(() => checkReadiness(parts));
 }
 
-async function checkReadiness({ store, blobs, artifacts, cutter, log }: RegistryParts): Promise<Readiness> {
+async function checkReadiness({
+  store,
+  blobs,
+  artifacts,
+  snapshotBuilder: cutter,
+  log,
+}: RegistryParts): Promise<Readiness> {
   const attempt = async (
     name: 'store' | 'blobs',
     check: () => Promise<void>,

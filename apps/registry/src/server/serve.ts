@@ -12,23 +12,23 @@ import { getRequestListener } from '@hono/node-server';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { ensureAdminToken } from '../auth/tokens.js';
-import type { CatalogCutter } from '../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import { ProfileForms } from '../catalogs/renditions/profile-renditions.js';
-import { SnapshotForms } from '../catalogs/renditions/snapshot-renditions.js';
-import { storedAnswers } from '../catalogs/stored-responses.js';
-import { targetOfRoutes } from '../http/public-address.js';
-import { Turns } from '../isolation/keyed-mutex.js';
+import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
+import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import { storedResponses } from '../catalogs/stored-responses.js';
+import { requestTarget } from '../http/public-address.js';
+import { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { Planner } from '../isolation/planner.js';
 import { refresherThread } from '../isolation/refresher-thread.js';
-import { Gate } from '../isolation/rw-lock.js';
+import { RwLock } from '../isolation/rw-lock.js';
 import { startSearchThreads } from '../isolation/search-threads.js';
-import { startCutterThread } from '../isolation/snapshot-builder-thread.js';
+import { startSnapshotBuilderThread } from '../isolation/snapshot-builder-thread.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
 import { sentBlobs } from '../oci/sent-blobs.js';
-import { keepArtifacts } from '../oci/store-artifacts.js';
+import { storeMissingArtifacts } from '../oci/store-artifacts.js';
 import { Uploads } from '../oci/uploads.js';
 import { configuredRoot, SigningTrust } from '../publish/signing-trust.js';
 import { ensureDefaultCatalog } from '../routes/catalogs.js';
@@ -38,7 +38,7 @@ import { openBlobFolder } from '../store/blobs/folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import { openTakedownRecord } from '../takedown/record.js';
-import { keepTakedowns } from '../takedown/takedown.js';
+import { finishPendingTakedowns } from '../takedown/takedown.js';
 import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 import { readCredentialsFile } from '../upstreams/credentials-file.js';
 import { createApp } from './app.js';
@@ -90,7 +90,7 @@ export async function startRegistry(options: {
       await database.close();
     },
   };
-  let cutter: CatalogCutter | undefined;
+  let cutter: CatalogBuilder | undefined;
   let refresher: CatalogRefresher | undefined;
   let collector: Collector | undefined;
   let renewal: SignatureRenewal | undefined;
@@ -117,21 +117,31 @@ export async function startRegistry(options: {
       process: true,
     });
     const formBlobs = await openBlobFolder(paths.forms);
-    const forms = new SnapshotForms({ store, blobs: formBlobs });
-    const newest = new NewestSnapshots(store);
-    const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
-    const gate = new Gate();
+    const renditions = new SnapshotRenditions({ store, blobs: formBlobs });
+    const newestSnapshots = new NewestSnapshots(store);
+    const onSnapshot = (snapshot: SnapshotRecord) => newestSnapshots.put(snapshot);
+    const bytesLock = new RwLock();
     const artifacts = await openBlobFolder(paths.artifacts);
     const uploads = new Uploads({ blobs: artifacts, clock });
-    const collecting = new Collector({ store, artifacts, uploads, gate, clock, log, config });
+    const collecting = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
     collector = collecting;
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
-    const kept = { store, blobs, artifacts, forms, newest, gate, keys, takedownRecord, log };
-    await keepTakedowns(kept);
+    const kept = {
+      store,
+      blobs,
+      artifacts,
+      renditions,
+      newestSnapshots,
+      bytesLock,
+      keys,
+      takedownRecord,
+      log,
+    };
+    await finishPendingTakedowns(kept);
     const { database: file, forms: formsFolder, keys: keyFolder } = paths;
     const { snapshotValidDays } = config;
-    const started = startCutterThread({
+    const started = startSnapshotBuilderThread({
       database: file,
       formsFolder,
       keyFolder,
@@ -162,26 +172,31 @@ export async function startRegistry(options: {
     refresher = refreshing;
     const parts: RegistryParts = {
       ...kept,
-      profiles: new ProfileForms({ store, blobs: formBlobs, forms, gate }),
+      profileRenditions: new ProfileRenditions({
+        store,
+        blobs: formBlobs,
+        forms: renditions,
+        gate: bytesLock,
+      }),
       uploads,
       collector: collecting,
-      cutter: started,
+      snapshotBuilder: started,
       refresher: refreshing,
       copies,
       planner,
       trust,
-      turns: new Turns(),
+      functionLocks: new KeyedMutex(),
       clock,
       metrics,
       config,
     };
-    await keepArtifacts(parts);
+    await storeMissingArtifacts(parts);
     const signing = { keys, clock, validDays: snapshotValidDays };
     const renewing = new SignatureRenewal({ store, signing, metrics, log });
     renewal = renewing;
     await renewing.renew({ thorough: true });
     const routes = getRequestListener(createApp(parts).fetch);
-    const listening = createServer(storedAnswers(parts, sentBlobs(parts, routes)), targetOfRoutes(config));
+    const listening = createServer(storedResponses(parts, sentBlobs(parts, routes)), requestTarget(config));
     server = listening;
     limitConnections(listening, SERVER_LIMITS.maxConnections, log);
     const drain = prepareDraining(listening);

@@ -19,7 +19,7 @@ let registry: TestRegistry;
 let admin: string;
 beforeEach(async () => {
   registry = await openTestRegistry();
-  await registry.settle();
+  await registry.waitForCatalogs();
   admin = `Bearer ${(await registry.token({})).secret}`;
 });
 afterEach(() => registry.close());
@@ -94,12 +94,12 @@ describe('a cut', () => {
     expect(
       (await post(`${releasePath({ kind: 'One', release: '1.0.0' })}/yank`, { reason: 'old' })).status,
     ).toBe(200);
-    await registry.settle();
+    await registry.waitForCatalogs();
     await registry.publish({ kind: 'Alpha', release: '1.0.0' });
     expect(
       (await post(`${releasePath({ kind: 'Two', release: '1.0.0' })}/yank`, { reason: 'bad' })).status,
     ).toBe(200);
-    await registry.settle();
+    await registry.waitForCatalogs();
     for (let serial = 1; serial <= 6; serial++) await expectSigned(serial);
     const { claim } = await signed();
     expect(claim.serial).toBe(6);
@@ -124,7 +124,7 @@ describe('a cut', () => {
       reason: 'bad',
     });
     expect(answer.status).toBe(200);
-    await registry.settle();
+    await registry.waitForCatalogs();
     const gone = await registry.request('/catalogs/default/snapshots/3/snapshot.sigstore.json');
     expect(gone.status).toBe(410);
     expect((await client.ask('GET', `catalogs/default/manifests/${referrer!.digest}`)).status).toBe(404);
@@ -314,7 +314,7 @@ describe('a start', () => {
     database.close();
   };
   const closed = async () => {
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     await registry.parts.planner.close();
     await registry.parts.store.close();
   };

@@ -32,7 +32,7 @@ let admin: string;
 beforeEach(async () => {
   registry = await openTestRegistry();
   // The first snapshot of `default` is empty.
-  await registry.settle();
+  await registry.waitForCatalogs();
   admin = (await registry.token({})).secret;
 });
 afterEach(() => registry.close());
@@ -282,7 +282,7 @@ describe('snapshots that held it', () => {
 
   it('are never the newest, not even until the next cut', async () => {
     await registry.publish(BAD);
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     const parts = { ...registry.parts };
     const { digest } = (await registry.parts.store.release('example.com', 'SetLabels', '1.0.0'))!;
     const mark = { at: '2030-01-02T03:04:05.678Z', by: 'root', reason: 'malware' };
@@ -293,7 +293,7 @@ describe('snapshots that held it', () => {
       expect(answer.headers.get('retry-after')).toBe('1');
     }
     registry = await registry.reopen();
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
   });
 });
@@ -350,7 +350,7 @@ describe('the revocation feed', () => {
       body: JSON.stringify({ reason: 'broken' }),
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${admin}` },
     });
-    await registry.settle();
+    await registry.waitForCatalogs();
     await takedown(BAD);
     const { body } = await json<RevocationPage>('/api/v1/revocations');
     expect(
@@ -380,9 +380,9 @@ describe('a big catalog', () => {
     const { parts } = registry;
     await registry.publish(BAD);
     expect((await takedown(BAD)).body.erased).toBe(true);
-    await parts.cutter.pause();
+    await parts.snapshotBuilder.pause();
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
-    parts.cutter.resume();
+    parts.snapshotBuilder.resume();
     await vi.waitFor(async () => {
       const answer = await registry.request('/catalogs/default/catalog.yaml', {
         headers: { 'Accept-Encoding': 'br' },
@@ -398,7 +398,7 @@ describe('a big catalog', () => {
 describe('what interrupts a takedown', () => {
   it('between the rows and the bytes is made good at the next start', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     const { store } = registry.parts;
     const current = (await store.function('example.com', 'SetLabels'))!;
     const { digest } = current.releases[0]!;
@@ -449,19 +449,19 @@ describe('a restored backup', () => {
   it('that is older than a takedown gets it again from the record beside it', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
     await registry.publish(GOOD);
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     await registry.parts.store.close();
     await cp(registry.folder, backup, { recursive: true });
     registry = await openTestRegistry({ folder: registry.folder });
     admin = (await registry.token({})).secret;
     const { body } = await takedown(BAD);
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     await registry.parts.store.close();
 
     await cp(backup, registry.folder, { recursive: true });
     expect(await filesWith(registry.folder, MARKER)).not.toEqual([]);
     registry = await openTestRegistry({ folder: registry.folder });
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
     const answer = await json<Problem>(releasePath(BAD));
     expect(answer).toMatchObject({ status: 410, body: { takedowns: body.takedowns } });
@@ -470,14 +470,14 @@ describe('a restored backup', () => {
   });
 
   it('that is older than the release refuses to have it published again', async () => {
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     await registry.parts.store.close();
     await cp(registry.folder, backup, { recursive: true });
     registry = await openTestRegistry({ folder: registry.folder });
     admin = (await registry.token({})).secret;
     await registry.publish(BAD);
     await takedown(BAD);
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     await registry.parts.store.close();
     for (const name of await readdir(registry.folder)) {
       if (name !== 'takedowns.jsonl') await rm(path.join(registry.folder, name), { recursive: true });

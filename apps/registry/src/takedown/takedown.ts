@@ -8,25 +8,25 @@ import {
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
-import type { CatalogCutter } from '../catalogs/catalog-builder.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import type { SnapshotForms } from '../catalogs/renditions/snapshot-renditions.js';
-import type { Gate } from '../isolation/rw-lock.js';
+import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { deleteUnnamedFiles } from '../oci/unnamed-files.js';
 import type { TakedownRecord } from './record.js';
 
-export interface TakedownParts {
+export interface TakedownDeps {
   store: FunctionStore & Pick<ManifestStore, 'unnamedFiles'>;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;
-  forms: SnapshotForms;
-  newest: NewestSnapshots;
-  gate: Gate;
+  renditions: SnapshotRenditions;
+  newestSnapshots: NewestSnapshots;
+  bytesLock: RwLock;
   /** Absent where none has started yet. */
-  cutter?: Pick<CatalogCutter, 'pause' | 'resume'>;
+  snapshotBuilder?: Pick<CatalogBuilder, 'pause' | 'resume'>;
   takedownRecord: TakedownRecord;
   log: Log;
 }
@@ -43,13 +43,13 @@ export interface TakenDown {
  * `rehearse` tells what would go and changes nothing.
  */
 export async function takeDown(
-  parts: TakedownParts,
+  parts: TakedownDeps,
   takedown: Takedown,
   options: { rehearse?: boolean; token?: string } = {},
 ): Promise<TakenDown> {
   const { log } = parts;
   if (options.rehearse === true) return commit(parts, takedown, options);
-  return alone(parts, async () => {
+  return runExclusive(parts, async () => {
     const committed = await commit(parts, takedown, options);
     log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
     await attempt(parts, () => deleteFiles(parts));
@@ -61,8 +61,8 @@ export async function takeDown(
  * Erases what takedowns have left on the disk; true where nothing is left. Where it fails, it is tried again with the
  * next takedown and at the next start.
  */
-export function finishTakedowns(parts: TakedownParts): Promise<boolean> {
-  return attempt(parts, () => alone(parts, () => erase(parts)));
+export function finishTakedowns(parts: TakedownDeps): Promise<boolean> {
+  return attempt(parts, () => runExclusive(parts, () => erase(parts)));
 }
 
 export interface AppliedTakedowns {
@@ -78,12 +78,12 @@ export interface AppliedTakedowns {
  * go again, and names and digests are burnt again where the backup is older than the release.
  */
 export async function applyTakedowns(
-  parts: TakedownParts,
+  parts: TakedownDeps,
   takedowns: readonly Takedown[],
 ): Promise<AppliedTakedowns> {
   const { store, log } = parts;
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
-  await alone(parts, async () => {
+  await runExclusive(parts, async () => {
     for (const takedown of takedowns) {
       const burnt = await store.takedowns(takedown.group, takedown.kind);
       if (burnt.some(({ release }) => release === takedown.release)) {
@@ -108,15 +108,18 @@ export async function applyTakedowns(
 }
 
 /** For every start: the database has what the record has, the record what the database has, and the disk neither. */
-export async function keepTakedowns(parts: TakedownParts): Promise<void> {
+export async function finishPendingTakedowns(parts: TakedownDeps): Promise<void> {
   const { store, takedownRecord } = parts;
   await applyTakedowns(parts, await takedownRecord.read());
   await takedownRecord.add(await store.allTakedowns());
 }
 
 /** While nobody stores bytes that nothing names yet, neither of releases nor of catalogs. */
-function alone<T>({ gate, cutter }: TakedownParts, work: () => Promise<T>): Promise<T> {
-  return gate.alone(async () => {
+function runExclusive<T>(
+  { bytesLock: gate, snapshotBuilder: cutter }: TakedownDeps,
+  work: () => Promise<T>,
+): Promise<T> {
+  return gate.write(async () => {
     await cutter?.pause();
     try {
       return await work();
@@ -127,7 +130,7 @@ function alone<T>({ gate, cutter }: TakedownParts, work: () => Promise<T>): Prom
 }
 
 async function commit(
-  { store, newest }: TakedownParts,
+  { store, newestSnapshots: newest }: TakedownDeps,
   takedown: Takedown,
   { rehearse = false, token }: { rehearse?: boolean; token?: string },
 ): Promise<TakenDown> {
@@ -142,7 +145,7 @@ async function commit(
     });
     try {
       const reach = await store.commitTakedown(plan, { rehearse });
-      if (!rehearse) newest.forgetAll();
+      if (!rehearse) newest.clear();
       return { takedowns: plan.takedowns, reach };
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
@@ -156,7 +159,7 @@ async function commit(
 }
 
 /** To be called alone. */
-async function erase(parts: TakedownParts): Promise<void> {
+async function erase(parts: TakedownDeps): Promise<void> {
   if (await deleteFiles(parts)) await parts.store.finishTakedowns();
 }
 
@@ -165,9 +168,9 @@ async function deleteFiles({
   store,
   blobs,
   artifacts,
-  forms,
+  renditions: forms,
   takedownRecord,
-}: TakedownParts): Promise<boolean> {
+}: TakedownDeps): Promise<boolean> {
   const left = await store.unfinishedTakedowns();
   if (left === undefined) return false;
   await takedownRecord.add(left.takedowns);
@@ -178,7 +181,7 @@ async function deleteFiles({
 }
 
 /** The takedown is done already for everybody who asks; what fails here is made good later. */
-async function attempt({ log }: TakedownParts, work: () => Promise<unknown>): Promise<boolean> {
+async function attempt({ log }: TakedownDeps, work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
     return true;

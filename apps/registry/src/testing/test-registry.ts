@@ -6,15 +6,15 @@ import type { SnapshotRecord } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createToken } from '../auth/tokens.js';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import { ProfileForms } from '../catalogs/renditions/profile-renditions.js';
-import { SnapshotForms } from '../catalogs/renditions/snapshot-renditions.js';
-import { Cutter } from '../catalogs/snapshot-builder.js';
-import { Turns } from '../isolation/keyed-mutex.js';
+import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
+import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
+import { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { Planner } from '../isolation/planner.js';
-import { Gate } from '../isolation/rw-lock.js';
+import { RwLock } from '../isolation/rw-lock.js';
 import type { Log } from '../log.js';
 import { Collector } from '../oci/collector.js';
-import { keepArtifacts } from '../oci/store-artifacts.js';
+import { storeMissingArtifacts } from '../oci/store-artifacts.js';
 import { Uploads } from '../oci/uploads.js';
 import { SigningTrust } from '../publish/signing-trust.js';
 import { ensureDefaultCatalog } from '../routes/catalogs.js';
@@ -28,7 +28,7 @@ import { openBlobFolder } from '../store/blobs/folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import { openTakedownRecord } from '../takedown/record.js';
-import { keepTakedowns } from '../takedown/takedown.js';
+import { finishPendingTakedowns } from '../takedown/takedown.js';
 import { Refresher } from '../upstreams/refresher.js';
 import { type FetchSettings, sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
@@ -53,7 +53,7 @@ export interface TestRegistry {
   }): Promise<{ id: string; secret: string }>;
   publish(definition: TestDefinition, query?: string): Promise<{ status: number; body: PublishResult }>;
   /** Until the catalogs hold everything that has happened. */
-  settle(): Promise<void>;
+  waitForCatalogs(): Promise<void>;
   /** Ends this registry and opens another on its folder. */
   reopen(): Promise<TestRegistry>;
   close(): Promise<void>;
@@ -88,17 +88,17 @@ export async function openTestRegistry(
     process: false,
   });
   const formBlobs = await openBlobFolder(paths.forms);
-  const forms = new SnapshotForms({ ...options, store, blobs: formBlobs });
+  const forms = new SnapshotRenditions({ ...options, store, blobs: formBlobs });
   const newest = new NewestSnapshots(store);
   const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
-  const gate = new Gate();
+  const gate = new RwLock();
   const trust = new SigningTrust();
   await trust.reload(store);
   const takedownRecord = openTakedownRecord(paths.takedowns);
   const artifacts = await openBlobFolder(paths.artifacts);
   const uploads = new Uploads({ blobs: artifacts, clock });
   const config = options.config ?? {};
-  const collector = new Collector({ store, artifacts, uploads, gate, clock, log, config });
+  const collector = new Collector({ store, artifacts, uploads, bytesLock: gate, clock, log, config });
   const signed = await store.hasSignatures();
   await ensureRegistryKey(paths.keys, { now: clock(), signed }).catch(async (error: unknown) => {
     await store.close();
@@ -107,13 +107,22 @@ export async function openTestRegistry(
   const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
   const signing = { keys, clock, validDays: 30 };
   const renewal = new SignatureRenewal({ store, signing, metrics, log });
-  await keepTakedowns({ store, blobs, artifacts, forms, newest, gate, takedownRecord, log });
-  const cutter = new Cutter({ store, forms, signing, clock, log, metrics, onSnapshot });
+  await finishPendingTakedowns({
+    store,
+    blobs,
+    artifacts,
+    renditions: forms,
+    newestSnapshots: newest,
+    bytesLock: gate,
+    takedownRecord,
+    log,
+  });
+  const cutter = new SnapshotBuilder({ store, renditions: forms, signing, clock, log, metrics, onSnapshot });
   const copies = await openBlobFolder(paths.copies);
   const refresher = new Refresher({
     store,
     copies,
-    gate: new Gate(),
+    gate: new RwLock(),
     fetcher: sourceFetcher(options.sources ?? {}, { temporaryFolder: paths.fetching, log }),
     reader: new UpstreamReader(),
     root: trust.root,
@@ -129,15 +138,15 @@ export async function openTestRegistry(
     artifacts,
     uploads,
     collector,
-    forms,
-    profiles: new ProfileForms({ ...options, store, blobs: formBlobs, forms, gate }),
-    newest,
-    cutter,
+    renditions: forms,
+    profileRenditions: new ProfileRenditions({ ...options, store, blobs: formBlobs, forms, gate }),
+    newestSnapshots: newest,
+    snapshotBuilder: cutter,
     refresher,
     copies,
     planner: new Planner(),
-    turns: new Turns(),
-    gate,
+    functionLocks: new KeyedMutex(),
+    bytesLock: gate,
     trust,
     keys,
     takedownRecord,
@@ -147,7 +156,7 @@ export async function openTestRegistry(
     config,
   };
   await ensureDefaultCatalog(parts);
-  await keepArtifacts(parts);
+  await storeMissingArtifacts(parts);
   await renewal.renew({ thorough: true });
   const app = createApp(parts);
   if (options.start !== false) {
@@ -191,7 +200,7 @@ export async function openTestRegistry(
       });
       return { status: response.status, body: (await response.json()) as PublishResult };
     },
-    async settle() {
+    async waitForCatalogs() {
       cutter.wake();
       await cutter.waitFor(await store.lastEvent());
     },

@@ -1,6 +1,6 @@
 import type { BlobStore, SourceStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import type { Gate } from '../isolation/rw-lock.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 
 /**
@@ -8,12 +8,12 @@ import { SERVER_LIMITS } from '../limits.js';
  * ago, so that it stays for a while.
  */
 export class CopySweep {
-  readonly #parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: Gate };
+  readonly #parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: RwLock };
   /** Since when a copy has been seen to have no name: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
-  constructor(parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: Gate }) {
+  constructor(parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: RwLock }) {
     this.#parts = parts;
   }
 
@@ -36,7 +36,7 @@ export class CopySweep {
       if (now - since >= SERVER_LIMITS.keepCopyMilliseconds) old.push(digest);
     }
     if (old.length === 0) return;
-    await gate.alone(async () => {
+    await gate.write(async () => {
       const still = await store.sourceCopies();
       for (const digest of old) if (!still.has(digest)) await copies.delete(digest);
     });

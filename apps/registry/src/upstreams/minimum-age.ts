@@ -3,7 +3,7 @@ import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Log } from '../log.js';
 
 /** Lets entries of sources come of age when their time has come: without it, a catalog would never take them. */
-export class Maturing {
+export class MinimumAgeScheduler {
   readonly #parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log };
   /** By catalog, with the recipe that says so. */
   readonly #ages = new Map<string, { recipe: string; ages: ReadonlyMap<string, number> }>();
@@ -13,7 +13,7 @@ export class Maturing {
   }
 
   /** Gives when the next entry is due, in milliseconds since the epoch as `now` is; Infinity for never. */
-  async mature(now: number, onEvent: () => void): Promise<number> {
+  async applyDue(now: number, onEvent: () => void): Promise<number> {
     const { store, log } = this.#parts;
     const at = new Date(now).toISOString();
     const catalogs = await store.catalogs();
@@ -22,7 +22,7 @@ export class Maturing {
       if (!catalogs.some((catalog) => catalog.name === name)) this.#ages.delete(name);
     }
     for (const catalog of catalogs) {
-      const minimumAges = this.#agesOf(catalog);
+      const minimumAges = this.#readAges(catalog);
       if (minimumAges.size === 0) continue;
       const { name } = catalog;
       const due = await store.nextMaturity(name, minimumAges);
@@ -42,7 +42,7 @@ export class Maturing {
     return next;
   }
 
-  #agesOf(catalog: CatalogRecord): ReadonlyMap<string, number> {
+  #readAges(catalog: CatalogRecord): ReadonlyMap<string, number> {
     const { name, recipe } = catalog;
     const known = this.#ages.get(name);
     if (known?.recipe === recipe) return known.ages;

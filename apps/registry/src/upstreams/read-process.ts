@@ -1,12 +1,12 @@
 import { deserialize, serialize } from 'node:v8';
 import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
-import { answerFrames } from '../isolation/frames.js';
-import type { ReadAnswer, ReadInput } from './upstream-reader.js';
+import { respondToFrames } from '../isolation/frames.js';
+import type { ReadInput, ReadResult } from './upstream-reader.js';
 
 /** Reads catalogs that somebody else serves: what is too much for it takes down this process alone. */
-answerFrames((input) => serialize(read(deserialize(input) as ReadInput)));
+respondToFrames((input) => serialize(read(deserialize(input) as ReadInput)));
 
-function read({ bytes, file, known }: ReadInput): ReadAnswer {
+function read({ bytes, file, known }: ReadInput): ReadResult {
   const read = readUpstreamCatalog(bytes, file);
   if ('problem' in read) return read;
   const { entries, invalid, invalidEntries } = read;

@@ -22,17 +22,17 @@ import { KrmhubError, sha256 } from '@krmhub/schema';
 import type { TrustedRoot } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFailure, type SourceFetcher } from '@krmhub/sources';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
-import type { Gate } from '../isolation/rw-lock.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { UpstreamReader } from './upstream-reader.js';
 import { verifyCopy } from './verify-copy.js';
 
-export interface RefreshParts {
+export interface RefreshDeps {
   store: SourceStore & Pick<SnapshotStore, 'catalog' | 'catalogs' | 'storeEntries'>;
   /** Copies of catalogs elsewhere, as they were fetched. */
   copies: BlobStore;
   /** Shared by who stores a copy and then the row that names it. */
-  gate: Gate;
+  gate: RwLock;
   fetcher: Pick<SourceFetcher, 'fetch'>;
   reader: Pick<UpstreamReader, 'read' | 'warm'>;
   root: TrustedRoot;
@@ -56,7 +56,7 @@ export interface Refreshed {
  * source any more. Rejects where the registry itself fails; what the source does wrong is an outcome like another.
  */
 export async function refreshSource(
-  parts: RefreshParts,
+  parts: RefreshDeps,
   name: { catalog: string; source: string },
   signal: AbortSignal,
 ): Promise<Refreshed | undefined> {
@@ -74,7 +74,7 @@ export async function refreshSource(
 }
 
 async function refreshOnce(
-  parts: RefreshParts,
+  parts: RefreshDeps,
   { catalog, source }: { catalog: string; source: string },
   signal: AbortSignal,
 ): Promise<Refreshed | undefined> {
@@ -83,21 +83,21 @@ async function refreshOnce(
   const applied = await store.catalog(catalog);
   if (record === undefined || applied === undefined) return undefined;
   const recipe = storedRecipe(applied);
-  const upstream = upstreamOf(recipe, record);
+  const upstream = findUpstream(recipe, record);
   const known = await store.sourceEntries(catalog, source);
-  const look = await lookAt(parts, { record, recipe, known }, signal);
+  const look = await pollSource(parts, { record, recipe, known }, signal);
   signal.throwIfAborted();
   const { outcome } = look;
   const refresh = planRefresh({
     record,
     upstream,
-    policies: policiesOf(recipe),
+    policies: recipePolicies(recipe),
     known,
     outcome,
     now: clock().toISOString(),
     jitter: parts.random(),
   });
-  const event = await parts.gate.shared(async () => {
+  const event = await parts.gate.read(async () => {
     if (look.bytes !== undefined) await parts.copies.put(look.bytes);
     for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.cutBatch) {
       await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.cutBatch));
@@ -113,7 +113,7 @@ async function refreshOnce(
 }
 
 /** A recipe that was applied after the record was read has another, or none. */
-function upstreamOf(recipe: Recipe, { catalog, source, url }: SourceRecord): UpstreamCatalog {
+function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): UpstreamCatalog {
   const isMeant = (one: RecipeSource) => one.name === source && one.catalog?.url === url;
   const upstream = recipe.sources.find(isMeant)?.catalog;
   if (upstream === undefined) {
@@ -122,11 +122,11 @@ function upstreamOf(recipe: Recipe, { catalog, source, url }: SourceRecord): Ups
   return upstream;
 }
 
-function policiesOf({ policy }: Recipe) {
+function recipePolicies({ policy }: Recipe) {
   return policy?.requireSignature ?? [];
 }
 
-interface Look {
+interface PollResult {
   outcome: LookOutcome;
   /** Of a copy that is another than before. */
   bytes?: Uint8Array;
@@ -141,11 +141,11 @@ interface Known {
   known: readonly UpstreamEntryName[];
 }
 
-async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): Promise<Look> {
+async function pollSource(parts: RefreshDeps, before: Known, signal: AbortSignal): Promise<PollResult> {
   const { record, recipe } = before;
   const read = readSourceAddress(record.url);
   if (!read.ok) return failed({ problem: 'forbidden-address', message: read.reason });
-  const held = await heldCopy(parts.copies, record.copy);
+  const held = await storedCopy(parts.copies, record.copy);
   if (record.failure === undefined) parts.reader.warm();
   let fetched: FetchedCatalog;
   try {
@@ -155,7 +155,7 @@ async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): 
       ...(held === undefined || record.copy?.formerUrl !== undefined
         ? {}
         : { validators: record.copy!.validators }),
-      bundles: policiesOf(recipe).length > 0,
+      bundles: recipePolicies(recipe).length > 0,
       signal,
     });
   } catch (error) {
@@ -172,13 +172,13 @@ async function lookAt(parts: RefreshParts, before: Known, signal: AbortSignal): 
 }
 
 async function judge(
-  { root, reader, clock }: RefreshParts,
+  { root, reader, clock }: RefreshDeps,
   { record, recipe, known }: Known,
   { bundles, validators, manifest }: FetchedCatalog,
   bytes: Uint8Array,
   isHeld: boolean,
-): Promise<Look> {
-  const policies = policiesOf(recipe);
+): Promise<PollResult> {
+  const policies = recipePolicies(recipe);
   const digest = sha256(bytes);
   const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
   const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
@@ -202,12 +202,12 @@ async function judge(
   };
 }
 
-function failed(refusal: Refusal, retryAfterSeconds = 0): Look {
+function failed(refusal: Refusal, retryAfterSeconds = 0): PollResult {
   return { outcome: { outcome: 'failed', ...refusal, retryAfterSeconds }, rendered: [] };
 }
 
 /** The bytes of the last good copy; undefined where they are gone or damaged. */
-async function heldCopy(copies: BlobStore, copy: SourceCopy | undefined): Promise<Uint8Array | undefined> {
+async function storedCopy(copies: BlobStore, copy: SourceCopy | undefined): Promise<Uint8Array | undefined> {
   if (copy === undefined) return undefined;
   try {
     return await copies.get(copy.digest);

@@ -476,7 +476,7 @@ describe('an entry', () => {
     registry.advance(1.5 * HOUR);
     registry.parts.refresher.wake();
     await refresh();
-    await registry.settle();
+    await registry.waitForCatalogs();
     const [place] = await registry.parts.store.catalogFunctions('ours');
     const entries = await registry.parts.store.entries([place!.entry!]);
     expect([...entries.values()][0]!.yaml).toContain('description: first');
@@ -491,7 +491,7 @@ describe('an entry', () => {
     // It has stood for an hour, and did not grow older while it was away.
     put({ One: 'wrong' });
     await refresh();
-    await registry.settle();
+    await registry.waitForCatalogs();
     const [still] = await registry.parts.store.catalogFunctions('ours');
     const served = await registry.parts.store.entries([still!.entry!]);
     expect([...served.values()][0]!.yaml).toContain('description: right');
@@ -572,7 +572,7 @@ describe('a signed source', () => {
     await refused(refresh(), 'signature');
     upstream.files.delete(BUNDLE);
     await refused(refresh(), 'signature');
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await registry.parts.store.catalogFunctions('ours')).toEqual(served);
     expect(await events()).toEqual(['source.changed', 'source.failing']);
     expect(await serve(three, 3)).toMatchObject({ state: 'current', copy: { serial: 3 } });

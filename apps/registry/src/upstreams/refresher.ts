@@ -5,11 +5,11 @@ import type { Log } from '../log.js';
 import type { Metrics } from '../server/metrics.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import { CopySweep } from './copy-sweep.js';
-import { Maturing } from './minimum-age.js';
-import { type Refreshed, type RefreshParts, refreshSource } from './refresh-source.js';
+import { MinimumAgeScheduler } from './minimum-age.js';
+import { type RefreshDeps, type Refreshed, refreshSource } from './refresh-source.js';
 import type { UpstreamReader } from './upstream-reader.js';
 
-export interface RefresherParts extends RefreshParts {
+export interface RefresherDeps extends RefreshDeps {
   reader: Pick<UpstreamReader, 'read' | 'warm' | 'close'>;
   log: Log;
   metrics: Pick<Metrics, 'refresh'>;
@@ -17,7 +17,7 @@ export interface RefresherParts extends RefreshParts {
   onChange(): void;
 }
 
-interface Look {
+interface RunningPoll {
   url: string;
   origin: string;
   /** The look before failed. */
@@ -28,7 +28,7 @@ interface Look {
 }
 
 /** Somebody who wants a source to be asked now. */
-interface Demand {
+interface SyncRequest {
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -44,11 +44,11 @@ interface Failure {
  * so that one that is slow or hostile holds up nobody else for longer than its deadline.
  */
 export class Refresher implements CatalogRefresher {
-  readonly #parts: RefresherParts;
-  readonly #maturing: Maturing;
+  readonly #parts: RefresherDeps;
+  readonly #minimumAges: MinimumAgeScheduler;
   readonly #sweep: CopySweep;
-  readonly #looks = new Map<string, Look>();
-  readonly #demands = new Map<string, Demand[]>();
+  readonly #polls = new Map<string, RunningPoll>();
+  readonly #requests = new Map<string, SyncRequest[]>();
   readonly #failures = new Map<string, Failure>();
   readonly #stopping = new AbortController();
   readonly #watchers = new Set<() => void>();
@@ -56,9 +56,9 @@ export class Refresher implements CatalogRefresher {
   #woken = true;
   #wakeLoop: () => void = () => undefined;
 
-  constructor(parts: RefresherParts) {
+  constructor(parts: RefresherDeps) {
     this.#parts = parts;
-    this.#maturing = new Maturing(parts);
+    this.#minimumAges = new MinimumAgeScheduler(parts);
     this.#sweep = new CopySweep(parts);
   }
 
@@ -74,9 +74,9 @@ export class Refresher implements CatalogRefresher {
 
   refreshNow(catalog: string, source: string): Promise<void> {
     if (this.#isStopping) return Promise.reject(stopped());
-    const key = keyOf({ catalog, source });
+    const key = sourceKey({ catalog, source });
     return new Promise((resolve, reject) => {
-      this.#demands.set(key, [...(this.#demands.get(key) ?? []), { resolve, reject }]);
+      this.#requests.set(key, [...(this.#requests.get(key) ?? []), { resolve, reject }]);
       this.#failures.delete(key);
       this.wake();
     });
@@ -87,10 +87,10 @@ export class Refresher implements CatalogRefresher {
     for (;;) {
       const changed = this.#nextChange(until - performance.now());
       try {
-        const waiting = (await this.#parts.store.sources(catalog)).filter(isUnasked);
+        const waiting = (await this.#parts.store.sources(catalog)).filter(isUnrequested);
         if (waiting.length === 0) return true;
         if (this.#isStopping || performance.now() >= until) return false;
-        for (const one of waiting) this.#failures.delete(keyOf(one));
+        for (const one of waiting) this.#failures.delete(sourceKey(one));
         this.wake();
         await changed.promise;
       } finally {
@@ -102,12 +102,12 @@ export class Refresher implements CatalogRefresher {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wakeLoop();
-    this.#tell();
+    this.#notifyWatchers();
     await this.#parts.reader.close();
     await this.#running;
-    await Promise.all([...this.#looks.values()].map(({ done }) => done));
-    for (const demand of [...this.#demands.values()].flat()) demand.reject(stopped());
-    this.#demands.clear();
+    await Promise.all([...this.#polls.values()].map(({ done }) => done));
+    for (const demand of [...this.#requests.values()].flat()) demand.reject(stopped());
+    this.#requests.clear();
   }
 
   get #isStopping(): boolean {
@@ -136,14 +136,14 @@ export class Refresher implements CatalogRefresher {
     const { store } = this.#parts;
     const now = this.#now();
     const sources = await store.sources();
-    const urls = new Map(sources.map((record) => [keyOf(record), record.url]));
+    const urls = new Map(sources.map((record) => [sourceKey(record), record.url]));
     for (const key of this.#failures.keys()) if (!urls.has(key)) this.#failures.delete(key);
     // Nobody wants to know what comes of these, and what took their place would wait for their deadline.
-    for (const [key, look] of this.#looks) if (urls.get(key) !== look.url) look.end.abort();
-    for (const [key, demands] of this.#demands) {
+    for (const [key, look] of this.#polls) if (urls.get(key) !== look.url) look.end.abort();
+    for (const [key, demands] of this.#requests) {
       if (urls.has(key)) continue;
-      this.#demands.delete(key);
-      for (const { reject } of demands) reject(notThere(key));
+      this.#requests.delete(key);
+      for (const { reject } of demands) reject(sourceNotFound(key));
     }
     let next = now + SERVER_LIMITS.refreshLookMilliseconds;
     for (const record of sources.sort((a, b) => this.#dueAt(a) - this.#dueAt(b))) {
@@ -151,63 +151,63 @@ export class Refresher implements CatalogRefresher {
       if (due > now) next = Math.min(next, due);
       else this.#begin(record);
     }
-    next = Math.min(next, await this.#maturing.mature(now, () => this.#changed()));
+    next = Math.min(next, await this.#minimumAges.applyDue(now, () => this.#changed()));
     await this.#sweep.sweep(now);
     return next;
   }
 
   #dueAt(record: SourceRecord): number {
-    const key = keyOf(record);
-    if (this.#demands.has(key)) return 0;
+    const key = sourceKey(record);
+    if (this.#requests.has(key)) return 0;
     return Math.max(Date.parse(record.nextAt), this.#failures.get(key)?.retryAt ?? 0);
   }
 
   /** A look that ends wakes the loop, and so what could not be begun before. */
   #begin(record: SourceRecord): void {
-    const key = keyOf(record);
-    const origin = originOf(record.url);
-    if (this.#isStopping || this.#looks.has(key) || this.#looks.size >= SERVER_LIMITS.maxRefreshes) return;
+    const key = sourceKey(record);
+    const origin = sourceOrigin(record.url);
+    if (this.#isStopping || this.#polls.has(key) || this.#polls.size >= SERVER_LIMITS.maxRefreshes) return;
     const failed = record.failure !== undefined;
-    if (failed && this.#looksAtFailed >= SERVER_LIMITS.maxRefreshesOfFailed && !this.#demands.has(key))
+    if (failed && this.#retriesFailed >= SERVER_LIMITS.maxRefreshesOfFailed && !this.#requests.has(key))
       return;
-    if ([...this.#looks.values()].some((look) => look.origin === origin)) return;
-    const demands = this.#demands.get(key) ?? [];
-    this.#demands.delete(key);
+    if ([...this.#polls.values()].some((look) => look.origin === origin)) return;
+    const demands = this.#requests.get(key) ?? [];
+    this.#requests.delete(key);
     const end = new AbortController();
-    const done = this.#look(record, demands, end.signal).finally(() => {
-      this.#looks.delete(key);
+    const done = this.#poll(record, demands, end.signal).finally(() => {
+      this.#polls.delete(key);
       this.wake();
     });
-    this.#looks.set(key, { url: record.url, origin, failed, end, done });
+    this.#polls.set(key, { url: record.url, origin, failed, end, done });
   }
 
-  get #looksAtFailed(): number {
-    return [...this.#looks.values()].filter(({ failed }) => failed).length;
+  get #retriesFailed(): number {
+    return [...this.#polls.values()].filter(({ failed }) => failed).length;
   }
 
-  async #look(
+  async #poll(
     { catalog, source, failure }: SourceRecord,
-    demands: readonly Demand[],
+    demands: readonly SyncRequest[],
     end: AbortSignal,
   ): Promise<void> {
     const { log, metrics } = this.#parts;
-    const key = keyOf({ catalog, source });
+    const key = sourceKey({ catalog, source });
     const signal = AbortSignal.any([this.#stopping.signal, end]);
     try {
       const refreshed = await refreshSource(this.#parts, { catalog, source }, signal);
       this.#failures.delete(key);
       if (refreshed !== undefined) {
-        metrics.refresh(catalog, source, outcomeOf(refreshed));
-        logLook(log, refreshed, failure !== undefined);
+        metrics.refresh(catalog, source, pollOutcome(refreshed));
+        logPoll(log, refreshed, failure !== undefined);
         if (refreshed.event !== undefined || refreshed.awaited) this.#changed();
       }
-      this.#tell();
+      this.#notifyWatchers();
       for (const { resolve } of demands) resolve();
     } catch (error) {
       if (end.aborted && !this.#isStopping) {
         // Of what stands there now, if anything does.
-        const all = [...demands, ...(this.#demands.get(key) ?? [])];
-        if (all.length > 0) this.#demands.set(key, all);
+        const all = [...demands, ...(this.#requests.get(key) ?? [])];
+        if (all.length > 0) this.#requests.set(key, all);
         return;
       }
       const attempts = (this.#failures.get(key)?.attempts ?? 0) + 1;
@@ -222,10 +222,10 @@ export class Refresher implements CatalogRefresher {
 
   #changed(): void {
     this.#parts.onChange();
-    this.#tell();
+    this.#notifyWatchers();
   }
 
-  #tell(): void {
+  #notifyWatchers(): void {
     for (const watcher of [...this.#watchers]) watcher();
   }
 
@@ -264,11 +264,11 @@ export class Refresher implements CatalogRefresher {
 }
 
 /** Catalogs with such a source are not cut. */
-function isUnasked({ checkedAt }: Pick<SourceRecord, 'checkedAt'>): boolean {
+function isUnrequested({ checkedAt }: Pick<SourceRecord, 'checkedAt'>): boolean {
   return checkedAt === undefined;
 }
 
-function outcomeOf({ outcome, event }: Refreshed): string {
+function pollOutcome({ outcome, event }: Refreshed): string {
   return outcome === 'fetched' && event === undefined
     ? 'unchanged'
     : outcome === 'fetched'
@@ -276,7 +276,7 @@ function outcomeOf({ outcome, event }: Refreshed): string {
       : outcome;
 }
 
-function logLook(log: Log, { record, event, outcome }: Refreshed, wasFailing: boolean): void {
+function logPoll(log: Log, { record, event, outcome }: Refreshed, wasFailing: boolean): void {
   const { catalog, source, failure, copy } = record;
   if (failure !== undefined) {
     const line = {
@@ -295,7 +295,7 @@ function logLook(log: Log, { record, event, outcome }: Refreshed, wasFailing: bo
   else log.info(line, wasFailing ? 'source is back' : 'source has changed');
 }
 
-function originOf(url: string): string {
+function sourceOrigin(url: string): string {
   const read = readSourceAddress(url);
   if (!read.ok) return url;
   const { address } = read;
@@ -304,7 +304,7 @@ function originOf(url: string): string {
   return address.type === 'oci' ? address.reference.split('/')[0]! : 'file';
 }
 
-function keyOf({ catalog, source }: { catalog: string; source: string }): string {
+function sourceKey({ catalog, source }: { catalog: string; source: string }): string {
   return `${catalog}/${source}`;
 }
 
@@ -313,7 +313,7 @@ function retryDelay(attempts: number): number {
   return Math.min(minRetryMilliseconds * 2 ** Math.min(attempts - 1, 30), maxRetryMilliseconds);
 }
 
-function notThere(key: string): KrmhubError {
+function sourceNotFound(key: string): KrmhubError {
   return new KrmhubError('not-found', `There is no source ${key}`);
 }
 

@@ -19,11 +19,11 @@ export function sourceFetcher(
     ...(sourceFolder === undefined ? {} : { fileFolder: sourceFolder }),
     ...(sourceCredentials === undefined
       ? {}
-      : { credentials: (origin) => credentialsOf(sourceCredentials, origin, log) }),
+      : { credentials: (origin) => findCredentials(sourceCredentials, origin, log) }),
   });
 }
 
-async function credentialsOf(file: string, origin: string, log: Log) {
+async function findCredentials(file: string, origin: string, log: Log) {
   try {
     return (await readCredentialsFile(file)).get(origin);
   } catch (error) {

@@ -1,22 +1,26 @@
 import type { SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { foundSource } from '../routes/find-function.js';
+import { findSource } from '../routes/find-function.js';
 import type { RegistryParts } from '../server/environment.js';
 
 /**
  * Asks a source of a catalog's recipe at once, and waits for it and for the catalog to be cut. Gives the source as it
  * was found, whether or not the look succeeded; rejects with `not-found`, and with `unavailable` where it takes too long.
  */
-export async function askSource(
-  { store, refresher, cutter }: Pick<RegistryParts, 'store' | 'refresher' | 'cutter'>,
+export async function syncSource(
+  {
+    store,
+    refresher,
+    snapshotBuilder: cutter,
+  }: Pick<RegistryParts, 'store' | 'refresher' | 'snapshotBuilder'>,
   name: { name: string; source: string },
 ): Promise<SourceRecord> {
-  const { catalog, source } = await foundSource(store, name);
+  const { catalog, source } = await findSource(store, name);
   await withinTime(refresher.refreshNow(catalog, source), { catalog, source });
   // Whoever asks for the source reads the catalog next.
   await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedCutMilliseconds);
-  return foundSource(store, name);
+  return findSource(store, name);
 }
 
 /** What takes longer goes on without whoever asked for it. */

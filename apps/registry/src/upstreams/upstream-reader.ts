@@ -24,7 +24,7 @@ export interface ReadCatalog {
 }
 
 /** What the process answers. */
-export type ReadAnswer = ReadCatalog | { problem: string };
+export type ReadResult = ReadCatalog | { problem: string };
 
 /**
  * Reads catalogs that somebody else serves, one after the other, in a process that is bounded in time and memory. One that
@@ -63,14 +63,14 @@ export class UpstreamReader {
   warm(): void {
     const warmed = this.#last.then(async () => {
       if (this.#idle !== undefined || this.#closing.signal.aborted) return;
-      this.#keep(await BoundedProcess.start(this.#module, this.#bounds));
+      this.#keepIdle(await BoundedProcess.start(this.#module, this.#bounds));
     });
     // Who reads meets the same failure.
     this.#last = warmed.catch(() => undefined);
   }
 
   async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    const answered = this.#last.then(() => this.#ask(input));
+    const answered = this.#last.then(() => this.#callProcess(input));
     this.#last = answered.catch(() => undefined);
     return answered;
   }
@@ -79,20 +79,20 @@ export class UpstreamReader {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#last;
-    this.#takeIdle()?.kill();
+    this.#takeIdleProcess()?.kill();
   }
 
-  async #ask({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
+  async #callProcess({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     let output: Buffer;
     try {
       const { signal } = this.#closing;
       signal.throwIfAborted();
-      const reading = this.#takeIdle() ?? (await BoundedProcess.start(this.#module, this.#bounds));
-      output = await reading.answer(serialize({ bytes, file, known } satisfies ReadInput), {
-        maxAnswerBytes: SERVER_LIMITS.maxReadAnswerBytes,
+      const reading = this.#takeIdleProcess() ?? (await BoundedProcess.start(this.#module, this.#bounds));
+      output = await reading.call(serialize({ bytes, file, known } satisfies ReadInput), {
+        maxAnswerBytes: SERVER_LIMITS.maxReadResultBytes,
         signal,
       });
-      this.#keep(reading);
+      this.#keepIdle(reading);
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
@@ -101,11 +101,11 @@ export class UpstreamReader {
       this.#log?.error({ err: error, source: file }, 'the process that reads a source failed');
       return refused('internal', 'it cannot be read: the log of this registry says why');
     }
-    const answer = deserialize(output) as ReadAnswer;
+    const answer = deserialize(output) as ReadResult;
     return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
   }
 
-  #takeIdle(): BoundedProcess | undefined {
+  #takeIdleProcess(): BoundedProcess | undefined {
     clearTimeout(this.#idleTimer);
     const idle = this.#idle;
     this.#idle = undefined;
@@ -114,13 +114,13 @@ export class UpstreamReader {
     return undefined;
   }
 
-  #keep(reading: BoundedProcess): void {
+  #keepIdle(reading: BoundedProcess): void {
     if (!reading.isReusable || this.#closing.signal.aborted) {
       reading.kill();
       return;
     }
     this.#idle = reading;
-    this.#idleTimer = setTimeout(() => this.#takeIdle()?.kill(), this.#idleMilliseconds);
+    this.#idleTimer = setTimeout(() => this.#takeIdleProcess()?.kill(), this.#idleMilliseconds);
     this.#idleTimer.unref();
   }
 }

@@ -5,7 +5,7 @@ import { FACET_NAMES } from '@krmhub/api/model';
 export const HOME = '/';
 export const CATALOGS = '/catalogs';
 export const OPERATE = '/operate';
-export const FEED_OF_RELEASES = '/functions.atom';
+export const RELEASES_FEED = '/functions.atom';
 
 export interface SearchLink {
   q?: string | undefined;
@@ -56,7 +56,7 @@ export function compareReleasesPath(
   return `${functionPath(name)}/compare?${new URLSearchParams({ from, to })}`;
 }
 
-export function feedOfFunctionPath(name: { group: string; kind: string }): string {
+export function functionFeedPath(name: { group: string; kind: string }): string {
   return `${functionPath(name)}/releases.atom`;
 }
 
@@ -88,7 +88,7 @@ export function compareSnapshotsPath(
   return `${catalogPath(name)}/compare${queryOf({ from: from?.toString(), to: to?.toString() })}`;
 }
 
-export function feedOfCatalogPath(name: string): string {
+export function catalogFeedPath(name: string): string {
   return `${catalogPath(name)}/snapshots.atom`;
 }
 
@@ -119,11 +119,16 @@ export interface SourcesLink {
   /** Only those that have any. */
   hasProblems?: boolean;
   /** Of a catalog and its source, that were just asked. */
-  asked?: string | undefined;
+  synced?: string | undefined;
   page?: number | undefined;
 }
 
-export function sourcesPath({ catalog, hasProblems = false, asked, page = 1 }: SourcesLink = {}): string {
+export function sourcesPath({
+  catalog,
+  hasProblems = false,
+  synced: asked,
+  page = 1,
+}: SourcesLink = {}): string {
   const parameters = new URLSearchParams({
     ...(catalog === undefined ? {} : { catalog }),
     ...(hasProblems ? { problems: 'true' } : {}),
@@ -133,7 +138,7 @@ export function sourcesPath({ catalog, hasProblems = false, asked, page = 1 }: S
   return parameters === '' ? '/operate/sources' : `/operate/sources?${parameters}`;
 }
 
-export function askSourcePath({ catalog, source }: { catalog: string; source: string }): string {
+export function syncSourcePath({ catalog, source }: { catalog: string; source: string }): string {
   return `/operate/sources/${encodeURIComponent(catalog)}/${encodeURIComponent(source)}/ask`;
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createRoute, z } from '@hono/zod-openapi';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_FOREVER, CACHE_SHORT } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_FOREVER, CACHE_SHORT } from '../http/bytes-response.js';
 import type { Coding } from '../http/content-coding.js';
 import type { RegistryApp } from '../server/environment.js';
 import { codedBody } from './coded-body.js';
@@ -67,8 +67,8 @@ export const ASSET_ROUTES = {
 } as const;
 
 export function assetRoutes(app: RegistryApp, assets: Assets): void {
-  const answer = (c: Parameters<typeof bytesAnswer>[0], asset: Asset, cacheControl: string) =>
-    bytesAnswer(c, {
+  const answer = (c: Parameters<typeof bytesResponse>[0], asset: Asset, cacheControl: string) =>
+    bytesResponse(c, {
       digest: asset.digest,
       mediaType: asset.mediaType,
       cacheControl,
@@ -79,7 +79,7 @@ export function assetRoutes(app: RegistryApp, assets: Assets): void {
         return body;
       },
     });
-  servePage(app, ASSET_ROUTES.asset, { door: 'free' }, (c, { params: { digest, name } }) => {
+  servePage(app, ASSET_ROUTES.asset, { rateLimitClass: 'free' }, (c, { params: { digest, name } }) => {
     const asset = assets.find(name);
     if (asset === undefined || asset.path !== `/assets/${digest}/${name}`) {
       throw new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
@@ -88,7 +88,7 @@ export function assetRoutes(app: RegistryApp, assets: Assets): void {
     }
     return answer(c, asset, CACHE_FOREVER);
   });
-  servePage(app, ASSET_ROUTES.favicon, { door: 'free' }, (c) =>
+  servePage(app, ASSET_ROUTES.favicon, { rateLimitClass: 'free' }, (c) =>
     answer(c, assets.find('icon.svg')!, CACHE_SHORT),
   );
 }

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { BytesAnswer } from '../http/bytes-response.js';
+import type { BytesResponse } from '../http/bytes-response.js';
 import type { Coding } from '../http/content-coding.js';
 
 const brotli = promisify(brotliCompress);
@@ -9,11 +9,11 @@ const gzipped = promisify(gzip);
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 5;
 
-/** Bytes of a page in a content coding, for `BytesAnswer.find`; compressed outside of the main thread. */
+/** Bytes of a page in a content coding, for `BytesResponse.find`; compressed outside of the main thread. */
 export async function codedBody(
   bytes: Uint8Array,
   coding: Coding,
-): Promise<Awaited<ReturnType<BytesAnswer['find']>>> {
+): Promise<Awaited<ReturnType<BytesResponse['find']>>> {
   if (coding === 'identity') return { coding, body: bytes };
   if (coding === 'gzip') return { coding, body: await gzipped(bytes, { level: GZIP_LEVEL }) };
   const params = {

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { CATALOGS, FEED_OF_RELEASES, HOME, OPERATE, searchPath } from './addresses.js';
+import { CATALOGS, HOME, OPERATE, RELEASES_FEED, searchPath } from './addresses.js';
 import { SearchBox } from './parts/search-box.js';
 import { type Site, useSite } from './site.js';
 import { visibleText } from './visible-text.js';
@@ -78,7 +78,7 @@ function Head({ head, site }: { head: PageHead; site: Site }) {
       <link rel="icon" type="image/svg+xml" href={at(assets.path('icon.svg'))} />
       <link rel="stylesheet" href={at(assets.path('style.css'))} />
       <script type="module" src={at(assets.path('script.js'))} />
-      {[{ title: 'Releases of all functions', path: FEED_OF_RELEASES }, ...(head.feeds ?? [])].map((feed) => (
+      {[{ title: 'Releases of all functions', path: RELEASES_FEED }, ...(head.feeds ?? [])].map((feed) => (
         <link rel="alternate" type="application/atom+xml" title={feed.title} href={at(feed.path)} />
       ))}
     </head>
@@ -124,7 +124,7 @@ function Footer({ site: { at } }: { site: Site }) {
         </p>
         <ul>
           <li>
-            <a href={at(FEED_OF_RELEASES)}>Feed of releases</a>
+            <a href={at(RELEASES_FEED)}>Feed of releases</a>
           </li>
           <li>
             <a href={at('/api/v1/events')}>Events</a>

@@ -1,5 +1,5 @@
 import type { RouteConfig } from '@hono/zod-openapi';
-import type { Door } from '../auth/request-limits.js';
+import type { RateLimitClass } from '../auth/request-limits.js';
 import { type EndpointInput, serveRoute } from '../http/endpoint.js';
 import type { RegistryApp, RegistryContext } from '../server/environment.js';
 
@@ -10,8 +10,8 @@ const WRONG_PARAMETERS = 'Leave out what is wrong in the address, or begin anew 
 export function servePage<Route extends RouteConfig>(
   app: RegistryApp,
   route: Route,
-  { door = 'read' }: { door?: Door },
+  { rateLimitClass = 'read' }: { rateLimitClass?: RateLimitClass },
   handler: (c: RegistryContext, input: EndpointInput<Route>) => Response | Promise<Response>,
 ): void {
-  serveRoute(app, route, handler, { door, hint: WRONG_PARAMETERS });
+  serveRoute(app, route, handler, { rateLimitClass, hint: WRONG_PARAMETERS });
 }

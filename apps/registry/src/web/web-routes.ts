@@ -11,7 +11,7 @@ import { SEARCH_ROUTES, searchRoutes } from './search/search-routes.js';
 import type { Site } from './site.js';
 
 /** What pages stand on. */
-export interface WebParts extends RegistryParts {
+export interface WebDeps extends RegistryParts {
   site: Site;
 }
 
@@ -28,7 +28,7 @@ export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {
 };
 
 /** The pages for people; to be called after the routes of the API, whose paths stand where both could match. */
-export function webRoutes(app: RegistryApp, parts: WebParts): void {
+export function webRoutes(app: RegistryApp, parts: WebDeps): void {
   assetRoutes(app, parts.site.assets);
   homeRoutes(app, parts);
   functionPageRoutes(app, parts);

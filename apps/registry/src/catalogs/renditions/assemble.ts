@@ -13,7 +13,7 @@ import type { Digest, FunctionName, SnapshotForm } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 
 /** Forms of a catalog that are written and not yet kept; either `commit` or `discard` ends them. */
-export interface AssembledForms<Form extends SnapshotForm = SnapshotForm> {
+export interface AssembledRenditions<Form extends SnapshotForm = SnapshotForm> {
   /** Number of entries. */
   functions: number;
   digests: Record<Form, Digest>;
@@ -30,14 +30,14 @@ export type ByteWriter = Pick<BlobWriter, 'write'>;
 export const SYNTAXES = ['.yaml', '.json'] as const;
 
 /** Writes forms of a catalog of entries in their order, all in one run; an entry is in memory only meanwhile. */
-export async function assembleForms<Form extends SnapshotForm>(
+export async function assembleRenditions<Form extends SnapshotForm>(
   blobs: BlobStore,
   forms: readonly Form[],
   header: CatalogHeader,
   entries: AsyncIterable<RenderedEntry>,
   options: { isStored?: IsStored<Form> } = {},
-): Promise<AssembledForms<Form>> {
-  return writeForms(blobs, forms, options, async (writers) => {
+): Promise<AssembledRenditions<Form>> {
+  return writeRenditions(blobs, forms, options, async (writers) => {
     const documents = forms.map((form) => ({
       form,
       piece: new PieceWriter(writers[form]),
@@ -76,13 +76,13 @@ export async function assembleForms<Form extends SnapshotForm>(
 export type IsStored<Form extends SnapshotForm> = (form: Form, bytes: number) => boolean;
 
 /** Gives what `write` puts into a writer for each form, and drops all of it where that rejects. It gives the number of entries. */
-export async function writeForms<Form extends SnapshotForm>(
+export async function writeRenditions<Form extends SnapshotForm>(
   blobs: BlobStore,
   forms: readonly Form[],
   { isStored = () => true }: { isStored?: IsStored<Form> },
   write: (writers: Record<Form, ByteWriter>) => Promise<number>,
-): Promise<AssembledForms<Form>> {
-  const written: { form: Form; writer: FormWriter; sized: SizedWriter }[] = [];
+): Promise<AssembledRenditions<Form>> {
+  const written: { form: Form; writer: RenditionWriter; sized: SizedWriter }[] = [];
   const discard = async () => {
     await Promise.all(written.map(({ writer }) => writer.discard()));
   };
@@ -93,11 +93,11 @@ export async function writeForms<Form extends SnapshotForm>(
         : new SmallWriter(blobs, (bytes) => isStored(form, bytes));
       written.push({ form, writer, sized: new SizedWriter(writer) });
     }
-    const functions = await write(byForm(written.map(({ form, sized }) => [form, sized])));
+    const functions = await write(mapRenditions(written.map(({ form, sized }) => [form, sized])));
     return {
       functions,
-      digests: byForm(written.map(({ form, writer }) => [form, writer.digest()])),
-      sizes: byForm(written.map(({ form, sized }) => [form, sized.size])),
+      digests: mapRenditions(written.map(({ form, writer }) => [form, writer.digest()])),
+      sizes: mapRenditions(written.map(({ form, sized }) => [form, sized.size])),
       async commit() {
         // All at once: each waits for the disk.
         const commits = await Promise.allSettled(written.map(({ writer }) => writer.commit()));
@@ -125,14 +125,14 @@ export async function* changedEntries(
   changed: readonly CatalogFunction[],
   known: ReadonlyMap<Digest, RenderedEntry>,
 ): AsyncIterable<RenderedEntry> {
-  for await (const { held, entry } of mergedPlaces(store, store.heldEntries(name), changed, known)) {
+  for await (const { held, entry } of mergeEntries(store, store.heldEntries(name), changed, known)) {
     if (held === undefined) yield entry;
     else if (entry === undefined) yield held.entry;
   }
 }
 
 /** What stands in a place of a catalog, or comes to stand there, in the order of the catalog. */
-export type MergedPlace<Held> =
+export type MergedEntry<Held> =
   /** It stays. */
   | { held: Held; entry?: undefined }
   /** It goes. */
@@ -141,12 +141,12 @@ export type MergedPlace<Held> =
   | { held?: undefined; entry: RenderedEntry };
 
 /** Goes through what a catalog holds and changes of it; one that is another goes, and then comes. */
-export async function* mergedPlaces<Held extends FunctionName>(
+export async function* mergeEntries<Held extends FunctionName>(
   store: Pick<SnapshotStore, 'entries'>,
   places: AsyncIterable<Held>,
   changed: readonly CatalogFunction[],
   known: ReadonlyMap<Digest, RenderedEntry>,
-): AsyncIterable<MergedPlace<Held>> {
+): AsyncIterable<MergedEntry<Held>> {
   const changes = [...changed].sort(compareFunctionNames);
   let at = 0;
   let read: ReadonlyMap<Digest, RenderedEntry> = new Map();
@@ -255,12 +255,12 @@ class SizedWriter implements ByteWriter {
   }
 }
 
-type FormWriter = Pick<BlobWriter, 'write' | 'digest' | 'discard'> & {
+type RenditionWriter = Pick<BlobWriter, 'write' | 'digest' | 'discard'> & {
   commit(): Promise<Digest | undefined>;
 };
 
 /** Stores what it got only where that is little, and knows its digest. */
-class SmallWriter implements FormWriter {
+class SmallWriter implements RenditionWriter {
   readonly #blobs: BlobStore;
   readonly #isStored: (bytes: number) => boolean;
   readonly #hash = createHash('sha256');
@@ -307,7 +307,7 @@ export class Writers implements ByteWriter {
   }
 }
 
-function byForm<Form extends SnapshotForm, Value>(
+function mapRenditions<Form extends SnapshotForm, Value>(
   values: readonly (readonly [Form, Value])[],
 ): Record<Form, Value> {
   return Object.fromEntries(values) as Record<Form, Value>;

@@ -9,7 +9,7 @@ import {
   releasePath,
   type TestRegistry,
 } from '../../testing/test-registry.js';
-import { SnapshotForms } from './snapshot-renditions.js';
+import { SnapshotRenditions } from './snapshot-renditions.js';
 
 let registry: TestRegistry;
 beforeAll(async () => {
@@ -49,14 +49,14 @@ it('keeps so many bytes of forms that are made again, and answers with all of th
     for await (const _ of blobs.list()) blobCount++;
     return blobCount;
   };
-  const whole = async (forms: SnapshotForms, serial: number) => {
+  const whole = async (forms: SnapshotRenditions, serial: number) => {
     const snapshot = old.find((one) => one.serial === serial)!;
     const { body } = await forms.find(snapshot, 'catalog.json', 'identity');
     return body instanceof Uint8Array ? body.byteLength : body.size;
   };
   const serials = old.map(({ serial }) => serial).slice(-2);
-  const roomy = new SnapshotForms({ store, blobs, maxCacheBytes: 0 });
-  const tight = new SnapshotForms({ store, blobs, maxCacheBytes: 0, maxMadeAgainBytes: 0 });
+  const roomy = new SnapshotRenditions({ store, blobs, maxCacheBytes: 0 });
+  const tight = new SnapshotRenditions({ store, blobs, maxCacheBytes: 0, maxMadeAgainBytes: 0 });
   const before = await count();
   for (const serial of serials) expect(await whole(tight, serial)).toBeGreaterThan(0);
   expect((await count()) - before).toBe(1);

@@ -12,8 +12,8 @@ import {
 import { type Digest, type FunctionName, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openBlobFolder, paths } from '../../store/blobs/folder.js';
-import { type AssembledForms, assembleForms, mergedPlaces } from './assemble.js';
-import { deriveForm, patchForms } from './patch.js';
+import { type AssembledRenditions, assembleRenditions, mergeEntries } from './assemble.js';
+import { deriveRendition, patchRenditions } from './patch.js';
 
 type Place = FunctionName & { entry: RenderedEntry };
 
@@ -40,12 +40,12 @@ describe('patchForms', () => {
       const previous = await stored(HEADER, before);
       const { changed, known, after } = changesOf(before, random);
       const header = random() < 0.5 ? HEADER : OTHER_HEADER;
-      const expected = await assembleForms(blobs, SNAPSHOT_FORMS, header, entriesOf(after));
-      const patched = await patchForms(
+      const expected = await assembleRenditions(blobs, SNAPSHOT_FORMS, header, entriesOf(after));
+      const patched = await patchRenditions(
         blobs,
         header,
         { header: HEADER, digests: previous.digests },
-        mergedPlaces({ entries: async () => new Map() }, sizesOf(before), changed, known),
+        mergeEntries({ entries: async () => new Map() }, sizesOf(before), changed, known),
       );
       if (after.length === 0) expect(patched, `round ${round}`).toBeUndefined();
       else {
@@ -64,13 +64,13 @@ describe('patchForms', () => {
     const changed = [{ ...unchanged(before[1]!), entry: entryOf('B', 'less').digest }];
     const known = new Map([[changed[0]!.entry, entryOf('B', 'less')]]);
     const after = [before[0]!, placeOf('B', 'less'), before[2]!];
-    const patched = await patchForms(
+    const patched = await patchRenditions(
       blobs,
       HEADER,
       { header: HEADER, digests: previous.digests },
-      mergedPlaces({ entries: async () => new Map() }, sizesOf(before), changed, known),
+      mergeEntries({ entries: async () => new Map() }, sizesOf(before), changed, known),
     );
-    const expected = await assembleForms(blobs, SNAPSHOT_FORMS, HEADER, entriesOf(after));
+    const expected = await assembleRenditions(blobs, SNAPSHOT_FORMS, HEADER, entriesOf(after));
     expect(patched?.digests).toEqual(expected.digests);
     await Promise.all([patched?.discard(), expected.discard()]);
   });
@@ -107,11 +107,11 @@ describe('patchForms', () => {
     const before = placesOf(5, randomOf(3));
     const previous = await stored(HEADER, before);
     const isStored = (form: SnapshotForm, bytes: number) => form.startsWith('catalog') || bytes < 500;
-    const places = mergedPlaces({ entries: async () => new Map() }, sizesOf(before), [], new Map());
+    const places = mergeEntries({ entries: async () => new Map() }, sizesOf(before), [], new Map());
     const of = { header: HEADER, digests: previous.digests };
-    const patched = await patchForms(blobs, OTHER_HEADER, of, places, { isStored });
+    const patched = await patchRenditions(blobs, OTHER_HEADER, of, places, { isStored });
     expect(await patched?.commit()).toEqual(['catalog.yaml', 'catalog.json']);
-    const small = await assembleForms(blobs, SNAPSHOT_FORMS, HEADER, entriesOf([placeOf('A', 'a')]), {
+    const small = await assembleRenditions(blobs, SNAPSHOT_FORMS, HEADER, entriesOf([placeOf('A', 'a')]), {
       isStored,
     });
     expect(await small.commit()).toEqual([...SNAPSHOT_FORMS]);
@@ -125,7 +125,7 @@ describe('deriveForm', () => {
     const previous = await stored(OTHER_HEADER, places);
     await blobs.delete(previous.digests[form]);
     const of = { header: OTHER_HEADER, digests: previous.digests, functions: 30 };
-    const derived = await deriveForm(blobs, form, of);
+    const derived = await deriveRendition(blobs, form, of);
     expect(derived?.digests[form]).toBe(previous.digests[form]);
     await derived?.discard();
   });
@@ -133,24 +133,24 @@ describe('deriveForm', () => {
   test('makes nothing of another one, or of one that is gone', async () => {
     const previous = await stored(HEADER, placesOf(3, randomOf(5)));
     const of = { header: HEADER, digests: previous.digests, functions: 3 };
-    expect(await deriveForm(blobs, 'catalog.yaml', { ...of, header: OTHER_HEADER })).toBeUndefined();
+    expect(await deriveRendition(blobs, 'catalog.yaml', { ...of, header: OTHER_HEADER })).toBeUndefined();
     await blobs.delete(previous.digests['catalog.json']);
-    expect(await deriveForm(blobs, 'krmfunctioncatalog.json', of)).toBeUndefined();
+    expect(await deriveRendition(blobs, 'krmfunctioncatalog.json', of)).toBeUndefined();
   });
 });
 
-async function stored(header: CatalogHeader, places: readonly Place[]): Promise<AssembledForms> {
-  const assembled = await assembleForms<SnapshotForm>(blobs, SNAPSHOT_FORMS, header, entriesOf(places));
+async function stored(header: CatalogHeader, places: readonly Place[]): Promise<AssembledRenditions> {
+  const assembled = await assembleRenditions<SnapshotForm>(blobs, SNAPSHOT_FORMS, header, entriesOf(places));
   await assembled.commit();
   return assembled;
 }
 
-function patchOfNothing(previous: AssembledForms, places: readonly Place[]) {
-  return patchForms(
+function patchOfNothing(previous: AssembledRenditions, places: readonly Place[]) {
+  return patchRenditions(
     blobs,
     HEADER,
     { header: HEADER, digests: previous.digests },
-    mergedPlaces({ entries: async () => new Map() }, sizesOf(places), [], new Map()),
+    mergeEntries({ entries: async () => new Map() }, sizesOf(places), [], new Map()),
   );
 }
 

@@ -1,18 +1,18 @@
 import { type BlobStore, type CatalogHeader, catalogPieces, type HeldEntrySize } from '@krmhub/catalog';
 import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
 import {
-  type AssembledForms,
+  type AssembledRenditions,
   type ByteWriter,
   type IsStored,
-  type MergedPlace,
+  type MergedEntry,
   PieceWriter,
   SYNTAXES,
   Writers,
-  writeForms,
+  writeRenditions,
 } from './assemble.js';
 
 /** A snapshot whose forms are kept. */
-export interface PreviousForms {
+export interface PreviousRenditions {
   header: CatalogHeader;
   digests: Record<SnapshotForm, Digest>;
 }
@@ -23,7 +23,7 @@ type Sizes = Pick<HeldEntrySize, 'yamlBytes' | 'jsonBytes'>;
 type Run = Sizes & { entries: number };
 
 /** The forms before are not what they should be, or not there. */
-class NotAsBefore extends Error {
+class PreviousChanged extends Error {
   override readonly name = 'NotAsBefore';
 }
 
@@ -32,23 +32,23 @@ class NotAsBefore extends Error {
  * nothing of it is read from the store. What is copied is checked against its digest as a whole. Undefined where the forms
  * before cannot serve for it: then they are to be assembled anew.
  */
-export async function patchForms(
+export async function patchRenditions(
   blobs: BlobStore,
   header: CatalogHeader,
-  previous: PreviousForms,
-  places: AsyncIterable<MergedPlace<HeldEntrySize>>,
+  previous: PreviousRenditions,
+  places: AsyncIterable<MergedEntry<HeldEntrySize>>,
   options: { isStored?: IsStored<SnapshotForm> } = {},
-): Promise<AssembledForms | undefined> {
+): Promise<AssembledRenditions | undefined> {
   const sources = await Promise.all(
     SYNTAXES.map(async (syntax) => ({
       syntax,
       blob: await blobs.read(previous.digests[`catalog${syntax}`]),
     })),
   );
-  return unlessOther(
-    writeForms(blobs, SNAPSHOT_FORMS, options, async (writers) => {
+  return undefinedIfChanged(
+    writeRenditions(blobs, SNAPSHOT_FORMS, options, async (writers) => {
       const patches = sources.map(({ syntax, blob }) => {
-        if (blob === undefined) throw new NotAsBefore();
+        if (blob === undefined) throw new PreviousChanged();
         return new Patch(syntax, { header, previous: previous.header, pieces: blob.pieces, writers });
       });
       try {
@@ -63,7 +63,7 @@ export async function patchForms(
 /** Gives the number of entries. */
 async function patchEach(
   patches: readonly Patch[],
-  places: AsyncIterable<MergedPlace<HeldEntrySize>>,
+  places: AsyncIterable<MergedEntry<HeldEntrySize>>,
 ): Promise<number> {
   const each = async (work: (patch: Patch) => Promise<void>) => {
     // Nobody writes any more when it rejects.
@@ -75,7 +75,7 @@ async function patchEach(
   const copyKept = async () => {
     const run = kept;
     kept = emptyRun();
-    await each((patch) => patch.keep(run));
+    await each((patch) => patch.copyEntry(run));
   };
   for await (const { held, entry } of places) {
     if (entry !== 'none') functions += 1;
@@ -101,20 +101,20 @@ function emptyRun(): Run {
  * Writes a form from one that differs from it in its head only; undefined where that is not there, or another than it
  * should be.
  */
-export async function deriveForm(
+export async function deriveRendition(
   blobs: BlobStore,
   form: SnapshotForm,
-  { header, digests, functions }: PreviousForms & { functions: number },
-): Promise<AssembledForms | undefined> {
-  const alike = SNAPSHOT_FORMS.find((one) => one !== form && syntaxOf(one) === syntaxOf(form));
+  { header, digests, functions }: PreviousRenditions & { functions: number },
+): Promise<AssembledRenditions | undefined> {
+  const alike = SNAPSHOT_FORMS.find((one) => one !== form && syntaxBytes(one) === syntaxBytes(form));
   const blob = alike && (await blobs.read(digests[alike]));
   if (alike === undefined || blob === undefined || functions === 0) return undefined;
-  return unlessOther(
-    writeForms(blobs, [form], {}, async (writers) => {
+  return undefinedIfChanged(
+    writeRenditions(blobs, [form], {}, async (writers) => {
       const bytes = new ByteCursor(blob.pieces);
       try {
         const before = catalogPieces(alike, header).entry(NOTHING);
-        if ((await bytes.text(Buffer.byteLength(before))) !== before) throw new NotAsBefore();
+        if ((await bytes.text(Buffer.byteLength(before))) !== before) throw new PreviousChanged();
         const writer = new PieceWriter(writers[form]);
         await writer.write(catalogPieces(form, header).entry(NOTHING));
         await bytes.copyRest(writer);
@@ -128,11 +128,11 @@ export async function deriveForm(
 }
 
 /** Undefined where the forms to write from were not as they should be. */
-async function unlessOther<Forms>(written: Promise<Forms>): Promise<Forms | undefined> {
+async function undefinedIfChanged<Forms>(written: Promise<Forms>): Promise<Forms | undefined> {
   try {
     return await written;
   } catch (error) {
-    if (error instanceof NotAsBefore || isDamaged(error)) return undefined;
+    if (error instanceof PreviousChanged || isDamaged(error)) return undefined;
     throw error;
   }
 }
@@ -161,7 +161,7 @@ class Patch {
     const { header, previous, pieces, writers } = parts;
     this.#syntax = syntax;
     this.#bytes = new ByteCursor(pieces);
-    const forms = SNAPSHOT_FORMS.filter((form) => syntaxOf(form) === syntax);
+    const forms = SNAPSHOT_FORMS.filter((form) => syntaxBytes(form) === syntax);
     this.#heads = forms.map((form) => ({
       writer: new PieceWriter(writers[form]),
       pieces: catalogPieces(form, header),
@@ -174,12 +174,12 @@ class Patch {
   }
 
   /** Copies the entries that come next, which are these. */
-  async keep(run: Run): Promise<void> {
+  async copyEntry(run: Run): Promise<void> {
     if (run.entries === 0) return;
     await this.#readLead();
     await this.#writeLead();
     const between = (run.entries - 1) * this.#between.length;
-    await this.#bytes.copy(this.#sizeOf(run) + between, this.#tail);
+    await this.#bytes.copy(this.#entrySize(run) + between, this.#tail);
     this.#entriesRead += run.entries;
     this.#entriesWritten += run.entries;
   }
@@ -187,7 +187,7 @@ class Patch {
   /** Goes past the entry that comes next, which is this. */
   async drop(entry: Sizes): Promise<void> {
     await this.#readLead();
-    await this.#bytes.copy(this.#sizeOf(entry));
+    await this.#bytes.copy(this.#entrySize(entry));
     this.#entriesRead += 1;
   }
 
@@ -199,8 +199,8 @@ class Patch {
 
   /** A catalog without entries is written in another way. */
   async end(): Promise<void> {
-    if (this.#entriesRead === 0 || this.#entriesWritten === 0) throw new NotAsBefore();
-    if ((await this.#bytes.rest()) !== this.#end) throw new NotAsBefore();
+    if (this.#entriesRead === 0 || this.#entriesWritten === 0) throw new PreviousChanged();
+    if ((await this.#bytes.rest()) !== this.#end) throw new PreviousChanged();
     await this.#tail.write(this.#end);
     await this.#tail.flush();
   }
@@ -212,7 +212,7 @@ class Patch {
 
   async #readLead(): Promise<void> {
     const expected = this.#entriesRead === 0 ? this.#headBefore : this.#between;
-    if ((await this.#bytes.text(Buffer.byteLength(expected))) !== expected) throw new NotAsBefore();
+    if ((await this.#bytes.text(Buffer.byteLength(expected))) !== expected) throw new PreviousChanged();
   }
 
   async #writeLead(): Promise<void> {
@@ -226,12 +226,12 @@ class Patch {
     }
   }
 
-  #sizeOf({ yamlBytes, jsonBytes }: Sizes): number {
+  #entrySize({ yamlBytes, jsonBytes }: Sizes): number {
     return this.#syntax === '.yaml' ? yamlBytes : jsonBytes;
   }
 }
 
-function syntaxOf(form: SnapshotForm): Syntax {
+function syntaxBytes(form: SnapshotForm): Syntax {
   return form.endsWith('.yaml') ? '.yaml' : '.json';
 }
 
@@ -252,7 +252,7 @@ class ByteCursor {
   /** The next bytes go to the writer, or nowhere. */
   async copy(bytes: number, writer?: PieceWriter): Promise<void> {
     for (let left = bytes; left > 0; ) {
-      if (this.#piece.byteLength === 0 && !(await this.#next())) throw new NotAsBefore();
+      if (this.#piece.byteLength === 0 && !(await this.#next())) throw new PreviousChanged();
       const taken = this.#piece.subarray(0, left);
       this.#piece = this.#piece.subarray(taken.byteLength);
       left -= taken.byteLength;
@@ -270,7 +270,7 @@ class ByteCursor {
   async text(bytes: number): Promise<string> {
     const taken: Uint8Array[] = [];
     for (let left = bytes; left > 0; left -= taken.at(-1)!.byteLength) {
-      if (this.#piece.byteLength === 0 && !(await this.#next())) throw new NotAsBefore();
+      if (this.#piece.byteLength === 0 && !(await this.#next())) throw new PreviousChanged();
       taken.push(this.#piece.subarray(0, left));
       this.#piece = this.#piece.subarray(taken.at(-1)!.byteLength);
     }
@@ -283,7 +283,7 @@ class ByteCursor {
     let size = this.#piece.byteLength;
     while (await this.#next()) {
       size += this.#piece.byteLength;
-      if (size > MAX_REST_BYTES) throw new NotAsBefore();
+      if (size > MAX_REST_BYTES) throw new PreviousChanged();
       taken.push(this.#piece);
     }
     return Buffer.concat(taken).toString();

@@ -8,46 +8,46 @@ import {
 } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError, type Profile } from '@krmhub/schema';
 import type { Coding } from '../../http/content-coding.js';
-import { Turns } from '../../isolation/keyed-mutex.js';
-import type { Gate } from '../../isolation/rw-lock.js';
+import { KeyedMutex } from '../../isolation/keyed-mutex.js';
+import type { RwLock } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { gone } from '../../routes/find-function.js';
+import { takenDownError } from '../../routes/find-function.js';
 import { PieceWriter, storedEntries } from './assemble.js';
 import type { ProfileForm, RenditionStore } from './rendition-store.js';
-import { catalogHeader, type FoundForm, type SnapshotForms } from './snapshot-renditions.js';
+import { catalogHeader, type SnapshotRenditions, type StoredRendition } from './snapshot-renditions.js';
 
 /**
  * Snapshots in the dialects that other tools read. Each is written when somebody asks for it first, from the stored
  * entries, one at a time and in small steps, and kept with its report among the forms, to be forgotten with them.
  */
-export class ProfileForms {
+export class ProfileRenditions {
   readonly #store: SnapshotStore & RenditionStore;
   readonly #blobs: BlobStore;
-  readonly #forms: SnapshotForms;
-  readonly #gate: Gate;
-  readonly #maxBytesOfOld: number;
-  readonly #turns = new Turns();
+  readonly #renditions: SnapshotRenditions;
+  readonly #bytesLock: RwLock;
+  readonly #maxOldBytes: number;
+  readonly #locks = new KeyedMutex();
   readonly #making = new Map<string, Promise<ProfileForm>>();
   /** Bytes of profiles of snapshots that are not the newest, by digest of the snapshot, the oldest first. */
-  readonly #ofOld = new Map<Digest, number>();
+  readonly #old = new Map<Digest, number>();
 
   constructor(parts: {
     store: SnapshotStore & RenditionStore;
     /** Those of the forms. */
     blobs: BlobStore;
-    forms: SnapshotForms;
-    gate: Gate;
+    forms: SnapshotRenditions;
+    gate: RwLock;
     maxBytesOfOld?: number;
   }) {
     this.#store = parts.store;
     this.#blobs = parts.blobs;
-    this.#forms = parts.forms;
-    this.#gate = parts.gate;
-    this.#maxBytesOfOld = parts.maxBytesOfOld ?? SERVER_LIMITS.maxFormBytesMadeAgain;
+    this.#renditions = parts.forms;
+    this.#bytesLock = parts.gate;
+    this.#maxOldBytes = parts.maxBytesOfOld ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
   /** Where a profile of a snapshot that stands is kept. Rejects with `gone` where it is withdrawn meanwhile. */
-  async of(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
+  async get(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
     const known = await this.#store.profileForm(snapshot.digests['catalog.yaml'], profile);
     if (known?.revision === PROFILE_DIALECTS[profile].revision) return known;
     return this.#make(snapshot, profile);
@@ -59,12 +59,12 @@ export class ProfileForms {
     form: ProfileForm,
     part: 'digest' | 'report',
     coding: Coding,
-  ): Promise<FoundForm> {
-    const found = await this.#forms.findStored(form[part], coding);
+  ): Promise<StoredRendition> {
+    const found = await this.#renditions.findStored(form[part], coding);
     if (found !== undefined) return found;
     // Forgotten at this moment, or its file is lost.
     const { [part]: digest } = await this.#make(snapshot, form.profile);
-    const made = digest === form[part] ? await this.#forms.findStored(digest, 'identity') : undefined;
+    const made = digest === form[part] ? await this.#renditions.findStored(digest, 'identity') : undefined;
     if (made !== undefined) return made;
     throw new KrmhubError(
       'unavailable',
@@ -79,8 +79,8 @@ export class ProfileForms {
     const known = this.#making.get(name);
     if (known !== undefined) return known;
     // A takedown waits until what is written now is named by a row, and deletes it then.
-    const making = this.#turns.take('the profiles of catalogs', () =>
-      this.#gate.shared(() => this.#write(snapshot, profile)),
+    const making = this.#locks.run('the profiles of catalogs', () =>
+      this.#bytesLock.read(() => this.#write(snapshot, profile)),
     );
     this.#making.set(name, making);
     try {
@@ -93,7 +93,7 @@ export class ProfileForms {
   async #write(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
     const { catalog, serial, digests } = snapshot;
     const withdrawn = (await this.#store.snapshot(catalog, serial))?.withdrawn;
-    if (withdrawn !== undefined) throw gone([withdrawn]);
+    if (withdrawn !== undefined) throw takenDownError([withdrawn]);
     const { revision, unsaid, writer } = PROFILE_DIALECTS[profile];
     const document = writer(catalogHeader(snapshot));
     const head = { catalog, snapshot: digests['catalog.yaml'], profile };
@@ -124,10 +124,10 @@ export class ProfileForms {
         [form.report, report],
       ] as const) {
         const compressed = newest && size <= SERVER_LIMITS.maxProfileCompressedBytes;
-        await this.#forms.keepBeside(digest, { compressed });
+        await this.#renditions.cacheAlongside(digest, { compressed });
       }
       for (const blob of await this.#store.rememberProfileForm(form)) await this.#blobs.delete(blob);
-      if (!newest) await this.#keepOfOld(form.snapshot, text.size + report.size);
+      if (!newest) await this.#trackOld(form.snapshot, text.size + report.size);
       return form;
     } catch (error) {
       await Promise.all(files.map((file) => file.discard()));
@@ -149,14 +149,14 @@ export class ProfileForms {
   }
 
   /** Anybody may ask for every profile of every snapshot that there ever was: not all are kept, and none compressed. */
-  async #keepOfOld(snapshot: Digest, size: number): Promise<void> {
-    const earlier = this.#ofOld.get(snapshot) ?? 0;
-    this.#ofOld.delete(snapshot);
-    this.#ofOld.set(snapshot, earlier + size);
-    let bytes = [...this.#ofOld.values()].reduce((sum, one) => sum + one, 0);
-    for (const [oldest, its] of this.#ofOld) {
-      if (bytes <= this.#maxBytesOfOld || oldest === snapshot) return;
-      this.#ofOld.delete(oldest);
+  async #trackOld(snapshot: Digest, size: number): Promise<void> {
+    const earlier = this.#old.get(snapshot) ?? 0;
+    this.#old.delete(snapshot);
+    this.#old.set(snapshot, earlier + size);
+    let bytes = [...this.#old.values()].reduce((sum, one) => sum + one, 0);
+    for (const [oldest, its] of this.#old) {
+      if (bytes <= this.#maxOldBytes || oldest === snapshot) return;
+      this.#old.delete(oldest);
       bytes -= its;
       for (const blob of await this.#store.forgetProfileForms([oldest])) await this.#blobs.delete(blob);
     }

@@ -8,7 +8,7 @@ import { SERVER_LIMITS } from '../../limits.js';
 import { dataPaths } from '../../server/data-folder.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
-import { ProfileForms } from './profile-renditions.js';
+import { ProfileRenditions } from './profile-renditions.js';
 
 let registry: TestRegistry;
 let writes: string[];
@@ -169,7 +169,7 @@ describe('a profile is kept', () => {
     for (let index = 0; index <= SERVER_LIMITS.keptSnapshots; index++) {
       await registry.publish({ kind: `Later${index}`, release: '1.0.0' });
     }
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect(await store.profileForm(key, 'porch')).toBeUndefined();
     expect(await blobsOf()).not.toContain(sha256(first));
     // And is written again for who still asks.
@@ -180,13 +180,13 @@ describe('a profile is kept', () => {
   });
 
   it('in so many bytes for snapshots that are not the newest', async () => {
-    const { store, forms, gate } = registry.parts;
+    const { store, renditions: forms, bytesLock: gate } = registry.parts;
     const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
-    const tight = new ProfileForms({ store, blobs, forms, gate, maxBytesOfOld: 0 });
+    const tight = new ProfileRenditions({ store, blobs, forms, gate, maxBytesOfOld: 0 });
     const [newest, second, third] = await store.snapshots('default', 3);
-    await tight.of(newest!, 'kep');
-    await tight.of(second!, 'kep');
-    await tight.of(third!, 'kep');
+    await tight.get(newest!, 'kep');
+    await tight.get(second!, 'kep');
+    await tight.get(third!, 'kep');
     const kept = [newest, second, third].map((one) => store.profileForm(one!.digests['catalog.yaml'], 'kep'));
     expect((await Promise.all(kept)).map((one) => one !== undefined)).toEqual([true, false, true]);
   });
@@ -228,7 +228,7 @@ describe('a profile of what is taken down', () => {
   });
 
   it('is not written by who found the snapshot before', async () => {
-    const { store, profiles, forms } = registry.parts;
+    const { store, profileRenditions: profiles, renditions: forms } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
     const { secret } = await registry.token({});
     await registry.request(`${releasePath({ kind: 'SetLabels', release: '1.0.0' })}/takedown`, {
@@ -236,7 +236,7 @@ describe('a profile of what is taken down', () => {
       body: JSON.stringify({ reason: 'holds a password' }),
       headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${secret}` },
     });
-    await expect(profiles.of(snapshot!, 'kep')).rejects.toMatchObject({ code: 'gone' });
+    await expect(profiles.get(snapshot!, 'kep')).rejects.toMatchObject({ code: 'gone' });
     expect(await forms.findStored(snapshot!.digests['catalog.yaml'], 'identity')).toBeUndefined();
   });
 });
@@ -250,7 +250,7 @@ it('an empty catalog has profiles too, which share bytes with its forms', async 
     headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
   });
   expect([applied.status, await applied.text()]).toEqual([201, expect.anything()]);
-  await registry.settle();
+  await registry.waitForCatalogs();
   const plain = await (await get('/catalogs/nothing/catalog.yaml')).text();
   const kep = await get('/catalogs/nothing/catalog.yaml?profile=kep');
   expect(await kep.text()).toBe(plain);

@@ -11,9 +11,9 @@ import { BytesCache } from '../../http/bytes-cache.js';
 import type { Body } from '../../http/bytes-response.js';
 import type { Coding } from '../../http/content-coding.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { type AssembledForms, assembleForms, type MergedPlace, storedEntries } from './assemble.js';
+import { type AssembledRenditions, assembleRenditions, type MergedEntry, storedEntries } from './assemble.js';
 import { compressBlob } from './compress.js';
-import { deriveForm, type PreviousForms, patchForms } from './patch.js';
+import { deriveRendition, type PreviousRenditions, patchRenditions } from './patch.js';
 import type { RenditionStore } from './rendition-store.js';
 
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
@@ -23,16 +23,16 @@ const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
  * of a small catalog before anybody sees it, the compressed ones of a big catalog soon after. Those of old snapshots
  * are forgotten, and made again from the stored entries when somebody asks for one.
  */
-export class SnapshotForms {
+export class SnapshotRenditions {
   readonly #store: SnapshotStore & RenditionStore;
   readonly #blobs: BlobStore;
   readonly #cache: BytesCache;
   readonly #maxBytesInMemory: number;
   readonly #maxBytesCompressedFirst: number;
-  readonly #maxBytesMadeAgain: number;
-  readonly #making = new Map<Digest, Promise<void>>();
+  readonly #maxRegeneratedBytes: number;
+  readonly #inProgress = new Map<Digest, Promise<void>>();
   /** Forms of old snapshots that were made again, and their bytes, the oldest first. */
-  readonly #madeAgain = new Map<Digest, number>();
+  readonly #regenerated = new Map<Digest, number>();
 
   constructor(parts: {
     store: SnapshotStore & RenditionStore;
@@ -48,7 +48,7 @@ export class SnapshotForms {
     this.#cache = new BytesCache(maxCacheBytes);
     this.#maxBytesInMemory = maxCacheBytes / 2;
     this.#maxBytesCompressedFirst = maxCompressedFirstBytes;
-    this.#maxBytesMadeAgain = parts.maxMadeAgainBytes ?? SERVER_LIMITS.maxFormBytesMadeAgain;
+    this.#maxRegeneratedBytes = parts.maxMadeAgainBytes ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
   /**
@@ -62,21 +62,23 @@ export class SnapshotForms {
   assemble(
     header: { name: string; labels?: Record<string, string> },
     entries: AsyncIterable<RenderedEntry>,
-  ): Promise<AssembledForms> {
-    return assembleForms(this.#blobs, SNAPSHOT_FORMS, header, entries, { isStored: this.#isStored });
+  ): Promise<AssembledRenditions> {
+    return assembleRenditions(this.#blobs, SNAPSHOT_FORMS, header, entries, { isStored: this.#isStored });
   }
 
   /** The same, of what is kept of the snapshot before; undefined where that does not serve for it. */
   patch(
     header: CatalogHeader,
     previous: SnapshotRecord,
-    places: AsyncIterable<MergedPlace<HeldEntrySize>>,
-  ): Promise<AssembledForms | undefined> {
-    return patchForms(this.#blobs, header, previousForms(previous), places, { isStored: this.#isStored });
+    places: AsyncIterable<MergedEntry<HeldEntrySize>>,
+  ): Promise<AssembledRenditions | undefined> {
+    return patchRenditions(this.#blobs, header, readPreviousRenditions(previous), places, {
+      isStored: this.#isStored,
+    });
   }
 
   /** Keeps the forms of a new snapshot; they are durable when it resolves. */
-  async store(assembled: AssembledForms): Promise<void> {
+  async store(assembled: AssembledRenditions): Promise<void> {
     const stored = await assembled.commit();
     const { digests, sizes } = assembled;
     await this.#store.rememberForms(
@@ -92,7 +94,7 @@ export class SnapshotForms {
     for (const form of SNAPSHOT_FORMS) {
       signal.throwIfAborted();
       const stored = await this.#store.storedForm(snapshot.digests[form], 'identity');
-      if (stored === undefined) await this.#makeOnce(snapshot, form);
+      if (stored === undefined) await this.#regenerateOnce(snapshot, form);
       await this.#compress(snapshot.digests[form], signal);
     }
   }
@@ -101,12 +103,14 @@ export class SnapshotForms {
    * A form in a coding, or as it is where it is not stored in this one. Rejects where it can be neither read nor
    * made again as it was.
    */
-  async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<FoundForm> {
-    return (await this.findStored(snapshot.digests[form], coding)) ?? (await this.#makeAgain(snapshot, form));
+  async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<StoredRendition> {
+    return (
+      (await this.findStored(snapshot.digests[form], coding)) ?? (await this.#regenerate(snapshot, form))
+    );
   }
 
   /** Bytes that are kept as forms, in a coding or as they are; undefined where they are not stored. */
-  async findStored(digest: Digest, coding: Coding): Promise<FoundForm | undefined> {
+  async findStored(digest: Digest, coding: Coding): Promise<StoredRendition | undefined> {
     return (
       (await this.#read(digest, coding)) ??
       (coding === 'identity' ? undefined : await this.#read(digest, 'identity'))
@@ -114,18 +118,18 @@ export class SnapshotForms {
   }
 
   /** Keeps bytes beside the forms of snapshots, in every coding or as they are; they are durable already. */
-  async keepBeside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
+  async cacheAlongside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
     await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
     if (compressed) await this.#compress(digest);
   }
 
-  /** Bytes of a form, where they are in memory; by its `nameInMemory`. */
+  /** Bytes of a form, where they are in memory; by its `cacheKey`. */
   inMemory(name: string): Uint8Array | undefined {
     return this.#cache.get(name);
   }
 
   /** Frees what the forms of old snapshots take, but for what the snapshots that are kept share with them. */
-  async forget(old: readonly SnapshotRecord[], kept: readonly SnapshotRecord[]): Promise<void> {
+  async evict(old: readonly SnapshotRecord[], kept: readonly SnapshotRecord[]): Promise<void> {
     const needed = new Set(kept.flatMap((snapshot) => Object.values(snapshot.digests)));
     const digests = old
       .flatMap((snapshot) => Object.values(snapshot.digests))
@@ -140,7 +144,7 @@ export class SnapshotForms {
 
   /** Deletes every form that no standing snapshot has; to be called while nobody cuts or compresses. */
   async deleteWithdrawn(): Promise<void> {
-    await Promise.allSettled(this.#making.values());
+    await Promise.allSettled(this.#inProgress.values());
     this.#cache.clear();
     const named = await this.#store.keepStandingForms();
     for await (const blob of this.#blobs.list()) if (!named.has(blob)) await this.#blobs.delete(blob);
@@ -156,8 +160,8 @@ export class SnapshotForms {
     }
   }
 
-  async #read(digest: Digest, coding: Coding): Promise<FoundForm | undefined> {
-    const name = nameInMemory(digest, coding);
+  async #read(digest: Digest, coding: Coding): Promise<StoredRendition | undefined> {
+    const name = cacheKey(digest, coding);
     const cached = this.#cache.get(name);
     if (cached !== undefined) return { coding, body: cached };
     const blob = await this.#store.storedForm(digest, coding);
@@ -165,17 +169,17 @@ export class SnapshotForms {
     const stored = blob === undefined ? undefined : await this.#blobs.read(blob);
     if (stored === undefined) return undefined;
     if (stored.size > this.#maxBytesInMemory) return { coding, body: stored };
-    const bytes = await wholeBytes(stored.pieces);
+    const bytes = await readAll(stored.pieces);
     if (bytes === undefined) return undefined;
     this.#cache.set(name, bytes);
     return { coding, body: bytes };
   }
 
   /** Everybody who asks meanwhile shares the work. Each cut forgets forms of old snapshots, so it may be in vain. */
-  async #makeAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<FoundForm> {
+  async #regenerate(snapshot: SnapshotRecord, form: SnapshotForm): Promise<StoredRendition> {
     const digest = snapshot.digests[form];
     for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
-      await this.#makeOnce(snapshot, form);
+      await this.#regenerateOnce(snapshot, form);
       const made = await this.#read(digest, 'identity');
       if (made !== undefined) return made;
     }
@@ -188,21 +192,24 @@ export class SnapshotForms {
     );
   }
 
-  async #makeOnce(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+  async #regenerateOnce(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
     const digest = snapshot.digests[form];
-    const making = this.#making.get(digest) ?? this.#assembleAgain(snapshot, form);
-    this.#making.set(digest, making);
+    const making = this.#inProgress.get(digest) ?? this.#reassemble(snapshot, form);
+    this.#inProgress.set(digest, making);
     try {
       await making;
     } finally {
-      this.#making.delete(digest);
+      this.#inProgress.delete(digest);
     }
   }
 
-  async #assembleAgain(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+  async #reassemble(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
     const { functions } = snapshot;
-    const derived = await deriveForm(this.#blobs, form, { ...previousForms(snapshot), functions });
-    const assembled = derived ?? (await this.#assembleOfEntries(snapshot, form));
+    const derived = await deriveRendition(this.#blobs, form, {
+      ...readPreviousRenditions(snapshot),
+      functions,
+    });
+    const assembled = derived ?? (await this.#assembleFromEntries(snapshot, form));
     const digest = assembled.digests[form];
     if (digest !== snapshot.digests[form]) {
       await assembled.discard();
@@ -212,28 +219,28 @@ export class SnapshotForms {
     }
     await assembled.commit();
     await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
-    await this.#keepMadeAgain(digest, assembled.sizes[form]);
+    await this.#trackRegenerated(digest, assembled.sizes[form]);
   }
 
-  async #assembleOfEntries(snapshot: SnapshotRecord, form: SnapshotForm): Promise<AssembledForms> {
+  async #assembleFromEntries(snapshot: SnapshotRecord, form: SnapshotForm): Promise<AssembledRenditions> {
     const places = await this.#store.snapshotFunctions(snapshot.catalog, snapshot.serial);
     const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     const entries = storedEntries(this.#store, digests);
-    return assembleForms<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);
+    return assembleRenditions<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);
   }
 
   /** Anybody may ask for every form of every snapshot that there ever was: they are not compressed, and not all kept. */
-  async #keepMadeAgain(digest: Digest, size: number): Promise<void> {
-    this.#madeAgain.delete(digest);
-    this.#madeAgain.set(digest, size);
+  async #trackRegenerated(digest: Digest, size: number): Promise<void> {
+    this.#regenerated.delete(digest);
+    this.#regenerated.set(digest, size);
     const newest = new Set<Digest>();
     for (const catalog of await this.#store.catalogs()) {
       for (const one of Object.values(catalog.newest?.digests ?? {})) newest.add(one);
     }
-    let bytes = [...this.#madeAgain.values()].reduce((sum, one) => sum + one, 0);
-    for (const [oldest, its] of this.#madeAgain) {
-      if (bytes <= this.#maxBytesMadeAgain || oldest === digest) return;
-      this.#madeAgain.delete(oldest);
+    let bytes = [...this.#regenerated.values()].reduce((sum, one) => sum + one, 0);
+    for (const [oldest, its] of this.#regenerated) {
+      if (bytes <= this.#maxRegeneratedBytes || oldest === digest) return;
+      this.#regenerated.delete(oldest);
       bytes -= its;
       // A catalog may have come back to what it was.
       if (newest.has(oldest)) continue;
@@ -242,13 +249,13 @@ export class SnapshotForms {
   }
 }
 
-export interface FoundForm {
+export interface StoredRendition {
   coding: Coding;
   body: Body;
 }
 
 /** Undefined where the blob was deleted before it was opened. */
-async function wholeBytes(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
+async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
   const read: Uint8Array[] = [];
   try {
     for await (const piece of pieces) read.push(piece);
@@ -260,7 +267,7 @@ async function wholeBytes(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | u
   return Buffer.concat(read);
 }
 
-function previousForms(snapshot: SnapshotRecord): PreviousForms {
+function readPreviousRenditions(snapshot: SnapshotRecord): PreviousRenditions {
   return { header: catalogHeader(snapshot), digests: snapshot.digests };
 }
 
@@ -273,13 +280,16 @@ export function catalogHeader({ catalog, labels }: Pick<SnapshotRecord, 'catalog
 }
 
 /** The form of a catalog that says it is of this kind, in this syntax. */
-export function formOf(kind: 'Catalog' | 'KRMFunctionCatalog', syntax: 'yaml' | 'json'): SnapshotForm {
+export function selectRendition(
+  kind: 'Catalog' | 'KRMFunctionCatalog',
+  syntax: 'yaml' | 'json',
+): SnapshotForm {
   const form = SNAPSHOT_FORMS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
   if (form === undefined) throw new RangeError(`${kind} has no form ${syntax}`);
   return form;
 }
 
 /** What bytes are called in memory: whoever asks often keeps the name. */
-export function nameInMemory(digest: Digest, coding: Coding): string {
+export function cacheKey(digest: Digest, coding: Coding): string {
   return `${digest}-${coding}`;
 }

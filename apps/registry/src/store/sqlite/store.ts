@@ -1,14 +1,14 @@
 import type { RegistryStore } from '../registry-store.js';
 import { manifestStore } from './artifacts/artifacts.js';
-import { artifactKeeper } from './artifacts/store-artifacts.js';
+import { missingArtifacts } from './artifacts/store-artifacts.js';
 import { type Connection, openConnection, openSecondConnection } from './connection.js';
 import { eventRows } from './events/events.js';
 import { functionRows } from './functions/functions.js';
 import { policyRows } from './functions/policies.js';
 import { searchRows } from './search/search.js';
-import { synchroniseSearch } from './search/synchronize.js';
+import { synchronizeSearch } from './search/synchronize.js';
 import { catalogRows } from './snapshots/catalogs.js';
-import { formRows } from './snapshots/renditions.js';
+import { renditionRows } from './snapshots/renditions.js';
 import { servedEntries } from './snapshots/served-entries.js';
 import { sourceRows } from './sources/sources.js';
 import { takedownRows } from './takedowns/takedowns.js';
@@ -34,16 +34,16 @@ export function storeOf(connection: Connection): RegistryStore {
     ...functionRows(connection),
     ...searchRows(connection),
     servedEntries: servedEntries(connection),
-    synchroniseSearch: synchroniseSearch(connection),
+    synchroniseSearch: synchronizeSearch(connection),
     ...eventRows(connection),
     ...catalogRows(connection),
     ...sourceRows(connection),
-    ...formRows(connection),
+    ...renditionRows(connection),
     ...takedownRows(connection),
     ...tokenRows(connection),
     ...policyRows(connection),
     ...manifestStore(connection),
-    ...artifactKeeper(connection),
+    ...missingArtifacts(connection),
     check: () => connection.check(),
     close: async () => connection.close(),
   };

@@ -1,4 +1,4 @@
-import { CATALOGS, catalogPath, feedOfCatalogPath } from '../addresses.js';
+import { CATALOGS, catalogFeedPath, catalogPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Empty } from '../parts/empty.js';
 import { Label } from '../parts/label.js';
@@ -75,7 +75,7 @@ function CatalogItem({ view }: { view: CatalogView }) {
           </>
         )}
         <li>
-          <a href={at(feedOfCatalogPath(name))}>
+          <a href={at(catalogFeedPath(name))}>
             feed<span class="unseen"> of the snapshots of {name}</span>
           </a>
         </li>

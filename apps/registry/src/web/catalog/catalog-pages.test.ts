@@ -109,7 +109,7 @@ spec:
   await registry.publish({ kind: 'Plain', release: '1.1.0' });
   await registry.publish({ kind: 'Late', release: '1.0.0' });
   await post(`${releasePath({ kind: 'Yanked', release: '1.0.0' })}/yank`, { reason: 'it loses labels' });
-  await registry.settle();
+  await registry.waitForCatalogs();
 });
 afterAll(async () => {
   await registry.close();
@@ -344,7 +344,7 @@ describe('what changed between two snapshots', () => {
   it('is nothing where there is one snapshot only', async () => {
     const alone = await openTestRegistry();
     try {
-      await alone.settle();
+      await alone.waitForCatalogs();
       const response = await browse('/catalogs/default/compare', alone);
       expect(response.status).toBe(404);
       expect(await response.text()).toContain('has no two snapshots to compare');

@@ -3,27 +3,27 @@ import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krm
 import { type PlacePage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
-import { bytesAnswer, CACHE_ASKING } from '../../http/bytes-response.js';
+import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { foundCatalog } from '../../routes/find-function.js';
+import { findCatalog } from '../../routes/find-function.js';
 import type { RegistryApp } from '../../server/environment.js';
 import {
   CATALOGS,
+  catalogFeedPath,
   catalogPath,
   catalogReportPath,
   compareSnapshotsPath,
-  feedOfCatalogPath,
 } from '../addresses.js';
 import { codedBody } from '../coded-body.js';
 import { counted } from '../counted.js';
 import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
-import { pageAnswer } from '../page-answer.js';
+import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
+import { CachedCounts, reportSerial } from './cached-counts.js';
 import { CatalogListPage } from './catalog-list-page.js';
 import { CatalogPage } from './catalog-page.js';
 import { CompareSnapshotsPage } from './compare-page.js';
-import { KeptCounts, reportSerial } from './kept-counts.js';
 import { readCatalog, readCatalogs, readSigning } from './read-catalog.js';
 import { SnapshotComparer } from './read-comparison.js';
 import { ReportPage } from './report-page.js';
@@ -106,18 +106,18 @@ const SNAPSHOTS_TO_COMPARE = 100;
 /** Functions of each kind of remark in the overview of a report. */
 const OVERVIEW_FUNCTIONS = 10;
 
-export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
+export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
   const { store, site } = parts;
-  const counts = new KeptCounts(store);
+  const counts = new CachedCounts(store);
   const comparer = new SnapshotComparer(store);
-  const { standingSnapshot } = snapshotFinder(parts);
+  const { currentSnapshot: standingSnapshot } = snapshotFinder(parts);
 
   servePage(app, CATALOG_PAGE_ROUTES.catalogsPage, {}, async (c, { query: { after } }) => {
     const all = await readCatalogs(parts);
     const rest = after === undefined ? all : all.filter(({ catalog }) => catalog.name > after);
     const views = rest.slice(0, CATALOGS_OF_PAGE);
     const next = rest.length > views.length ? views.at(-1)?.catalog.name : undefined;
-    return pageAnswer(c, site, {
+    return pageResponse(c, site, {
       head: {
         title: 'Catalogs',
         description: 'The catalogs of this registry: what they hold, and from which sources.',
@@ -147,7 +147,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
           });
     const snapshots = await store.snapshots(name, SNAPSHOTS_OF_PAGE + 1);
     const isWhole = q === undefined && source === undefined && after === undefined;
-    return pageAnswer(c, site, {
+    return pageResponse(c, site, {
       head: {
         title: `${name} – catalog`,
         description:
@@ -162,7 +162,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
       body: (
         <CatalogPage
           view={view}
-          counts={await counts.ofCatalog(view.catalog)}
+          counts={await counts.catalogCounts(view.catalog)}
           query={{ q, source, after: after && `${after.group}/${after.kind}` }}
           contents={contents}
           snapshots={await rowsOf(snapshots, SNAPSHOTS_OF_PAGE)}
@@ -190,7 +190,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
           ...(of === undefined || after === undefined ? {} : { after }),
         });
       }
-      return pageAnswer(c, site, {
+      return pageResponse(c, site, {
         head: {
           title: `What ${name} leaves out`,
           description: `What the catalog ${name} refuses, shadows and leaves out, and why.`,
@@ -202,7 +202,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
         body: (
           <ReportPage
             view={view}
-            counts={await counts.ofCatalog(view.catalog)}
+            counts={await counts.catalogCounts(view.catalog)}
             pages={pages}
             {...(of === undefined ? {} : { of })}
             {...(of === undefined || after === undefined ? {} : { after: `${after.group}/${after.kind}` })}
@@ -213,7 +213,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
   );
 
   servePage(app, CATALOG_PAGE_ROUTES.compareSnapshotsPage, {}, async (c, { params: { name }, query }) => {
-    await foundCatalog(store, name);
+    await findCatalog(store, name);
     const newest = await store.snapshots(name, SNAPSHOTS_TO_COMPARE);
     const standing = newest.filter(({ withdrawn }) => withdrawn === undefined);
     const to = query.to === undefined ? standing[0] : await standingSnapshot({ name, snapshot: query.to });
@@ -229,7 +229,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
     const path = compareSnapshotsPath(name, { from: from.serial, to: to.serial });
     if (query.from !== String(from.serial) || query.to !== String(to.serial))
       return c.redirect(site.at(path), 302);
-    return pageAnswer(c, site, {
+    return pageResponse(c, site, {
       head: {
         title: `${name}: snapshot ${from.serial} to ${to.serial}`,
         description: `What changed in the catalog ${name} from snapshot ${from.serial} to ${to.serial}.`,
@@ -251,14 +251,14 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
   });
 
   servePage(app, CATALOG_PAGE_ROUTES.feedOfSnapshots, {}, async (c, { params: { name } }) => {
-    const catalog = await foundCatalog(store, name);
+    const catalog = await findCatalog(store, name);
     const snapshots = await store.snapshots(name, SNAPSHOTS_OF_FEED + 1);
     const text = snapshotFeed(site, catalog, await rowsOf(snapshots, SNAPSHOTS_OF_FEED));
     const bytes = new TextEncoder().encode(text);
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: sha256(bytes),
       mediaType: ATOM_MEDIA_TYPE,
-      cacheControl: CACHE_ASKING,
+      cacheControl: CACHE_REVALIDATE,
       coded: true,
       find: (coding) => codedBody(bytes, coding),
     });
@@ -271,7 +271,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
       const before = snapshots[index + 1];
       const stand =
         snapshot.withdrawn === undefined && before !== undefined && before.withdrawn === undefined;
-      const changes = stand ? await counts.ofSnapshot(snapshot.catalog, snapshot.serial) : undefined;
+      const changes = stand ? await counts.snapshotChanges(snapshot.catalog, snapshot.serial) : undefined;
       rows.push({ snapshot, ...(changes === undefined ? {} : { changes }) });
     }
     return rows;
@@ -279,5 +279,5 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebParts): void {
 }
 
 function feedOf(name: string): { title: string; path: string } {
-  return { title: `Snapshots of ${name}`, path: feedOfCatalogPath(name) };
+  return { title: `Snapshots of ${name}`, path: catalogFeedPath(name) };
 }

@@ -116,7 +116,7 @@ describe('a catalog that is not as it will be', () => {
   it('holds nothing, and has nothing left out', async () => {
     const registry = await open();
     await apply(registry, 'empty', '  - {name: ours, functions: {}, match: [{group: none.example}]}\n');
-    await registry.settle();
+    await registry.waitForCatalogs();
     const words = wordsOf(await pageOf(registry, '/catalogs/empty'));
     expect(words).toContain('0 functions');
     expect(words).toContain('This snapshot holds none.');
@@ -129,7 +129,7 @@ describe('a catalog that is not as it will be', () => {
     await registry.publish({ kind: 'Bad', release: '1.0.0' });
     const reason = JSON.stringify({ reason: 'it <i>steals</i> secrets' });
     // Nobody cuts meanwhile, so that the newest snapshot is the withdrawn one.
-    await registry.parts.cutter.stop();
+    await registry.parts.snapshotBuilder.stop();
     const { parts } = registry;
     const change = `${releasePath({ kind: 'Bad', release: '1.0.0' })}/takedown`;
     const done = send(registry, 'POST', change, reason);
@@ -211,8 +211,8 @@ describe('a catalog of many functions', () => {
     await send(registry, 'POST', '/api/v1/catalogs/many/cut');
     upstream.files.set('/catalog.yaml', catalogText(many('after')));
     await send(registry, 'POST', '/api/v1/catalogs/many/sources/theirs/refresh');
-    await registry.settle();
-    await registry.parts.cutter.stop();
+    await registry.waitForCatalogs();
+    await registry.parts.snapshotBuilder.stop();
     isWhole = false;
     return registry;
   }

@@ -14,7 +14,7 @@ import { Label, type Tone } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
-import { changesText } from './kept-counts.js';
+import { changesText } from './cached-counts.js';
 import type { SnapshotComparison } from './read-comparison.js';
 
 export interface ComparePageData {
@@ -69,7 +69,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
             <p>
               {counts.isAll
                 ? `Of ${counted(uncompared, 'function')} more only the number is told here.`
-                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedPlaces)}; the first ones are told here.`}{' '}
+                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedEntries)}; the first ones are told here.`}{' '}
               The command below tells all.
             </p>
           )}

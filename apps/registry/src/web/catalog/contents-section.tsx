@@ -7,8 +7,8 @@ import { Pages } from '../parts/pages.js';
 import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import type { CatalogCounts } from './cached-counts.js';
 import type { ContentsQuery } from './catalog-page.js';
-import type { CatalogCounts } from './kept-counts.js';
 import type { CatalogView } from './read-catalog.js';
 
 interface Contents {

@@ -8,7 +8,7 @@ import type {
   SourceRecord,
 } from '@krmhub/catalog';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
-import { foundCatalog } from '../../routes/find-function.js';
+import { findCatalog } from '../../routes/find-function.js';
 import type { RegistryParts } from '../../server/environment.js';
 import { publishedKeys } from '../../signatures/registry-keys.js';
 
@@ -42,11 +42,11 @@ export interface SigningView {
   keys: PublishedKey[];
 }
 
-type Parts = Pick<RegistryParts, 'store' | 'cutter'>;
+type Parts = Pick<RegistryParts, 'store' | 'snapshotBuilder'>;
 
 /** Rejects with `not-found`. */
 export async function readCatalog(parts: Parts, name: string): Promise<CatalogView> {
-  const catalog = await foundCatalog(parts.store, name);
+  const catalog = await findCatalog(parts.store, name);
   return viewOf(parts, catalog, await parts.store.sources(name));
 }
 
@@ -62,7 +62,7 @@ export async function readCatalogs(parts: Parts): Promise<CatalogView[]> {
 }
 
 function viewOf(
-  { cutter }: Pick<Parts, 'cutter'>,
+  { snapshotBuilder: cutter }: Pick<Parts, 'snapshotBuilder'>,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {

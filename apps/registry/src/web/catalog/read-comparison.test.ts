@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
 import { SnapshotComparer } from './read-comparison.js';
 
-const { maxComparedPlaces, maxComparedBytes, maxComparedEntryBytes } = SERVER_LIMITS;
+const { maxComparedEntries: maxComparedPlaces, maxComparedBytes, maxComparedEntryBytes } = SERVER_LIMITS;
 
 function definition(kind: string, description: string): FunctionDefinition {
   return {

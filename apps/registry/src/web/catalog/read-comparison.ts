@@ -10,7 +10,7 @@ import {
 import type { FunctionDefinition, FunctionName, SnapshotEntry } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { countChanges, type SnapshotChanges } from './kept-counts.js';
+import { countChanges, type SnapshotChanges } from './cached-counts.js';
 
 /** What changed between two snapshots of a catalog, as far as a page tells it. */
 export interface SnapshotComparison {
@@ -27,7 +27,7 @@ export interface SnapshotComparison {
 /** Compares snapshots for pages: no more than what changed is read, in turns, and what came of it is kept. */
 export class SnapshotComparer {
   readonly #store: SnapshotStore;
-  readonly #kept = new BytesCache<{ value: SnapshotComparison; byteLength: number }>(
+  readonly #cache = new BytesCache<{ value: SnapshotComparison; byteLength: number }>(
     SERVER_LIMITS.maxComparisonCacheBytes,
   );
 
@@ -38,17 +38,17 @@ export class SnapshotComparer {
   /** Neither may be withdrawn: what is left of its places says nothing of what stood there. */
   async compare(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
     const name = `${from.catalog} ${from.serial} ${to.serial}`;
-    const kept = this.#kept.get(name);
+    const kept = this.#cache.get(name);
     if (kept !== undefined) return kept.value;
     const value = await this.#read(from, to);
-    this.#kept.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
+    this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
     return value;
   }
 
   async #read(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
     const isForward = from.serial <= to.serial;
     const serials = isForward ? { from: from.serial, to: to.serial } : { from: to.serial, to: from.serial };
-    const read = await this.#store.changedPlaces(from.catalog, serials, SERVER_LIMITS.maxComparedPlaces);
+    const read = await this.#store.changedPlaces(from.catalog, serials, SERVER_LIMITS.maxComparedEntries);
     const places = isForward ? read.changed : read.changed.map(turned);
     const differing = places.filter(isDifferent);
     const counts = { ...countChanges(places), isAll: read.isAll };

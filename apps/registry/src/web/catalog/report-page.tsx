@@ -10,10 +10,10 @@ import { Pages } from '../parts/pages.js';
 import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
+import type { CatalogCounts } from './cached-counts.js';
 import { CatalogBanners } from './catalog-banners.js';
-import type { CatalogCounts } from './kept-counts.js';
 import { type CatalogView, failingSources, invalidEntries } from './read-catalog.js';
-import { REFUSAL_WORDS, REMARK_WORDS } from './report-words.js';
+import { REFUSAL_TEXTS, REMARK_TEXTS } from './report-texts.js';
 import { Problem } from './sources-section.js';
 
 export interface ReportPageData {
@@ -61,7 +61,7 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
                 href={at(catalogReportPath(name, { of: remark }))}
                 aria-current={remark === of ? 'true' : undefined}
               >
-                {REMARK_WORDS[remark].title}{' '}
+                {REMARK_TEXTS[remark].title}{' '}
                 <span class="quiet">{counts.remarks[remark].toLocaleString('en')}</span>
               </a>
             </li>
@@ -118,7 +118,7 @@ function Remarks({
   after: string | undefined;
 }) {
   const { at } = useSite();
-  const { title, meaning, remedy } = REMARK_WORDS[remark];
+  const { title, meaning, remedy } = REMARK_TEXTS[remark];
   return (
     <section aria-labelledby={remark}>
       <h2 id={remark}>
@@ -235,7 +235,7 @@ function Codes({ places }: { places: readonly CatalogFunction[] }) {
   const codes = new Set(
     places.flatMap(({ refused = [] }) => refused.flatMap(({ reasons }) => reasons.map(({ code }) => code))),
   );
-  const known = (Object.keys(REFUSAL_WORDS) as RefusalCode[]).filter((code) => codes.has(code));
+  const known = (Object.keys(REFUSAL_TEXTS) as RefusalCode[]).filter((code) => codes.has(code));
   return (
     <dl class="facts">
       {known.map((code) => (
@@ -244,7 +244,7 @@ function Codes({ places }: { places: readonly CatalogFunction[] }) {
             <Label tone="warning">{code}</Label>
           </dt>
           <dd>
-            {REFUSAL_WORDS[code].meaning} <span class="quiet">{REFUSAL_WORDS[code].remedy}</span>
+            {REFUSAL_TEXTS[code].meaning} <span class="quiet">{REFUSAL_TEXTS[code].remedy}</span>
           </dd>
         </div>
       ))}

@@ -2,9 +2,9 @@ import { REPORT_REMARKS } from '@krmhub/catalog';
 import { catalogReportPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { useSite } from '../site.js';
-import type { CatalogCounts } from './kept-counts.js';
+import type { CatalogCounts } from './cached-counts.js';
 import { type CatalogView, failingSources, invalidEntries } from './read-catalog.js';
-import { REMARK_WORDS } from './report-words.js';
+import { REMARK_TEXTS } from './report-texts.js';
 
 /** What the catalog leaves out, in numbers. */
 export function ReportSection({ view, counts }: { view: CatalogView; counts: CatalogCounts }) {
@@ -23,13 +23,13 @@ export function ReportSection({ view, counts }: { view: CatalogView; counts: Cat
         <dl class="facts">
           {remarks.map((remark) => (
             <div>
-              <dt>{REMARK_WORDS[remark].title}</dt>
+              <dt>{REMARK_TEXTS[remark].title}</dt>
               <dd>
                 <a href={at(catalogReportPath(name, { of: remark }))}>
                   {counted(counts.remarks[remark], 'function')}
                 </a>
                 <br />
-                <span class="quiet">{REMARK_WORDS[remark].meaning}</span>
+                <span class="quiet">{REMARK_TEXTS[remark].meaning}</span>
               </dd>
             </div>
           ))}

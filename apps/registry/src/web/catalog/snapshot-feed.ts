@@ -1,9 +1,9 @@
 import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
-import { catalogPath, compareSnapshotsPath, feedOfCatalogPath } from '../addresses.js';
+import { catalogFeedPath, catalogPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { atomFeed, type FeedEntry, permanentId } from '../feeds/atom.js';
 import type { Site } from '../site.js';
-import { changesText } from './kept-counts.js';
+import { changesText } from './cached-counts.js';
 import type { SnapshotRow } from './snapshots-section.js';
 
 /** The newest snapshots of a catalog as an Atom feed. */
@@ -12,7 +12,7 @@ export function snapshotFeed(
   { name, appliedAt }: { name: string; appliedAt: string },
   rows: readonly SnapshotRow[],
 ): string {
-  const self = feedOfCatalogPath(name);
+  const self = catalogFeedPath(name);
   return atomFeed({
     title: `Snapshots of the catalog ${name}`,
     self: site.whole(self),

@@ -1,13 +1,13 @@
 import { fillPath } from '@krmhub/api/paths';
 import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
-import { compareSnapshotsPath, feedOfCatalogPath } from '../addresses.js';
+import { catalogFeedPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
-import { changesText, type SnapshotChanges } from './kept-counts.js';
+import { changesText, type SnapshotChanges } from './cached-counts.js';
 
 export interface SnapshotRow {
   snapshot: SnapshotRecord;
@@ -48,7 +48,7 @@ export function SnapshotsSection({
         </tbody>
       </table>
       <p>
-        <a href={at(feedOfCatalogPath(catalog))}>Atom feed of snapshots</a>
+        <a href={at(catalogFeedPath(catalog))}>Atom feed of snapshots</a>
         {rows.length > 1 ? (
           <>
             {' · '}

@@ -8,9 +8,9 @@ import { ShortSigner } from '../parts/signer.js';
 import { ExternalLink, Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
-import type { CatalogCounts } from './kept-counts.js';
+import type { CatalogCounts } from './cached-counts.js';
 import type { CatalogView, SourceView } from './read-catalog.js';
-import { durationText, selectionWords, signersOf, sourceProblem, sourceState } from './source-words.js';
+import { durationText, requiredSigners, selectionText, sourceProblem, sourceState } from './source-texts.js';
 
 const MAX_TEXT = 400;
 const MAX_MESSAGE = 1_000;
@@ -42,7 +42,7 @@ function Source({ catalog, source, count }: { catalog: string; source: SourceVie
   const { at } = useSite();
   const { name, record, recipe } = source;
   const state = record && sourceState(record);
-  const selection = recipe && selectionWords(recipe);
+  const selection = recipe && selectionText(recipe);
   return (
     <li class="found-function" id={`source-${name}`}>
       <h3>
@@ -149,7 +149,7 @@ export function Problem({ record }: { record: SourceRecord }) {
 function CopyDetails({ record }: { record: SourceRecord }) {
   const { copy, highest } = record;
   if (copy === undefined) return null;
-  const signers = signersOf(record);
+  const signers = requiredSigners(record);
   return (
     <details>
       <summary>The copy that is used</summary>

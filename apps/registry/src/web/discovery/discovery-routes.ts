@@ -1,12 +1,12 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
-import { CACHE_SHORT, textAnswer } from '../../http/bytes-response.js';
+import { CACHE_SHORT, textResponse } from '../../http/bytes-response.js';
 import type { RegistryApp } from '../../server/environment.js';
 import { functionPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import { cutText, visibleText } from '../visible-text.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { openSearchDescription } from './opensearch.js';
 import { robotsText } from './robots.js';
 
@@ -33,7 +33,7 @@ const MAX_SUGGESTIONS = 8;
 const MAX_DESCRIPTION = 120;
 
 /** What browsers and crawlers look for beside pages. */
-export function discoveryRoutes(app: RegistryApp, { site, store }: WebParts): void {
+export function discoveryRoutes(app: RegistryApp, { site, store }: WebDeps): void {
   servePage(app, DISCOVERY_ROUTES.suggestions, {}, async (c, { query: { q = '' } }) => {
     const { items } =
       q.trim() === '' ? { items: [] } : await store.search({ text: q, limit: MAX_SUGGESTIONS });
@@ -43,13 +43,13 @@ export function discoveryRoutes(app: RegistryApp, { site, store }: WebParts): vo
       items.map(({ description }) => cutText(visibleText(description), MAX_DESCRIPTION)),
       items.map((item) => (site.publicUrl === undefined ? site.at : site.whole)(functionPath(item))),
     ];
-    return textAnswer(c, JSON.stringify(suggestions), {
+    return textResponse(c, JSON.stringify(suggestions), {
       mediaType: 'application/x-suggestions+json',
       cacheControl: CACHE_SHORT,
     });
   });
 
-  servePage(app, DISCOVERY_ROUTES.openSearch, { door: 'free' }, (c) => {
+  servePage(app, DISCOVERY_ROUTES.openSearch, { rateLimitClass: 'free' }, (c) => {
     if (site.publicUrl === undefined) {
       throw new KrmhubError(
         'not-found',
@@ -59,13 +59,13 @@ export function discoveryRoutes(app: RegistryApp, { site, store }: WebParts): vo
         },
       );
     }
-    return textAnswer(c, openSearchDescription(site), {
+    return textResponse(c, openSearchDescription(site), {
       mediaType: 'application/opensearchdescription+xml',
       cacheControl: CACHE_SHORT,
     });
   });
 
-  servePage(app, DISCOVERY_ROUTES.robots, { door: 'free' }, (c) =>
-    textAnswer(c, robotsText(site), { mediaType: 'text/plain; charset=utf-8', cacheControl: CACHE_SHORT }),
+  servePage(app, DISCOVERY_ROUTES.robots, { rateLimitClass: 'free' }, (c) =>
+    textResponse(c, robotsText(site), { mediaType: 'text/plain; charset=utf-8', cacheControl: CACHE_SHORT }),
   );
 }

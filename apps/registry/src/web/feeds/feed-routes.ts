@@ -1,20 +1,20 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { sha256 } from '@krmhub/schema';
-import { bytesAnswer, CACHE_ASKING } from '../../http/bytes-response.js';
-import { foundFunction } from '../../routes/find-function.js';
+import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
+import { findFunction } from '../../routes/find-function.js';
 import type { RegistryApp, RegistryContext } from '../../server/environment.js';
-import { FEED_OF_RELEASES, feedOfFunctionPath, functionPath, searchPath } from '../addresses.js';
+import { functionFeedPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { codedBody } from '../coded-body.js';
 import { servePage } from '../serve-page.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { ATOM_MEDIA_TYPE, atomFeed, type Feed, permanentId } from './atom.js';
 import { functionEntries, registryEntries } from './release-entries.js';
 
 const feed = { 200: { description: 'An Atom feed' } };
 
 export const FEED_ROUTES = {
-  feedOfReleases: createRoute({ method: 'get', path: FEED_OF_RELEASES, responses: feed }),
+  feedOfReleases: createRoute({ method: 'get', path: RELEASES_FEED, responses: feed }),
   feedOfFunction: createRoute({
     method: 'get',
     path: '/functions/{group}/{kind}/releases.atom',
@@ -26,24 +26,24 @@ export const FEED_ROUTES = {
 /** Where a feed has no entry yet, nothing happened since then. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
-export function feedRoutes(app: RegistryApp, { store, site }: WebParts): void {
+export function feedRoutes(app: RegistryApp, { store, site }: WebDeps): void {
   let kept: { sequence: number; text: string } | undefined;
 
   servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c) => {
     const sequence = await store.lastEvent();
     if (kept?.sequence !== sequence) {
       const entries = await registryEntries(store, site);
-      const text = atomFeed(feedOf('Releases of all functions', FEED_OF_RELEASES, searchPath(), entries));
+      const text = atomFeed(feedOf('Releases of all functions', RELEASES_FEED, searchPath(), entries));
       kept = { sequence, text };
     }
-    return feedAnswer(c, kept.text);
+    return feedResponse(c, kept.text);
   });
 
   servePage(app, FEED_ROUTES.feedOfFunction, {}, async (c, { params }) => {
-    const fn = await foundFunction(store, params);
+    const fn = await findFunction(store, params);
     const entries = functionEntries(fn, await store.takedowns(fn.group, fn.kind), site);
     const title = `Releases of ${fn.group}/${fn.kind}`;
-    return feedAnswer(c, atomFeed(feedOf(title, feedOfFunctionPath(fn), functionPath(fn), entries)));
+    return feedResponse(c, atomFeed(feedOf(title, functionFeedPath(fn), functionPath(fn), entries)));
   });
 
   function feedOf(title: string, self: string, page: string, entries: Feed['entries']): Feed {
@@ -58,12 +58,12 @@ export function feedRoutes(app: RegistryApp, { store, site }: WebParts): void {
   }
 }
 
-function feedAnswer(c: RegistryContext, text: string): Promise<Response> {
+function feedResponse(c: RegistryContext, text: string): Promise<Response> {
   const bytes = new TextEncoder().encode(text);
-  return bytesAnswer(c, {
+  return bytesResponse(c, {
     digest: sha256(bytes),
     mediaType: ATOM_MEDIA_TYPE,
-    cacheControl: CACHE_ASKING,
+    cacheControl: CACHE_REVALIDATE,
     coded: true,
     find: (coding) => codedBody(bytes, coding),
   });

@@ -12,7 +12,7 @@ export const FEED_LIMITS = {
   maxReads: 10,
 } as const;
 
-type Happening = Pick<Event, 'type' | 'at' | 'by'> & {
+type FeedEvent = Pick<Event, 'type' | 'at' | 'by'> & {
   group: string;
   kind: string;
   release: string;
@@ -31,18 +31,18 @@ const WORDS: Partial<Record<Event['type'], string>> = {
 /** What happened to releases of all functions, the newest first, as far as it is among the last some thousand events. */
 export async function registryEntries(store: FunctionStore & EventStore, site: Site): Promise<FeedEntry[]> {
   const { maxEntries, eventsAtOnce, maxReads } = FEED_LIMITS;
-  const found: Happening[] = [];
+  const found: FeedEvent[] = [];
   let before = (await store.lastEvent()) + 1;
   for (let reads = 0; reads < maxReads && before > 1 && found.length < maxEntries; reads++) {
     const after = Math.max(before - eventsAtOnce - 1, 0);
     const events = (await store.events(after, eventsAtOnce)).filter(({ sequence }) => sequence < before);
-    found.push(...events.reverse().flatMap((event) => happening(event) ?? []));
+    found.push(...events.reverse().flatMap((event) => feedEvent(event) ?? []));
     before = after + 1;
   }
   return found.slice(0, maxEntries).map((one) => entryOf(one, site));
 }
 
-function happening({ type, at, by, group, kind, release, digest, reason }: Event): Happening | undefined {
+function feedEvent({ type, at, by, group, kind, release, digest, reason }: Event): FeedEvent | undefined {
   if (WORDS[type] === undefined || group === undefined || kind === undefined || release === undefined)
     return undefined;
   return {
@@ -67,7 +67,7 @@ export function functionEntries(
   const happenings = [
     ...fn.releases.flatMap((release) => ofRelease({ group, kind }, release)),
     ...takedowns.map(
-      ({ release, digest, at, by, reason }): Happening => ({
+      ({ release, digest, at, by, reason }): FeedEvent => ({
         type: 'release.taken-down',
         at,
         by,
@@ -88,7 +88,7 @@ export function functionEntries(
 function ofRelease(
   name: { group: string; kind: string },
   { release, digest, publishedAt, publishedBy, yanked, deprecated }: ReleaseSummary,
-): Happening[] {
+): FeedEvent[] {
   const of = { ...name, release, digest };
   return [
     { ...of, type: 'release.published', at: publishedAt, by: publishedBy },
@@ -98,7 +98,7 @@ function ofRelease(
 }
 
 function entryOf(
-  { type, at, by, group, kind, release, digest = '', reason }: Happening,
+  { type, at, by, group, kind, release, digest = '', reason }: FeedEvent,
   site: Site,
 ): FeedEntry {
   const name = `${group}/${kind}`;

@@ -58,7 +58,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
                     <>
                       <a href={at(catalogPath(catalog))}>{catalog}</a>{' '}
                       <span class="quiet">
-                        <Text value={placeWords(versions)} max={200} />
+                        <Text value={catalogText(versions)} max={200} />
                       </span>
                     </>
                   )),
@@ -91,7 +91,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
 }
 
 /** Which release a catalog has, and from where; of several API versions, of which. */
-function placeWords(versions: FunctionView['catalogs'][number]['versions']): string {
+function catalogText(versions: FunctionView['catalogs'][number]['versions']): string {
   const words = versions.map(({ name, release, source, rewritten }) => ({
     name,
     text: `${release ?? `release unknown, from ${source}`}${rewritten === true ? ', references rewritten to a mirror' : ''}`,

@@ -35,7 +35,7 @@ export function Banners({ view }: { view: FunctionView }) {
     <>
       {release.yanked === undefined ? null : (
         <Banner tone="danger" title="This release was yanked">
-          <MarkWords mark={release.yanked} />
+          <LifecycleText mark={release.yanked} />
           <p>
             Catalogs no longer have it; its bytes stay for those who pinned it.{' '}
             {isShown ? 'There is no release that is not yanked.' : <>Use {other} instead.</>}
@@ -44,7 +44,7 @@ export function Banners({ view }: { view: FunctionView }) {
       )}
       {release.deprecated === undefined ? null : (
         <Banner tone="warning" title="This release is deprecated">
-          <MarkWords mark={release.deprecated} />
+          <LifecycleText mark={release.deprecated} />
           {isShown ? null : <p>The newest release is {other}.</p>}
         </Banner>
       )}
@@ -64,7 +64,7 @@ export function Banners({ view }: { view: FunctionView }) {
   );
 }
 
-function MarkWords({ mark }: { mark: Mark }) {
+function LifecycleText({ mark }: { mark: Mark }) {
   return (
     <p>
       <Text value={sentence(mark.reason)} />{' '}

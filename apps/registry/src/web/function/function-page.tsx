@@ -8,12 +8,12 @@ import { useSite } from '../site.js';
 import { AboutSection } from './about-section.js';
 import { Banners } from './banners.js';
 import { ConfigFields } from './config-section.js';
-import { Glance } from './glance.js';
 import type { FunctionView } from './read-function.js';
 import { ReadmeSection } from './readme-section.js';
 import { ReleasesSection } from './releases-section.js';
 import { RuntimeSection } from './runtime-section.js';
 import { SignatureSection } from './signature-section.js';
+import { Summary } from './summary.js';
 import { UseSection } from './use-section.js';
 
 export function FunctionPage({ view, policies }: { view: FunctionView; policies: readonly SigningPolicy[] }) {
@@ -102,7 +102,7 @@ function Header({ view }: { view: FunctionView }) {
           <Text value={definition.publisher} max={100} />
         </li>
       </ul>
-      <Glance view={view} />
+      <Summary view={view} />
     </header>
   );
 }

@@ -2,15 +2,15 @@ import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
 import { predecessorOf, shownRelease } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
-import { foundFunction, foundRelease } from '../../routes/find-function.js';
+import { findFunction, findRelease } from '../../routes/find-function.js';
 import type { RegistryApp, RegistryContext } from '../../server/environment.js';
-import { compareReleasesPath, feedOfFunctionPath, functionPath, releasePath } from '../addresses.js';
-import { pageAnswer } from '../page-answer.js';
+import { compareReleasesPath, functionFeedPath, functionPath, releasePath } from '../addresses.js';
+import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
+import { CachedViews } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
-import { KeptViews } from './kept-views.js';
 import { readFunction } from './read-function.js';
 
 const name = z.object({ group: parameters.Group, kind: parameters.Kind });
@@ -41,9 +41,9 @@ export const FUNCTION_PAGE_ROUTES = {
   }),
 } as const;
 
-export function functionPageRoutes(app: RegistryApp, parts: WebParts): void {
+export function functionPageRoutes(app: RegistryApp, parts: WebDeps): void {
   const { site, store, trust } = parts;
-  const views = new KeptViews(parts.blobs);
+  const views = new CachedViews(parts.blobs);
 
   servePage(app, FUNCTION_PAGE_ROUTES.functionPage, {}, (c, { params, query }) =>
     answer(c, { ...params, ...query }, functionPath(params)),
@@ -67,7 +67,7 @@ export function functionPageRoutes(app: RegistryApp, parts: WebParts): void {
       return c.redirect(site.at(right) + new URL(c.req.url).search, 302);
     }
     const title = `${name.group}/${name.kind}`;
-    return pageAnswer(c, site, {
+    return pageResponse(c, site, {
       head: {
         title: wanted.release === undefined ? title : `${title} ${known?.release.release}`,
         description: definition.description,
@@ -76,14 +76,14 @@ export function functionPageRoutes(app: RegistryApp, parts: WebParts): void {
         isIndexed: wanted.release === undefined && version === undefined,
         ...(known === undefined
           ? {}
-          : { feeds: [{ title: `Releases of ${title}`, path: feedOfFunctionPath(name) }] }),
+          : { feeds: [{ title: `Releases of ${title}`, path: functionFeedPath(name) }] }),
       },
       body: <FunctionPage view={view} policies={trust.policies} />,
     });
   }
 
   servePage(app, FUNCTION_PAGE_ROUTES.comparePage, {}, async (c, { params, query }) => {
-    const fn = await foundFunction(store, params);
+    const fn = await findFunction(store, params);
     const to = query.to ?? shownRelease(fn.releases).release;
     const from =
       query.from ??
@@ -102,11 +102,11 @@ export function functionPageRoutes(app: RegistryApp, parts: WebParts): void {
       return c.redirect(site.at(compareReleasesPath(fn, { from, to })), 302);
     }
     const [before, after] = [
-      await foundRelease(store, { ...fn, release: from }),
-      await foundRelease(store, { ...fn, release: to }),
+      await findRelease(store, { ...fn, release: from }),
+      await findRelease(store, { ...fn, release: to }),
     ];
     const title = `${fn.group}/${fn.kind}: ${from} to ${to}`;
-    return pageAnswer(c, site, {
+    return pageResponse(c, site, {
       head: {
         title,
         description: `What changes for users of ${fn.group}/${fn.kind} from ${from} to ${to}.`,

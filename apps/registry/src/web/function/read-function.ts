@@ -17,10 +17,10 @@ import {
   type Takedown,
 } from '@krmhub/schema';
 import { functionRepository } from '../../oci/repositories.js';
-import { foundFunction, foundRelease, gone } from '../../routes/find-function.js';
+import { findFunction, findRelease, takenDownError } from '../../routes/find-function.js';
 import type { RenderedMarkdown } from '../markdown.js';
-import type { WebParts } from '../web-routes.js';
-import type { KeptViews, VersionView } from './kept-views.js';
+import type { WebDeps } from '../web-routes.js';
+import type { CachedViews, VersionView } from './cached-views.js';
 import { type SignatureState, signatureStates } from './signature-states.js';
 
 /** A function with one of its releases, or as catalogs have it from elsewhere. */
@@ -33,7 +33,7 @@ export interface FunctionView {
   /** Newest first. */
   releases: ReleaseSummary[];
   takedowns: Takedown[];
-  catalogs: CatalogPlace[];
+  catalogs: CatalogMembership[];
   entries: ServedEntry[];
   /** The one that is shown whole. */
   version: VersionView;
@@ -54,7 +54,7 @@ export interface KnownRelease {
   readme?: RenderedMarkdown;
 }
 
-export interface CatalogPlace {
+export interface CatalogMembership {
   catalog: string;
   versions: EntryVersion[];
 }
@@ -65,8 +65,8 @@ const MAX_REFERRERS = 20;
 
 /** `release` is canonical; without it the one that stands for the function. Rejects with `not-found` and `gone`. */
 export async function readFunction(
-  parts: WebParts,
-  views: KeptViews,
+  parts: WebDeps,
+  views: CachedViews,
   wanted: FunctionName & { release?: string; version?: string },
 ): Promise<FunctionView> {
   const { store } = parts;
@@ -77,9 +77,9 @@ export async function readFunction(
   const [first] = entries;
   if (fn === undefined && (first === undefined || wanted.release !== undefined)) {
     const gonePart = takedowns.filter(({ release }) => release === wanted.release);
-    if (gonePart.length > 0) throw gone(gonePart);
+    if (gonePart.length > 0) throw takenDownError(gonePart);
     // Says what there was of a function that nobody here has.
-    await foundFunction(store, wanted);
+    await findFunction(store, wanted);
   }
   const name = fn ?? first!;
   const known =
@@ -97,22 +97,22 @@ export async function readFunction(
     ...(known === undefined ? {} : { known }),
     releases: fn?.releases ?? [],
     takedowns,
-    catalogs: await readPlaces(parts, name),
+    catalogs: await readMemberships(parts, name),
     entries,
-    ...readVersion(parts, views, { digest, definition, name, ...pick(wanted.version) }),
+    ...readVersion(parts, views, { digest, definition, name, ...pickRelease(wanted.version) }),
   };
 }
 
-function pick(version: string | undefined): { version?: string } {
+function pickRelease(version: string | undefined): { version?: string } {
   return version === undefined ? {} : { version };
 }
 
 async function readRelease(
-  { store, trust }: WebParts,
-  views: KeptViews,
+  { store, trust }: WebDeps,
+  views: CachedViews,
   { name, releases, release: wanted }: { name: FunctionName; releases: ReleaseSummary[]; release: string },
 ): Promise<KnownRelease> {
-  const { release } = await foundRelease(store, { group: name.group, kind: name.kind, release: wanted });
+  const { release } = await findRelease(store, { group: name.group, kind: name.kind, release: wanted });
   const predecessor = predecessorOf({ releases }, release.release);
   const repository = functionRepository(release);
   const manifest = await store.manifestDescriptor(repository, release.release);
@@ -133,9 +133,12 @@ async function readRelease(
   };
 }
 
-async function readPlaces({ store }: WebParts, { group, kind }: FunctionName): Promise<CatalogPlace[]> {
+async function readMemberships(
+  { store }: WebDeps,
+  { group, kind }: FunctionName,
+): Promise<CatalogMembership[]> {
   const names = (await store.catalogsHolding(group, kind)).slice(0, MAX_CATALOGS);
-  const places: CatalogPlace[] = [];
+  const places: CatalogMembership[] = [];
   for (const catalog of names) {
     const [place] = await store.catalogFunctions(catalog, [{ group, kind }]);
     places.push({ catalog, versions: place?.versions ?? [] });
@@ -144,8 +147,8 @@ async function readPlaces({ store }: WebParts, { group, kind }: FunctionName): P
 }
 
 function readVersion(
-  { config }: WebParts,
-  views: KeptViews,
+  { config }: WebDeps,
+  views: CachedViews,
   {
     digest,
     definition,

@@ -1,7 +1,7 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { ReleaseSummary, SigningPolicy } from '@krmhub/catalog';
 import type { FunctionName, Takedown } from '@krmhub/schema';
-import { compareReleasesPath, feedOfFunctionPath, releasePath } from '../addresses.js';
+import { compareReleasesPath, functionFeedPath, releasePath } from '../addresses.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
@@ -63,7 +63,7 @@ export function ReleasesSection({
       {takedowns.length === 0 ? null : <Takedowns takedowns={takedowns} />}
       {known === undefined ? null : (
         <p>
-          <a href={at(feedOfFunctionPath(name))}>Atom feed of its releases</a>
+          <a href={at(functionFeedPath(name))}>Atom feed of its releases</a>
           {releases.length > 1 ? (
             <>
               {' · '}

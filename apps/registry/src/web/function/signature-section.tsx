@@ -94,7 +94,7 @@ function State({ state }: { state: SignatureState }) {
   switch (state.state) {
     case 'unsigned':
       return (
-        <Said tone="plain" label="unsigned">
+        <StateText tone="plain" label="unsigned">
           Nobody signed this release{state.wanted === undefined ? '' : ', and '}
           {state.wanted === undefined ? null : (
             <>
@@ -102,18 +102,18 @@ function State({ state }: { state: SignatureState }) {
             </>
           )}
           .
-        </Said>
+        </StateText>
       );
     case 'unchecked':
       return (
-        <Said tone="plain" label="signature present, not checked">
+        <StateText tone="plain" label="signature present, not checked">
           By a key that this registry does not know, received <Time at={state.bundle.receivedAt} isPrecise />.
           Bundle <Digest value={state.bundle.digest} isShort />.
-        </Said>
+        </StateText>
       );
     case 'verified':
       return (
-        <Said
+        <StateText
           tone={state.policy === undefined ? 'plain' : 'good'}
           label={
             <>
@@ -129,26 +129,26 @@ function State({ state }: { state: SignatureState }) {
             </>
           )}
           <Facts signer={state.signer} bundle={state.bundle} />
-        </Said>
+        </StateText>
       );
     case 'failed':
       return (
-        <Said tone="danger" label="verification failed">
+        <StateText tone="danger" label="verification failed">
           <Text value={state.reason} max={1_000} />.
           <Facts signer={state.signer} bundle={state.bundle} />
-        </Said>
+        </StateText>
       );
     case 'unsupported':
       return (
-        <Said tone="plain" label="kind unsupported">
+        <StateText tone="plain" label="kind unsupported">
           Beside the release stands <Text value={state.type} max={200} />, which is not read here:{' '}
           <Digest value={state.digest} />.
-        </Said>
+        </StateText>
       );
   }
 }
 
-function Said({ tone, label, children }: { tone: Tone; label: Child; children?: Child }) {
+function StateText({ tone, label, children }: { tone: Tone; label: Child; children?: Child }) {
   return (
     <>
       <p>

@@ -1,5 +1,5 @@
 import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
-import { CATALOGS, catalogPath, FEED_OF_RELEASES, functionPath, searchPath } from '../addresses.js';
+import { CATALOGS, catalogPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { SearchBox } from '../parts/search-box.js';
 import { ShortSigner } from '../parts/signer.js';
@@ -9,7 +9,7 @@ import { useSite } from '../site.js';
 import { CommandLine } from './command-line.js';
 
 /** What the first page shows of the registry. */
-export interface Shown {
+export interface HomeData {
   /** Functions that can be found. */
   total: number;
   facets: SearchResult['facets'];
@@ -19,7 +19,7 @@ export interface Shown {
 }
 
 /** Facets to begin from, and how many of their values. */
-const BROWSED = [
+const BROWSE_FACETS = [
   { name: 'tag', title: 'Tags', values: 12 },
   { name: 'runtime', title: 'Runtimes', values: 3 },
   { name: 'group', title: 'Groups', values: 6 },
@@ -27,9 +27,9 @@ const BROWSED = [
   { name: 'signedBy', title: 'Signed by', values: 6 },
 ] as const satisfies readonly { name: FacetName; title: string; values: number }[];
 
-const SHOWN_CATALOGS = 6;
+const MAX_CATALOGS = 6;
 
-export function HomePage({ shown }: { shown: Shown }) {
+export function HomePage({ shown }: { shown: HomeData }) {
   const { at } = useSite();
   const { total, facets, newest, catalogs } = shown;
   return (
@@ -56,13 +56,13 @@ export function HomePage({ shown }: { shown: Shown }) {
   );
 }
 
-function Browse({ facets }: Pick<Shown, 'facets'>) {
+function Browse({ facets }: Pick<HomeData, 'facets'>) {
   const { at } = useSite();
   return (
     <section aria-labelledby="browse">
       <h2 id="browse">Browse</h2>
       <dl class="browse">
-        {BROWSED.map(({ name, title, values }) =>
+        {BROWSE_FACETS.map(({ name, title, values }) =>
           facets[name].length === 0 ? null : (
             <div>
               <dt>{title}</dt>
@@ -110,19 +110,19 @@ function Newest({ items }: { items: readonly SearchItem[] }) {
       </ol>
       <p>
         <a href={at(searchPath({ sort: 'newest' }))}>All, newest first</a> or their{' '}
-        <a href={at(FEED_OF_RELEASES)}>feed</a>
+        <a href={at(RELEASES_FEED)}>feed</a>
       </p>
     </section>
   );
 }
 
-function Catalogs({ catalogs }: Pick<Shown, 'catalogs'>) {
+function Catalogs({ catalogs }: Pick<HomeData, 'catalogs'>) {
   const { at } = useSite();
   return (
     <section aria-labelledby="catalogs">
       <h2 id="catalogs">Catalogs</h2>
       <ul class="home-catalogs">
-        {catalogs.slice(0, SHOWN_CATALOGS).map(({ name, functions, cutAt }) => (
+        {catalogs.slice(0, MAX_CATALOGS).map(({ name, functions, cutAt }) => (
           <li>
             <a href={at(catalogPath(name))}>{name}</a>{' '}
             <span class="quiet">
@@ -136,7 +136,7 @@ function Catalogs({ catalogs }: Pick<Shown, 'catalogs'>) {
           </li>
         ))}
       </ul>
-      {catalogs.length <= SHOWN_CATALOGS ? null : (
+      {catalogs.length <= MAX_CATALOGS ? null : (
         <p>
           <a href={at(CATALOGS)}>All {catalogs.length} catalogs</a>
         </p>

@@ -1,9 +1,9 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import { searchItem } from '../../routes/presentation.js';
 import type { RegistryApp } from '../../server/environment.js';
-import { pageAnswer } from '../page-answer.js';
-import { acceptsPage } from '../wants-page.js';
-import type { WebParts } from '../web-routes.js';
+import { acceptsPage } from '../accepts-page.js';
+import { pageResponse } from '../page-response.js';
+import type { WebDeps } from '../web-routes.js';
 import { EmptyRegistry } from './empty-registry.js';
 import { FIRST_PAGE } from './first-page-text.js';
 import { HomePage } from './home-page.js';
@@ -15,7 +15,7 @@ export const HOME_ROUTES = {
 const NEWEST_RELEASES = 8;
 
 /** `/` answers browsers with a page, and everybody else with text. */
-export function homeRoutes(app: RegistryApp, { site, store, trust }: WebParts): void {
+export function homeRoutes(app: RegistryApp, { site, store, trust }: WebDeps): void {
   app.get('/', async (c) => {
     c.set('route', '/');
     if (!acceptsPage(c.req.header('accept'))) return c.text(FIRST_PAGE, 200, { Vary: 'Accept' });
@@ -27,7 +27,7 @@ export function homeRoutes(app: RegistryApp, { site, store, trust }: WebParts): 
       path: '/',
       search: null,
     };
-    if (found.total === 0) return pageAnswer(c, site, { head, body: <EmptyRegistry /> });
+    if (found.total === 0) return pageResponse(c, site, { head, body: <EmptyRegistry /> });
     const { total, facets } = found;
     const newest = found.items
       .filter(({ publishedAt, yanked }) => publishedAt !== undefined && !yanked)
@@ -38,7 +38,7 @@ export function homeRoutes(app: RegistryApp, { site, store, trust }: WebParts): 
         ? {}
         : { functions: snapshot.functions, cutAt: snapshot.createdAt }),
     }));
-    return pageAnswer(c, site, { head, body: <HomePage shown={{ total, facets, newest, catalogs }} /> });
+    return pageResponse(c, site, { head, body: <HomePage shown={{ total, facets, newest, catalogs }} /> });
   });
 }
 

@@ -28,7 +28,7 @@ describe('the first page', () => {
       headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
     });
     expect(yank.status).toBe(200);
-    await registry.settle();
+    await registry.waitForCatalogs();
     const page = await home();
     expect(page).toContain('>3 functions</a>');
     expect(page).toContain('>1 catalog</a>');

@@ -10,7 +10,7 @@ import { ActionForm } from './action-form.js';
 import { TokenRights } from './tokens-page.js';
 
 /** What stands in the form, as it was typed. */
-export interface TypedToken {
+export interface TokenInput {
   name: string;
   scopes: readonly string[];
   groups: string;
@@ -18,7 +18,7 @@ export interface TypedToken {
   expiresInDays: string;
 }
 
-export const EMPTY_TOKEN: TypedToken = {
+export const EMPTY_TOKEN: TokenInput = {
   name: '',
   scopes: [],
   groups: '*',
@@ -37,7 +37,7 @@ export function NewTokenPage({
   typed,
   problem,
 }: {
-  typed: TypedToken;
+  typed: TokenInput;
   problem?: { message: string; hint?: string | undefined } | undefined;
 }) {
   const { at } = useSite();
@@ -112,7 +112,7 @@ export function NewTokenPage({
 }
 
 /** The only page that ever shows a secret; nothing keeps it. */
-export function MadeTokenPage({ token }: { token: CreatedToken }) {
+export function CreatedTokenPage({ token }: { token: CreatedToken }) {
   const { at } = useSite();
   return (
     <>

@@ -1,6 +1,6 @@
 import type { RegistryApp } from '../../server/environment.js';
 import { OPERATE } from '../addresses.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { OperatorPages } from './operator-pages.js';
 import { OVERVIEW_ROUTES, overviewRoutes } from './overview-routes.js';
 import { RECIPE_ROUTES, recipeRoutes } from './recipe-routes.js';
@@ -17,7 +17,7 @@ export const OPERATE_ROUTES = {
 } as const;
 
 /** The operators' pages, which are for who has signed in with a token of the registry. */
-export function operateRoutes(app: RegistryApp, parts: WebParts): void {
+export function operateRoutes(app: RegistryApp, parts: WebDeps): void {
   // Also of what is not there, or refused.
   app.use(`${OPERATE}/*`, async (c, next) => {
     c.set('isPrivate', true);

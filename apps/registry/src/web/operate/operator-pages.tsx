@@ -7,17 +7,17 @@ import type { EndpointInput } from '../../http/endpoint.js';
 import type { RegistryApp, RegistryContext } from '../../server/environment.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { ForbiddenPage } from './forbidden-page.js';
 import { FORM_KEY } from './form-key.js';
 import { Frame } from './frame.js';
 import { NotSignedInPage } from './not-signed-in-page.js';
 import type { Operator } from './operator.js';
-import { type PrivatePage, privateAnswer } from './private-answer.js';
+import { type PrivatePage, privateResponse } from './private-response.js';
 import { checkForm, readForm } from './read-form.js';
-import { refuseForeign } from './refuse-foreign.js';
+import { refuseCrossOrigin } from './refuse-cross-origin.js';
 import { type SessionCookie, sessionCookie } from './session-cookie.js';
-import { isOfSession, Sessions } from './sessions.js';
+import { belongsToSession, Sessions } from './sessions.js';
 
 const HINT =
   'An administrator makes tokens; the first one is in admin.token in the data folder of the registry.';
@@ -41,11 +41,11 @@ interface ActionOptions<Form extends z.ZodObject> {
 /** Pages for who is signed in, and nobody else. Neither do they look at Authorization, nor others at their cookie. */
 export class OperatorPages {
   readonly #app: RegistryApp;
-  readonly #parts: WebParts;
+  readonly #parts: WebDeps;
   readonly #sessions = new Sessions();
   readonly #cookie: SessionCookie;
 
-  constructor(app: RegistryApp, parts: WebParts) {
+  constructor(app: RegistryApp, parts: WebDeps) {
     this.#app = app;
     this.#parts = parts;
     this.#cookie = sessionCookie(parts.site);
@@ -74,17 +74,17 @@ export class OperatorPages {
       operator: Operator,
     ) => Promise<Answer>,
   ): void {
-    servePage(this.#app, route, { door: 'write' }, async (c, input) => {
+    servePage(this.#app, route, { rateLimitClass: 'write' }, async (c, input) => {
       const { site } = this.#parts;
-      refuseForeign(c, site);
+      refuseCrossOrigin(c, site);
       const operator = await this.operator(c);
       // What came is not read: anybody could send it.
-      if (operator === undefined) return privateAnswer(c, site, notSignedIn(c));
+      if (operator === undefined) return privateResponse(c, site, notSignedIn(c));
       return this.#answered(c, operator, needs, async () => {
         const given = await readForm(c, maxBytes);
         const key = given.getAll(FORM_KEY);
         given.delete(FORM_KEY);
-        if (key.length === 1 && isOfSession(operator.session, key[0]!)) {
+        if (key.length === 1 && belongsToSession(operator.session, key[0]!)) {
           return handler(c, { ...input, form: checkForm(given, schema) }, operator);
         }
         if (stale !== undefined) return stale(c, { ...input, form: checkForm(given, schema) }, operator);
@@ -151,7 +151,7 @@ export class OperatorPages {
           {page.body}
         </Frame>
       );
-      return privateAnswer(c, this.#parts.site, { ...page, body });
+      return privateResponse(c, this.#parts.site, { ...page, body });
     };
     try {
       if (needs !== undefined) refuseLacking(operator.token, needs);

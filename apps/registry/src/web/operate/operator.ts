@@ -13,7 +13,7 @@ export interface Operator {
 export const CHANGES = 'admin';
 
 /** What of the rights to change something somebody has not got, in words; undefined for nothing. */
-export function lackingForChanges({ token }: Operator): string | undefined {
+export function missingChangeScopes({ token }: Operator): string | undefined {
   const lacks = lackingRights(token, CHANGES);
   return lacks.length === 0 ? undefined : lacks.join(' and ');
 }

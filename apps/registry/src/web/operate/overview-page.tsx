@@ -4,7 +4,7 @@ import { Banner } from '../parts/banner.js';
 import { Label } from '../parts/label.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
-import { lackingForChanges, useOperator } from './operator.js';
+import { missingChangeScopes, useOperator } from './operator.js';
 
 export interface Overview {
   readiness: Readiness;
@@ -26,7 +26,7 @@ export function OverviewPage({
   overview: Overview;
 }) {
   const { at } = useSite();
-  const lacking = lackingForChanges(useOperator());
+  const lacking = missingChangeScopes(useOperator());
   const wrong = sources.filter(({ state }) => state !== 'current').length;
   return (
     <>

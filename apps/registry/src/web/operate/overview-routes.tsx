@@ -2,7 +2,7 @@ import { createRoute } from '@hono/zod-openapi';
 import { sourceDetail } from '../../routes/presentation.js';
 import { readinessChecks } from '../../server/readiness.js';
 import { OPERATE } from '../addresses.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import type { OperatorPages } from './operator-pages.js';
 import { OverviewPage } from './overview-page.js';
 
@@ -14,8 +14,8 @@ export const OVERVIEW_ROUTES = {
   }),
 } as const;
 
-export function overviewRoutes(parts: WebParts, pages: OperatorPages): void {
-  const { store, cutter } = parts;
+export function overviewRoutes(parts: WebDeps, pages: OperatorPages): void {
+  const { store, snapshotBuilder: cutter } = parts;
   const readiness = readinessChecks(parts);
 
   pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {

@@ -1,6 +1,6 @@
 import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
-import { checkNamed } from '../../http/endpoint.js';
+import { checkParameters } from '../../http/endpoint.js';
 import { bodyMediaType, readBody } from '../../http/request-body.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import type { RegistryContext } from '../../server/environment.js';
@@ -35,7 +35,7 @@ export function checkForm<Schema extends z.ZodObject>(
   schema: Schema,
 ): z.output<Schema> {
   const problems: string[] = [];
-  const values = checkNamed(schema, form, 'field', problems);
+  const values = checkParameters(schema, form, 'field', problems);
   if (problems.length === 0) return values as z.output<Schema>;
   throw new KrmhubError('invalid-request', problems.join('; '), {
     hint: 'Load the page again: its form is as it should be.',

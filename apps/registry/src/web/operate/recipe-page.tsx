@@ -7,7 +7,7 @@ import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import { visibleText } from '../visible-text.js';
 import { ActionForm } from './action-form.js';
-import { lackingForChanges, useOperator } from './operator.js';
+import { missingChangeScopes, useOperator } from './operator.js';
 import { RecipeDiagnostics } from './recipe-diagnostics.js';
 
 /** What came of a recipe that was sent. */
@@ -21,7 +21,7 @@ export type RecipeOutcome =
   | { is: 'stale' }
   | { is: 'applied' };
 
-export interface ShownRecipe {
+export interface RecipePageData {
   name: string;
   isBuiltIn: boolean;
   /** As it is stored; absent where there is no such catalog. */
@@ -34,10 +34,10 @@ export interface ShownRecipe {
   outcome?: RecipeOutcome | undefined;
 }
 
-export function RecipePage({ shown }: { shown: ShownRecipe }) {
+export function RecipePage({ shown }: { shown: RecipePageData }) {
   const { at } = useSite();
   const { name, isBuiltIn, catalog, text, expected, diagnostics, outcome } = shown;
-  const lacking = lackingForChanges(useOperator());
+  const lacking = missingChangeScopes(useOperator());
   const mayApply = lacking === undefined && !isBuiltIn;
   return (
     <>

@@ -4,7 +4,7 @@ import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
 import {
   applyRecipe,
-  checkedRecipe,
+  checkRecipe,
   DEFAULT_CATALOG,
   RecipeChanged,
   type RecipeState,
@@ -14,13 +14,13 @@ import {
 import { SERVER_LIMITS } from '../../limits.js';
 import { catalogDetail } from '../../routes/presentation.js';
 import { RECIPES, recipePath } from '../addresses.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
 import { paged } from './paged.js';
-import type { PrivatePage } from './private-answer.js';
-import { type RecipeOutcome, RecipePage, type ShownRecipe } from './recipe-page.js';
+import type { PrivatePage } from './private-response.js';
+import { type RecipeOutcome, RecipePage, type RecipePageData } from './recipe-page.js';
 import { RecipesPage } from './recipes-page.js';
 
 const RECIPE = '/operate/recipes/{name}';
@@ -60,17 +60,17 @@ const RecipeForm = z.object({
 });
 type RecipeForm = z.output<typeof RecipeForm>;
 
-export function recipeRoutes(parts: WebParts, pages: OperatorPages): void {
-  const { store, cutter, site } = parts;
+export function recipeRoutes(parts: WebDeps, pages: OperatorPages): void {
+  const { store, snapshotBuilder: cutter, site } = parts;
 
   const recipe = async (
     name: string,
-    given: Pick<ShownRecipe, 'diagnostics' | 'outcome'> & { form?: RecipeForm },
+    given: Pick<RecipePageData, 'diagnostics' | 'outcome'> & { form?: RecipeForm },
     status?: PrivatePage['status'],
   ): Promise<PrivatePage> => {
     const catalog = await store.catalog(name);
     const { form, diagnostics, outcome } = given;
-    const shown: ShownRecipe = {
+    const shown: RecipePageData = {
       name,
       isBuiltIn: name === DEFAULT_CATALOG,
       catalog: catalog && catalogDetail(catalog),
@@ -124,7 +124,7 @@ export function recipeRoutes(parts: WebParts, pages: OperatorPages): void {
     async (c, { params: { name }, form }, operator) => {
       try {
         refuseBuiltIn(name);
-        const { diagnostics, ...given } = checkedRecipe(new TextEncoder().encode(form.text), name);
+        const { diagnostics, ...given } = checkRecipe(new TextEncoder().encode(form.text), name);
         const stored = await store.catalog(name);
         if (form.do === 'check') {
           const would = stored === undefined ? 'create' : stored.recipe === form.text ? 'leave' : 'change';

@@ -7,13 +7,13 @@ import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
 import type { Paged } from './paged.js';
 
-export interface ShownRecipes {
+export interface RecipesPageData {
   catalogs: Paged<CatalogDetail & { isBuiltIn: boolean; sources: number }>;
   /** Why catalogs cannot be cut, by their names. */
   failing: ReadonlyMap<string, string>;
 }
 
-export function RecipesPage({ shown: { catalogs, failing } }: { shown: ShownRecipes }) {
+export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPageData }) {
   const { at } = useSite();
   return (
     <>

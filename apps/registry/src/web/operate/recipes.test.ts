@@ -60,7 +60,7 @@ describe('a recipe', () => {
     ]);
     expect(await stored('first')).toBe(text);
     expect((await registry.parts.store.catalog('first'))?.appliedBy).toBe('tester');
-    await registry.settle();
+    await registry.waitForCatalogs();
     expect((await registry.parts.store.catalog('first'))?.newest?.functions).toBe(1);
     const page = await browser.text('/operate/recipes/first?applied=true');
     expect(page).toContain('The recipe stands');

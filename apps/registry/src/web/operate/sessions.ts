@@ -27,7 +27,7 @@ export class Sessions {
     tokenHash: string,
     now: number,
   ): { id: string; session: Session } {
-    this.#makeRoom(tokenHash, now);
+    this.#evictOldest(tokenHash, now);
     const id = randomBytes(32).toString('base64url');
     const session: Session = {
       tokenHash,
@@ -59,7 +59,7 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  #makeRoom(tokenHash: string, now: number): void {
+  #evictOldest(tokenHash: string, now: number): void {
     const ofToken: string[] = [];
     for (const [key, session] of this.#sessions) {
       if (session.expires <= now) this.#sessions.delete(key);
@@ -75,7 +75,7 @@ export class Sessions {
 }
 
 /** Whether a form is one of this session. */
-export function isOfSession({ formKey }: Session, given: string): boolean {
+export function belongsToSession({ formKey }: Session, given: string): boolean {
   return timingSafeEqual(Buffer.from(keyOf(formKey)), Buffer.from(keyOf(given)));
 }
 

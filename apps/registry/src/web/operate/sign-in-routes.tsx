@@ -3,12 +3,12 @@ import { KrmhubError } from '@krmhub/schema';
 import type { RegistryApp } from '../../server/environment.js';
 import { SIGN_IN, SIGN_OUT } from '../addresses.js';
 import { servePage } from '../serve-page.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
+import { localPath } from './local-path.js';
 import type { OperatorPages } from './operator-pages.js';
-import { ownPath } from './own-path.js';
-import { type PrivatePage, privateAnswer } from './private-answer.js';
+import { type PrivatePage, privateResponse } from './private-response.js';
 import { checkForm, readForm } from './read-form.js';
-import { refuseForeign } from './refuse-foreign.js';
+import { refuseCrossOrigin } from './refuse-cross-origin.js';
 import { type SignIn, SignInPage } from './sign-in-page.js';
 
 const From = z.string().max(500, 'is longer than 500 characters').optional();
@@ -34,7 +34,7 @@ export const SIGN_IN_ROUTES = {
 
 const SignInForm = z.object({ token: z.string('is missing'), from: From });
 
-export function signInRoutes(app: RegistryApp, { site }: WebParts, pages: OperatorPages): void {
+export function signInRoutes(app: RegistryApp, { site }: WebDeps, pages: OperatorPages): void {
   const page = (signIn: SignIn, status?: PrivatePage['status']): PrivatePage => ({
     head: { title: 'Sign in', path: SIGN_IN },
     body: <SignInPage {...signIn} />,
@@ -42,22 +42,22 @@ export function signInRoutes(app: RegistryApp, { site }: WebParts, pages: Operat
   });
 
   servePage(app, SIGN_IN_ROUTES.signInPage, {}, async (c, { query }) => {
-    const from = ownPath(query.from);
+    const from = localPath(query.from);
     if ((await pages.operator(c)) !== undefined) return c.redirect(site.at(from), 303);
-    return privateAnswer(c, site, page({ from, hasEnded: query.ended !== undefined }));
+    return privateResponse(c, site, page({ from, hasEnded: query.ended !== undefined }));
   });
 
   servePage(app, SIGN_IN_ROUTES.signIn, {}, async (c) => {
     // There is no session yet that a form could be of: that our own page has sent it is all that can be asked for.
-    refuseForeign(c, site);
+    refuseCrossOrigin(c, site);
     const { token, from: wanted } = checkForm(await readForm(c), SignInForm);
-    const from = ownPath(wanted);
+    const from = localPath(wanted);
     try {
       await pages.signIn(c, token.trim());
     } catch (error) {
       if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') throw error;
       // 401 would have to name a scheme of HTTP authentication, and pages take none.
-      return privateAnswer(c, site, page({ from, refused: error }, 403));
+      return privateResponse(c, site, page({ from, refused: error }, 403));
     }
     return c.redirect(site.at(from), 303);
   });

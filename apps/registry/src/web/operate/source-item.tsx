@@ -1,5 +1,5 @@
 import type { Source } from '@krmhub/api/model';
-import { askSourcePath, sourcesPath } from '../addresses.js';
+import { sourcesPath, syncSourcePath } from '../addresses.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Label, type Tone } from '../parts/label.js';
 import { Text } from '../parts/text.js';
@@ -28,7 +28,7 @@ export function SourceItem({ source, mayAsk }: { source: Source; mayAsk: boolean
           {state}
         </Label>
         {mayAsk ? (
-          <ActionForm action={askSourcePath(source)}>
+          <ActionForm action={syncSourcePath(source)}>
             <button class="button-plain" type="submit" aria-label={`Ask now: ${source.source} of ${catalog}`}>
               Ask now
             </button>

@@ -1,11 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, SourceName } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
-import { foundCatalog } from '../../routes/find-function.js';
+import { findCatalog } from '../../routes/find-function.js';
 import { sourceDetail } from '../../routes/presentation.js';
-import { askSource } from '../../upstreams/sync-source.js';
+import { syncSource } from '../../upstreams/sync-source.js';
 import { type SourcesLink, sourcesPath } from '../addresses.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
@@ -34,12 +34,12 @@ export const SOURCE_PAGE_ROUTES = {
   }),
 } as const;
 
-export function sourcePageRoutes(parts: WebParts, pages: OperatorPages): void {
+export function sourcePageRoutes(parts: WebDeps, pages: OperatorPages): void {
   const { store, site } = parts;
 
   pages.page(SOURCE_PAGE_ROUTES.sourcesPage, {}, async (_, { query }) => {
     const { catalog, page } = query;
-    if (catalog !== undefined) await foundCatalog(store, catalog);
+    if (catalog !== undefined) await findCatalog(store, catalog);
     const all = (await store.sources(catalog)).map(sourceDetail);
     const problems = all.filter(({ state, copy }) => state !== 'current' || (copy?.invalidEntries ?? 0) > 0);
     const link: SourcesLink = { catalog, hasProblems: query.problems !== undefined };
@@ -58,12 +58,12 @@ export function sourcePageRoutes(parts: WebParts, pages: OperatorPages): void {
     { needs: CHANGES, form: z.object({}) },
     async (c, { params: { name, source } }) => {
       try {
-        await askSource(parts, { name, source });
+        await syncSource(parts, { name, source });
       } catch (error) {
         // It goes on being asked, and the page says how it stands.
         if (!(error instanceof KrmhubError) || error.code !== 'unavailable') throw error;
       }
-      return c.redirect(site.at(sourcesPath({ catalog: name, asked: source })), 303);
+      return c.redirect(site.at(sourcesPath({ catalog: name, synced: source })), 303);
     },
   );
 }

@@ -6,11 +6,11 @@ import { Pages } from '../parts/pages.js';
 import { Text } from '../parts/text.js';
 import { Time } from '../parts/time.js';
 import { useSite } from '../site.js';
-import { lackingForChanges, useOperator } from './operator.js';
+import { missingChangeScopes, useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 import { SourceItem } from './source-item.js';
 
-export interface ShownSources {
+export interface SourcesPageData {
   link: SourcesLink;
   sources: Paged<Source>;
   /** Of all catalogs, or of the one that is looked at. */
@@ -20,9 +20,9 @@ export interface ShownSources {
   asked?: Source | undefined;
 }
 
-export function SourcesPage({ shown }: { shown: ShownSources }) {
+export function SourcesPage({ shown }: { shown: SourcesPageData }) {
   const { at } = useSite();
-  const lacking = lackingForChanges(useOperator());
+  const lacking = missingChangeScopes(useOperator());
   const { link, sources, total, problems, asked } = shown;
   const { catalog, hasProblems = false } = link;
   const view = (name: string, isShown: boolean, other: SourcesLink) => (

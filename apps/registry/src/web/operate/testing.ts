@@ -17,7 +17,7 @@ export class TestBrowser {
   }
 
   async get(target: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#kept(
+    return this.#saveCookies(
       await this.registry.request(target, {
         headers: { Accept: 'text/html', ...this.#cookies(), ...headers },
       }),
@@ -48,7 +48,7 @@ export class TestBrowser {
       ...headers,
     };
     const sent = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
-    return this.#kept(
+    return this.#saveCookies(
       await this.registry.request(target, { method: 'POST', headers: sent, body: body.toString() }),
     );
   }
@@ -73,7 +73,7 @@ export class TestBrowser {
     return this.cookie === '' ? {} : { Cookie: this.cookie };
   }
 
-  #kept(response: Response): Response {
+  #saveCookies(response: Response): Response {
     const set = response.headers.get('set-cookie');
     if (set !== null) {
       this.setCookie = set;

@@ -3,19 +3,19 @@ import { CreateTokenRequest } from '@krmhub/api/model';
 import { TokenId } from '@krmhub/api/parameters';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { endToken, issueToken } from '../../auth/issue-token.js';
-import { unusable } from '../../auth/tokens.js';
+import { issueToken, revokeToken } from '../../auth/issue-token.js';
+import { tokenProblem } from '../../auth/tokens.js';
 import { tokenDetail } from '../../routes/presentation.js';
 import { NEW_TOKEN, TOKENS } from '../addresses.js';
-import type { WebParts } from '../web-routes.js';
-import { EMPTY_TOKEN, MadeTokenPage, NewTokenPage, type TypedToken } from './new-token-page.js';
+import type { WebDeps } from '../web-routes.js';
+import { CreatedTokenPage, EMPTY_TOKEN, NewTokenPage, type TokenInput } from './new-token-page.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
 import { paged } from './paged.js';
-import type { PrivatePage } from './private-answer.js';
+import type { PrivatePage } from './private-response.js';
 import { RevokeTokenPage } from './revoke-token-page.js';
-import { type ShownToken, TokensPage } from './tokens-page.js';
+import { TokensPage, type TokenWithState } from './tokens-page.js';
 
 const REVOKE = '/operate/tokens/{id}/revoke';
 const id = { params: z.object({ id: TokenId }) };
@@ -59,13 +59,13 @@ const TokenForm = z.object({
   expiresInDays: z.string('is missing'),
 });
 
-export function tokenPageRoutes(parts: WebParts, pages: OperatorPages): void {
+export function tokenPageRoutes(parts: WebDeps, pages: OperatorPages): void {
   const { store, clock, site } = parts;
   const needs = CHANGES;
 
-  const shown = (token: TokenRecord): ShownToken => ({
+  const shown = (token: TokenRecord): TokenWithState => ({
     ...tokenDetail(token),
-    state: unusable(token, clock().toISOString()) ?? 'good',
+    state: tokenProblem(token, clock().toISOString()) ?? 'good',
   });
 
   pages.page(TOKEN_PAGE_ROUTES.tokensPage, { needs }, async (_, { query: { page, revoked } }) => {
@@ -89,7 +89,7 @@ export function tokenPageRoutes(parts: WebParts, pages: OperatorPages): void {
       const { token, secret } = await issueToken(parts, wantedToken(typed), operator.token.name);
       return {
         head: { title: 'Token', path: NEW_TOKEN },
-        body: <MadeTokenPage token={{ ...tokenDetail(token), token: secret }} />,
+        body: <CreatedTokenPage token={{ ...tokenDetail(token), token: secret }} />,
         status: 201,
       };
     } catch (error) {
@@ -113,16 +113,16 @@ export function tokenPageRoutes(parts: WebParts, pages: OperatorPages): void {
   });
 
   pages.action(TOKEN_PAGE_ROUTES.revokeTokenNow, { needs, form: z.object({}) }, async (c, { params }) => {
-    const token = await endToken(parts, params.id);
+    const token = await revokeToken(parts, params.id);
     return c.redirect(site.at(`${TOKENS}?${new URLSearchParams({ revoked: token.id })}`), 303);
   });
 }
 
-function isGood({ state }: ShownToken): boolean {
+function isGood({ state }: TokenWithState): boolean {
   return state === 'good';
 }
 
-function newToken(typed: TypedToken, problem?: KrmhubError): PrivatePage {
+function newToken(typed: TokenInput, problem?: KrmhubError): PrivatePage {
   return {
     head: { title: 'Make a token', path: NEW_TOKEN },
     body: <NewTokenPage typed={typed} problem={problem} />,
@@ -131,7 +131,7 @@ function newToken(typed: TypedToken, problem?: KrmhubError): PrivatePage {
 }
 
 /** What the HTTP API would be asked for; throws `invalid-request` in the words that it has. */
-function wantedToken(typed: TypedToken): z.output<typeof CreateTokenRequest> {
+function wantedToken(typed: TokenInput): z.output<typeof CreateTokenRequest> {
   const globs = (text: string) => text.split(/[\s,]+/).filter(Boolean);
   const result = CreateTokenRequest.safeParse({
     name: typed.name.trim(),

@@ -10,19 +10,19 @@ import { useOperator } from './operator.js';
 import type { Paged } from './paged.js';
 
 /** A token, and whether somebody can still use it. */
-export interface ShownToken extends Token {
+export interface TokenWithState extends Token {
   state: 'good' | 'revoked' | 'expired';
 }
 
-export interface ShownTokens {
-  tokens: Paged<ShownToken>;
+export interface TokensPageData {
+  tokens: Paged<TokenWithState>;
   total: number;
   good: number;
   /** That was just revoked. */
-  revoked?: ShownToken | undefined;
+  revoked?: TokenWithState | undefined;
 }
 
-export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown: ShownTokens }) {
+export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown: TokensPageData }) {
   const { at } = useSite();
   return (
     <>
@@ -56,7 +56,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
   );
 }
 
-function TokenItem({ token }: { token: ShownToken }) {
+function TokenItem({ token }: { token: TokenWithState }) {
   const { at } = useSite();
   const isOwn = useOperator().token.id === token.id;
   return (

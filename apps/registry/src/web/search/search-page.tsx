@@ -6,15 +6,15 @@ import { SearchBox } from '../parts/search-box.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import { Facets } from './facets.js';
-import { FoundFunction } from './found-function.js';
-import { NothingFound } from './nothing-found.js';
+import { NoResults } from './no-results.js';
+import { SearchResultItem } from './search-result.js';
 import {
   type Chip,
   chips,
   facetViews,
   firstPage,
-  keptParameters,
   orderLinks,
+  otherParameters,
   type Search,
 } from './search-view.js';
 
@@ -34,7 +34,7 @@ export function SearchPage({
   return (
     <div class="search-page">
       <h1 class={filters.length === 0 ? '' : 'unseen'}>Functions</h1>
-      <SearchBox id="search" value={search.q ?? ''} kept={keptParameters(search)} />
+      <SearchBox id="search" value={search.q ?? ''} kept={otherParameters(search)} />
       {filters.length === 0 ? null : <Chips chips={filters} />}
       <div class="search-columns">
         {isEmpty ? null : <Facets views={facetViews(search, result)} />}
@@ -44,11 +44,11 @@ export function SearchPage({
             {total > 1 ? <Order search={search} /> : null}
           </div>
           {total === 0 ? (
-            <NothingFound search={search} tags={tags} />
+            <NoResults search={search} tags={tags} />
           ) : (
             <ol class="found-list">
               {items.map((item) => (
-                <FoundFunction item={item} />
+                <SearchResultItem item={item} />
               ))}
             </ol>
           )}

@@ -7,9 +7,9 @@ import { searchItem } from '../../routes/presentation.js';
 import { searchQuery } from '../../search/search-query.js';
 import type { RegistryApp, RegistryContext } from '../../server/environment.js';
 import { functionPath, type SearchLink, searchPath } from '../addresses.js';
-import { pageAnswer } from '../page-answer.js';
+import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
-import type { WebParts } from '../web-routes.js';
+import type { WebDeps } from '../web-routes.js';
 import { typedFilters } from './query-tokens.js';
 import { SearchPage } from './search-page.js';
 import type { Search } from './search-view.js';
@@ -23,7 +23,7 @@ export const SEARCH_ROUTES = {
   }),
 } as const;
 
-export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts): void {
+export function searchRoutes(app: RegistryApp, { site, store, trust }: WebDeps): void {
   const redirect = (c: RegistryContext, path: string) => c.redirect(site.at(path), 302);
 
   /** A function that is asked for by its whole name, in whatever case of its kind. */
@@ -65,7 +65,7 @@ export function searchRoutes(app: RegistryApp, { site, store, trust }: WebParts)
 
     const page = await store.search(searchQuery({ ...query, limit: REQUEST_LIMITS.defaultSearchLimit }));
     const result = { ...page, items: page.items.map((item) => searchItem(trust.policies, item)) };
-    return pageAnswer(c, site, {
+    return pageResponse(c, site, {
       head: {
         title: q.trim() === '' ? 'Functions' : `${q.trim()} – functions`,
         description: 'Search the functions of this registry by words, tags, groups, publishers and more.',

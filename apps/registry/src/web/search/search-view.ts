@@ -18,7 +18,7 @@ export const FACETS = [
 ] as const satisfies readonly { name: FacetName; title: string }[];
 
 /** Values that a facet shows at once. */
-const SHOWN_VALUES = 6;
+const MAX_FACET_VALUES = 6;
 
 export interface FacetValue {
   value: string;
@@ -52,15 +52,15 @@ export function facetViews(
     const chosen = search[name] ?? [];
     const counts = new Map(facets[name].map(({ value, count }) => [value, count]));
     const values = [
-      ...chosen.map((value) => facetValue(search, name, value, countOf(counts, value, name))),
+      ...chosen.map((value) => facetValue(search, name, value, valueCount(counts, value, name))),
       ...facets[name]
-        .filter(({ value, count }) => !isAmong(chosen, value, name) && isTelling(name, count))
+        .filter(({ value, count }) => !isAmong(chosen, value, name) && narrowsResults(name, count))
         .map(({ value, count }) => facetValue(search, name, value, count)),
     ];
     // One value that everything has leaves nothing to choose.
     const isOne = chosen.length === 0 && values.length === 1 && values[0]?.count === total;
     if (values.length === 0 || isOne || values.every(({ count = 0 }) => count === 0)) return [];
-    const shown = Math.max(SHOWN_VALUES, chosen.length);
+    const shown = Math.max(MAX_FACET_VALUES, chosen.length);
     return [{ title, first: values.slice(0, shown), more: values.slice(shown) }];
   });
 }
@@ -76,7 +76,7 @@ function facetValue(search: Search, name: FacetName, value: string, count: numbe
 }
 
 /** Most kinds are of one group, and are no way to choose among functions. */
-function isTelling(name: FacetName, count: number): boolean {
+function narrowsResults(name: FacetName, count: number): boolean {
   return name !== 'kind' || count > 1;
 }
 
@@ -87,7 +87,11 @@ function isAmong(chosen: readonly string[], value: string, name: FacetName): boo
     : chosen.includes(value);
 }
 
-function countOf(counts: ReadonlyMap<string, number>, chosen: string, name: FacetName): number | undefined {
+function valueCount(
+  counts: ReadonlyMap<string, number>,
+  chosen: string,
+  name: FacetName,
+): number | undefined {
   const known = counts.get(chosen);
   if (known !== undefined || name !== 'kind') return known;
   return [...counts].find(([value]) => isAmong([chosen], value, name))?.[1];
@@ -124,7 +128,7 @@ export function orderLinks(search: Search): { title: string; isChosen: boolean; 
 }
 
 /** The parameters of the search but for its text, for a form that asks for another one. */
-export function keptParameters(search: Search): [name: string, value: string][] {
+export function otherParameters(search: Search): [name: string, value: string][] {
   return [
     ...FACETS.flatMap(({ name }) => (search[name] ?? []).map((value): [string, string] => [name, value])),
     ...(search.sort === undefined ? [] : [['sort', search.sort] as [string, string]]),

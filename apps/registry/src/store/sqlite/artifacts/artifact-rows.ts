@@ -112,7 +112,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
 
   const refuseTakenDown = (file: OciDigest): void => {
     const taken = takenDown.get({ file });
-    if (taken !== undefined) throw burnt(file, taken.reason);
+    if (taken !== undefined) throw isTombstoned(file, taken.reason);
   };
 
   const insertManifest = (name: string, manifest: ManifestRecord, change: Change): number => {
@@ -203,7 +203,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   return writer;
 }
 
-function burnt(file: OciDigest, reason: string): KrmhubError {
+function isTombstoned(file: OciDigest, reason: string): KrmhubError {
   return new KrmhubError('gone', `The bytes ${file} were taken down: ${reason}`, {
     hint: 'Bytes that were taken down are not taken again.',
   });

@@ -3,7 +3,7 @@ import type { Connection } from '../connection.js';
 import { artifactWriter } from './artifact-rows.js';
 
 /** For what an older program stored without artifacts. */
-export function artifactKeeper(
+export function missingArtifacts(
   connection: Connection,
 ): Pick<RegistryStore, 'releasesWithoutArtifact' | 'putArtifact'> {
   const { client, read, write } = connection;

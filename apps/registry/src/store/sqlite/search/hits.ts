@@ -19,9 +19,9 @@ export interface TextHits {
    * elsewhere have, 2 words of the kind, 3 of kind and tags, 4 anything. Until `readTags` was called, 4 stands for 3
    * as well.
    */
-  tierOf(id: number): number;
+  tier(id: number): number;
   /** bm25, rounded so that what is about as good is equal; the lower the better, and 0 where nothing is weighed. */
-  weightOf(id: number): number;
+  weight(id: number): number;
   readTags(): void;
 }
 
@@ -61,8 +61,8 @@ export function textHits({
     const weightOf = (weighed ?? ids.length <= MAX_WEIGHED) ? new Map(weights.all(match)) : undefined;
     return {
       ids,
-      tierOf: (id) => tiers[id]!,
-      weightOf: (id) => weightOf?.get(id) ?? 0,
+      tier: (id) => tiers[id]!,
+      weight: (id) => weightOf?.get(id) ?? 0,
       readTags: () => {
         for (const id of idsMatching(`{kind tags} : (${found})`)) if (tiers[id] === 4) tiers[id] = 3;
       },

@@ -41,7 +41,10 @@ export function resultOrder(
 type Comparison = Omit<ResultOrder, 'keys'>;
 
 /** What the words were found in, how well they fit, and what is not deprecated. */
-function ranked({ yanked, deprecated }: SearchColumns, { tierOf, weightOf }: TextHits): Comparison {
+function ranked(
+  { yanked, deprecated }: SearchColumns,
+  { tier: tierOf, weight: weightOf }: TextHits,
+): Comparison {
   return {
     compare: (a, b) =>
       yanked[a]! - yanked[b]! ||

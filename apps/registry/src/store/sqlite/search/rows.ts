@@ -18,12 +18,12 @@ export function searchRowWriter(connection: Connection) {
   );
   return (id: number, document: TextDocument, isNew: boolean): void => {
     if (!isNew) forget(id);
-    add.run(id, ...textOf(document));
+    add.run(id, ...searchText(document));
   };
 }
 
 /** What the columns of function_text hold for a function, in their order. */
-export function textOf({
+export function searchText({
   group,
   kind,
   tags,

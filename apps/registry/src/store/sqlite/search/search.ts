@@ -3,7 +3,7 @@ import { type Position, readCursor, writeCursor } from '../../../search/cursor.j
 import { type Filters, firstBy, scan } from '../../../search/scan.js';
 import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
-import { upstreamPlaces } from '../snapshots/served-entries.js';
+import { upstreamEntryRows } from '../snapshots/served-entries.js';
 import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns.js';
 import { type TextHits, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
@@ -41,7 +41,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     `SELECT group_name AS "group", kind, description, publisher, release, versions, tags, runtimes, licenses,
        yanked, deprecated, signatures, ${PUBLISHED_AT} AS published FROM ${FINDABLE} AS shown WHERE id = ?`,
   );
-  const placesOf = upstreamPlaces(connection);
+  const placesOf = upstreamEntryRows(connection);
 
   /** Where everybody begins: it is counted over all functions, and stays until something happens. */
   let remembered = { state: 0, pages: new Map<string, SearchPage>() };
@@ -65,7 +65,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     }
 
     const columns = currentColumns();
-    const everything = isOfEverything(query) ? `${query.sort} ${query.limit}` : undefined;
+    const everything = isUnfiltered(query) ? `${query.sort} ${query.limit}` : undefined;
     if (remembered.state !== columns.state) remembered = { state: columns.state, pages: new Map() };
     const known = everything === undefined ? undefined : remembered.pages.get(everything);
     if (known !== undefined) return known;
@@ -76,7 +76,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     const { hits, facets } = scan(columns, text?.ids ?? columns.order, filtersOf(query, columns));
     const limit = Math.max(1, Math.min(MAX_LIMIT, Math.trunc(query.limit)));
     const rankedText = isRanked(query) ? text : undefined;
-    const ids = pageOf(hits, limit + 1, { columns, order, text: rankedText, after });
+    const ids = readPage(hits, limit + 1, { columns, order, text: rankedText, after });
     const rows = ids.slice(0, limit).map((id) => item.get(id)!);
     const last = rows.at(-1);
     const more = ids.length > limit && last !== undefined;
@@ -95,7 +95,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   return { search: (query) => read(() => page(query)) };
 }
 
-function isOfEverything(query: SearchQuery): boolean {
+function isUnfiltered(query: SearchQuery): boolean {
   return (
     query.cursor === undefined &&
     (query.text ?? '').trim() === '' &&
@@ -104,7 +104,7 @@ function isOfEverything(query: SearchQuery): boolean {
 }
 
 /** Ids of a page's functions in their order: the first ones, or those after a position. `text` is what ranks them. */
-function pageOf(
+function readPage(
   hits: Uint32Array,
   limit: number,
   wanted: {
@@ -120,7 +120,7 @@ function pageOf(
   const candidates = after === undefined ? hits : hits.filter(isAfter(after, columns, order));
   if (text !== undefined) {
     // Mostly enough is found in kinds, and what is found in tags need not be told apart.
-    const inKind = candidates.filter((id) => text.tierOf(id) <= 2 && yanked[id] === 0);
+    const inKind = candidates.filter((id) => text.tier(id) <= 2 && yanked[id] === 0);
     if (inKind.length >= limit) return firstBy(inKind, limit, compare);
     text.readTags();
   }

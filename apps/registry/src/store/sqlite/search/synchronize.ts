@@ -28,9 +28,9 @@ function markSearched({ client }: Connection): (catalog: string, serial: number)
 
 /**
  * Tells search of a new snapshot in the transaction that commits it, where that is soon done; to be called after its
- * places are stored. What it does not do is left to `synchroniseSearch`.
+ * places are stored. What it does not do is left to `synchronizeSearch`.
  */
-export function searchTeller(connection: Connection): (snapshot: SnapshotRecord) => void {
+export function searchNotifier(connection: Connection): (snapshot: SnapshotRecord) => void {
   const { client } = connection;
   const { refresh } = upstreamRows(connection);
   const mark = markSearched(connection);
@@ -56,7 +56,7 @@ export function searchTeller(connection: Connection): (snapshot: SnapshotRecord)
   };
 }
 
-export function synchroniseSearch(connection: Connection): SearchStore['synchroniseSearch'] {
+export function synchronizeSearch(connection: Connection): SearchStore['synchroniseSearch'] {
   const { client, read, write } = connection;
   const { refresh } = upstreamRows(connection);
   const mark = markSearched(connection);

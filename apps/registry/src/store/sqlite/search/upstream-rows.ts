@@ -1,7 +1,7 @@
 import { entryDocument } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
-import { shownEntry } from '../snapshots/served-entries.js';
+import { displayedEntry } from '../snapshots/served-entries.js';
 import { searchRowRemover, searchRowWriter } from './rows.js';
 
 /** Changes that searches can still read one by one; who has missed more reads everything anew. */
@@ -25,7 +25,7 @@ export interface UpstreamRows {
 
 export function upstreamRows(connection: Connection): UpstreamRows {
   const { client } = connection;
-  const shown = shownEntry(connection);
+  const shown = displayedEntry(connection);
   const writeText = searchRowWriter(connection);
   const removeText = searchRowRemover(connection);
   const rowOf = client.prepare<[string, string], UpstreamRow>(

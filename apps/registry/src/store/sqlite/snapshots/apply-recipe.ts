@@ -4,7 +4,7 @@ import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { catalogs } from '../schema/schema.js';
 import { catalogSources } from '../schema/sources.js';
-import { entryForgetter } from '../sources/source-rows.js';
+import { entryRemover } from '../sources/source-rows.js';
 
 export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'] {
   const { db, write } = connection;
@@ -41,7 +41,7 @@ export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'
 /** Makes the rows of a catalog's sources those of its recipe, each to be asked at once. */
 function sourceReconciler(connection: Connection) {
   const { db } = connection;
-  const forget = entryForgetter(connection);
+  const forget = entryRemover(connection);
   return (catalog: string, wanted: readonly { source: string; url: string }[], at: string): void => {
     const rowOf = (source: string) =>
       and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source));

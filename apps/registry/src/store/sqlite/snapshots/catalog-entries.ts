@@ -9,7 +9,7 @@ import {
 import type { FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
 import type { Connection } from '../connection.js';
-import { type PlaceRow, storedPlace } from './entry-row.js';
+import { type EntryRow, toEntryRow } from './entry-row.js';
 
 /** Index entries that are passed between two turns of others: some 2 ms. */
 const PASSED_AT_ONCE = 5_000;
@@ -32,11 +32,11 @@ type Step = { catalog: string; group: string; kind: string };
 type Range = Step & { serial: number; endGroup: string; endKind: string };
 
 /** Pages, counts and changes of a catalog's places, each in work that a page or a change bounds. */
-export function catalogPlaces(
+export function catalogEntryRows(
   connection: Connection,
 ): Pick<RegistryStore, 'placePage' | 'countPlaces' | 'changedPlaces'> {
   const { client, read } = connection;
-  const placeAt = client.prepare<FunctionName & { catalog: string; serial: number }, PlaceRow>(
+  const placeAt = client.prepare<FunctionName & { catalog: string; serial: number }, EntryRow>(
     `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
      WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial <= :serial
        AND (to_serial IS NULL OR to_serial > :serial)
@@ -123,7 +123,7 @@ export function catalogPlaces(
       const isMore = names.length > limit;
       const { catalog, serial } = filter;
       const places = await read(() =>
-        names.slice(0, limit).flatMap((name) => placeAt.all({ catalog, serial, ...name }).map(storedPlace)),
+        names.slice(0, limit).flatMap((name) => placeAt.all({ catalog, serial, ...name }).map(toEntryRow)),
       );
       const next = isMore ? names[limit - 1] : undefined;
       return { places, ...(next === undefined ? {} : { next }) };
@@ -149,7 +149,7 @@ export function catalogPlaces(
         if (start > 0) await setImmediate();
         const batch = names.slice(start, start + READ_AT_ONCE);
         const at = (name: FunctionName, serial: number): CatalogFunction[] =>
-          placeAt.all({ catalog, serial, ...name }).map(storedPlace);
+          placeAt.all({ catalog, serial, ...name }).map(toEntryRow);
         const found = await read(() =>
           batch.map((name): ChangedPlace => {
             const [[before], [after]] = [at(name, from), at(name, to)];

@@ -7,9 +7,9 @@ import type { Connection } from '../connection.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 import { applyRecipe } from './apply-recipe.js';
-import { catalogPlaces } from './catalog-entries.js';
-import { commitCut } from './commit-snapshot.js';
-import { type PlaceRow, place, storedPlace } from './entry-row.js';
+import { catalogEntryRows } from './catalog-entries.js';
+import { commitSnapshot } from './commit-snapshot.js';
+import { type EntryRow, fromEntryRow, toEntryRow } from './entry-row.js';
 import { signatureRows } from './signatures.js';
 
 export type CatalogRows = Pick<
@@ -68,7 +68,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     .orderBy(isNotNull(snapshots.withdrawn), desc(snapshots.serial))
     .limit(1)
     .prepare();
-  const newestPlaces = client.prepare<[string], PlaceRow>(
+  const newestPlaces = client.prepare<[string], EntryRow>(
     `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
      WHERE catalog = ? AND to_serial IS NULL ORDER BY group_name, kind`,
   );
@@ -166,11 +166,13 @@ export function catalogRows(connection: Connection): CatalogRows {
     applyRecipe: applyRecipe(connection),
     catalogFunctions: (wanted, names) =>
       read(() => {
-        if (names === undefined) return newestPlaces.all(wanted).map(storedPlace);
-        return names.flatMap(({ group, kind }) => newestPlace.all({ name: wanted, group, kind }).map(place));
+        if (names === undefined) return newestPlaces.all(wanted).map(toEntryRow);
+        return names.flatMap(({ group, kind }) =>
+          newestPlace.all({ name: wanted, group, kind }).map(fromEntryRow),
+        );
       }),
     catalogEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
-    commitCut: commitCut(connection),
+    commitCut: commitSnapshot(connection),
     snapshots: (wanted, limit) =>
       read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),
     snapshot: (wanted, reference) =>
@@ -181,9 +183,10 @@ export function catalogRows(connection: Connection): CatalogRows {
             : byDigest.get({ name: wanted, digest: reference });
         return row && snapshot(row);
       }),
-    snapshotFunctions: (wanted, serial) => read(() => placesAt.all({ name: wanted, serial }).map(place)),
+    snapshotFunctions: (wanted, serial) =>
+      read(() => placesAt.all({ name: wanted, serial }).map(fromEntryRow)),
     ...signatureRows(connection),
-    ...catalogPlaces(connection),
+    ...catalogEntryRows(connection),
     async *heldEntries(wanted) {
       for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };
     },

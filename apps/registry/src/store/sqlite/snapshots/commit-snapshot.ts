@@ -6,16 +6,16 @@ import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema.js';
-import { searchTeller } from '../search/synchronize.js';
+import { searchNotifier } from '../search/synchronize.js';
 import { signatureWriter } from './signatures.js';
 
-export function commitCut(connection: Connection): RegistryStore['commitCut'] {
+export function commitSnapshot(connection: Connection): RegistryStore['commitCut'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
-  const storePlace = placeWriter(connection);
+  const storePlace = entryRowWriter(connection);
   const artifacts = artifactWriter(connection);
   const signatures = signatureWriter(connection);
-  const tellSearch = searchTeller(connection);
+  const tellSearch = searchNotifier(connection);
   const addEntry = db
     .insert(entries)
     .values({
@@ -79,7 +79,7 @@ function nextSerial({ db }: Connection, cut: CatalogCut): number {
 }
 
 /** Gives a function its place in a catalog from the next serial on; to be called in a transaction. */
-export function placeWriter({ client, db }: Connection) {
+export function entryRowWriter({ client, db }: Connection) {
   const group = sql.placeholder('group');
   const kind = sql.placeholder('kind');
   const isOpen = and(

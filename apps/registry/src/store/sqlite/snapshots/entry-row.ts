@@ -3,7 +3,7 @@ import type { Digest } from '@krmhub/schema';
 import type { catalogFunctions } from '../schema/schema.js';
 
 /** Columns of a place as SQL gives them. */
-export interface PlaceRow {
+export interface EntryRow {
   group: string;
   kind: string;
   entry: Digest | null;
@@ -11,13 +11,15 @@ export interface PlaceRow {
   selection: string;
 }
 
-export function storedPlace({ selection, ...row }: PlaceRow): CatalogFunction {
-  return place({ ...row, selection: JSON.parse(selection) as StoredSelection });
+export function toEntryRow({ selection, ...row }: EntryRow): CatalogFunction {
+  return fromEntryRow({ ...row, selection: JSON.parse(selection) as StoredSelection });
 }
 
 type StoredSelection = (typeof catalogFunctions.$inferSelect)['selection'];
 
-export function place(row: Omit<PlaceRow, 'selection'> & { selection: StoredSelection }): CatalogFunction {
+export function fromEntryRow(
+  row: Omit<EntryRow, 'selection'> & { selection: StoredSelection },
+): CatalogFunction {
   const { group, kind, entry, selection } = row;
   return { group, kind, ...selection, ...(entry !== null && { entry }) };
 }

@@ -4,7 +4,7 @@ import type { RenditionStore } from '../../../catalogs/renditions/rendition-stor
 import type { Connection } from '../connection.js';
 import { forms, profileForms } from '../schema/schema.js';
 
-export function formRows({ client, db, read, write }: Connection): RenditionStore {
+export function renditionRows({ client, db, read, write }: Connection): RenditionStore {
   const stored = db
     .select({ blob: forms.blob })
     .from(forms)

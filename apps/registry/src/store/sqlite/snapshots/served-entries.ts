@@ -14,7 +14,7 @@ const OF_FUNCTION = `FROM catalog_function AS place
   WHERE group_name = ? AND lower(kind) = ? AND ${IS_UPSTREAM} AND ${IN_NEWEST_SNAPSHOT} ${IN_ORDER}`;
 
 /** The entry that search shows of a function which only catalogs elsewhere have; to be called in a transaction. */
-export function shownEntry({
+export function displayedEntry({
   client,
 }: Pick<Connection, 'client'>): (group: string, kindFolded: string) => Digest | undefined {
   const first = client.prepare<[string, string], Digest>(`SELECT entry ${OF_FUNCTION} LIMIT 1`).pluck();
@@ -22,7 +22,7 @@ export function shownEntry({
 }
 
 /** Where a function comes from, each catalog and source once; to be called in a transaction. */
-export function upstreamPlaces({
+export function upstreamEntryRows({
   client,
 }: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamPlace[] {
   const all = client.prepare<[string, string], { catalog: string; versions: string }>(

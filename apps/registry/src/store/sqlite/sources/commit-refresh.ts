@@ -4,13 +4,13 @@ import { and, eq } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { catalogSources, type EntryFacts } from '../schema/sources.js';
-import { entryForgetter, sourceRecord } from './source-rows.js';
+import { entryRemover, sourceRecord } from './source-rows.js';
 
 export function commitRefresh(connection: Connection): SourceStore['commitRefresh'] {
   const { client, db, write } = connection;
   const appendEvent = eventAppender(connection);
-  const forget = entryForgetter(connection);
-  const putEntry = entryPutter(connection);
+  const forget = entryRemover(connection);
+  const putEntry = entryWriter(connection);
   const removeEntry = client.prepare<Record<string, string | number>>(
     `UPDATE upstream_entry SET gone_at = :at, changed_event = :event
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
@@ -60,7 +60,7 @@ const COLLECTED_BATCHES = 50;
 /** Others write between two batches. What is not collected now is collected behind the next refresh. */
 async function collectEntries(
   { write }: Connection,
-  forget: ReturnType<typeof entryForgetter>,
+  forget: ReturnType<typeof entryRemover>,
   at: string,
 ): Promise<void> {
   for (let batch = 0; batch < COLLECTED_BATCHES && forget.canCollect(at); batch++) {
@@ -88,7 +88,7 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
   throw new RevisionConflict(`The source ${source} of catalog ${catalog} was changed meanwhile`);
 }
 
-function entryPutter({ client }: Connection) {
+function entryWriter({ client }: Connection) {
   const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
     `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded

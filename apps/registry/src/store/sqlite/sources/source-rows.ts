@@ -35,9 +35,9 @@ export function upstreamEntry({ source: _, facts, goneAt, ...row }: EntryRow): U
 }
 
 /** Entries of one function in one source that are known: a source may change all the time. */
-export const MAX_FORMER = 20;
+export const MAX_FORMER_ENTRIES = 20;
 /** Entries of one source that are gone and known. */
-const MAX_GONE = 50_000;
+const MAX_REMOVED_ENTRIES = 50_000;
 
 /** SQL that gives the digests of the copies that any source has. */
 export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
@@ -51,7 +51,7 @@ const COLLECTED = 500;
  * Forgets entries of sources, and later their rendered entries where nothing else names them; to be called in
  * a transaction.
  */
-export function entryForgetter({ client }: Connection) {
+export function entryRemover({ client }: Connection) {
   const loosen = (condition: string) =>
     `INSERT OR IGNORE INTO loose_entry (digest, since)
      SELECT DISTINCT definition, :at FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
@@ -69,7 +69,7 @@ export function entryForgetter({ client }: Connection) {
         row_number() OVER (ORDER BY one.gone_at DESC) AS place
       FROM upstream_entry AS one
       WHERE one.catalog = :catalog AND one.source = :source AND one.gone_at IS NOT NULL)
-    WHERE old OR nth > ${MAX_FORMER} OR place > ${MAX_GONE})`;
+    WHERE old OR nth > ${MAX_FORMER_ENTRIES} OR place > ${MAX_REMOVED_ENTRIES})`;
   type Source = { catalog: string; source: string };
   const loosenAll = client.prepare<Source & { at: string }>(loosen(''));
   const forgetAll = client.prepare<Source>(forget(''));

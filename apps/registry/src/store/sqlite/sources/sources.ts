@@ -5,12 +5,12 @@ import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { catalogSources } from '../schema/sources.js';
 import { commitRefresh } from './commit-refresh.js';
-import { matureEntries, nextMaturity } from './mature-entries.js';
+import { applyMinimumAge, nextMinimumAge } from './minimum-age.js';
 import {
   COPIES,
   ENTRY_COLUMNS,
   type EntryRow,
-  MAX_FORMER,
+  MAX_FORMER_ENTRIES,
   sourceRecord,
   upstreamEntry,
 } from './source-rows.js';
@@ -94,8 +94,8 @@ export function sourceRows(connection: Connection): SourceStore {
     groupsHeld: (groups) =>
       read(() => new Set([...new Set(groups)].filter((group) => holding.get({ group }) !== undefined))),
     upstreamNames: (catalog, group) => read(() => namesIn.all(catalog, group)),
-    matureEntries: matureEntries(connection),
-    nextMaturity: nextMaturity(connection),
+    matureEntries: applyMinimumAge(connection),
+    nextMaturity: nextMinimumAge(connection),
   };
 }
 
@@ -112,7 +112,7 @@ function offerFinder({ client }: Connection): (catalog: string, name: FunctionNa
     for (const row of find.all({ catalog, group, folded: kind.toLowerCase() })) {
       const others = offers.get(row.source);
       if (others === undefined) offers.set(row.source, [upstreamEntry(row)]);
-      else if (others.length <= MAX_FORMER) others.push(upstreamEntry(row));
+      else if (others.length <= MAX_FORMER_ENTRIES) others.push(upstreamEntry(row));
     }
     return { group, kind, offers };
   };

@@ -15,10 +15,10 @@ import { searchRowRemover, searchRowWriter } from '../search/rows.js';
 import { upstreamRows } from '../search/upstream-rows.js';
 import { lastRevision } from './takedown-rows.js';
 import { artifactWithdrawer } from './withdraw-artifacts.js';
-import { placeWithdrawer } from './withdraw-entries.js';
+import { entryWithdrawer } from './withdraw-entries.js';
 
 /** Rolls a rehearsal back. */
-class Rehearsed extends Error {
+class DryRunRollback extends Error {
   readonly reach: TakedownReach;
   constructor(reach: TakedownReach) {
     super();
@@ -32,11 +32,11 @@ export function commitTakedown(connection: Connection): FunctionStore['commitTak
     try {
       return await connection.write(() => {
         const reach = apply(takedown);
-        if (rehearse) throw new Rehearsed(reach);
+        if (rehearse) throw new DryRunRollback(reach);
         return reach;
       });
     } catch (error) {
-      if (error instanceof Rehearsed) return error.reach;
+      if (error instanceof DryRunRollback) return error.reach;
       throw error;
     }
   };
@@ -47,7 +47,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
   const find = functionFinder(connection);
   const revisionOf = lastRevision(connection);
   const appendEvent = eventAppender(connection);
-  const withdrawPlaces = placeWithdrawer(connection);
+  const withdrawPlaces = entryWithdrawer(connection);
   const namedBy = nameFinder(connection);
   const showWhatIsLeft = functionRowWriter(connection);
   const withdrawArtifacts = artifactWithdrawer(connection);

@@ -1,9 +1,9 @@
 import type { FunctionTakedown, TakedownReach } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
-import { placeWriter } from '../snapshots/commit-snapshot.js';
+import { entryRowWriter } from '../snapshots/commit-snapshot.js';
 
-interface PlaceRow {
+interface WithdrawnRow {
   catalog: string;
   fromSerial: number;
   toSerial: number | null;
@@ -15,19 +15,19 @@ interface PlaceRow {
  * there, and lose their rendered entry; the snapshots that had it are withdrawn. From the next serial on the function
  * has no place, until the cut that takes the event selects what is left of it.
  */
-export function placeWithdrawer(
+export function entryWithdrawer(
   connection: Connection,
 ): (change: FunctionTakedown) => TakedownReach['withdrawn'] {
   const { client } = connection;
-  const storePlace = placeWriter(connection);
-  const holding = client.prepare<{ group: string; kind: string; digests: string }, PlaceRow>(
+  const storePlace = entryRowWriter(connection);
+  const holding = client.prepare<{ group: string; kind: string; digests: string }, WithdrawnRow>(
     `SELECT catalog, from_serial AS fromSerial, to_serial AS toSerial, entry FROM catalog_function
      WHERE group_name = :group AND kind = :kind AND EXISTS (
        SELECT 1 FROM json_each(selection, '$.versions') AS version
        WHERE version.value ->> 'definition' IN (SELECT value FROM json_each(:digests)))
      ORDER BY catalog, from_serial`,
   );
-  const forgetEntry = client.prepare<PlaceRow & { group: string; kind: string }>(
+  const forgetEntry = client.prepare<WithdrawnRow & { group: string; kind: string }>(
     `UPDATE catalog_function SET entry = NULL
      WHERE catalog = :catalog AND group_name = :group AND kind = :kind AND from_serial = :fromSerial`,
   );

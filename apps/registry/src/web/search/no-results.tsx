@@ -8,7 +8,7 @@ import { chips, type Search } from './search-view.js';
 const SAMPLES = 8;
 
 /** Says what was looked for and what could be left out, and offers what would be found. */
-export function NothingFound({ search, tags }: { search: Search; tags: readonly FacetCount[] }) {
+export function NoResults({ search, tags }: { search: Search; tags: readonly FacetCount[] }) {
   const { at } = useSite();
   const asked = chips(search);
   if (asked.length === 0) {

@@ -2,4 +2,4 @@ import type { RegistryParts } from '../server/environment.js';
 import type { RepositoryAccess } from './access.js';
 
 /** What the handlers of `/v2` stand on. */
-export type OciParts = RegistryParts & { access: RepositoryAccess };
+export type OciDeps = RegistryParts & { access: RepositoryAccess };

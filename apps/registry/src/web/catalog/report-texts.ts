@@ -2,7 +2,7 @@ import type { ReportRemark } from '@krmhub/catalog';
 import type { RefusalCode } from '@krmhub/schema';
 
 /** What each part of a report tells of, and what the one who applies the recipe may do. */
-export const REMARK_WORDS: Record<ReportRemark, { title: string; meaning: string; remedy: string }> = {
+export const REMARK_TEXTS: Record<ReportRemark, { title: string; meaning: string; remedy: string }> = {
   refused: {
     title: 'Refused',
     meaning: 'A source provides it, and the recipe or its policy does not let it pass.',
@@ -24,7 +24,7 @@ export const REMARK_WORDS: Record<ReportRemark, { title: string; meaning: string
 };
 
 /** Why something is refused, and the way out. */
-export const REFUSAL_WORDS: Record<RefusalCode, { meaning: string; remedy: string }> = {
+export const REFUSAL_TEXTS: Record<RefusalCode, { meaning: string; remedy: string }> = {
   claim: {
     meaning:
       'Its group belongs to somebody else: to the sources whose match names it, or else to this registry.',

@@ -1,28 +1,28 @@
 import { TooManyRequests } from '../../auth/request-limits.js';
-import { failureAnswer, problemAnswer } from '../../http/problem-response.js';
+import { failureResponse, problemResponse } from '../../http/problem-response.js';
 import type { RegistryContext, RegistryParts } from '../../server/environment.js';
-import { pageAnswer } from '../page-answer.js';
+import { errorsWithPage } from '../accepts-page.js';
+import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';
-import { failsWithPage } from '../wants-page.js';
 import { ErrorPage } from './error-page.js';
 
 /** Any failure, as a page for browsers and as a problem for programs; the words are the same. */
-export function errorAnswer(
+export function errorResponse(
   c: RegistryContext,
   failure: unknown,
   site: Site,
   parts: Pick<RegistryParts, 'log' | 'config'>,
 ): Response | Promise<Response> {
-  if (!failsWithPage(c)) return problemAnswer(c, failure, parts);
+  if (!errorsWithPage(c)) return problemResponse(c, failure, parts);
   const told = failure instanceof TooManyRequests ? failure : (countedPage(c) ?? failure);
-  const { problem, status, headers } = failureAnswer(c, told, parts);
+  const { problem, status, headers } = failureResponse(c, told, parts);
   const { 'Cache-Control': cacheControl = 'no-store', ...others } = headers;
   if (isOverLimit(c)) {
     // A page would cost what the limit is there to save.
     const text = [problem.detail, problem.hint].map((words) => `${words}\n`).join('');
     return c.body(text, status, { ...headers, 'Content-Type': 'text/plain; charset=utf-8' });
   }
-  return pageAnswer(c, site, {
+  return pageResponse(c, site, {
     head: { title: problem.title, path: c.req.path, isIndexed: false },
     body: <ErrorPage problem={problem} />,
     status,
@@ -33,7 +33,7 @@ export function errorAnswer(
 
 /** Counts a page about what was not counted as reading, such as what is not there; a refusal where it is too much. */
 function countedPage(c: RegistryContext): TooManyRequests | undefined {
-  if (c.get('door') === 'read') return undefined;
+  if (c.get('rateLimitClass') === 'read') return undefined;
   try {
     c.get('limits').countBy(c, 'read');
     return undefined;

@@ -1,7 +1,7 @@
 import { sha256 } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { bytesAnswer, CACHE_ASKING } from '../http/bytes-response.js';
+import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import { negotiateCoding } from '../http/content-coding.js';
 import type { RegistryContext } from '../server/environment.js';
 import { codedBody } from './coded-body.js';
@@ -35,8 +35,8 @@ export interface Page {
 const HTML = 'text/html; charset=utf-8';
 
 /** Answers with a page: its policy, its ETag, and in the coding that the client likes best. */
-export async function pageAnswer(c: RegistryContext, site: Site, page: Page): Promise<Response> {
-  const { status = 200, cacheControl = CACHE_ASKING } = page;
+export async function pageResponse(c: RegistryContext, site: Site, page: Page): Promise<Response> {
+  const { status = 200, cacheControl = CACHE_REVALIDATE } = page;
   const bytes = renderPage(site, page);
   // What is an error to a program is a page to a browser, at every address.
   const headers = {
@@ -46,7 +46,7 @@ export async function pageAnswer(c: RegistryContext, site: Site, page: Page): Pr
     ...(page.head.isIndexed === false ? { 'X-Robots-Tag': 'noindex' } : {}),
   };
   if (status === 200) {
-    return bytesAnswer(c, {
+    return bytesResponse(c, {
       digest: sha256(bytes),
       mediaType: HTML,
       cacheControl,

@@ -7,7 +7,7 @@ import type { Site } from '../site.js';
  * Throws `forbidden` for a form that no page of ours has sent, by what browsers say of it and no page can change: every
  * browser sends Origin with a form, and those that send Sec-Fetch-Site have to agree.
  */
-export function refuseForeign(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>): void {
+export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Pick<Site, 'publicUrl'>): void {
   const site = c.req.header('sec-fetch-site');
   const isOwn = isOwnOrigin(c, c.req.header('origin'), publicUrl);
   if (isOwn && (site === undefined || site === 'same-origin')) return;

@@ -32,7 +32,7 @@ export function sourceProblem({ failure }: SourceRecord): { what: string; hint: 
   return { what: PROBLEMS[failure.problem], hint: SOURCE_PROBLEM_HINTS[failure.problem] };
 }
 
-export function signersOf({ copy }: SourceRecord): string[] {
+export function requiredSigners({ copy }: SourceRecord): string[] {
   return (copy?.signatures ?? []).map(({ signer }) => describeSigner(signer));
 }
 
@@ -40,7 +40,7 @@ export function signersOf({ copy }: SourceRecord): string[] {
 const MAX_SELECTORS = 3;
 
 /** What of it the recipe lets in; undefined where that is everything. */
-export function selectionWords({ match, exclude, release }: RecipeSource): string | undefined {
+export function selectionText({ match, exclude, release }: RecipeSource): string | undefined {
   const parts = [
     ...(release === undefined ? [] : [`releases ${release}`]),
     ...(match === undefined ? [] : [`only ${selectorsText(match)}`]),

@@ -1,7 +1,7 @@
 import type { Log } from '../log.js';
 
 /** Logs a line of another thread as this one logs. */
-export function passOn(log: Log, line: string): void {
+export function forwardLogLine(log: Log, line: string): void {
   const { level, time: _time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const name = log.levels.labels[Number(level)] ?? 'info';
   log[name as 'info'](fields, String(msg));

@@ -10,18 +10,18 @@ const decode: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>> = {
   br: promisify(brotliDecompress),
 };
 
-interface FormRow {
+interface RenditionRow {
   digest: Digest;
   coding: Coding;
   blob: Digest;
 }
 
 /** The stored forms of snapshots are what they are served as; one that is missing is made again when asked for. */
-export const checkForms: Check = async function* (input) {
-  const rows = input.client.prepare<[], FormRow>('SELECT digest, coding, blob FROM form').all();
+export const checkRenditions: Check = async function* (input) {
+  const rows = input.client.prepare<[], RenditionRow>('SELECT digest, coding, blob FROM form').all();
   const missing: Digest[] = [];
   for (const row of rows) {
-    const state = await stateOf(input, row);
+    const state = await blobState(input, row);
     if (state === 'missing') missing.push(row.blob);
     if (state === 'damaged') {
       yield damage(
@@ -47,9 +47,9 @@ export const checkForms: Check = async function* (input) {
   }
 };
 
-async function stateOf(
-  { forms }: CheckInput,
-  { digest, coding, blob }: FormRow,
+async function blobState(
+  { renditions: forms }: CheckInput,
+  { digest, coding, blob }: RenditionRow,
 ): Promise<'missing' | 'damaged' | 'whole'> {
   try {
     const bytes = await forms.get(blob);

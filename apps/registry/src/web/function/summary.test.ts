@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { touchedBy } from './glance.js';
+import { permissions } from './summary.js';
 
 const IMAGE = { image: 'registry.example.com/one:v1' };
 
@@ -18,6 +18,6 @@ describe('touchedBy', () => {
     [{ exec: { platforms: [] } }, 'all that whoever runs it may', 'warning'],
     [{ container: IMAGE, exec: { platforms: [] } }, 'all that whoever runs it may', 'warning'],
   ])('says the most that any runtime of %j reaches', (runtime, words, tone) => {
-    expect(touchedBy({ runtime } as Parameters<typeof touchedBy>[0])).toEqual({ words, tone });
+    expect(permissions({ runtime } as Parameters<typeof permissions>[0])).toEqual({ words, tone });
   });
 });

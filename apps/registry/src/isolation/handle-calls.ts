@@ -6,7 +6,7 @@ export interface Call {
   method: string;
   input: unknown;
 }
-export type Answer = { id: number; result: unknown } | { id: number; error: SentError };
+export type CallResult = { id: number; result: unknown } | { id: number; error: SentError };
 export interface Notice {
   notice: unknown;
 }
@@ -20,9 +20,9 @@ export interface SentError {
 }
 
 /** Answers the calls of the thread that started this one. */
-export function answerCalls(methods: Record<string, (input: never) => Promise<unknown>>): void {
+export function handleCalls(methods: Record<string, (input: never) => Promise<unknown>>): void {
   parentPort?.on('message', async ({ id, method, input }: Call) => {
-    let answer: Answer;
+    let answer: CallResult;
     try {
       const work = methods[method];
       if (work === undefined) throw new Error(`this thread has no ${method}`);

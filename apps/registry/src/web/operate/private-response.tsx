@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { RegistryContext } from '../../server/environment.js';
 import type { PageHead } from '../layout.js';
-import { PAGE_POLICY, renderPage } from '../page-answer.js';
+import { PAGE_POLICY, renderPage } from '../page-response.js';
 import type { Site } from '../site.js';
 
 export interface PrivatePage {
@@ -16,7 +16,7 @@ export interface PrivatePage {
  * Answers with a page for one client alone. It is kept nowhere, so that it needs no ETag; and it is not compressed: the
  * size of what is compressed tells of secrets in it to who can have other text put beside them.
  */
-export function privateAnswer(
+export function privateResponse(
   c: RegistryContext,
   site: Site,
   { head, body, status = 200 }: PrivatePage,

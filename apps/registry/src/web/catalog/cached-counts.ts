@@ -25,20 +25,20 @@ export interface SnapshotChanges {
 }
 
 /** Numbers that cost a walk through a catalog, and are the same until it is cut again. */
-export class KeptCounts {
+export class CachedCounts {
   readonly #store: SnapshotStore;
-  readonly #kept = new Map<string, Promise<unknown>>();
+  readonly #cache = new Map<string, Promise<unknown>>();
 
   constructor(store: SnapshotStore) {
     this.#store = store;
   }
 
   /** Of the newest state, with what waits for the next snapshot. */
-  ofCatalog(catalog: CatalogRecord): Promise<CatalogCounts> {
+  catalogCounts(catalog: CatalogRecord): Promise<CatalogCounts> {
     const { name, newest, throughEvent } = catalog;
     const serial = reportSerial(catalog);
     const state = `catalog ${name} ${serial} ${throughEvent} ${newest?.withdrawn?.at ?? ''}`;
-    return this.#keep(state, async () => {
+    return this.#cached(state, async () => {
       const count = async (of: ReportRemark) =>
         (await this.#store.countPlaces({ catalog: name, serial, of })).get('') ?? 0;
       const remarks = { refused: 0, shadowed: 0, yanked: 0 };
@@ -49,8 +49,8 @@ export class KeptCounts {
   }
 
   /** What a snapshot changed in the one before it; of two that were not withdrawn when it was counted. */
-  ofSnapshot(catalog: string, serial: number): Promise<SnapshotChanges> {
-    return this.#keep(`snapshot ${catalog} ${serial}`, async () => {
+  snapshotChanges(catalog: string, serial: number): Promise<SnapshotChanges> {
+    return this.#cached(`snapshot ${catalog} ${serial}`, async () => {
       const serials = { from: serial - 1, to: serial };
       const { changed, isAll } = await this.#store.changedPlaces(
         catalog,
@@ -61,14 +61,14 @@ export class KeptCounts {
     });
   }
 
-  #keep<Value>(name: string, make: () => Promise<Value>): Promise<Value> {
-    const kept = this.#kept.get(name) as Promise<Value> | undefined;
+  #cached<Value>(name: string, make: () => Promise<Value>): Promise<Value> {
+    const kept = this.#cache.get(name) as Promise<Value> | undefined;
     const value = kept ?? make();
-    this.#kept.delete(name);
-    this.#kept.set(name, value);
+    this.#cache.delete(name);
+    this.#cache.set(name, value);
     // What failed is tried again by who asks next.
-    if (kept === undefined) value.catch(() => this.#kept.delete(name));
-    if (this.#kept.size > SERVER_LIMITS.maxKeptCounts) this.#kept.delete(this.#kept.keys().next().value!);
+    if (kept === undefined) value.catch(() => this.#cache.delete(name));
+    if (this.#cache.size > SERVER_LIMITS.maxKeptCounts) this.#cache.delete(this.#cache.keys().next().value!);
     return value;
   }
 }

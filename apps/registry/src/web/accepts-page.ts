@@ -21,7 +21,7 @@ export function acceptsPage(accept: string | undefined): boolean {
 }
 
 /** Whether a failure is told by a page: to a browser, where no program's address is. */
-export function failsWithPage(c: RegistryContext): boolean {
+export function errorsWithPage(c: RegistryContext): boolean {
   const isProgram = API_PATHS.has(c.get('route')) || API_PREFIX.test(c.req.path);
   return !isProgram && acceptsPage(c.req.header('accept'));
 }

@@ -12,7 +12,7 @@ const MAX_NAME = 80;
 const MAX_TAGS = 8;
 
 /** A function in a list. */
-export function FoundFunction({ item }: { item: SearchItem }) {
+export function SearchResultItem({ item }: { item: SearchItem }) {
   const { at } = useSite();
   const { group, kind, release, description, yanked, deprecated } = item;
   return (

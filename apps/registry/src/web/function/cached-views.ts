@@ -25,9 +25,9 @@ export interface VersionView {
 }
 
 /** What pages make of definitions and READMEs: costly, and always the same of the same bytes. */
-export class KeptViews {
+export class CachedViews {
   readonly #blobs: RegistryParts['blobs'];
-  readonly #kept = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
+  readonly #cache = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
 
   constructor(blobs: RegistryParts['blobs']) {
     this.#blobs = blobs;
@@ -40,7 +40,7 @@ export class KeptViews {
     version: FunctionVersion,
     schemaUrl: string | undefined,
   ): VersionView {
-    return this.#keep(`version ${digest} ${version.name}`, () => ({
+    return this.#cached(`version ${digest} ${version.name}`, () => ({
       version,
       description: describeConfig(definition, version.name),
       usage: functionUsage(definition, version, schemaUrl),
@@ -49,7 +49,7 @@ export class KeptViews {
 
   /** Undefined where the definitions are too large to be compared for a page. */
   changes(before: ReleaseRecord, after: ReleaseRecord): Change[] | undefined {
-    return this.#keep(`changes ${before.digest} ${after.digest}`, () => {
+    return this.#cached(`changes ${before.digest} ${after.digest}`, () => {
       // What does not differ is compared at once, whatever its size.
       if (before.digest === after.digest) return { changes: [] };
       const bytes = [before, after].reduce((sum, one) => sum + JSON.stringify(one.definition).length, 0);
@@ -60,19 +60,19 @@ export class KeptViews {
 
   async readme(digest: Digest): Promise<RenderedMarkdown> {
     const name = `readme ${digest}`;
-    const kept = this.#kept.get(name);
+    const kept = this.#cache.get(name);
     if (kept !== undefined) return kept.value as RenderedMarkdown;
     const bytes = await this.#blobs.get(digest);
     if (bytes === undefined) throw new Error(`the blob ${digest} is lost`);
-    return this.#keep(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
+    return this.#cached(name, () => renderMarkdown(new TextDecoder().decode(bytes)));
   }
 
-  #keep<Value>(name: string, make: () => Value): Value {
-    const kept = this.#kept.get(name);
+  #cached<Value>(name: string, make: () => Value): Value {
+    const kept = this.#cache.get(name);
     if (kept !== undefined) return kept.value as Value;
     const value = make();
     // UTF-16 in memory, and about as much again for what holds it.
-    this.#kept.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
+    this.#cache.set(name, { value, byteLength: JSON.stringify(value).length * 4 });
     return value;
   }
 }

@@ -5,9 +5,9 @@ import type { FunctionView } from './read-function.js';
 import { labelOf } from './signature-states.js';
 
 /** What decides whether somebody reads on, each with the way to the whole of it: who signed, and what it may touch. */
-export function Glance({ view: { known, version } }: { view: FunctionView }) {
+export function Summary({ view: { known, version } }: { view: FunctionView }) {
   const signature = known && labelOf(known.signatures);
-  const touched = touchedBy(version.version);
+  const touched = permissions(version.version);
   return (
     <ul class="function-facts">
       {signature === undefined ? null : (
@@ -32,7 +32,7 @@ export function Glance({ view: { known, version } }: { view: FunctionView }) {
 }
 
 /** In few words what a function reaches beside the resources that it is given. */
-export function touchedBy({ runtime: { container, exec } }: Pick<FunctionVersion, 'runtime'>): {
+export function permissions({ runtime: { container, exec } }: Pick<FunctionVersion, 'runtime'>): {
   words: string;
   tone: Tone;
 } {

@@ -1,9 +1,9 @@
 import type { SearchItem } from '@krmhub/api/model';
 import { describe, expect, it } from 'vitest';
 import { readAssets } from '../assets.js';
-import { renderPage } from '../page-answer.js';
+import { renderPage } from '../page-response.js';
 import { createSite } from '../site.js';
-import { FoundFunction } from './found-function.js';
+import { SearchResultItem } from './search-result.js';
 
 const site = createSite({}, readAssets());
 const ITEM: SearchItem = {
@@ -26,7 +26,7 @@ const KEY = `the key sha256:${'a1'.repeat(32)}`;
 
 /** The words of a function in a list. */
 function wordsOf(changes: Partial<SearchItem>): string {
-  const body = <FoundFunction item={{ ...ITEM, ...changes }} />;
+  const body = <SearchResultItem item={{ ...ITEM, ...changes }} />;
   const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
   return page
     .slice(page.indexOf('<li class="found-function"'), page.indexOf('</main>'))
@@ -69,7 +69,7 @@ describe('a function in a list', () => {
       { catalog: 'platform', source: 'banana' },
       { catalog: 'zoo', source: 'apes' },
     ];
-    const body = <FoundFunction item={{ ...elsewhere, from }} />;
+    const body = <SearchResultItem item={{ ...elsewhere, from }} />;
     const page = new TextDecoder().decode(renderPage(site, { head: { title: 'x', path: '/x' }, body }));
     expect(page).toContain('release unknown');
     expect(page).toContain('from banana in <a href="/catalogs/platform">platform</a> and 1 more');
