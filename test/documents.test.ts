@@ -151,13 +151,32 @@ describe('documents', () => {
     120_000,
   );
 
-  it('link to what is there', () => {
+  it('link to files and headings that exist', () => {
     const broken = documents.flatMap((name) =>
-      [...readFileSync(path.join(root, name), 'utf8').matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
-        .map((match) => match[1]!)
-        .filter((target) => !existsSync(path.join(root, path.dirname(name), target)))
-        .map((target) => `${name} links to ${target}`),
+      [
+        ...readFileSync(path.join(root, name), 'utf8').matchAll(
+          /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g,
+        ),
+      ]
+        .filter(([, file, anchor]) => {
+          const target = path.join(root, file ? path.join(path.dirname(name), file) : name);
+          return !existsSync(target) || (anchor !== undefined && !anchors(target).has(anchor));
+        })
+        .map(([, file, anchor]) => `${name} links to ${file}${anchor ? `#${anchor}` : ''}`),
     );
     expect(broken).toEqual([]);
   });
 });
+
+/** Returns the anchors that GitHub gives the headings of a document. */
+function anchors(file: string): Set<string> {
+  const text = readFileSync(file, 'utf8').replace(/^```[\s\S]*?^```$/gm, '');
+  return new Set(
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
