@@ -333,6 +333,7 @@ describe('the tables', () => {
     maxPlansWaiting: 'apps/registry/src/isolation/planner.test.ts',
     planMilliseconds: 'apps/registry/src/isolation/planner.test.ts',
     maxPlanMegabytes: 'apps/registry/src/isolation/planner.test.ts',
+    maxPlanResultBytes: 'apps/registry/src/isolation/planner.test.ts',
     maxThreadCalls: 'apps/registry/src/isolation/thread.test.ts',
     maxLockWaiters: 'apps/registry/src/isolation/keyed-mutex.test.ts',
     maxConnections: 'apps/registry/src/server/limit-connections.test.ts',
@@ -379,7 +380,7 @@ describe('the tables', () => {
   };
   /** What the registry does by itself. */
   const OWN =
-    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|readerIdle|refreshWait|refreshedCut|unaskedWait|refreshLook|keepCopy|exportTurn)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxKeptCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
+    /^(keepAlive|wait|start|shutdown|minRetry|maxRetry|tokenUse|readiness|stalled|compressAfter|compressWithin|upload|manifest|collectFirst|collectEvery|readKeys|renewEvery|idleProcess|planProcess|refreshWait|refreshedCut|unaskedWait|refreshLook|keepCopy|exportTurn)Milliseconds$|^(maxRefreshes|maxRefreshesOfFailed|refreshAttempts|profileBatch|maxProfileCompressedBytes|exportPieceBytes|maxFormCacheBytes|maxEntryCacheBytes|keptSnapshots|forgottenSnapshots|cutBatch|maxSearchThreads|maxFormCompressedFirstBytes|formPieceCharacters|collectBatch|maxYoungMegabytes|maxPageCacheBytes|maxKeptCounts|maxComparisonCacheBytes|maxCountedChanges)$/;
 
   it('hold every limit that has a name', () => {
     const tested = new Set([...documents, ...recipes, ...requests].map(({ name }) => name));

@@ -38,14 +38,18 @@ export const SERVER_LIMITS = {
   startMilliseconds: 2_000,
   /** Time for which a shutdown waits for requests in flight. */
   shutdownMilliseconds: 40_000,
-  /** Size of a definition that is checked on the main thread; a larger one is checked on a worker thread. */
+  /** Size of a definition that is checked on the main thread; a larger one is checked in a process of its own. */
   maxPlannedAtOnceBytes: 16_384,
-  /** Large definitions that wait for that worker thread; each one is in memory. */
+  /** Large definitions that wait for that process; each one is in memory. */
   maxPlansWaiting: 32,
   /** Timeout for checking a large definition: ten times what the worst known one takes. */
   planMilliseconds: 20_000,
   /** Memory for checking one large definition. */
   maxPlanMegabytes: 512,
+  /** Size of a publish plan: the definition, the README, and the function with all its releases. */
+  maxPlanResultBytes: 67_108_864,
+  /** Time that a process spends on plans before another one replaces it. */
+  planProcessMilliseconds: 60_000,
   /** Sources that are synced at once, and never two of one host. */
   maxRefreshes: 4,
   /** Of these, sources whose last sync failed: each may use its whole timeout again and delay others. */
@@ -54,8 +58,8 @@ export const SERVER_LIMITS = {
   refreshAttempts: 3,
   /** Timeout for parsing an upstream catalog: six times what 64 MiB of ordinary entries take. */
   readMilliseconds: 30_000,
-  /** Time for which an idle parser process is kept: it uses about 100 MB. */
-  readerIdleMilliseconds: 60_000,
+  /** Time for which an idle process that plans definitions or parses catalogs is kept: it uses about 100 MB. */
+  idleProcessMilliseconds: 60_000,
   /** Young generation of the heap of each worker thread. */
   maxYoungMegabytes: 12,
   /** Memory for parsing one upstream catalog. */

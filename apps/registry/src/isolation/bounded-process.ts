@@ -9,6 +9,10 @@ export interface ProcessBounds {
   milliseconds: number;
   /** Mebibytes of V8's heap. */
   megabytes: number;
+  /** Of all its answers: what has used more is not asked again. A quarter of `milliseconds` by default. */
+  reuseMilliseconds?: number;
+  /** Low by default: requests of the registry go first. */
+  priority?: 'low' | 'normal';
 }
 
 /** It took too much time or memory, it ended in a way that nobody foresaw, or whoever asked has called it off. */
@@ -31,8 +35,8 @@ const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
 /** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
 const PROCESSOR_SHARE = 4;
 
-/** Of the time for one answer, as much as a process may have used before it is asked again. */
-const REUSED_SHARE = 0.25;
+/** The default of `reuseMilliseconds`, in shares of `milliseconds`. */
+const REUSE_SHARE = 0.25;
 
 /** A third of the young part of its heap: with more it takes half as much memory again, and is no faster. */
 const SEMI_SPACE_MEGABYTES = 4;
@@ -52,15 +56,20 @@ export class BoundedProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ending: Promise<Ending>;
   readonly #milliseconds: number;
+  readonly #reuseMilliseconds: number;
   readonly #output: Buffer[];
   /** Takes what comes on the standard output. */
   #onOutput: (piece: Buffer) => void = () => undefined;
   #hasEnded = false;
   #millisecondsUsed = 0;
 
-  private constructor(child: ChildProcessWithoutNullStreams, milliseconds: number) {
+  private constructor(
+    child: ChildProcessWithoutNullStreams,
+    { milliseconds, reuseMilliseconds }: { milliseconds: number; reuseMilliseconds: number },
+  ) {
     this.#child = child;
     this.#milliseconds = milliseconds;
+    this.#reuseMilliseconds = reuseMilliseconds;
     this.#output = collect(child.stderr, MAX_OUTPUT_BYTES);
     child.stdout.on('data', (piece: Buffer) => this.#onOutput(piece));
     this.#ending = new Promise((resolve, reject) => {
@@ -74,20 +83,23 @@ export class BoundedProcess {
     this.#ending.catch(() => undefined);
   }
 
-  /** Starts one that waits for its input. */
-  static async start(module: string, { milliseconds, megabytes }: ProcessBounds): Promise<BoundedProcess> {
-    // Of the time that it is asked for again for, some is used already.
-    const seconds = Math.ceil((milliseconds * (1 + REUSED_SHARE)) / 1_000) * PROCESSOR_SHARE;
+  /** Starts one, and waits until it takes input. Rejects with ProcessEnded if it ends before. */
+  static async start(module: string, bounds: ProcessBounds): Promise<BoundedProcess> {
+    const { milliseconds, megabytes, priority = 'low' } = bounds;
+    const { reuseMilliseconds = milliseconds * REUSE_SHARE } = bounds;
+    // The system counts what earlier answers used.
+    const seconds = Math.ceil((milliseconds + reuseMilliseconds) / 1_000) * PROCESSOR_SHARE;
     const heap = [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`];
     const child = await start([...heap, module], seconds);
-    const started = new BoundedProcess(child, milliseconds);
-    if (child.pid !== undefined) lowerPriority(child.pid);
+    const started = new BoundedProcess(child, { milliseconds, reuseMilliseconds });
+    if (child.pid !== undefined && priority === 'low') lowerPriority(child.pid);
+    await started.#ready();
     return started;
   }
 
   /** Whether it lives and has time left for as much as anybody may ask. */
   get isReusable(): boolean {
-    return !this.#hasEnded && this.#millisecondsUsed <= this.#milliseconds * REUSED_SHARE;
+    return !this.#hasEnded && this.#millisecondsUsed <= this.#reuseMilliseconds;
   }
 
   /** What it makes of an input; the next one is asked after the answer. Rejects with ProcessEnded, and is of no use then. */
@@ -120,8 +132,7 @@ export class BoundedProcess {
       if (result.signal !== null && OUT_OF_MEMORY.includes(result.signal)) {
         throw new ProcessEnded('exhausted', 'it takes too much memory');
       }
-      const how = result.signal ?? result.code;
-      throw new ProcessEnded('failed', `it ended with ${how}: ${Buffer.concat(this.#output).toString()}`);
+      throw this.#failure(result);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
@@ -132,6 +143,18 @@ export class BoundedProcess {
 
   kill(): void {
     this.#child.kill('SIGKILL');
+  }
+
+  /** Waits for the empty frame that `respondToFrames` begins with: loading the module takes none of the time for an answer. */
+  async #ready(): Promise<void> {
+    const result = await Promise.race([this.#frame(0, () => this.kill()), this.#ending]);
+    this.#onOutput = () => undefined;
+    if (!Buffer.isBuffer(result)) throw this.#failure(result);
+  }
+
+  #failure({ signal, code }: Ending): ProcessEnded {
+    const output = Buffer.concat(this.#output).toString();
+    return new ProcessEnded('failed', `it ended with ${signal ?? code}: ${output}`);
   }
 
   /** The next answer, whole; it may be of at most so many bytes. */
@@ -186,7 +209,6 @@ function collect(stream: NodeJS.ReadableStream, maxBytes: number): Buffer[] {
   return pieces;
 }
 
-/** Who publishes and reads goes first. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);

@@ -9,8 +9,9 @@ export function frameLength(bytes: Uint8Array): Buffer {
   return header;
 }
 
-/** Answers what comes on the standard input, one after the other, until that ends. */
+/** Writes an empty frame, then answers each frame of the standard input until that ends. */
 export function respondToFrames(answer: (input: Buffer) => Uint8Array): void {
+  writeAll(frameLength(new Uint8Array()));
   for (;;) {
     const length = readExactly(HEADER_BYTES)?.readUInt32LE();
     const input = length === undefined ? undefined : readExactly(length);

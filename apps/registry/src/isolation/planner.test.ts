@@ -1,13 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
 import type { PublishInput } from '@krmhub/catalog';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { definitionText } from '../testing/test-registry.js';
+import { builtEntry } from './built-entry.js';
 import { Planner } from './planner.js';
 
+/** As it was built: a process cannot read TypeScript. */
+const frames = path.join(path.dirname(builtEntry('plan-process')), 'frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-planner-'));
 let planner: Planner;
 let scripts = 0;
@@ -15,21 +17,21 @@ let scripts = 0;
 afterEach(() => planner.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A planner whose worker does what the body says with `input`, and answers with `answer`. */
+/** A planner whose process does what the body says with `input`, and answers with `answer`. */
 function plannerThat(body: string, milliseconds?: number): Planner {
-  const file = path.join(folder, `worker-${scripts++}.mjs`);
-  const source = `import { parentPort } from 'node:worker_threads';
-const answer = (value) => parentPort.postMessage(value);
-parentPort.on('message', (input) => { ${body} });`;
-  writeFileSync(file, source);
-  planner = new Planner({
-    startWorker: () =>
-      new Worker(file, {
-        execArgv: [],
-        resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
-      }),
-    ...(milliseconds === undefined ? {} : { milliseconds }),
-  });
+  const module = path.join(folder, `process-${scripts++}.mjs`);
+  const source = `import { writeSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+import { respondToFrames } from ${JSON.stringify(frames)};
+respondToFrames((bytes) => {
+  const input = deserialize(bytes);
+  let said;
+  const answer = (value) => { said = serialize(value); };
+  ((input) => { ${body} })(input);
+  return said;
+});`;
+  writeFileSync(module, source);
+  planner = new Planner({ module, ...(milliseconds === undefined ? {} : { milliseconds }) });
   return planner;
 }
 
@@ -54,13 +56,13 @@ function input(bytes: number): PublishInput {
 const LIMIT = SERVER_LIMITS.maxPlannedAtOnceBytes;
 
 describe('Planner', () => {
-  it('gives what is larger than the limit to the worker, and nothing else', async () => {
-    plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'worker' } })`);
+  it('gives what is larger than the limit to the process, and nothing else', async () => {
+    plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'process' } })`);
     expect(await planner.plan(input(LIMIT))).toMatchObject({ outcome: 'created' });
-    expect(await planner.plan(input(LIMIT + 1))).toMatchObject({ from: 'worker' });
+    expect(await planner.plan(input(LIMIT + 1))).toMatchObject({ from: 'process' });
   });
 
-  it('comes to the same in the thread as without it', async () => {
+  it('comes to the same in the process as without it', async () => {
     planner = new Planner();
     const small = await planner.plan(input(0));
     const large = await planner.plan(input(LIMIT + 1));
@@ -70,7 +72,7 @@ describe('Planner', () => {
     expect(large.blobs[0]).toEqual(input(LIMIT + 1).bytes);
   });
 
-  it('makes errors of what the worker says of a conflict, and of a failure', async () => {
+  it('makes errors of what the process says of a conflict, and of a failure', async () => {
     plannerThat(`answer({ conflict: { message: 'it stands', hint: 'Publish another.' } })`);
     expect(await planner.plan(input(LIMIT + 1))).toMatchObject({
       outcome: 'conflict',
@@ -82,13 +84,14 @@ describe('Planner', () => {
   });
 
   it.each([
-    ['never ends', 'for (;;);', 300],
+    ['never ends', 'for (;;);', 1_000],
     [
       'takes all memory',
       'const all = []; for (;;) all.push(new Array(100_000).fill(input.bytes.length + all.length));',
       60_000,
     ],
-    ['breaks the worker', 'process.exit(3)', 60_000, 'unavailable'],
+    ['writes without end', 'for (;;) writeSync(1, Buffer.alloc(1_048_576));', 60_000],
+    ['breaks the process', 'process.exit(3)', 60_000, 'unavailable'],
   ])(
     'refuses a definition that %s, goes on meanwhile, and starts anew',
     async (_, body, milliseconds, code = 'invalid-request') => {

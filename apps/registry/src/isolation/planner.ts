@@ -1,27 +1,33 @@
-import type { Worker } from 'node:worker_threads';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { KeyedMutex } from './keyed-mutex.js';
-import type { PlanAnswer } from './plan-thread.js';
-import { startWorker } from './start-worker.js';
+import { ProcessEnded } from './bounded-process.js';
+import type { PlanResult } from './plan-process.js';
+import { WarmProcess } from './warm-process.js';
 
 /**
- * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait
- * for it, so that large ones are planned in a thread of their own: one after the other, in bounded time and memory.
+ * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait for it.
+ * So large ones are planned in a process of their own: one after the other, in bounded time and memory.
  */
 export class Planner {
-  readonly #turns = new KeyedMutex();
-  readonly #startWorker: () => Worker;
-  readonly #milliseconds: number;
+  readonly #warmProcess: WarmProcess;
   #waiting = 0;
-  /** Why the worker ended, where it was not by itself. */
-  #failure: unknown;
-  #worker: Worker | undefined;
 
-  constructor(options: { startWorker?: () => Worker; milliseconds?: number } = {}) {
-    this.#startWorker = options.startWorker ?? startPlanThread;
-    this.#milliseconds = options.milliseconds ?? SERVER_LIMITS.planMilliseconds;
+  constructor(options: { module?: string; milliseconds?: number; megabytes?: number } = {}) {
+    const { milliseconds = SERVER_LIMITS.planMilliseconds, megabytes = SERVER_LIMITS.maxPlanMegabytes } =
+      options;
+    this.#warmProcess = new WarmProcess({
+      entry: 'plan-process',
+      module: options.module,
+      bounds: {
+        milliseconds,
+        megabytes,
+        reuseMilliseconds: SERVER_LIMITS.planProcessMilliseconds,
+        // A publisher waits for the plan.
+        priority: 'normal',
+      },
+      maxAnswerBytes: SERVER_LIMITS.maxPlanResultBytes,
+    });
   }
 
   /** Rejects with `unavailable` where too many wait, and with `invalid-request` for what takes too long to check. */
@@ -34,78 +40,36 @@ export class Planner {
     }
     this.#waiting++;
     try {
-      return await this.#turns.run('worker', () => this.#ask(input));
+      return await this.#planLarge(input);
     } finally {
       this.#waiting--;
     }
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate();
-    this.#worker = undefined;
+    await this.#warmProcess.close();
   }
 
-  async #ask(input: PublishInput): Promise<PublishPlan> {
-    this.#failure = undefined;
-    this.#worker ??= this.#start();
-    const answer = await this.#answerOf(this.#worker, input);
+  async #planLarge(input: PublishInput): Promise<PublishPlan> {
+    const answer = (await this.#warmProcess.call(input).catch((error: unknown) => {
+      throw refusal(error);
+    })) as PlanResult;
     if ('failure' in answer) throw answer.failure;
     if ('plan' in answer) return answer.plan;
     const { message, ...options } = answer.conflict;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, options) };
   }
-
-  #start(): Worker {
-    const worker = this.#startWorker();
-    worker.unref();
-    // Who waits for an answer learns of it by the exit that follows.
-    worker.on('error', (error) => {
-      this.#failure = error;
-    });
-    worker.once('exit', () => {
-      if (this.#worker === worker) this.#worker = undefined;
-    });
-    return worker;
-  }
-
-  #answerOf(worker: Worker, input: PublishInput): Promise<PlanAnswer> {
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void) => {
-        clearTimeout(timer);
-        worker.off('message', answered);
-        worker.off('exit', ended);
-        act();
-      };
-      const answered = (answer: PlanAnswer) => settle(() => resolve(answer));
-      let late = false;
-      const ended = () => settle(() => reject(refusal(late, this.#failure)));
-      const timer = setTimeout(() => {
-        late = true;
-        void worker.terminate();
-      }, this.#milliseconds);
-      worker.once('message', answered);
-      worker.once('exit', ended);
-      worker.postMessage(input);
-    });
-  }
 }
 
-function startPlanThread(): Worker {
-  return startWorker('plan-thread', {
-    resourceLimits: { maxOldGenerationSizeMb: SERVER_LIMITS.maxPlanMegabytes },
-  });
-}
-
-function refusal(late: boolean, failure: unknown): KrmhubError {
-  const { code } = (failure ?? {}) as { code?: unknown };
-  if (late || code === 'ERR_WORKER_OUT_OF_MEMORY') {
+function refusal(cause: unknown): KrmhubError {
+  if (cause instanceof ProcessEnded && cause.end === 'exhausted') {
     return new KrmhubError('invalid-request', 'The definition takes too much time or memory to check', {
       hint: 'Make its schemas smaller.',
     });
   }
   return new KrmhubError('unavailable', 'The definition could not be checked', {
     hint: 'Publish it again in a moment.',
-    cause: failure,
+    cause,
   });
 }
 

@@ -283,7 +283,7 @@ describe('the artifact of a definition', () => {
     expect(refusal.message).toContain('The layer text/markdown has');
   });
 
-  it('of many pages is planned in a thread, under the spelling of the definition', async () => {
+  it('of many pages is planned in a process of its own, under the spelling of the definition', async () => {
     const large = `${TEXT}${'# a line of many\n'.repeat(2_000)}`;
     expect(large.length).toBeGreaterThan(16_384);
     await pushed(definitionArtifact(large), [large]);

@@ -70,6 +70,7 @@ export async function openTestRegistry(
     /** From where catalogs elsewhere may be fetched. */
     sources?: FetchSettings;
     maxBytesOfOld?: number;
+    planner?: Planner;
   } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await makeDataFolder());
@@ -144,7 +145,7 @@ export async function openTestRegistry(
     snapshotBuilder: cutter,
     refresher,
     copies,
-    planner: new Planner(),
+    planner: options.planner ?? new Planner(),
     functionLocks: new KeyedMutex(),
     bytesLock: gate,
     trust,

@@ -1,15 +1,13 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { builtEntry } from '../isolation/built-entry.js';
 import { catalogText } from '../testing/upstream-server.js';
 import { UpstreamReader } from './upstream-reader.js';
 
 /** As it was built: a process cannot read TypeScript. */
-const frames = createRequire(import.meta.url)
-  .resolve('@krmhub/registry/read-process')
-  .replace('read-process', 'answer-frames');
+const frames = path.join(path.dirname(builtEntry('plan-process')), 'frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
 let reader: UpstreamReader;
 let started = 0;
@@ -25,8 +23,8 @@ function readerThat(body: string, milliseconds = 60_000, idleMilliseconds = 10_0
     module,
     `import { writeSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
-import { answerFrames } from ${JSON.stringify(frames)};
-answerFrames((bytes) => {
+import { respondToFrames } from ${JSON.stringify(frames)};
+respondToFrames((bytes) => {
   const input = deserialize(bytes);
   let said;
   const answer = (value) => { said = serialize(value); };
@@ -108,9 +106,9 @@ describe('reading a catalog elsewhere', () => {
       module,
       `import { appendFileSync } from 'node:fs';
 import { serialize } from 'node:v8';
-import { answerFrames } from ${JSON.stringify(frames)};
+import { respondToFrames } from ${JSON.stringify(frames)};
 appendFileSync(${JSON.stringify(started)}, 'one ');
-answerFrames(() => serialize({ problem: 'read' }));`,
+respondToFrames(() => serialize({ problem: 'read' }));`,
     );
     const starts = () => (existsSync(started) ? readFileSync(started, 'utf8') : '');
     reader = new UpstreamReader({ module });

@@ -1,8 +1,7 @@
-import { createRequire } from 'node:module';
-import { deserialize, serialize } from 'node:v8';
 import type { InvalidEntry, Refusal, RenderedEntry, UpstreamEntry } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
-import { BoundedProcess, type ProcessBounds, ProcessEnded } from '../isolation/bounded-process.js';
+import { ProcessEnded } from '../isolation/bounded-process.js';
+import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 
@@ -27,19 +26,12 @@ export interface ReadCatalog {
 export type ReadResult = ReadCatalog | { problem: string };
 
 /**
- * Reads catalogs that somebody else serves, one after the other, in a process that is bounded in time and memory. One that
- * has read what is honest reads on; what is too much for it takes it down alone.
+ * Reads upstream catalogs, one after the other, in a process that is bounded in time and memory. A catalog that is too
+ * much for the process ends it, and the next catalog is read in another.
  */
 export class UpstreamReader {
-  readonly #module: string;
-  readonly #bounds: ProcessBounds;
-  readonly #idleMilliseconds: number;
+  readonly #warmProcess: WarmProcess;
   readonly #log: Pick<Log, 'error'> | undefined;
-  readonly #closing = new AbortController();
-  #last: Promise<unknown> = Promise.resolve();
-  /** Waits for what is to be read next: starting one takes as long as reading does. */
-  #idle: BoundedProcess | undefined;
-  #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(
     options: {
@@ -50,49 +42,28 @@ export class UpstreamReader {
       log?: Pick<Log, 'error'>;
     } = {},
   ) {
-    // A process is always run as it was built, wherever it is started from.
-    this.#module = options.module ?? createRequire(import.meta.url).resolve('@krmhub/registry/read-process');
     const { milliseconds = SERVER_LIMITS.readMilliseconds, megabytes = SERVER_LIMITS.maxReadMegabytes } =
       options;
-    this.#bounds = { milliseconds, megabytes };
-    this.#idleMilliseconds = options.idleMilliseconds ?? SERVER_LIMITS.readerIdleMilliseconds;
+    this.#warmProcess = new WarmProcess({
+      entry: 'read-process',
+      module: options.module,
+      bounds: { milliseconds, megabytes },
+      maxAnswerBytes: SERVER_LIMITS.maxReadResultBytes,
+      idleMilliseconds: options.idleMilliseconds,
+    });
     this.#log = options.log;
   }
 
   /** To be called when something may have to be read soon: starting a process takes as long as reading with it. */
   warm(): void {
-    const warmed = this.#last.then(async () => {
-      if (this.#idle !== undefined || this.#closing.signal.aborted) return;
-      this.#keepIdle(await BoundedProcess.start(this.#module, this.#bounds));
-    });
-    // Who reads meets the same failure.
-    this.#last = warmed.catch(() => undefined);
+    this.#warmProcess.warm();
   }
 
-  async read(input: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    const answered = this.#last.then(() => this.#callProcess(input));
-    this.#last = answered.catch(() => undefined);
-    return answered;
-  }
-
-  /** What is being read, and what waits, is rejected. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#last;
-    this.#takeIdleProcess()?.kill();
-  }
-
-  async #callProcess({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
-    let output: Buffer;
+  async read({ bytes, file, known }: ReadInput): Promise<ReadCatalog | { refused: Refusal }> {
     try {
-      const { signal } = this.#closing;
-      signal.throwIfAborted();
-      const reading = this.#takeIdleProcess() ?? (await BoundedProcess.start(this.#module, this.#bounds));
-      output = await reading.call(serialize({ bytes, file, known } satisfies ReadInput), {
-        maxAnswerBytes: SERVER_LIMITS.maxReadResultBytes,
-        signal,
-      });
-      this.#keepIdle(reading);
+      const input: ReadInput = { bytes, file, known };
+      const answer = (await this.#warmProcess.call(input)) as ReadResult;
+      return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
@@ -101,27 +72,11 @@ export class UpstreamReader {
       this.#log?.error({ err: error, source: file }, 'the process that reads a source failed');
       return refused('internal', 'it cannot be read: the log of this registry says why');
     }
-    const answer = deserialize(output) as ReadResult;
-    return 'problem' in answer ? refused('invalid-catalog', answer.problem) : answer;
   }
 
-  #takeIdleProcess(): BoundedProcess | undefined {
-    clearTimeout(this.#idleTimer);
-    const idle = this.#idle;
-    this.#idle = undefined;
-    if (idle === undefined || idle.isReusable) return idle;
-    idle.kill();
-    return undefined;
-  }
-
-  #keepIdle(reading: BoundedProcess): void {
-    if (!reading.isReusable || this.#closing.signal.aborted) {
-      reading.kill();
-      return;
-    }
-    this.#idle = reading;
-    this.#idleTimer = setTimeout(() => this.#takeIdleProcess()?.kill(), this.#idleMilliseconds);
-    this.#idleTimer.unref();
+  /** Rejects what is being read, and what waits. */
+  close(): Promise<void> {
+    return this.#warmProcess.close();
   }
 }
 

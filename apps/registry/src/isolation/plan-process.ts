@@ -1,15 +1,16 @@
-import { parentPort } from 'node:worker_threads';
+import { deserialize, serialize } from 'node:v8';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
+import { respondToFrames } from './frames.js';
 
-/** What a worker answers: a plan whose conflict is spelled out, for an error loses its class on the way. */
-export type PlanAnswer =
+/** What the process answers: a plan with the fields of its conflict, because an error loses its class on the way. */
+export type PlanResult =
   | { plan: Exclude<PublishPlan, { outcome: 'conflict' }> }
   | { conflict: { message: string; hint?: string } }
   | { failure: unknown };
 
-parentPort?.on('message', (input: PublishInput) => parentPort?.postMessage(answer(input)));
+respondToFrames((input) => serialize(answer(deserialize(input) as PublishInput)));
 
-function answer(input: PublishInput): PlanAnswer {
+function answer(input: PublishInput): PlanResult {
   try {
     const plan = planPublish(input);
     if (plan.outcome !== 'conflict') return { plan };

@@ -1,0 +1,58 @@
+import type { Problem } from '@krmhub/api/model';
+import { DOCUMENT_LIMITS } from '@krmhub/schema';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Planner } from '../isolation/planner.js';
+import { SERVER_LIMITS } from '../limits.js';
+import {
+  definitionText,
+  openTestRegistry,
+  releasePath,
+  type TestRegistry,
+} from '../testing/test-registry.js';
+
+/** Enough to plan a definition just over the limit, and too little for one of a megabyte. */
+const MEGABYTES = 24;
+
+let registry: TestRegistry;
+beforeEach(async () => {
+  registry = await openTestRegistry({ planner: new Planner({ megabytes: MEGABYTES }) });
+});
+afterEach(() => registry.close());
+
+/** A definition whose schema has fields up to so many bytes. */
+function largeText(kind: string, bytes: number): string {
+  const [head, rest] = definitionText({ kind, release: '1.0.0' }).split('          labels:\n');
+  const fields: string[] = [];
+  for (let size = 0, number = 0; size < bytes; size += fields.at(-1)!.length, number++) {
+    const group = number % 100 === 0 ? `          group${number}:\n            properties:\n` : '';
+    fields.push(`${group}              field${number}: {type: string, description: Field ${number}.}\n`);
+  }
+  return `${head}${fields.join('')}          labels:\n${rest}`;
+}
+
+async function publish(kind: string, text: string): Promise<Response> {
+  const { secret } = await registry.token({});
+  return registry.request(releasePath({ kind, release: '1.0.0' }), {
+    method: 'PUT',
+    body: text,
+    headers: { 'Content-Type': 'application/yaml', Authorization: `Bearer ${secret}` },
+  });
+}
+
+it('refuses a definition that exhausts the memory, and keeps running', async () => {
+  const exhausting = largeText('Exhausting', DOCUMENT_LIMITS.maxDefinitionBytes * 0.95);
+  expect(exhausting.length).toBeLessThan(DOCUMENT_LIMITS.maxDefinitionBytes);
+  const refused = publish('Exhausting', exhausting);
+  expect((await registry.publish({ kind: 'Small', release: '1.0.0' })).status).toBe(201);
+  const response = await refused;
+  expect(response.status).toBe(400);
+  expect((await response.json()) as Problem).toMatchObject({
+    code: 'invalid-request',
+    detail: expect.stringContaining('too much time or memory'),
+  });
+
+  const large = await publish('Large', largeText('Large', SERVER_LIMITS.maxPlannedAtOnceBytes));
+  expect(large.status, await large.text()).toBe(201);
+  expect((await registry.request('/api/v1/functions/example.com/Large')).status).toBe(200);
+  expect((await registry.request('/api/v1/functions/example.com/Exhausting')).status).toBe(404);
+});
