@@ -1,39 +1,43 @@
 import { availableParallelism } from 'node:os';
 import { defaultServerConditions } from 'vite';
-import { configDefaults, defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 // Tests see the sources of the workspace packages; only the command line is run as it was built.
 const conditions = ['source', ...defaultServerConditions];
 const report = process.env.KRMHUB_TEST_REPORT;
 
-/** What keeps the machine busy, or holds others to a time, has it for itself. */
-const ALONE = ['test/{bench,demo,start}.test.ts', 'test/{faults,hostile,limits}/**/*.test.ts'];
+/** Tests that need programs of others, which `.ci/run` installs. */
+const INTEROP = ['test/{interop,browser,completion}/**/*.test.ts', 'test/pipelines/pre-commit.test.ts'];
+/** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
+const CAMPAIGN = ['test/bench.test.ts', 'test/{faults,hostile,limits}/**/*.test.ts'];
+
+/** Much of the time is waiting: for other processes, and for disks. */
+const maxWorkers = Math.max(2, availableParallelism());
+
+const project = (
+  name: string,
+  include: string[],
+  options: TestProjectInlineConfiguration['test'] = {},
+): TestProjectInlineConfiguration => ({ extends: true, test: { name, include, maxWorkers, ...options } });
 
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     // What is waited for comes on a busy machine too, only later.
     expect: { poll: { timeout: 20_000 } },
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
+    globalSetup: ['test/setup/temporary-folder.ts'],
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'together',
-          include: ['{packages,apps}/*/src/**/*.test.{ts,tsx}', 'test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE],
-          // Much of the time is waiting: for other processes, and for disks.
-          maxWorkers: Math.max(2, availableParallelism() - 1),
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } },
-      },
+      // Files share the modules that they import, most of whose time is loading them.
+      project('unit', ['{packages,apps}/*/src/**/*.test.{ts,tsx}'], { isolate: false }),
+      project('integration', ['test/**/*.test.ts'], {
+        exclude: [...configDefaults.exclude, ...INTEROP, ...CAMPAIGN],
+      }),
+      project('interop', INTEROP),
+      project('campaign', CAMPAIGN, { maxWorkers: 1 }),
     ],
   },
 });
