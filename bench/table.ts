@@ -10,20 +10,23 @@ export interface Results {
 
 export const MARKERS = ['<!-- bench:begin -->', '<!-- bench:end -->'] as const;
 
-const HEADINGS = ['what', 'functions', 'krmhub', 'against', 'ratio', 'beside', 'target', 'met'];
+const HEADINGS = ['measurement', 'functions', 'krmhub', 'peer', 'ratio', 'notes', 'target', 'met'];
 
+/** Returns one Markdown table per row of the bench, without the columns that are empty in it. */
 export function markdownTable({ machine, lines }: Results, titles: ReadonlyMap<string, string>): string {
-  const rows = lines.map((line) => cells(line, titles).map((cell) => cell.replaceAll('|', '\\|')));
-  return [
-    machine,
-    '',
-    `| ${HEADINGS.join(' | ')} |`,
-    `|${HEADINGS.map(() => '---').join('|')}|`,
-    ...rows.map((row) => `| ${row.join(' | ')} |`),
-  ].join('\n');
+  const sections = [...new Set(lines.map(({ row }) => row))].map((name) => {
+    const rows = lines.filter(({ row }) => row === name).map((line) => [line.what, ...columns(line)]);
+    const shown = HEADINGS.map((_, column) => rows.some((row) => !['', '–'].includes(row[column]!)));
+    const table = [HEADINGS, HEADINGS.map(() => '---'), ...rows].map((row) => {
+      const cells = row.filter((_, column) => shown[column]).map((cell) => cell.replaceAll('|', '\\|'));
+      return `| ${cells.join(' | ')} |`;
+    });
+    return ['', `### ${titles.get(name) ?? name}`, '', ...table];
+  });
+  return [machine, ...sections.flat()].join('\n');
 }
 
-/** The same for a terminal. */
+/** Returns one table of all lines for a terminal. */
 export function textTable({ machine, lines }: Results, titles: ReadonlyMap<string, string>): string {
   const rows = [HEADINGS, ...lines.map((line) => cells(line, titles))];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -37,9 +40,12 @@ export function textTable({ machine, lines }: Results, titles: ReadonlyMap<strin
 }
 
 function cells(line: Line, titles: ReadonlyMap<string, string>): string[] {
-  const { row, what, functions, ours, against, ratio, beside, target } = line;
+  return [`${titles.get(line.row) ?? line.row}: ${line.what}`, ...columns(line)];
+}
+
+/** Returns the columns after the first. */
+function columns({ functions, ours, against, ratio, beside, target }: Line): string[] {
   return [
-    `${titles.get(row) ?? row}: ${what}`,
     functions === undefined ? '' : functions.toLocaleString('en'),
     ours,
     against ?? '–',
@@ -50,7 +56,7 @@ function cells(line: Line, titles: ReadonlyMap<string, string>): string[] {
   ];
 }
 
-/** The document with another table; throws where it has no place for one. */
+/** Replaces the tables in a document; throws if the document has no markers for them. */
 export function withTable(document: string, table: string): string {
   const [begin, end] = MARKERS;
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];
@@ -58,11 +64,11 @@ export function withTable(document: string, table: string): string {
   return `${document.slice(0, from + begin.length)}\n${table}\n${document.slice(to)}`;
 }
 
-/** Lines of both; a later one takes the place of an earlier one of the same name and size. */
+/** Joins results; a later line replaces an earlier one of the same name and size. */
 export function joined(results: readonly Results[], rowNames: readonly string[]): Results {
   const lines = new Map<string, Line>();
   for (const line of results.flatMap((one) => one.lines)) {
-    // A row that could not be measured before may be now.
+    // A row that could not be measured before may be measured now.
     for (const [key, other] of lines) {
       if (other.row === line.row && other.functions === line.functions && isReason(other) !== isReason(line))
         lines.delete(key);

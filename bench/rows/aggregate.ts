@@ -141,10 +141,10 @@ function stepLines(
       ...(pyYaml === undefined
         ? {}
         : {
-            against: `Python script, everything ${milliseconds(spread(pyYaml).median)}`,
+            against: `Python script ${milliseconds(spread(pyYaml).median)}`,
             ratio: ratio(times, pyYaml),
           }),
-      beside: [`the cut of it ${milliseconds(cut)}`, ...(beside === undefined ? [] : [beside])].join('; '),
+      beside: [`build ${milliseconds(cut)}`, ...(beside === undefined ? [] : [beside])].join('; '),
       ...(measurable
         ? { target: { text: `≤ ${milliseconds(target)}`, met: median <= target } satisfies Target }
         : {}),
@@ -159,8 +159,8 @@ function stepLines(
   const missing = pyYaml === undefined ? '; the Python script not measured' : '';
   const upstreams = `${urls.length} upstreams, ${bytes(size)}${missing}`;
   return [
-    line('first refresh of all, and cut', 'first', TARGET_FULL_MILLISECONDS, upstreams),
-    line('another recipe, nothing new in the upstreams', 'anew', TARGET_FULL_MILLISECONDS),
+    line('first sync of all, and build', 'first', TARGET_FULL_MILLISECONDS, upstreams),
+    line('another recipe, no upstream changes', 'anew', TARGET_FULL_MILLISECONDS),
     line(`${FEW} entries of one upstream changed`, 'few', TARGET_INCREMENTAL_MILLISECONDS),
     line('all entries of one upstream changed', 'all', TARGET_INCREMENTAL_MILLISECONDS),
   ];
@@ -183,12 +183,12 @@ function clientLines(functions: number, { idle, busy }: Record<'idle' | 'busy', 
     const [ours, without] = [middle(busy, client), middle(idle, client)];
     return {
       row: 'aggregate',
-      what: `${CLIENTS[client]} while all is refreshed and cut anew`,
+      what: `${CLIENTS[client]} during a full sync and build`,
       functions,
       ours: percentiles(ours),
       against: `without it ${percentiles(without)}`,
       ratio: ratio(slowest(busy, client), slowest(idle, client)),
-      beside: `the ratio is of p99; ${number(ours.count)} requests`,
+      beside: `ratio of p99; ${number(ours.count)} requests`,
       figures: {
         busyP50Milliseconds: ours.p50,
         busyP99Milliseconds: ours.p99,
@@ -202,7 +202,7 @@ function clientLines(functions: number, { idle, busy }: Record<'idle' | 'busy', 
 function memoryLine(functions: number, peak: number, measurable: boolean): Line {
   return {
     row: 'aggregate',
-    what: 'memory during all of this',
+    what: 'memory',
     functions,
     ours: `peak ${bytes(peak)}`,
     ...(measurable ? { target: { text: `< ${bytes(TARGET_BYTES)}`, met: peak < TARGET_BYTES } } : {}),

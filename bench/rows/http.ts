@@ -139,7 +139,7 @@ export function processorTimes(measured: Sides): string {
     const { median } = spread(rounds.map(({ processorTime }) => processorTime));
     return `${name} ${number(median)} µs`;
   });
-  return `processor time of a request: ${times.join(', ')}`;
+  return `CPU per request: ${times.join(', ')}`;
 }
 
 function lineOf(one: Case, functions: number, measured: Sides, quick: boolean): Line {

@@ -46,7 +46,7 @@ export const search: Row = {
         bare.close();
       }
       for (const publishing of [false, true]) {
-        bench.say(`search: mixed${publishing ? ', while others publish' : ''}`);
+        bench.say(`search: mixed${publishing ? ', during publishes' : ''}`);
         lines.push(await mixed(bench, { queries, server, scratch, functions, publishing }));
       }
       return effort.quick ? lines.map(({ target: _, ...line }) => line) : lines;
@@ -154,7 +154,7 @@ async function mixed(
   const figures = latency(found.milliseconds);
   return {
     row: 'search',
-    what: `mixed, ${SEARCHERS} at a time${publishing ? ', while others publish' : ''}`,
+    what: `mixed, ${SEARCHERS} at a time${publishing ? ', during publishes' : ''}`,
     functions,
     ours: percentiles(figures),
     beside: [

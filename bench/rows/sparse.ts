@@ -13,7 +13,9 @@ export const sparse: Row = {
     const filled = await folders.filled(functions);
     const { seconds, allowedSeconds } = filled.cut;
     if (seconds === undefined) {
-      throw new Unmeasured(`the first cut of ${functions} functions was not done within ${allowedSeconds} s`);
+      throw new Unmeasured(
+        `the first snapshot of ${functions} functions was not built within ${allowedSeconds} s`,
+      );
     }
     const server = await startServer(tools, await folders.copy(filled));
     try {
@@ -40,7 +42,7 @@ export const sparse: Row = {
       return [
         {
           row: 'sparse',
-          what: `${entries.length} entries in turns`,
+          what: `${entries.length} entries in turn`,
           functions,
           ours: perSecond(ours),
           against: `the 304 of \`default\` ${perSecond(theirs)}`,

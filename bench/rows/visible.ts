@@ -31,7 +31,9 @@ export const visible: Row = {
     const filled = await folders.filled(functions);
     const { seconds, allowedSeconds } = filled.cut;
     if (seconds === undefined) {
-      throw new Unmeasured(`the first cut of ${functions} functions was not done within ${allowedSeconds} s`);
+      throw new Unmeasured(
+        `the first snapshot of ${functions} functions was not built within ${allowedSeconds} s`,
+      );
     }
     const server = await startServer(tools, await folders.copy(filled));
     try {
@@ -59,8 +61,8 @@ export const visible: Row = {
           ours: `${milliseconds(median)} (${milliseconds(low)}–${milliseconds(high)})`,
           beside: [
             `disk +${bytes(growth)} for each, ${bytes(published / times.length)} of it published`,
-            `${AT_ONCE} at once: ${cuts} cuts`,
-            `first cut of all ${milliseconds(seconds * 1_000)}`,
+            `${AT_ONCE} at once: ${cuts} snapshots`,
+            `first snapshot ${milliseconds(seconds * 1_000)}`,
           ].join('; '),
           ...(measurable
             ? {
