@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { createMetrics } from '../apps/registry/src/server/metrics.js';
 import { root } from './running.js';
 
-const text = readFileSync(path.join(root, 'docs/operate.md'), 'utf8');
+const text = readFileSync(path.join(root, 'docs/operate-monitoring.md'), 'utf8');
 const AT = '2030-01-02T03:04:05.678Z';
 const metrics = createMetrics({
   countFunctions: async () => 0,
@@ -37,7 +37,7 @@ metrics.catalogFunctions('default', 0);
 metrics.signatureExpires('default', 0);
 metrics.refresh('c', 's', 'changed');
 
-it('docs/operate.md lists every metric, with its labels and what it says of itself', async () => {
+it('docs/operate-monitoring.md lists every metric with its labels and help text', async () => {
   const rendered = await metrics.render();
   const rows = [...rendered.matchAll(/^# HELP (krmhub_\w+) (.*)$/gm)].map(([, name, help]) => {
     const sample = new RegExp(`^${name}(?:_count)?(?:\\{(.*)\\})? `, 'm').exec(rendered);
@@ -48,7 +48,7 @@ it('docs/operate.md lists every metric, with its labels and what it says of itse
   expect(text.match(/^\| `krmhub_.*$/gm)).toEqual(rows);
 });
 
-it('its alerts ask for metrics, labels and routes that there are', async () => {
+it('its alerts use existing metrics, labels and routes', async () => {
   const rendered = await metrics.render();
   const rules = [...text.matchAll(/^```yaml\n(groups:[\s\S]*?)^```$/gm)]
     .flatMap(([, yaml]) => parse(yaml!).groups)

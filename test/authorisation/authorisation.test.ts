@@ -374,7 +374,7 @@ describe('a token', () => {
 
   it('is found by the regular expression for secret scanners', () => {
     const documented = /^\\b(krmhub_.*)\\b$/m.exec(
-      readFileSync(path.join(root, 'docs/operate.md'), 'utf8'),
+      readFileSync(path.join(root, 'docs/operate-tokens.md'), 'utf8'),
     )?.[1];
     const expression = new RegExp(`\\b${documented}\\b`, 'g');
     const secrets = [newSecret(), newSecret()];

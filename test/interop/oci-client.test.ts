@@ -200,7 +200,7 @@ describe.skipIf(!hasDockerRegistry)(
       expect(JSON.parse(done(await krmhub(alone, options)).stdout)).toMatchObject({ digest, referrers: 0 });
     });
 
-    it('does what docs/artifacts.md and the help say', async () => {
+    it('does what docs/oci-artifacts.md and the help say', async () => {
       const { cwd, env } = home();
       const write = (name: string, bytes: string | Buffer) => {
         mkdirSync(path.dirname(path.join(cwd, name)), { recursive: true });
@@ -220,7 +220,7 @@ describe.skipIf(!hasDockerRegistry)(
       const inOrder = examples.sort(([, , a], [, , b]) => order.indexOf(a!) - order.indexOf(b!));
       expect(inOrder.length).toBeGreaterThan(8);
       const scripts = [
-        ...documentBlocks('docs/artifacts.md', 'oci'),
+        ...documentBlocks('docs/oci-artifacts.md', 'oci'),
         ...inOrder.filter(([, , name]) => name === 'push').map(([, example]) => example!),
         // The policy that an example names.
         'krmhub keygen --out team',

@@ -26,7 +26,7 @@ what is named has to be a definition or catalog, unless --skip-others is given.
 Recipes of catalogs, and files of signing policies, are linted as well.
 Warnings do not fail: lint ends with 1 where there are errors.
 docs/lint-rules.md explains each code, docs/ci.md the formats for pipelines,
-docs/artifacts.md oci://.
+docs/oci-artifacts.md oci://.
 
 Examples:
   krmhub lint definition.yaml

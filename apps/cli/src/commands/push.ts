@@ -19,7 +19,7 @@ export function registerPush(program: Command, io: Io): void {
 Catalogs and definitions are linted first. The same file has the same digest
 each time it is pushed: SOURCE_DATE_EPOCH gives the time of its making, else
 it is 1970. Log in with docker login, oras login or the like; the token of your
-krmhub registry is taken for itself. docs/artifacts.md shows what is pushed.
+krmhub registry is taken for itself. docs/oci-artifacts.md shows what is pushed.
 
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1

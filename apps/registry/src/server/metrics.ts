@@ -34,7 +34,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const stored = new Map<string, Map<string, Map<number, number>>>();
   const requests: Counter<'method' | 'route' | 'status'> = new Counter({
     name: 'krmhub_http_requests_total',
-    help: 'Answered requests by route template and status.',
+    help: 'Requests by route template and status.',
     labelNames: ['method', 'route', 'status'],
     registers: [register],
     collect() {
@@ -50,26 +50,26 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
   const durations = new Histogram({
     name: 'krmhub_http_request_duration_seconds',
-    help: 'Time from the headers of a request until the answer is made; catalogs that were in memory take none.',
+    help: 'Time from the request headers until the response is ready. Catalogs served from memory are not measured.',
     labelNames: ['method', 'route'],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers: [register],
   });
   const publishes = new Counter({
     name: 'krmhub_publishes_total',
-    help: 'Planned publishes by outcome.',
+    help: 'Publishes by outcome, including dry runs.',
     labelNames: ['outcome'],
     registers: [register],
   });
   const cuts = new Counter({
     name: 'krmhub_cuts_total',
-    help: 'Cuts of a catalog by outcome.',
+    help: 'Snapshot builds of a catalog by outcome.',
     labelNames: ['catalog', 'outcome'],
     registers: [register],
   });
   const cutDurations = new Histogram({
     name: 'krmhub_cut_duration_seconds',
-    help: 'Time of a cut.',
+    help: 'Duration of a snapshot build.',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120],
     registers: [register],
   });
@@ -81,13 +81,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
   const expiries = new Gauge({
     name: 'krmhub_snapshot_signature_expiry_timestamp_seconds',
-    help: 'When the signature of the newest snapshot of a catalog expires.',
+    help: 'Expiry time of the signature of the newest snapshot of a catalog.',
     labelNames: ['catalog'],
     registers: [register],
   });
   const refreshes = new Counter({
     name: 'krmhub_source_refreshes_total',
-    help: 'Looks at sources that are catalogs elsewhere, by outcome.',
+    help: 'Syncs of upstream sources by outcome.',
     labelNames: ['catalog', 'source', 'outcome'],
     registers: [register],
   });
@@ -110,12 +110,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
     });
   sourceGauge(
     'krmhub_source_copy_age_seconds',
-    'Time since the copy of a source that is used was fetched; one that is found to be unchanged grows older.',
+    'Age of the copy of a source that is in use. It grows while the source is unchanged.',
     ({ copy }, now) => (now - Date.parse(copy?.fetchedAt ?? '')) / 1_000,
   );
   sourceGauge(
     'krmhub_source_failing_seconds',
-    'For how long looks at a source have failed; 0 where the last one succeeded.',
+    'Time since syncs of a source began to fail; 0 if the last one succeeded.',
     ({ failure }, now) => (failure === undefined ? 0 : (now - Date.parse(failure.since)) / 1_000),
   );
   new Gauge({
