@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => registry.close());
 
-async function open(config: TestRegistry['parts']['config'] = {}): Promise<void> {
+async function open(config: Partial<TestRegistry['parts']['config']> = {}): Promise<void> {
   registry = await openTestRegistry({ config, start: false });
   authorization = `Bearer ${(await registry.token({})).secret}`;
   client = testClient(

@@ -2,41 +2,24 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
-import type { SnapshotRecord } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createToken } from '../auth/tokens.js';
-import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
-import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
-import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
-import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
-import { KeyedMutex } from '../isolation/keyed-mutex.js';
-import { Planner } from '../isolation/planner.js';
-import { RwLock } from '../isolation/rw-lock.js';
+import type { Planner } from '../isolation/planner.js';
 import type { Log } from '../log.js';
-import { Collector } from '../oci/collector.js';
-import { storeMissingArtifacts } from '../oci/store-artifacts.js';
-import { Uploads } from '../oci/uploads.js';
-import { SigningTrust } from '../publish/signing-trust.js';
-import { ensureDefaultCatalog } from '../routes/catalogs.js';
 import { createApp } from '../server/app.js';
 import { dataPaths } from '../server/data-folder.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
-import { createMetrics } from '../server/metrics.js';
-import { ensureRegistryKey, RegistryKeys } from '../signatures/registry-keys.js';
-import { SignatureRenewal } from '../signatures/renewal.js';
-import { openBlobFolder } from '../store/blobs/folder.js';
+import type { RegistryApp } from '../server/environment.js';
+import { type OpenConfig, type OpenRegistry, openRegistry } from '../server/open-registry.js';
+import type { SignatureRenewal } from '../signatures/renewal.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
-import { openTakedownRecord } from '../takedown/record.js';
-import { finishPendingTakedowns } from '../takedown/takedown.js';
-import { Refresher } from '../upstreams/refresher.js';
-import { type FetchSettings, sourceFetcher } from '../upstreams/source-fetcher.js';
-import { UpstreamReader } from '../upstreams/upstream-reader.js';
+import type { FetchSettings } from '../upstreams/source-fetcher.js';
 
 /** A registry with the real stores in a folder of its own, without a socket; for tests. */
 export interface TestRegistry {
   app: RegistryApp;
-  parts: RegistryParts;
+  /** What `openRegistry` gave. */
+  parts: OpenRegistry;
   /** Renews nothing by itself. */
   renewal: SignatureRenewal;
   folder: string;
@@ -64,7 +47,7 @@ export async function openTestRegistry(
     wrapStore?: (store: RegistryStore) => RegistryStore;
     start?: boolean;
     folder?: string;
-    config?: RegistryParts['config'];
+    config?: Partial<OpenConfig>;
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
     /** From where catalogs elsewhere may be fetched. */
@@ -74,96 +57,24 @@ export async function openTestRegistry(
   } = {},
 ): Promise<TestRegistry> {
   const folder = options.folder ?? (await makeDataFolder());
-  const paths = dataPaths(folder);
-  const opened = await openSqliteStore(paths.database);
-  const store = options.wrapStore?.(opened) ?? opened;
-  const blobs = await openBlobFolder(paths.blobs);
   const logged: string[] = [];
   const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const metrics = createMetrics({
-    countFunctions: () => store.countFunctions(),
-    sources: () => store.sources(),
-    clock,
-    process: false,
-  });
-  const formBlobs = await openBlobFolder(paths.forms);
-  const forms = new SnapshotRenditions({ ...options, store, blobs: formBlobs });
-  const newest = new NewestSnapshots(store);
-  const onSnapshot = (snapshot: SnapshotRecord) => newest.put(snapshot);
-  const gate = new RwLock();
-  const trust = new SigningTrust();
-  await trust.reload(store);
-  const takedownRecord = openTakedownRecord(paths.takedowns);
-  const artifacts = await openBlobFolder(paths.artifacts);
-  const uploads = new Uploads({ blobs: artifacts, clock });
-  const config = options.config ?? {};
-  const collector = new Collector({ store, artifacts, uploads, bytesLock: gate, clock, log, config });
-  const signed = await store.hasSignatures();
-  await ensureRegistryKey(paths.keys, { now: clock(), signed }).catch(async (error: unknown) => {
-    await store.close();
-    throw error;
-  });
-  const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
-  const signing = { keys, clock, validDays: 30 };
-  const renewal = new SignatureRenewal({ store, signing, metrics, log });
-  await finishPendingTakedowns({
-    store,
-    blobs,
-    artifacts,
-    renditions: forms,
-    newestSnapshots: newest,
-    bytesLock: gate,
-    takedownRecord,
-    log,
-  });
-  const cutter = new SnapshotBuilder({ store, renditions: forms, signing, clock, log, metrics, onSnapshot });
-  const copies = await openBlobFolder(paths.copies);
-  const refresher = new Refresher({
-    store,
-    copies,
-    gate: new RwLock(),
-    fetcher: sourceFetcher(options.sources ?? {}, { temporaryFolder: paths.fetching, log }),
-    reader: new UpstreamReader(),
-    root: trust.root,
-    clock,
-    random: () => 0.5,
-    log,
-    metrics,
-    onChange: () => cutter.wake(),
-  });
-  const parts: RegistryParts = {
-    store,
-    blobs,
-    artifacts,
-    uploads,
-    collector,
-    renditions: forms,
-    profileRenditions: new ProfileRenditions({ ...options, store, blobs: formBlobs, forms, gate }),
-    newestSnapshots: newest,
-    snapshotBuilder: cutter,
-    refresher,
-    copies,
-    planner: options.planner ?? new Planner(),
-    functionLocks: new KeyedMutex(),
-    bytesLock: gate,
-    trust,
-    keys,
-    takedownRecord,
-    clock,
-    log,
-    metrics,
-    config,
-  };
-  await ensureDefaultCatalog(parts);
-  await storeMissingArtifacts(parts);
-  await renewal.renew({ thorough: true });
+  const { config, sources, wrapStore, start = true, planner, folder: _, ...cacheSizes } = options;
+  const parts = await openRegistry(
+    { dataFolder: folder, snapshotValidDays: 30, ...sources, ...config },
+    {
+      log,
+      clock,
+      inThread: { random: () => 0.5, start },
+      cacheSizes,
+      ...(wrapStore === undefined ? {} : { wrapStore }),
+      ...(planner === undefined ? {} : { planner }),
+    },
+  );
+  const { store, snapshotBuilder, renewal } = parts;
   const app = createApp(parts);
-  if (options.start !== false) {
-    cutter.start();
-    refresher.start();
-  }
   const request = async (pathAndQuery: string, init?: RequestInit) =>
     app.request(`http://registry.test${pathAndQuery}`, init);
   const token: TestRegistry['token'] = async ({ scopes, groups, repositories, expiresInDays }) => {
@@ -202,24 +113,18 @@ export async function openTestRegistry(
       return { status: response.status, body: (await response.json()) as PublishResult };
     },
     async waitForCatalogs() {
-      cutter.wake();
-      await cutter.waitFor(await store.lastEvent());
+      snapshotBuilder.wake();
+      await snapshotBuilder.waitFor(await store.lastEvent());
     },
     async reopen() {
-      await refresher.stop();
-      await cutter.stop();
-      await parts.planner.close();
-      await store.close();
+      await parts.close();
       return openTestRegistry({
         folder,
         ...(options.sources === undefined ? {} : { sources: options.sources }),
       });
     },
     async close() {
-      await refresher.stop();
-      await cutter.stop();
-      await parts.planner.close();
-      await store.close();
+      await parts.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,0 +1,233 @@
+import { rm } from 'node:fs/promises';
+import type { SnapshotRecord } from '@krmhub/catalog';
+import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
+import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
+import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
+import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
+import { KeyedMutex } from '../isolation/keyed-mutex.js';
+import { Planner } from '../isolation/planner.js';
+import { refresherThread } from '../isolation/refresher-thread.js';
+import { RwLock } from '../isolation/rw-lock.js';
+import { startSearchThreads } from '../isolation/search-threads.js';
+import { startSnapshotBuilderThread } from '../isolation/snapshot-builder-thread.js';
+import type { Log } from '../log.js';
+import { Collector } from '../oci/collector.js';
+import { storeMissingArtifacts } from '../oci/store-artifacts.js';
+import { Uploads } from '../oci/uploads.js';
+import { configuredRoot, SigningTrust } from '../publish/signing-trust.js';
+import { ensureDefaultCatalog } from '../routes/catalogs.js';
+import { ensureRegistryKey, RegistryKeys } from '../signatures/registry-keys.js';
+import { SignatureRenewal } from '../signatures/renewal.js';
+import { openBlobFolder } from '../store/blobs/folder.js';
+import type { RegistryStore } from '../store/registry-store.js';
+import { openSqliteStore } from '../store/sqlite/store.js';
+import { openTakedownRecord } from '../takedown/record.js';
+import { finishPendingTakedowns } from '../takedown/takedown.js';
+import { readCredentialsFile } from '../upstreams/credentials-file.js';
+import { Refresher } from '../upstreams/refresher.js';
+import { sourceFetcher } from '../upstreams/source-fetcher.js';
+import { UpstreamReader } from '../upstreams/upstream-reader.js';
+import type { Config } from './config.js';
+import { prepareDataFolder } from './data-folder.js';
+import { createMetrics } from './metrics.js';
+
+/** The configuration of a registry without a socket. Limits that are absent are off. */
+export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
+  Partial<Omit<Config, 'host' | 'port' | 'logLevel'>>;
+
+export interface OpenOptions {
+  log: Log;
+  /** Absent for the time of the machine, which worker threads always use. */
+  clock?: () => Date;
+  /**
+   * Runs searches, snapshot builds and syncs of sources in this thread, as tests need it. Absent for worker threads,
+   * so that none of them delays a request.
+   */
+  inThread?: {
+    /** From 0 to 1. */
+    random: () => number;
+    /** Whether snapshot builds and syncs start. */
+    start: boolean;
+  };
+  wrapStore?: (store: RegistryStore) => RegistryStore;
+  /** Absent for one with the limits of SERVER_LIMITS. */
+  planner?: Planner;
+  /** Of the caches of renditions; absent for those of SERVER_LIMITS. */
+  cacheSizes?: { maxCacheBytes?: number; maxCompressedFirstBytes?: number; maxBytesOfOld?: number };
+}
+
+export type OpenRegistry = Awaited<ReturnType<typeof openRegistry>>;
+
+/**
+ * Opens a registry on its data folder, which may be empty: the stores, everything that works on them, and the repairs
+ * of every start. The only place that wires a registry. Rejects with a KrmhubError where that cannot be.
+ */
+export async function openRegistry(config: OpenConfig, options: OpenOptions) {
+  const { log, clock = () => new Date(), inThread, cacheSizes = {} } = options;
+  const trust = new SigningTrust(await configuredRoot(config.trustedRoot));
+  if (config.sourceCredentials !== undefined) await readCredentialsFile(config.sourceCredentials);
+  const paths = await prepareDataFolder(config.dataFolder);
+  const database = await openSqliteStore(paths.database);
+  const searching = inThread === undefined ? withSearchThreads(database, paths.database, log) : database;
+  const store = options.wrapStore?.(searching) ?? searching;
+  const { planner = new Planner() } = options;
+  const stopping = new Stopping();
+  stopping.add(
+    () => store.close(),
+    () => planner.close(),
+  );
+  try {
+    const blobs = await openBlobFolder(paths.blobs);
+    await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
+    const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
+    await ensureDefaultCatalog({ store, clock });
+    const metrics = createMetrics({
+      countFunctions: () => store.countFunctions(),
+      sources: () => store.sources(),
+      clock,
+      process: inThread === undefined,
+    });
+    const renditionBlobs = await openBlobFolder(paths.forms);
+    const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
+    const newestSnapshots = new NewestSnapshots(store);
+    const bytesLock = new RwLock();
+    const artifacts = await openBlobFolder(paths.artifacts);
+    await trust.reload(store);
+    const takedownRecord = openTakedownRecord(paths.takedowns);
+    await finishPendingTakedowns({
+      store,
+      blobs,
+      artifacts,
+      renditions,
+      newestSnapshots,
+      bytesLock,
+      takedownRecord,
+      log,
+    });
+    const signing = { keys, clock, validDays: config.snapshotValidDays };
+    const building = {
+      log,
+      metrics,
+      onSnapshot: (snapshot: SnapshotRecord) => newestSnapshots.put(snapshot),
+    };
+    const snapshotBuilder =
+      inThread === undefined
+        ? startSnapshotBuilderThread({
+            ...building,
+            database: paths.database,
+            formsFolder: paths.forms,
+            keyFolder: paths.keys,
+            snapshotValidDays: config.snapshotValidDays,
+          })
+        : new SnapshotBuilder({ ...building, store, renditions, signing, clock });
+    stopping.add(() => snapshotBuilder.stop());
+    const copies = await openBlobFolder(paths.copies);
+    // What an earlier process was fetching is of no use.
+    await rm(paths.fetching, { recursive: true, force: true });
+    const { trustedRoot, sourceAddresses, sourceFolder, sourceCredentials } = config;
+    const settings = {
+      ...(sourceAddresses === undefined ? {} : { sourceAddresses }),
+      ...(sourceFolder === undefined ? {} : { sourceFolder }),
+      ...(sourceCredentials === undefined ? {} : { sourceCredentials }),
+    };
+    const syncing = { log, metrics, onChange: () => snapshotBuilder.wake() };
+    const refresher =
+      inThread === undefined
+        ? refresherThread({
+            ...syncing,
+            database: paths.database,
+            copiesFolder: paths.copies,
+            fetchingFolder: paths.fetching,
+            ...(trustedRoot === undefined ? {} : { trustedRoot }),
+            settings,
+          })
+        : new Refresher({
+            ...syncing,
+            store,
+            copies,
+            gate: new RwLock(),
+            fetcher: sourceFetcher(settings, { temporaryFolder: paths.fetching, log }),
+            reader: new UpstreamReader(),
+            root: trust.root,
+            clock,
+            random: inThread.random,
+          });
+    stopping.add(() => refresher.stop());
+    const uploads = new Uploads({ blobs: artifacts, clock });
+    const collector = new Collector({ store, artifacts, uploads, bytesLock, clock, log, config });
+    await storeMissingArtifacts({ store, blobs, renditions, log });
+    const renewal = new SignatureRenewal({ store, signing, metrics, log });
+    stopping.add(
+      () => uploads.close(),
+      () => collector.stop(),
+      () => renewal.stop(),
+    );
+    await renewal.renew({ thorough: true });
+    if (inThread?.start) {
+      if (snapshotBuilder instanceof SnapshotBuilder) snapshotBuilder.start();
+      if (refresher instanceof Refresher) refresher.start();
+    }
+    return {
+      store,
+      blobs,
+      artifacts,
+      uploads,
+      collector,
+      renditions,
+      profileRenditions: new ProfileRenditions({
+        ...cacheSizes,
+        store,
+        blobs: renditionBlobs,
+        forms: renditions,
+        gate: bytesLock,
+      }),
+      newestSnapshots,
+      snapshotBuilder,
+      refresher,
+      copies,
+      planner,
+      functionLocks: new KeyedMutex(),
+      bytesLock,
+      trust,
+      keys,
+      takedownRecord,
+      renewal,
+      clock,
+      log,
+      metrics,
+      config,
+      paths,
+      /** Stops everything, and closes the stores last. */
+      close: () => stopping.stop(),
+    };
+  } catch (error) {
+    await stopping.stop();
+    throw error;
+  }
+}
+
+/** What is to be stopped; what was added last comes first. */
+class Stopping {
+  readonly #stops: (() => Promise<void>)[] = [];
+
+  add(...stops: (() => Promise<void>)[]): void {
+    this.#stops.push(...stops);
+  }
+
+  async stop(): Promise<void> {
+    for (let stop = this.#stops.pop(); stop !== undefined; stop = this.#stops.pop()) await stop();
+  }
+}
+
+/** The store with its searches in threads of their own. */
+function withSearchThreads(store: RegistryStore, file: string, log: Log): RegistryStore {
+  const threads = startSearchThreads(file, log);
+  return {
+    ...store,
+    search: threads.search,
+    close: async () => {
+      await threads.close();
+      await store.close();
+    },
+  };
+}
