@@ -34,7 +34,7 @@ export async function sqlite(): Promise<typeof BetterSqlite3> {
   return Database;
 }
 
-/** How the registry makes a full-text expression of what people type. */
+/** Imports what makes a full-text expression of a query. */
 export async function searchText() {
-  return (await store('sqlite/search-text')) as typeof import('../apps/registry/src/search/text.js');
+  return (await store('../search/text')) as typeof import('../apps/registry/src/search/text.js');
 }
