@@ -1,19 +1,19 @@
-# krmhub as a container. Nothing is run while it is built: `npm run package` lays out what is copied in.
+# krmhub as a container. The build runs no commands; it copies what `npm run package` wrote.
 #
 #   npm run package && podman build --format docker --tag krmhub .
 #
-# The base is any image with Node.js 20.17 or later as `node` in its path. It needs no shell. A tree packaged with
-# Node.js 20 on Linux runs on 20 too; others need 22 or later.
+# The base image needs `node` in its path and no shell. Use Node.js 22 or later, or 20.17 if you package with
+# Node.js 20 on Linux.
 ARG BASE_IMAGE=node:24-slim
 FROM ${BASE_IMAGE}
 
-# What changes least comes first.
+# Copy what changes least first, for the layer cache.
 COPY build/image/krmhub/node_modules/ /opt/krmhub/node_modules/
 COPY build/image/krmhub/program/ /opt/krmhub/program/
-# A new volume takes owner and mode from here. 10001 is nobody's account on the host.
+# A new volume takes its owner and mode from here. The host has no user 10001.
 COPY --chown=10001:10001 build/image/state/ /var/lib/
 
-# The C library of Debian and its like keeps memory apart for each thread, which costs more than it gains here.
+# Fewer malloc arenas of glibc: one for each thread costs more memory than it gains.
 ENV PATH=/opt/krmhub/program/bin:${PATH} \
     MALLOC_ARENA_MAX=2 \
     KRMHUB_HOST=0.0.0.0 \
@@ -25,7 +25,7 @@ VOLUME /var/lib/krmhub
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 
-# Whether it answers, not whether it is ready: some restart what is unhealthy, and a full disk must not end reading.
+# Checks health, not readiness: some engines restart unhealthy containers, and a full disk must not stop reads.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["node", "-e", \
   "fetch(`http://127.0.0.1:${process.env.KRMHUB_PORT}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 

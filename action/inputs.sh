@@ -1,11 +1,11 @@
-# Read by the steps. Inputs come by the environment alone: as text in a script they could be commands.
+# The steps source this file. Inputs come from the environment only: text in a script could run as commands.
 
 fail() {
   echo "::error title=krmhub::$1"
   exit 2
 }
 
-# Lines of KRMHUB_ACTION_FILES as the array `files`.
+# Split the lines of KRMHUB_ACTION_FILES into the array `files`.
 files=()
 while IFS= read -r line || [ -n "$line" ]; do
   line=${line%$'\r'}
@@ -13,9 +13,9 @@ while IFS= read -r line || [ -n "$line" ]; do
   line="${line%"${line##*[![:space:]]}"}"
   if [ -n "$line" ]; then files+=("$line"); fi
 done <<< "${KRMHUB_ACTION_FILES:-}"
-[ "${#files[@]}" -gt 0 ] || fail 'The input files is empty: name a file or folder on each line.'
+[ "${#files[@]}" -gt 0 ] || fail 'The input files is empty. List one file or folder per line.'
 
-# Adds OPTION to `options` where the input is true.
+# Add OPTION to `options` if the input is true.
 options=()
 flag() {
   case "$2" in

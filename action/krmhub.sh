@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs krmhub out of the checkout that this file stands in, and builds that first where nobody has.
-# KRMHUB_PROGRAM names an installed one, which is run in its place.
+# Runs krmhub from the checkout of this file, and builds it first if needed.
+# If KRMHUB_PROGRAM is set, runs that program instead.
 set -euo pipefail
 if [ -n "${KRMHUB_PROGRAM:-}" ]; then
   exec "$KRMHUB_PROGRAM" "$@"

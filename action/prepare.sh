@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds krmhub, and holds it to the version that the workflow asks for.
+# Builds krmhub and checks its version against the input.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 case "$KRMHUB_ACTION_PUBLISH" in
@@ -11,7 +11,7 @@ case "$KRMHUB_ACTION_PUBLISH" in
 esac
 version=$("$here/krmhub.sh" --version)
 if [ -n "${KRMHUB_ACTION_VERSION:-}" ] && [ "${KRMHUB_ACTION_VERSION#v}" != "$version" ]; then
-  echo "::error title=krmhub::The workflow asks for another version than $version, which this action runs."
+  echo "::error title=krmhub::This action runs krmhub $version, but the input version asks for another one."
   exit 2
 fi
 echo "krmhub $version"

@@ -242,7 +242,9 @@ describe('the action', () => {
     expect(refused.code).toBe(2);
     expect(refused.log).toMatch(/error\[publish\/breaking\]: .*\n +--> a\.yaml/);
     expect(refused.commands).toEqual([
-      expect.stringMatching(/^::error title=krmhub::Nothing .*\(exit code 1\)\.$/),
+      expect.stringMatching(
+        /^::error title=krmhub::Some or all files were not published; .*\(exit code 1\)\.$/,
+      ),
     ]);
     expect(refused.outputs.result).toBe('');
     expect(run({ ...publishing(), files: 'a.yaml', 'allow-breaking': 'true' }).code).toBe(0);
@@ -319,7 +321,7 @@ describe('the action', () => {
     };
     expect(said({ files: ' \n ' })).toEqual([
       2,
-      ['The input files is empty: name a file or folder on each line.'],
+      ['The input files is empty. List one file or folder per line.'],
     ]);
     expect(said({ ...publishing(), token: '' })).toEqual([
       2,
@@ -336,7 +338,7 @@ describe('the action', () => {
     ]);
     expect(said({ version: '99.0.0' })).toEqual([
       2,
-      [expect.stringMatching(/^The workflow asks for another/)],
+      [expect.stringMatching(/^This action runs krmhub .* asks for another one\.$/)],
     ]);
     const version = JSON.parse(readFileSync(path.join(root, 'apps/cli/package.json'), 'utf8'))
       .version as string;
