@@ -1,7 +1,9 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { LogLevel } from './server/config.js';
 
 export type Log = Logger;
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
  * JSON lines. Whatever is logged, credentials are not: headers are never logged whole, and fields of

@@ -1,9 +1,9 @@
 import type { TokenScope } from '@krmhub/api/model';
 import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import type { RegistryContext } from '../http/context.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { RegistryContext } from '../server/environment.js';
 import { hashSecret, isTokenSecret, tokenProblem } from './tokens.js';
 
 export interface Authority {

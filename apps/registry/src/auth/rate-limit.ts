@@ -1,18 +1,6 @@
-const MINUTE = 60_000;
+import type { Allowance } from '../http/context.js';
 
-/** What a request finds of its quota. */
-export interface Allowance {
-  /** The limit's, as the header fields name it. */
-  policy: string;
-  perMinute: number;
-  allowed: boolean;
-  /** Requests that may follow at once. */
-  remaining: number;
-  /** Until the whole quota is there again. */
-  resetSeconds: number;
-  /** Until one request is allowed; 0 where it is now. */
-  retryAfterSeconds: number;
-}
+const MINUTE = 60_000;
 
 /**
  * A quota per minute for each key, by the generic cell rate algorithm (ITU-T I.371): a minute's quota may be used

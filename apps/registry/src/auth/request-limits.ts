@@ -1,10 +1,9 @@
 import { ROUTES, type RouteName } from '@krmhub/api/routes';
-import { KrmhubError } from '@krmhub/schema';
 import { rateLimitKey } from '../http/client-address.js';
+import type { RateLimitClass, RegistryContext, RequestLimiter } from '../http/context.js';
+import { TooManyRequests } from '../http/too-many-requests.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { Config } from '../server/config.js';
-import type { RegistryContext } from '../server/environment.js';
-import { type Allowance, RateLimit } from './rate-limit.js';
+import { RateLimit } from './rate-limit.js';
 
 /**
  * What a request of a route is counted by: `write` by its token, `read` by the address of its client, `free` not
@@ -64,29 +63,22 @@ export const RATE_LIMIT_CLASSES = {
   metrics: 'free',
 } satisfies Record<RouteName, RateLimitClass>;
 
-export type RateLimitClass = 'free' | 'read' | 'write';
-
 const CLASS_BY_OPERATION = new Map<unknown, RateLimitClass>(
   Object.entries(ROUTES).map(([name, route]) => [route, RATE_LIMIT_CLASSES[name as RouteName]]),
 );
 
-/** A request that came too soon; the answer's Retry-After says when to come again. */
-export class TooManyRequests extends KrmhubError {
-  readonly retryAfterSeconds: number;
-
-  constructor(message: string, { retryAfterSeconds, perMinute }: Allowance) {
-    const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
-    super('rate-limited', message, { hint: `Try again in ${seconds}; ${perMinute} a minute are taken.` });
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
+/** Requests per minute; absent or 0 for no limit. */
+export interface RequestLimitSettings {
+  /** For each client address, where a response needs computation. */
+  requestsPerMinute?: number;
+  /** For each token. */
+  writesPerMinute?: number;
+  /** For each client address. */
+  failedLoginsPerMinute?: number;
 }
 
-export type RequestLimitSettings = Partial<
-  Pick<Config, 'requestsPerMinute' | 'writesPerMinute' | 'failedLoginsPerMinute'>
->;
-
 /** The limits on how often somebody may ask. Each process counts for itself; a setting of 0 or none is no limit. */
-export class RequestLimits {
+export class RequestLimits implements RequestLimiter {
   readonly #reads: RateLimit | undefined;
   readonly #writes: RateLimit | undefined;
   readonly #failures: RateLimit | undefined;

@@ -1,6 +1,6 @@
 import { type Digest, sha256 } from '@krmhub/schema';
-import type { RegistryContext } from '../server/environment.js';
 import { CODINGS, type Coding, negotiateCoding } from './content-coding.js';
+import type { RegistryContext } from './context.js';
 
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable';
 /** For what is replaced by something as good, long before it would be missed. */

@@ -1,8 +1,7 @@
 import { type RouteConfig, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { suggest } from '@krmhub/schema/lint/suggest';
-import type { RateLimitClass } from '../auth/request-limits.js';
-import type { RegistryApp, RegistryContext } from '../server/environment.js';
+import type { RateLimitClass, RegistryApp, RegistryContext } from './context.js';
 
 type ParamsOf<Route> = Route extends { request: { params: infer Params extends z.ZodType } }
   ? z.output<Params>

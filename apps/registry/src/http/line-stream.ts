@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext } from '../server/environment.js';
 import { CACHE_REVALIDATE } from './bytes-response.js';
+import type { RegistryContext } from './context.js';
 
 /** Answers of lines that are made while they are read: nothing is read before somebody takes it, and not for many at once. */
 export class LineStreams {

@@ -2,17 +2,20 @@ import { STATUS_CODES } from 'node:http';
 import type { Problem } from '@krmhub/api/model';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from '@krmhub/api/problem';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
-import { TooManyRequests } from '../auth/request-limits.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext, RegistryParts } from '../server/environment.js';
+import type { Log } from '../log.js';
+import type { RegistryContext } from './context.js';
+import type { PublicAddress } from './public-address.js';
+import { TooManyRequests } from './too-many-requests.js';
+
+export interface ProblemDeps {
+  log: Log;
+  config: PublicAddress;
+}
 
 /** Any failure as an RFC 9457 answer. */
-export function problemResponse(
-  c: RegistryContext,
-  failure: unknown,
-  parts: Pick<RegistryParts, 'log' | 'config'>,
-): Response {
-  const { problem, status, headers } = failureResponse(c, failure, parts);
+export function problemResponse(c: RegistryContext, failure: unknown, deps: ProblemDeps): Response {
+  const { problem, status, headers } = failureResponse(c, failure, deps);
   return c.body(JSON.stringify(problem), status, { ...headers, 'Content-Type': PROBLEM_MEDIA_TYPE });
 }
 
@@ -20,7 +23,7 @@ export function problemResponse(
 export function failureResponse(
   c: RegistryContext,
   failure: unknown,
-  { log, config }: Pick<RegistryParts, 'log' | 'config'>,
+  { log, config }: ProblemDeps,
 ): { problem: Problem; status: (typeof HTTP_STATUS)[ErrorCode]; headers: Record<string, string> } {
   const requestId = c.get('requestId');
   const error = failure instanceof KrmhubError ? failure : internalError(failure);

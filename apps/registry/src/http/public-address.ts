@@ -1,7 +1,9 @@
 import { PATHS } from '@krmhub/api/paths';
-import type { Config } from '../server/config.js';
 
-type PublicAddress = Partial<Pick<Config, 'publicUrl'>>;
+export interface PublicAddress {
+  /** Where clients reach the registry, without a slash at the end; absent if unknown. */
+  publicUrl?: string;
+}
 
 /**
  * An address of ours in an answer: whole where the registry's public URL is known, else relative to the host that

@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext } from '../server/environment.js';
+import type { RegistryContext } from './context.js';
 
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 

@@ -3,8 +3,9 @@ import { isRepository, OciRefusal } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
+import type { RegistryContext } from '../http/context.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { AccessTokens } from './access-token.js';
 import { repositoryKind } from './repositories.js';
 

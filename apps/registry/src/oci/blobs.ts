@@ -1,7 +1,7 @@
 import { EMPTY_CONFIG, type OciDigest, OciRefusal, type RepositoryBlob, readRange } from '@krmhub/oci';
 import { CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
+import type { RegistryContext } from '../http/context.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext } from '../server/environment.js';
 import type { OciDeps } from './oci-deps.js';
 import { isPushedBlob } from './pushed-blob.js';
 import { openStoredBlob, type PartReader } from './stored-blob.js';

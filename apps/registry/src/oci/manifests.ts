@@ -1,9 +1,9 @@
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciRefusal } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { CACHE_FOREVER, CACHE_REVALIDATE, matchingTag } from '../http/bytes-response.js';
+import type { RegistryContext } from '../http/context.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { functionLockKey } from '../publish/publish-release.js';
-import type { RegistryContext } from '../server/environment.js';
 import type { OciDeps } from './oci-deps.js';
 import { isFallbackTag, type RepositoryKind, repositoryKind } from './repositories.js';
 import { goneOrNotFound } from './taken-down.js';

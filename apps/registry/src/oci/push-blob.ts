@@ -1,8 +1,8 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { checkedDigest, isRepository, type OciDigest, OciRefusal, readChunkRange } from '@krmhub/oci';
+import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext } from '../server/environment.js';
 import { changeOf, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { repositoryKind } from './repositories.js';

@@ -14,9 +14,9 @@ import {
   UnknownReferences,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext } from '../server/environment.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { publishArtifact } from './publish-artifact.js';

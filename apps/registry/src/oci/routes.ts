@@ -11,10 +11,11 @@ import {
 } from '@krmhub/oci';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { type RateLimitClass, TooManyRequests } from '../auth/request-limits.js';
+import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
 import { discardBody } from '../http/request-body.js';
+import { TooManyRequests } from '../http/too-many-requests.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { RepositoryAccess } from './access.js';
 import { deleteBlob, readBlob } from './blobs.js';
 import { deleteManifest, listReferrers, listRepositories, listTags, manifestResponse } from './manifests.js';

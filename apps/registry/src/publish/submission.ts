@@ -1,8 +1,8 @@
 import { BUNDLE_LIMITS, type DefinitionMediaType, PUBLISH_LIMITS } from '@krmhub/catalog';
 import { DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from '../http/context.js';
 import { bodyMediaType, mediaTypeEssence, readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryContext } from '../server/environment.js';
 import type { SubmittedBundle } from './release-bundles.js';
 
 export interface Submission {

@@ -11,10 +11,11 @@ import type {
 import { reportedSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from './find-function.js';
 
 type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamOffers' | 'entries'>;

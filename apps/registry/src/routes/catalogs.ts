@@ -12,11 +12,12 @@ import {
   storeRecipe,
 } from '../catalogs/apply-recipe.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { publicAddress } from '../http/public-address.js';
 import { readYamlBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from './find-function.js';
 import { catalogDetail } from './presentation.js';
 

@@ -1,7 +1,8 @@
 import type { EventPage, RevocationPage } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 
 export function eventRoutes(app: RegistryApp, { store }: RegistryParts): void {
   serveRoute(app, ROUTES.events, async (c, { query }) => {

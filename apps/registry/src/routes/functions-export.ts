@@ -1,9 +1,10 @@
 import type { ExportedFunction, ExportedRelease } from '@krmhub/api/export-model';
 import { ROUTES } from '@krmhub/api/routes';
 import { type FunctionStore, functionKey, type ReleaseRecord } from '@krmhub/catalog';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 
 type ExportStore = Pick<FunctionStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
 

@@ -3,9 +3,10 @@ import { ROUTES } from '@krmhub/api/routes';
 import { type FunctionStore, type SnapshotStore, shownRelease } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { searchQuery } from '../search/search-query.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { findFunction, findRelease } from './find-function.js';
 import { functionDetail, searchItem } from './presentation.js';
 

@@ -13,11 +13,12 @@ import {
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { concurrentUpdate, functionLockKey } from '../publish/publish-release.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { findRelease } from './find-function.js';
 import { releaseDetail } from './presentation.js';
 

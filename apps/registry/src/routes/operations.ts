@@ -2,8 +2,9 @@ import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { readinessChecks } from '../server/readiness.js';
 
 export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {

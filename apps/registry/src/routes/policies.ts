@@ -3,10 +3,11 @@ import { ROUTES } from '@krmhub/api/routes';
 import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
+import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
 import { applyPolicies } from '../publish/apply-policies.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 
 /** Signing policies; everybody may read them, since they say whom to trust here. */
 export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -3,8 +3,9 @@ import { type RenderedEntry, renderProfile, type SnapshotRecord } from '@krmhub/
 import type { FunctionDefinition, Profile } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
 import { bytesResponse, CACHE_REVALIDATE, textResponse } from '../http/bytes-response.js';
+import type { RegistryContext } from '../http/context.js';
 import { publicAddress } from '../http/public-address.js';
-import type { RegistryContext, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 
 export interface ProfileResponses {
   respond(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;

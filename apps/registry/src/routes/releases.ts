@@ -5,12 +5,13 @@ import type { ReleaseFiles } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { publicAddress } from '../http/public-address.js';
 import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { findRelease } from './find-function.js';
 import { releaseDetail } from './presentation.js';
 

@@ -5,8 +5,9 @@ import type { SnapshotRecord } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
 import { CACHE_REVALIDATE, CACHE_SHORT, textResponse } from '../http/bytes-response.js';
+import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryApp, RegistryContext, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { publishedKeys } from '../signatures/registry-keys.js';
 
 export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -2,10 +2,11 @@ import { ReasonRequest, type TakedownResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import type { FunctionName } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { functionLockKey } from '../publish/publish-release.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { finishTakedowns, takeDown } from '../takedown/takedown.js';
 import { findRelease } from './find-function.js';
 

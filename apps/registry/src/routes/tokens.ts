@@ -5,10 +5,11 @@ import { KrmhubError } from '@krmhub/schema';
 import { authenticate, authorize } from '../auth/authorize.js';
 import { issueToken, revokeToken } from '../auth/issue-token.js';
 import { hashSecret, isTokenSecret } from '../auth/tokens.js';
+import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { publicAddress } from '../http/public-address.js';
 import { readJsonBody } from '../http/request-body.js';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { tokenDetail } from './presentation.js';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };

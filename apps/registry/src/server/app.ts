@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { rateLimitFields } from '../auth/rate-limit.js';
 import { RequestLimits } from '../auth/request-limits.js';
 import { clientAddresses, readTrustedProxies } from '../http/client-address.js';
+import type { RegistryApp, RegistryContext, RegistryEnv } from '../http/context.js';
 import { refuseOtherMethods } from '../http/endpoint.js';
 import {
   commonHeaders,
@@ -32,7 +33,7 @@ import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
 import { createSite } from '../web/site.js';
 import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
-import type { RegistryApp, RegistryContext, RegistryEnv, RegistryParts } from './environment.js';
+import type { RegistryParts } from './environment.js';
 
 /** The registry over HTTP, without a socket. */
 export function createApp(parts: RegistryParts): RegistryApp {

@@ -3,9 +3,7 @@ import { suggest } from '@krmhub/schema/lint/suggest';
 import { invalidRanges } from '@krmhub/sources';
 import { readTrustedProxies } from '../http/client-address.js';
 import { canonicalPublicUrl, publicUrlProblem } from '../http/public-address.js';
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import { LOG_LEVELS, type LogLevel } from '../log.js';
 
 export interface Config {
   host: string;

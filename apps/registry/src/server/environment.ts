@@ -1,8 +1,4 @@
-import type { IncomingMessage } from 'node:http';
 import type { BlobStore } from '@krmhub/catalog';
-import type { Context, Hono } from 'hono';
-import type { Allowance } from '../auth/rate-limit.js';
-import type { RateLimitClass, RequestLimits } from '../auth/request-limits.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
@@ -68,25 +64,3 @@ export type AccessSettings = Partial<
     | 'untaggedDays'
   >
 >;
-
-export interface RequestVariables {
-  requestId: string;
-  /** The path's template; `unmatched` where no route has it. */
-  route: string;
-  /** The client's address. */
-  client: string;
-  limits: RequestLimits;
-  rateLimitClass?: RateLimitClass;
-  /** Whether the answer is for this client alone, and for no cache and no page of another origin. */
-  isPrivate?: boolean;
-  /** What the limit that counted the request has left. */
-  allowance?: Allowance;
-}
-
-export type RegistryEnv = {
-  Variables: RequestVariables;
-  /** Nothing where a request comes by no socket. */
-  Bindings: { incoming?: IncomingMessage };
-};
-export type RegistryApp = Hono<RegistryEnv>;
-export type RegistryContext = Context<RegistryEnv>;

@@ -1,9 +1,15 @@
 import { SourceFailure, SourceFetcher } from '@krmhub/sources';
 import type { Log } from '../log.js';
-import type { Config } from '../server/config.js';
 import { readCredentialsFile } from './credentials-file.js';
 
-export type FetchSettings = Partial<Pick<Config, 'sourceAddresses' | 'sourceFolder' | 'sourceCredentials'>>;
+export interface FetchSettings {
+  /** Addresses and CIDR ranges, beyond public ones, that may be fetched from. */
+  sourceAddresses?: readonly string[];
+  /** Folder of `file:` sources; absent if they are refused. */
+  sourceFolder?: string;
+  /** File with the credentials for sources; absent for none. */
+  sourceCredentials?: string;
+}
 
 /** Fetches catalogs as a server may: nothing of its own machine or network but what its operator names. */
 export function sourceFetcher(

@@ -1,5 +1,5 @@
 import { ROUTES } from '@krmhub/api/routes';
-import type { RegistryContext } from '../server/environment.js';
+import type { RegistryContext } from '../http/context.js';
 
 const API_PATHS = new Set<string>(Object.values(ROUTES).map(({ path }) => path));
 /** Below these everything speaks to programs, also what is not there. */

@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { bytesResponse, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import { negotiateCoding } from '../http/content-coding.js';
-import type { RegistryContext } from '../server/environment.js';
+import type { RegistryContext } from '../http/context.js';
 import { codedBody } from './coded-body.js';
 import { Layout, type PageHead } from './layout.js';
 import { type Site, SiteProvider } from './site.js';

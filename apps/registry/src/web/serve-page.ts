@@ -1,7 +1,6 @@
 import type { RouteConfig } from '@hono/zod-openapi';
-import type { RateLimitClass } from '../auth/request-limits.js';
+import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/context.js';
 import { type EndpointInput, serveRoute } from '../http/endpoint.js';
-import type { RegistryApp, RegistryContext } from '../server/environment.js';
 
 /** What is said with a page's parameters that are wrong: whoever wrote them follows links and fills in forms. */
 const WRONG_PARAMETERS = 'Leave out what is wrong in the address, or begin anew at the search.';

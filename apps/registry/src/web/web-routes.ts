@@ -1,5 +1,6 @@
 import type { RouteConfig } from '@hono/zod-openapi';
-import type { RegistryApp, RegistryParts } from '../server/environment.js';
+import type { RegistryApp } from '../http/context.js';
+import type { RegistryParts } from '../server/environment.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
 import { CATALOG_PAGE_ROUTES, catalogPageRoutes } from './catalog/catalog-routes.js';
 import { DISCOVERY_ROUTES, discoveryRoutes } from './discovery/discovery-routes.js';

@@ -4,9 +4,9 @@ import { type PlacePage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord 
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
+import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { findCatalog } from '../../routes/find-function.js';
-import type { RegistryApp } from '../../server/environment.js';
 import {
   CATALOGS,
   catalogFeedPath,

@@ -2,7 +2,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
 import { CACHE_SHORT, textResponse } from '../../http/bytes-response.js';
-import type { RegistryApp } from '../../server/environment.js';
+import type { RegistryApp } from '../../http/context.js';
 import { functionPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import { cutText, visibleText } from '../visible-text.js';

@@ -1,6 +1,7 @@
-import { TooManyRequests } from '../../auth/request-limits.js';
+import type { RegistryContext } from '../../http/context.js';
 import { failureResponse, problemResponse } from '../../http/problem-response.js';
-import type { RegistryContext, RegistryParts } from '../../server/environment.js';
+import { TooManyRequests } from '../../http/too-many-requests.js';
+import type { RegistryParts } from '../../server/environment.js';
 import { errorsWithPage } from '../accepts-page.js';
 import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';

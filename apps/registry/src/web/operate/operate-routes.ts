@@ -1,4 +1,4 @@
-import type { RegistryApp } from '../../server/environment.js';
+import type { RegistryApp } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
 import type { WebDeps } from '../web-routes.js';
 import { OperatorPages } from './operator-pages.js';

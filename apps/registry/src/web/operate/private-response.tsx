@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { RegistryContext } from '../../server/environment.js';
+import type { RegistryContext } from '../../http/context.js';
 import type { PageHead } from '../layout.js';
 import { PAGE_POLICY, renderPage } from '../page-response.js';
 import type { Site } from '../site.js';

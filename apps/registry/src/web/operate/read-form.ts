@@ -1,9 +1,9 @@
 import type { z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
+import type { RegistryContext } from '../../http/context.js';
 import { checkParameters } from '../../http/endpoint.js';
 import { bodyMediaType, readBody } from '../../http/request-body.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { RegistryContext } from '../../server/environment.js';
 
 const MEDIA_TYPE = 'application/x-www-form-urlencoded';
 

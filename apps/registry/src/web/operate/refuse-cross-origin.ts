@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema';
-import type { RegistryContext } from '../../server/environment.js';
+import type { RegistryContext } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
 import type { Site } from '../site.js';
 

@@ -1,5 +1,5 @@
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
-import type { RegistryContext } from '../../server/environment.js';
+import type { RegistryContext } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
 import type { Site } from '../site.js';
 import type { Session } from './sessions.js';

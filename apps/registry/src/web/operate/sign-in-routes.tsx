@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { KrmhubError } from '@krmhub/schema';
-import type { RegistryApp } from '../../server/environment.js';
+import type { RegistryApp } from '../../http/context.js';
 import { SIGN_IN, SIGN_OUT } from '../addresses.js';
 import { servePage } from '../serve-page.js';
 import type { WebDeps } from '../web-routes.js';

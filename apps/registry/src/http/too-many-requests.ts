@@ -1,0 +1,13 @@
+import { KrmhubError } from '@krmhub/schema';
+import type { Allowance } from './context.js';
+
+/** A request that came too soon; the answer's Retry-After says when to come again. */
+export class TooManyRequests extends KrmhubError {
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, { retryAfterSeconds, perMinute }: Allowance) {
+    const seconds = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
+    super('rate-limited', message, { hint: `Try again in ${seconds}; ${perMinute} a minute are taken.` });
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
