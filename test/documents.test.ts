@@ -16,6 +16,7 @@ import { cleanEnvironment, type Finished, root, startRegistry, temporaryFolder }
 const documents = [
   'README.md',
   'CONTRIBUTING.md',
+  'ARCHITECTURE.md',
   ...readdirSync(path.join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(
     (name) => `docs/${name}`,
   ),
@@ -165,6 +166,26 @@ describe('documents', () => {
         .map(([, file, anchor]) => `${name} links to ${file}${anchor ? `#${anchor}` : ''}`),
     );
     expect(broken).toEqual([]);
+  });
+});
+
+describe('ARCHITECTURE.md', () => {
+  const text = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
+  // A path starts at the folder in the heading of its table, or at the root.
+  const named = text.split(/^### /m).flatMap((section) => {
+    const folder = /^In `([^`]+)`/.exec(section)?.[1] ?? '';
+    return [...section.matchAll(/^\|.*\|$/gm)]
+      .flatMap(([row]) => [...row.matchAll(/`([\w./-]*[/.][\w./-]*)`/g)].map((match) => match[1]!))
+      .map((name) => ({ name, places: [path.join(root, folder, name), path.join(root, name)] }));
+  });
+
+  it('names files and folders that exist', () => {
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter(({ places }) => !places.some((place) => existsSync(place)))).toEqual([]);
+  });
+
+  it('stays short', () => {
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_500);
   });
 });
 
