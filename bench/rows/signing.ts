@@ -5,7 +5,7 @@ import {
   emptyRoot,
   IN_TOTO_MEDIA_TYPE,
   keySigner,
-  releaseClaim,
+  readReleaseClaim,
   releaseStatement,
   signStatement,
   snapshotStatement,
@@ -64,7 +64,7 @@ async function definitions(releases: readonly SyntheticRelease[], rounds: number
         for (const { name, bytes, bundle } of signed) {
           const definition = sha256(bytes);
           const found = verifyBundle(bundle, { digests: [definition] }, { keys: [key], root: emptyRoot() });
-          const { claim } = releaseClaim(found, { ...name, definition, manifests: [] });
+          const { claim } = readReleaseClaim(found, { ...name, definition, manifests: [] });
           const signature = {
             bundle: sha256(bundle),
             signer: found.signer!,

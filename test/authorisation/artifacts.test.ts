@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { CreatedToken } from '@krmhub/api/model';
-import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { createLog, type RunningRegistry, readConfig, startRegistry } from '@krmhub/registry';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RawRequest, sendRaw } from './raw-request.js';
@@ -16,11 +16,11 @@ import { HEADER_TRICKS, HOST_TRICKS, methodTricks, type Trick } from './tricks.j
 const MINE = 'mine/tools';
 const THEIRS = 'theirs/tools';
 const BLOB = 'a blob of theirs';
-const DIGEST = digestOf(Buffer.from(BLOB));
+const DIGEST = computeDigest(Buffer.from(BLOB));
 const MANIFEST = JSON.stringify({
   schemaVersion: 2,
   mediaType: MEDIA_TYPES.image,
-  config: { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 },
+  config: { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 },
   layers: [{ mediaType: 'text/plain', digest: DIGEST, size: BLOB.length }],
 });
 
@@ -107,12 +107,12 @@ const OPERATIONS: Record<string, Operation> = {
   'put a tag': { method: 'PUT', target: 'manifests/v2', body: MANIFEST, type: MEDIA_TYPES.image },
   'put a manifest': {
     method: 'PUT',
-    target: `manifests/${digestOf(Buffer.from(MANIFEST))}?tag=v3`,
+    target: `manifests/${computeDigest(Buffer.from(MANIFEST))}?tag=v3`,
     body: MANIFEST,
     type: MEDIA_TYPES.image,
   },
   'delete a tag': { method: 'DELETE', target: 'manifests/v1' },
-  'delete a manifest': { method: 'DELETE', target: `manifests/${digestOf(Buffer.from(MANIFEST))}` },
+  'delete a manifest': { method: 'DELETE', target: `manifests/${computeDigest(Buffer.from(MANIFEST))}` },
   'delete a blob': { method: 'DELETE', target: `blobs/${DIGEST}` },
 };
 

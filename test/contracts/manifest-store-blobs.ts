@@ -1,4 +1,4 @@
-import { digestOf, type OciDigest } from '@krmhub/oci';
+import { computeDigest, type OciDigest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import {
 } from './manifest-store.js';
 
 const OTHER = 'team/other';
-const SHA512: OciDigest = digestOf(new TextEncoder().encode('blob'), `sha512:${'0'.repeat(128)}`);
+const SHA512: OciDigest = computeDigest(new TextEncoder().encode('blob'), `sha512:${'0'.repeat(128)}`);
 
 export function blobContract(harness: () => ManifestStoreHarness): void {
   const store = () => harness().store;
@@ -35,15 +35,15 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       await store().addBlob(REPOSITORY, { ...sampleBlob('blob'), place: 'releases' }, change(EARLY));
       await add('blob');
       expect(await find(sha256('blob'))).toEqual({ ...sampleBlob('blob'), seenAt: NOON });
-      expect(await store().bytesOf(REPOSITORY)).toBe(10);
+      expect(await store().countBytes(REPOSITORY)).toBe(10);
     });
 
     it('are seen when somebody says so, where they are', async () => {
       await add('blob');
       await add('blob', OTHER);
       await add('more');
-      await store().seeBlob(REPOSITORY, sha256('blob'), LATE);
-      await store().seeBlob(REPOSITORY, sha256('unknown'), LATE);
+      await store().touchBlob(REPOSITORY, sha256('blob'), LATE);
+      await store().touchBlob(REPOSITORY, sha256('unknown'), LATE);
       expect((await find(sha256('blob')))?.seenAt).toBe(LATE);
       expect((await find(sha256('more')))?.seenAt).toBe(NOON);
       expect((await find(sha256('blob'), OTHER))?.seenAt).toBe(NOON);
@@ -85,7 +85,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
 
     it('are counted once where 50 pushes of one arrive at once', async () => {
       await Promise.all(Array.from({ length: 50 }, () => add('blob')));
-      expect(await store().bytesOf(REPOSITORY)).toBe(10);
+      expect(await store().countBytes(REPOSITORY)).toBe(10);
     });
   });
 
@@ -142,7 +142,7 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
       await add('blob');
       expect(await mount(REPOSITORY)).toBe(true);
       expect((await find(sha256('blob')))?.seenAt).toBe(LATE);
-      expect(await store().bytesOf(REPOSITORY)).toBe(10);
+      expect(await store().countBytes(REPOSITORY)).toBe(10);
     });
   });
 
@@ -154,9 +154,9 @@ export function blobContract(harness: () => ManifestStoreHarness): void {
     await store().addBlob('functions/a/b', { ...sampleBlob('release'), place: 'releases' }, change());
     await store().deleteBlob(REPOSITORY, sha256('both'));
     const files = ['here', 'both', 'blob', 'release', 'nowhere'].map((text) => sha256(text));
-    expect(await store().unnamedFiles(files)).toEqual([sha256('release'), sha256('nowhere')]);
-    expect(await store().unnamedFiles([])).toEqual([]);
+    expect(await store().findUnreferencedFiles(files)).toEqual([sha256('release'), sha256('nowhere')]);
+    expect(await store().findUnreferencedFiles([])).toEqual([]);
     await store().deleteBlob(OTHER, sha256('both'));
-    expect(await store().unnamedFiles([sha256('both')])).toEqual([sha256('both')]);
+    expect(await store().findUnreferencedFiles([sha256('both')])).toEqual([sha256('both')]);
   });
 }

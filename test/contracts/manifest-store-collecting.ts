@@ -21,7 +21,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
   const isThere = async (text: string, repository = REPOSITORY) =>
     (await store().blob(repository, sha256(text))) !== undefined;
   const forgetBlobs = (after = { repository: '', digest: '' }, limit = 100) =>
-    store().forgetUnnamedBlobs({ seenBefore: NOON, after, limit });
+    store().deleteUnreferencedBlobs({ seenBefore: NOON, after, limit });
 
   describe('blobs that nothing names', () => {
     it('are forgotten where nobody saw them since', async () => {
@@ -34,12 +34,12 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
         true,
         true,
       ]);
-      expect(await store().unnamedFiles([sha256('old'), sha256('new')])).toEqual([sha256('old')]);
+      expect(await store().findUnreferencedFiles([sha256('old'), sha256('new')])).toEqual([sha256('old')]);
     });
 
     it('are kept where somebody saw them, or pushed or mounted them again', async () => {
       for (const text of ['seen', 'pushed', 'mounted', 'left']) await add(text);
-      await store().seeBlob(REPOSITORY, sha256('seen'), LATE);
+      await store().touchBlob(REPOSITORY, sha256('seen'), LATE);
       await add('pushed', LATE);
       await store().mountBlob(REPOSITORY, REPOSITORY, sha256('mounted'), change(LATE));
       expect((await forgetBlobs()).forgotten).toBe(1);
@@ -71,7 +71,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
       await store().mountBlob('functions/a/b', REPOSITORY, release.digest, change(EARLY));
       expect((await forgetBlobs()).forgotten).toBe(1);
       expect([await isThere('release'), await isThere('release', 'functions/a/b')]).toEqual([false, true]);
-      expect(await store().bytesOf(REPOSITORY)).toBe(0);
+      expect(await store().countBytes(REPOSITORY)).toBe(0);
     });
 
     it('are looked for in many repositories, some at a time', async () => {
@@ -124,7 +124,7 @@ export function collectingContract(harness: () => ManifestStoreHarness): void {
   describe('manifests that are not alive', () => {
     const isKept = async (digest: string, repository = REPOSITORY) =>
       (await store().manifest(repository, digest)) !== undefined;
-    const forget = () => store().forgetUntaggedManifests({ pushedBefore: NOON });
+    const forget = () => store().deleteUntaggedManifests({ pushedBefore: NOON });
     const old = (text: string, more: Parameters<typeof sampleManifest>[1] = {}, tag?: string) =>
       put(store(), sampleManifest(text, more), {
         at: EARLY,

@@ -1,4 +1,4 @@
-import { digestOf, EMPTY_CONFIG, MEDIA_TYPES, type OciDigest, UnknownReferences } from '@krmhub/oci';
+import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES, type OciDigest, UnknownReferences } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import {
@@ -11,7 +11,7 @@ import {
   sampleManifest,
 } from './manifest-store.js';
 
-const EMPTY = digestOf(EMPTY_CONFIG);
+const EMPTY = computeDigest(EMPTY_CONFIG);
 
 export function manifestContract(harness: () => ManifestStoreHarness): void {
   const store = () => harness().store;
@@ -76,7 +76,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
 
     it('are known by sha512 where that is how they were put', async () => {
       const bytes = new TextEncoder().encode('{"a":1}');
-      const digest = digestOf(bytes, `sha512:${'0'.repeat(128)}`);
+      const digest = computeDigest(bytes, `sha512:${'0'.repeat(128)}`);
       const record = sampleManifest('{"a":1}', { digest });
       await put(store(), record, { tag: 'v1' });
       expect((await find(digest))?.digest).toBe(digest);
@@ -101,9 +101,9 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       const two = await put(store(), sampleManifest('2'), { tag: 'latest' });
       expect((await find('latest'))?.digest).toBe(two);
       expect((await find(one))?.digest).toBe(one);
-      expect(await store().tagsOf(REPOSITORY, one)).toEqual([]);
+      expect(await store().listManifestTags(REPOSITORY, one)).toEqual([]);
       await put(store(), sampleManifest('2'), { tag: 'also' });
-      expect(await store().tagsOf(REPOSITORY, two)).toEqual(['also', 'latest']);
+      expect(await store().listManifestTags(REPOSITORY, two)).toEqual(['also', 'latest']);
       await store().deleteTag(REPOSITORY, 'also');
       await put(store(), sampleManifest('1'), { tag: 'latest' });
       expect((await find('latest'))?.digest).toBe(one);
@@ -113,7 +113,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
     it('are of one repository', async () => {
       const digest = await put(store(), sampleManifest('1'), { tag: 'v1' });
       await put(store(), sampleManifest('1'), { repository: 'team/other' });
-      expect(await store().tagsOf('team/other', digest)).toEqual([]);
+      expect(await store().listManifestTags('team/other', digest)).toEqual([]);
       expect(await store().deleteTag('team/other', 'v1')).toBe(false);
       expect(await tagsOf('team/other')).toEqual([]);
       expect(await tagsOf()).toEqual(['v1']);
@@ -154,7 +154,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
         expect(Buffer.compare((await find(record.digest))!.bytes, record.bytes)).toBe(0);
       }
       const bytes = records.reduce((sum, { size }) => sum + size, 0);
-      expect(await store().bytesOf(REPOSITORY)).toBe(bytes);
+      expect(await store().countBytes(REPOSITORY)).toBe(bytes);
     });
 
     it('are kept over a restart with all that they name', async () => {
@@ -167,7 +167,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       expect((await opened.manifest(REPOSITORY, 'v1'))?.digest).toBe(record.digest);
       expect(await opened.blob(REPOSITORY, sha256('layer'))).toMatchObject({ place: 'artifacts', size: 10 });
       expect(await opened.deleteBlob(REPOSITORY, sha256('layer'))).toBe('named');
-      expect(await opened.bytesOf(REPOSITORY)).toBe(12);
+      expect(await opened.countBytes(REPOSITORY)).toBe(12);
       const page = { after: '', limit: 9 };
       expect(await opened.referrers(REPOSITORY, sha256('subject'), page)).toHaveLength(1);
     });
@@ -181,7 +181,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
       const attempt = put(store(), sampleManifest('{}', { references }), { tag: 'v1' });
       await expect(attempt).rejects.toBeInstanceOf(UnknownReferences);
       await expect(attempt).rejects.toMatchObject({ digests: [sha256('elsewhere'), sha256('nowhere')] });
-      expect([await find('v1'), await store().bytesOf(REPOSITORY)]).toEqual([undefined, 10]);
+      expect([await find('v1'), await store().countBytes(REPOSITORY)]).toEqual([undefined, 10]);
     });
 
     it('is not there in a repository that nobody pushed to, which is not made by a refusal', async () => {
@@ -281,7 +281,7 @@ export function manifestContract(harness: () => ManifestStoreHarness): void {
 
     it('are no reason to be tagged', async () => {
       const digest = await put(store(), sampleManifest('1', { subject: sha256('s') }), { at: LATE });
-      expect(await store().tagsOf(REPOSITORY, digest)).toEqual([]);
+      expect(await store().listManifestTags(REPOSITORY, digest)).toEqual([]);
     });
   });
 

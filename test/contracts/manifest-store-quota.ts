@@ -15,7 +15,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
   const store = () => harness().store;
   const add = (text: string, size: number, quota?: number, repository = REPOSITORY) =>
     store().addBlob(repository, sampleBlob(text, size), change(NOON, quota));
-  const bytes = (repository = REPOSITORY) => store().bytesOf(repository);
+  const bytes = (repository = REPOSITORY) => store().countBytes(repository);
 
   describe('bytes of a repository', () => {
     it('are those of its blobs and manifests, each counted once', async () => {
@@ -59,9 +59,9 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       await add('a', 100);
       await put(store(), sampleManifest('1234567', { references: [sha256('a')] }));
       const later = '2031-01-01T00:00:00.000Z';
-      await store().forgetUntaggedManifests({ pushedBefore: later });
+      await store().deleteUntaggedManifests({ pushedBefore: later });
       expect(await bytes()).toBe(100);
-      await store().forgetUnnamedBlobs({
+      await store().deleteUnreferencedBlobs({
         seenBefore: later,
         after: { repository: '', digest: '' },
         limit: 10,

@@ -1,5 +1,5 @@
 import type { Change, ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
-import { digestOf, MEDIA_TYPES } from '@krmhub/oci';
+import { computeDigest, MEDIA_TYPES } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe } from 'vitest';
 import { blobContract } from './manifest-store-blobs.js';
@@ -51,7 +51,7 @@ export function sampleManifest(
 ): ManifestRecord {
   const bytes = new TextEncoder().encode(text);
   return {
-    digest: digestOf(bytes),
+    digest: computeDigest(bytes),
     mediaType: MEDIA_TYPES.image,
     size: bytes.byteLength,
     bytes,

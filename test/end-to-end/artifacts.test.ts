@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { digestOf, type OciDigest } from '@krmhub/oci';
+import { computeDigest, type OciDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../apps/registry/src/limits.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
@@ -28,7 +28,7 @@ const ask = (target: string, init: RequestInit = {}) =>
     ...init,
     headers: { authorization: `Bearer ${registry.token}`, ...init.headers },
   });
-const push = (bytes: Buffer, digest: OciDigest = digestOf(bytes)) =>
+const push = (bytes: Buffer, digest: OciDigest = computeDigest(bytes)) =>
   ask(`${BLOBS}/uploads/?digest=${digest}`, { method: 'POST', body: new Uint8Array(bytes) });
 const files = (below: string) =>
   readdirSync(path.join(registry.data, 'artifacts', below), { recursive: true, encoding: 'utf8' }).filter(
@@ -49,7 +49,7 @@ function breakOff(method: string, target: string, promised: number, sent: Buffer
 
 it('keeps nothing of a blob that breaks off, and goes on with a chunk that did', async () => {
   const bytes = filled(500_000, 1);
-  const digest = digestOf(bytes);
+  const digest = computeDigest(bytes);
   await breakOff('POST', `${BLOBS}/uploads/?digest=${digest}`, bytes.length, bytes.subarray(0, 200_000));
   await expect.poll(() => files('unfinished')).toEqual([]);
   expect((await ask(`${BLOBS}/${digest}`)).status).toBe(404);
@@ -76,7 +76,7 @@ it('keeps nothing of a blob that breaks off, and goes on with a chunk that did',
 
 it('refuses a blob with another digest, and keeps nothing of it', async () => {
   const before = files('sha256');
-  const answer = await push(filled(1_000, 2), digestOf(filled(1_000, 3)));
+  const answer = await push(filled(1_000, 2), computeDigest(filled(1_000, 3)));
   expect(answer.status).toBe(400);
   expect(await answer.json()).toMatchObject({ errors: [{ code: 'DIGEST_INVALID' }] });
   expect([files('sha256'), files('unfinished')]).toEqual([before, []]);
@@ -86,14 +86,14 @@ it('takes one blob from 50 at once', async () => {
   const bytes = filled(300_000, 4);
   const answers = await Promise.all(Array.from({ length: 50 }, () => push(bytes)));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
-  const stored = Buffer.from(await (await ask(`${BLOBS}/${digestOf(bytes)}`)).arrayBuffer());
+  const stored = Buffer.from(await (await ask(`${BLOBS}/${computeDigest(bytes)}`)).arrayBuffer());
   expect(stored.equals(bytes)).toBe(true);
   expect(files('unfinished')).toEqual([]);
 });
 
 it('serves a blob to its end although it is deleted meanwhile', async () => {
   const bytes = filled(20_000_000, 5);
-  const digest = digestOf(bytes);
+  const digest = computeDigest(bytes);
   expect((await push(bytes)).status).toBe(201);
   const { hostname, port } = new URL(registry.url);
   const received = await new Promise<Buffer>((resolve, reject) => {
@@ -113,7 +113,7 @@ it('serves a blob to its end although it is deleted meanwhile', async () => {
 
 it('keeps serving while a reader stops in the middle', async () => {
   const bytes = filled(20_000_000, 6);
-  const digest = digestOf(bytes);
+  const digest = computeDigest(bytes);
   expect((await push(bytes)).status).toBe(201);
   const { hostname, port } = new URL(registry.url);
   for (let turn = 0; turn < 20; turn++) {
@@ -149,7 +149,7 @@ it.each([undefined, 'bytes=1000-99999', 'bytes=-70000', 'bytes=199999-', 'bytes=
   'answers for big blobs are those of the routes, Range: %s',
   async (range) => {
     const bytes = Buffer.from(Uint8Array.from({ length: 200_000 }, (_, at) => (at * 7) % 256));
-    const digest = digestOf(bytes);
+    const digest = computeDigest(bytes);
     expect((await push(bytes)).status).toBe(201);
     const headers = { 'x-request-id': 'one', ...(range !== undefined && { range }) };
     const told = async (more: Record<string, string>) => {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
   bundleManifest,
-  digestOf,
+  computeDigest,
   EMPTY_CONFIG,
   EMPTY_DIGEST,
   MEDIA_TYPES,
@@ -103,14 +103,14 @@ async function attach(name: string, bundle: Uint8Array<ArrayBuffer>) {
   const manifest = await (
     await ask(`manifests/${tag}`, { headers: { accept: MEDIA_TYPES.image } })
   ).arrayBuffer();
-  const digest: OciDigest = digestOf(new Uint8Array(manifest));
+  const digest: OciDigest = computeDigest(new Uint8Array(manifest));
   const held = bundleManifest({
     subject: { mediaType: MEDIA_TYPES.image, digest, size: manifest.byteLength },
-    bundle: { digest: digestOf(bundle), size: bundle.byteLength },
+    bundle: { digest: computeDigest(bundle), size: bundle.byteLength },
     predicateType: 'https://krmhub.dev/release/v1',
     created: '2026-01-01T00:00:00Z',
   });
-  await ask(`blobs/uploads/?digest=${digestOf(bundle)}`, { method: 'POST', body: bundle });
+  await ask(`blobs/uploads/?digest=${computeDigest(bundle)}`, { method: 'POST', body: bundle });
   await ask(`blobs/uploads/?digest=${EMPTY_DIGEST}`, { method: 'POST', body: new Uint8Array(EMPTY_CONFIG) });
   const put = await ask(`manifests/${held.digest}`, {
     method: 'PUT',

@@ -1,4 +1,4 @@
-import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 
 /** What a registry of artifacts was sent, and what of it was acknowledged; by path. */
 export type SentArtifacts = Map<string, { bytes: Uint8Array; acknowledged: boolean }>;
@@ -38,10 +38,10 @@ export async function pushRound(
     JSON.stringify({
       schemaVersion: 2,
       mediaType: MEDIA_TYPES.image,
-      config: { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 },
+      config: { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 },
       layers: [chunked, single].map((bytes) => ({
         mediaType: 'application/octet-stream',
-        digest: digestOf(bytes),
+        digest: computeDigest(bytes),
         size: bytes.byteLength,
       })),
     }),
@@ -81,7 +81,7 @@ async function pushChunks(ask: Ask, target: Target, sent: SentArtifacts, bytes: 
     ({ status, location } = await ask(target, location, { method: 'PATCH', body, headers }));
   }
   if (status !== 202) return status;
-  const digest = digestOf(bytes);
+  const digest = computeDigest(bytes);
   return keep(ask, target, sent, `/v2/${REPOSITORY}/blobs/${digest}`, bytes, () => ({
     path: `${location}?digest=${digest}`,
     request: { method: 'PUT' },
@@ -89,7 +89,7 @@ async function pushChunks(ask: Ask, target: Target, sent: SentArtifacts, bytes: 
 }
 
 function pushWhole(ask: Ask, target: Target, sent: SentArtifacts, body: Uint8Array): Promise<number> {
-  const digest = digestOf(body);
+  const digest = computeDigest(body);
   return keep(ask, target, sent, `/v2/${REPOSITORY}/blobs/${digest}`, body, () => ({
     path: `/v2/${REPOSITORY}/blobs/uploads/?digest=${digest}`,
     request: { method: 'POST', body },

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentBlocks } from '../document-blocks.js';
 import { cleanEnvironment, type Finished, fixtures, krmhub, root, temporaryFolder } from '../running.js';
@@ -155,9 +155,9 @@ describe.skipIf(!hasDockerRegistry)(
           headers: { 'Content-Type': type },
         });
         expect(answer.status).toBe(201);
-        return digestOf(Buffer.from(body));
+        return computeDigest(Buffer.from(body));
       };
-      const config = { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 };
+      const config = { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 };
       const subject = { mediaType: MEDIA_TYPES.image, digest, size: 1 };
       const bundle = 'application/vnd.dev.sigstore.bundle.v0.3+json';
       const signature = { artifactType: bundle, config, layers: [config], subject };

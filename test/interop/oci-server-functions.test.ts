@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { digestOf } from '@krmhub/oci';
+import { computeDigest } from '@krmhub/oci';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import {
@@ -227,7 +227,7 @@ describe.skipIf(missing !== undefined)(titled('what the registry makes itself', 
     expect(tags).toEqual(expect.arrayContaining(['1', '2', 'latest']));
     const { manifest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
     expect(manifest).toMatchObject({
-      layers: [{ digest: digestOf(Buffer.from(current)), size: Buffer.byteLength(current) }],
+      layers: [{ digest: computeDigest(Buffer.from(current)), size: Buffer.byteLength(current) }],
     });
   });
 

@@ -4,7 +4,7 @@ import { CatalogInputs, CatalogInputsEntry } from './export-model.js';
 import { ApplyResult, CatalogDetail, CatalogList, SnapshotList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, failures, json, notModified, text } from './route-answers.js';
+import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
 
 const catalogParameters = z.object({ name: parameters.CatalogName });
 const snapshotParameters = catalogParameters.extend({ snapshot: parameters.SnapshotReference });
@@ -30,10 +30,10 @@ const catalogForm = <Params extends z.ZodObject, Query extends z.ZodObject>(
       ),
       ...notModified,
       ...(name === 'snapshotCatalogJson'
-        ? failures('invalid-request', 'not-found', 'gone')
+        ? errorResponses('invalid-request', 'not-found', 'gone')
         : name === 'snapshotCatalogYaml'
-          ? failures('invalid-request', 'not-found', 'gone', 'unavailable')
-          : failures('invalid-request', 'not-found', 'unavailable')),
+          ? errorResponses('invalid-request', 'not-found', 'gone', 'unavailable')
+          : errorResponses('invalid-request', 'not-found', 'unavailable')),
     },
   });
 
@@ -45,7 +45,7 @@ export const CATALOG_ROUTES = {
     operationId: 'listCatalogs',
     tags: ['catalogs'],
     summary: 'Every catalog',
-    responses: { 200: json('The catalogs, by name', CatalogList), ...failures() },
+    responses: { 200: json('The catalogs, by name', CatalogList), ...errorResponses() },
   }),
   catalog: createRoute({
     method: 'get',
@@ -54,7 +54,7 @@ export const CATALOG_ROUTES = {
     tags: ['catalogs'],
     summary: 'A catalog and its recipe',
     request: { params: catalogParameters },
-    responses: { 200: json('The catalog', CatalogDetail), ...failures('invalid-request', 'not-found') },
+    responses: { 200: json('The catalog', CatalogDetail), ...errorResponses('invalid-request', 'not-found') },
   }),
   applyCatalog: createRoute({
     method: 'put',
@@ -77,7 +77,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('The recipe was changed, or is the same', ApplyResult),
       201: json('The catalog is new', ApplyResult),
-      ...failures(
+      ...errorResponses(
         'invalid-request',
         'invalid-document',
         'unauthorized',
@@ -99,7 +99,7 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters },
     responses: {
       200: json('The catalog with its newest snapshot', CatalogDetail),
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
   catalogInputs: createRoute({
@@ -115,7 +115,7 @@ export const CATALOG_ROUTES = {
         description: 'The first line is a CatalogInputs, every other one a CatalogInputsEntry',
         content: { 'application/x-ndjson': { schema: z.union([CatalogInputs, CatalogInputsEntry]) } },
       },
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
   catalogYaml: catalogForm(
@@ -126,7 +126,7 @@ export const CATALOG_ROUTES = {
   ),
   catalogJson: catalogForm(
     catalogParameters,
-    parameters.CatalogFormParameters,
+    parameters.CatalogRenditionParameters,
     'catalogJson',
     'The newest snapshot of a catalog, JSON',
   ),
@@ -143,7 +143,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: text('A catalog of one function', 'application/yaml'),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'not-found', 'unavailable'),
     },
   }),
   snapshots: createRoute({
@@ -155,7 +155,7 @@ export const CATALOG_ROUTES = {
     request: { params: catalogParameters, query: parameters.SnapshotParameters },
     responses: {
       200: json('Snapshots, newest first', SnapshotList),
-      ...failures('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found'),
     },
   }),
   snapshotCatalogYaml: catalogForm(
@@ -166,7 +166,7 @@ export const CATALOG_ROUTES = {
   ),
   snapshotCatalogJson: catalogForm(
     snapshotParameters,
-    parameters.CatalogFormParameters,
+    parameters.CatalogRenditionParameters,
     'snapshotCatalogJson',
     'A snapshot, JSON; its bytes never change',
   ),
@@ -180,7 +180,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('A Snapshot document', Snapshot),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found'),
     },
   }),
   snapshotBundle: createRoute({
@@ -193,7 +193,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   catalogBundle: createRoute({
@@ -206,7 +206,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'not-found', 'unavailable'),
     },
   }),
   snapshotReport: createRoute({
@@ -219,7 +219,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('A SnapshotReport document', SnapshotReport),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found'),
     },
   }),
   snapshotProfile: createRoute({
@@ -232,7 +232,7 @@ export const CATALOG_ROUTES = {
     responses: {
       200: json('A ProfileReport document', ProfileReport),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'gone', 'unavailable'),
+      ...errorResponses('invalid-request', 'not-found', 'gone', 'unavailable'),
     },
   }),
 } as const;

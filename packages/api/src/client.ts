@@ -27,10 +27,10 @@ import type {
 } from './model.js';
 import { fillPath } from './paths.js';
 import type { ResponseBody } from './response-body.js';
-import { type Answer, Transport, type TransportOptions } from './transport.js';
+import { type HttpResponse, Transport, type TransportOptions } from './transport.js';
 
 export type * from './client-requests.js';
-export { ForeignAnswer, parseRegistryUrl, RegistryError } from './transport.js';
+export { parseRegistryUrl, RegistryError, UnexpectedResponse } from './transport.js';
 export type RegistryClientOptions = TransportOptions;
 
 type JsonRoute = keyof typeof RESPONSES;
@@ -383,7 +383,7 @@ export class RegistryClient {
 }
 
 /** The digest in an ETag, without the suffix that a coded answer has (RFC 9110, "ETag"). */
-function etagDigest(answer: Answer): Digest | undefined {
+function etagDigest(answer: HttpResponse): Digest | undefined {
   const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(answer.headers.etag ?? '');
   return match === null ? undefined : `sha256:${match[1]}`;
 }

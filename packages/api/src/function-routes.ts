@@ -12,7 +12,7 @@ import {
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, failures, json, notModified, text } from './route-answers.js';
+import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
 
 const functionParameters = z.object({ group: parameters.Group, kind: parameters.Kind });
 const releaseParameters = functionParameters.extend({ release: parameters.ReleaseName });
@@ -52,7 +52,7 @@ const releaseChange = (verb: 'yank' | 'unyank' | 'deprecate', summary: string, r
     },
     responses: {
       200: json('The release as it is now', Release),
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
     },
   });
 
@@ -65,7 +65,10 @@ export const FUNCTION_ROUTES = {
     tags: ['functions'],
     summary: 'Search functions',
     request: { query: parameters.SearchParameters },
-    responses: { 200: json('A page of functions, best first', SearchResult), ...failures('invalid-request') },
+    responses: {
+      200: json('A page of functions, best first', SearchResult),
+      ...errorResponses('invalid-request'),
+    },
   }),
   functionsExport: createRoute({
     method: 'get',
@@ -78,7 +81,7 @@ export const FUNCTION_ROUTES = {
         description: 'A function on each line, by group and kind in code unit order',
         content: { 'application/x-ndjson': { schema: ExportedFunction } },
       },
-      ...failures('unavailable'),
+      ...errorResponses('unavailable'),
     },
   }),
   function: createRoute({
@@ -90,7 +93,7 @@ export const FUNCTION_ROUTES = {
     request: { params: functionParameters },
     responses: {
       200: json('The function', FunctionDetail),
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   functionConfigSchema: createRoute({
@@ -105,7 +108,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('A JSON Schema', 'application/schema+json'),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   release: createRoute({
@@ -115,7 +118,10 @@ export const FUNCTION_ROUTES = {
     tags: ['releases'],
     summary: 'A release with its definition in normal form',
     request: { params: releaseParameters },
-    responses: { 200: json('The release', Release), ...failures('invalid-request', 'not-found', 'gone') },
+    responses: {
+      200: json('The release', Release),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
+    },
   }),
   publish: createRoute({
     method: 'put',
@@ -128,7 +134,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: json('The registry has the same bytes already, or this was a dry run', PublishResult),
       201: json('Published', PublishResult),
-      ...failures(
+      ...errorResponses(
         'invalid-request',
         'invalid-document',
         'unauthorized',
@@ -150,7 +156,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('The definition; the ETag is its digest', 'application/yaml', 'application/json'),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   readme: createRoute({
@@ -163,7 +169,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('Markdown', 'text/markdown'),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   bundles: createRoute({
@@ -175,7 +181,7 @@ export const FUNCTION_ROUTES = {
     request: { params: releaseParameters },
     responses: {
       200: json('The bundles', BundleList),
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   bundle: createRoute({
@@ -188,7 +194,7 @@ export const FUNCTION_ROUTES = {
     responses: {
       200: text('A sigstore bundle; the ETag is its digest', BUNDLE_MEDIA_TYPE),
       ...notModified,
-      ...failures('invalid-request', 'not-found', 'gone'),
+      ...errorResponses('invalid-request', 'not-found', 'gone'),
     },
   }),
   attach: createRoute({
@@ -210,7 +216,7 @@ export const FUNCTION_ROUTES = {
     },
     responses: {
       200: json('The bundles as they are now', BundleList),
-      ...failures(
+      ...errorResponses(
         'invalid-request',
         'invalid-document',
         'unauthorized',
@@ -240,7 +246,7 @@ export const FUNCTION_ROUTES = {
     },
     responses: {
       200: json('What went, or would go', TakedownResult),
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
   deprecate: releaseChange('deprecate', 'Advise against a release; catalogs keep it', true),

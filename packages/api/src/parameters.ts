@@ -221,7 +221,7 @@ const KIND_DESCRIPTION = 'The kind that the document says it is';
 export const ProfileName = z.enum(PROFILES, `is none of ${PROFILES.join(', ')}`);
 
 /** Of JSON, which has no profiles. */
-export const CatalogFormParameters = z.object({
+export const CatalogRenditionParameters = z.object({
   kind: CatalogKind.default('Catalog').openapi({ description: KIND_DESCRIPTION }),
 });
 

@@ -37,7 +37,7 @@ export class RegistryError extends KrmhubError {
 }
 
 /** An answer that no krmhub registry gives. */
-export class ForeignAnswer extends KrmhubError {
+export class UnexpectedResponse extends KrmhubError {
   readonly status: number;
 
   constructor(code: ErrorCode, message: string, options: { hint: string; status: number }) {

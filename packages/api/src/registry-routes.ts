@@ -15,7 +15,7 @@ import {
 } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, failures, json, notModified, text } from './route-answers.js';
+import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
 
 /** What concerns the registry as a whole. */
 export const REGISTRY_ROUTES = {
@@ -26,7 +26,10 @@ export const REGISTRY_ROUTES = {
     tags: ['events'],
     summary: 'What happened, in order',
     request: { query: parameters.EventParameters },
-    responses: { 200: json('A page of events, oldest first', EventPage), ...failures('invalid-request') },
+    responses: {
+      200: json('A page of events, oldest first', EventPage),
+      ...errorResponses('invalid-request'),
+    },
   }),
   revocations: createRoute({
     method: 'get',
@@ -37,7 +40,7 @@ export const REGISTRY_ROUTES = {
     request: { query: parameters.EventParameters },
     responses: {
       200: json('A page of revocations, oldest first', RevocationPage),
-      ...failures('invalid-request'),
+      ...errorResponses('invalid-request'),
     },
   }),
   whoami: createRoute({
@@ -47,7 +50,7 @@ export const REGISTRY_ROUTES = {
     tags: ['tokens'],
     summary: 'The token of this request',
     ...bearer,
-    responses: { 200: json('The token', Token), ...failures('unauthorized') },
+    responses: { 200: json('The token', Token), ...errorResponses('unauthorized') },
   }),
   listTokens: createRoute({
     method: 'get',
@@ -56,7 +59,7 @@ export const REGISTRY_ROUTES = {
     tags: ['tokens'],
     summary: 'Every token, without its secret',
     ...bearer,
-    responses: { 200: json('The tokens', TokenList), ...failures('unauthorized', 'forbidden') },
+    responses: { 200: json('The tokens', TokenList), ...errorResponses('unauthorized', 'forbidden') },
   }),
   createToken: createRoute({
     method: 'post',
@@ -68,7 +71,7 @@ export const REGISTRY_ROUTES = {
     request: { body: { required: true, content: { 'application/json': { schema: CreateTokenRequest } } } },
     responses: {
       201: json('The token with its secret', CreatedToken),
-      ...failures('invalid-request', 'unauthorized', 'forbidden'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden'),
     },
   }),
   revokeToken: createRoute({
@@ -81,7 +84,7 @@ export const REGISTRY_ROUTES = {
     request: { params: z.object({ id: parameters.TokenId }) },
     responses: {
       200: json('The token as it is now', Token),
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
     },
   }),
   reportLeak: createRoute({
@@ -93,7 +96,7 @@ export const REGISTRY_ROUTES = {
     request: { body: { required: true, content: { 'application/json': { schema: LeakReport } } } },
     responses: {
       204: { description: 'A token of this registry is revoked now; of any other, nothing is said' },
-      ...failures('invalid-request'),
+      ...errorResponses('invalid-request'),
     },
   }),
   policies: createRoute({
@@ -102,7 +105,7 @@ export const REGISTRY_ROUTES = {
     operationId: 'getPolicies',
     tags: ['policies'],
     summary: 'Whose signatures are trusted for releases of which functions',
-    responses: { 200: json('The policies', PolicySet), ...failures() },
+    responses: { 200: json('The policies', PolicySet), ...errorResponses() },
   }),
   applyPolicies: createRoute({
     method: 'put',
@@ -120,7 +123,7 @@ export const REGISTRY_ROUTES = {
     },
     responses: {
       200: json('What changed, or would change', PolicyResult),
-      ...failures(
+      ...errorResponses(
         'invalid-request',
         'invalid-document',
         'unauthorized',
@@ -142,7 +145,7 @@ export const REGISTRY_ROUTES = {
     responses: {
       200: json('The keys, newest first', RegistryKeyList),
       ...notModified,
-      ...failures(),
+      ...errorResponses(),
     },
   }),
   openapi: createRoute({

@@ -3,7 +3,7 @@ import { SnapshotReport } from './document-model.js';
 import { Source, SourceList } from './model.js';
 import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
-import { bearer, failures, json, notModified, text } from './route-answers.js';
+import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
 
 const catalogParameters = z.object({ name: parameters.CatalogName });
 const sourceParameters = catalogParameters.extend({ source: parameters.SourceName });
@@ -19,7 +19,7 @@ export const SOURCE_ROUTES = {
     request: { query: z.object({ catalog: parameters.CatalogName.optional() }) },
     responses: {
       200: json('The sources, by catalog and name', SourceList),
-      ...failures('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found'),
     },
   }),
   refreshSource: createRoute({
@@ -32,7 +32,7 @@ export const SOURCE_ROUTES = {
     request: { params: sourceParameters },
     responses: {
       200: json('The source as it was found, whether or not the look succeeded', Source),
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
   sourceCopy: createRoute({
@@ -46,7 +46,7 @@ export const SOURCE_ROUTES = {
     responses: {
       200: text('The bytes; the ETag is their digest', 'application/octet-stream'),
       ...notModified,
-      ...failures('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
+      ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
     },
   }),
   catalogReport: createRoute({
@@ -62,7 +62,7 @@ export const SOURCE_ROUTES = {
         SnapshotReport,
       ),
       ...notModified,
-      ...failures('invalid-request', 'not-found'),
+      ...errorResponses('invalid-request', 'not-found'),
     },
   }),
 } as const;

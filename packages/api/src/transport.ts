@@ -10,10 +10,10 @@ import { ERROR_CODES, type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import { SCHEMAS } from './generated/response-schemas.js';
 import type { Problem } from './model.js';
-import { ForeignAnswer, RegistryError } from './registry-error.js';
+import { RegistryError, UnexpectedResponse } from './registry-error.js';
 import { findMismatch, type ResponseSchema } from './response-schema.js';
 
-export { ForeignAnswer, RegistryError } from './registry-error.js';
+export { RegistryError, UnexpectedResponse } from './registry-error.js';
 
 export interface TransportOptions {
   /** Where the registry is, such as `https://krm.example.com`; a path in front of its own is kept. */
@@ -42,7 +42,7 @@ export interface Call {
   maxBytes: number;
 }
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Uint8Array;
@@ -108,7 +108,7 @@ export class Transport {
   }
 
   /** The answer with a status of 2xx. */
-  send(path: string, call: Call): Promise<Answer> {
+  send(path: string, call: Call): Promise<HttpResponse> {
     return this.#inTurn(async () => {
       const signal = AbortSignal.timeout(this.#timeout);
       const response = await this.#open(path, call, signal);
@@ -216,7 +216,7 @@ export class Transport {
     response: IncomingMessage,
     maxBytes: number,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const { statusCode: status = 0 } = response;
     const ok = isGood(response);
     const bytes = await this.#body(path, response, ok ? maxBytes : PROBLEM_BYTES, signal);
@@ -271,7 +271,7 @@ export class Transport {
   }
 
   #foreign(path: string, what: string, status = 200): KrmhubError {
-    return new ForeignAnswer(
+    return new UnexpectedResponse(
       status >= 500 ? 'unavailable' : 'unreachable',
       `no krmhub registry answers at ${this.url}: ${what}`,
       {

@@ -1,5 +1,5 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { digestOf, type OciDigest } from './digest.js';
+import { computeDigest, type OciDigest } from './digest.js';
 import {
   type Descriptor,
   EMPTY_CONFIG,
@@ -56,7 +56,7 @@ export function artifactManifest(options: {
   annotations?: Readonly<Record<string, string>>;
 }): Uint8Array {
   const { type, files, created, annotations } = options;
-  return jsonBytes({
+  return encodeJson({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,
     artifactType: ARTIFACT_MEDIA_TYPES[type].artifact,
@@ -67,7 +67,7 @@ export function artifactManifest(options: {
       size,
       annotations: { [TITLE]: title },
     })),
-    annotations: sorted({ ...(created === undefined ? {} : { [CREATED]: created }), ...annotations }),
+    annotations: sortKeys({ ...(created === undefined ? {} : { [CREATED]: created }), ...annotations }),
   });
 }
 
@@ -112,23 +112,23 @@ export function platformIndex(options: {
 }): Uint8Array {
   const { type, manifests, created, annotations } = options;
   const artifactType = ARTIFACT_MEDIA_TYPES[type].artifact;
-  return jsonBytes({
+  return encodeJson({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.index,
     artifactType,
     manifests: manifests.map(({ platform: { os, architecture }, bytes }) => ({
       mediaType: MEDIA_TYPES.image,
-      digest: digestOf(bytes),
+      digest: computeDigest(bytes),
       size: bytes.byteLength,
       artifactType,
       platform: { architecture, os },
     })),
-    annotations: sorted({ [CREATED]: created, ...annotations }),
+    annotations: sortKeys({ [CREATED]: created, ...annotations }),
   });
 }
 
 /** What an artifact says that it is; undefined for what KEP-2906 knows nothing of. */
-export function artifactTypeOf(manifest: Manifest): ArtifactType | undefined {
+export function getArtifactType(manifest: Manifest): ArtifactType | undefined {
   const { artifactType } = manifest.kind === 'image' ? manifest.image : manifest.index;
   const config = manifest.kind === 'image' ? manifest.image.config.mediaType : undefined;
   // Until image-spec 1.1 the type of the configuration said what an artifact is.
@@ -154,10 +154,10 @@ export function mainLayer(image: ImageManifest, type: ArtifactType): Descriptor 
   );
 }
 
-function sorted(annotations: Record<string, string>): Record<string, string> {
+function sortKeys(annotations: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(annotations).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-function jsonBytes(value: unknown): Uint8Array {
+function encodeJson(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readChallenge, readToken, tokenRequest } from './auth.js';
+import { buildTokenRequest, readChallenge, readToken } from './auth.js';
 
 describe('readChallenge', () => {
   it.each([
@@ -43,7 +43,7 @@ describe('tokenRequest', () => {
   } as const;
 
   it('asks with a name and password, and without', () => {
-    const { url, authorization } = tokenRequest(challenge, {
+    const { url, authorization } = buildTokenRequest(challenge, {
       scopes,
       credentials: { username: 'u', password: 'p:ä' },
       secure: true,
@@ -51,12 +51,12 @@ describe('tokenRequest', () => {
     expect(url.href).toBe('https://auth.example.com/t?a=b&service=s&scope=repository%3Ax%3Apull');
     expect(authorization).toBe(`Basic ${Buffer.from('u:p:ä').toString('base64')}`);
     expect(
-      tokenRequest(challenge, { scopes, credentials: undefined, secure: true }).authorization,
+      buildTokenRequest(challenge, { scopes, credentials: undefined, secure: true }).authorization,
     ).toBeUndefined();
   });
 
   it('posts an identity token, and shows it in no URL', () => {
-    const { url, form } = tokenRequest(challenge, {
+    const { url, form } = buildTokenRequest(challenge, {
       scopes,
       credentials: { identityToken: 'secret' },
       secure: true,
@@ -72,7 +72,7 @@ describe('tokenRequest', () => {
     ['/token', true],
   ])('sends nothing to %s', (realm, secure) => {
     expect(() =>
-      tokenRequest({ ...challenge, realm }, { scopes, credentials: undefined, secure }),
+      buildTokenRequest({ ...challenge, realm }, { scopes, credentials: undefined, secure }),
     ).toThrowError(expect.objectContaining({ code: 'unreachable' }));
   });
 });

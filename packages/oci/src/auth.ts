@@ -42,16 +42,16 @@ export interface TokenRequest {
 }
 
 /** Throws `unreachable` for a realm that credentials must not be sent to. */
-export function tokenRequest(
+export function buildTokenRequest(
   challenge: Challenge & { scheme: 'bearer' },
   options: { scopes: readonly string[]; credentials: Credentials | undefined; secure: boolean },
 ): TokenRequest {
   const { scopes, credentials, secure } = options;
   const url = URL.canParse(challenge.realm) ? new URL(challenge.realm) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
-    throw foreignRealm(challenge.realm, 'which is no web address');
+    throw invalidRealm(challenge.realm, 'which is no web address');
   }
-  if (secure && url.protocol !== 'https:') throw foreignRealm(challenge.realm, 'which is not encrypted');
+  if (secure && url.protocol !== 'https:') throw invalidRealm(challenge.realm, 'which is not encrypted');
   const { service } = challenge;
   if (credentials !== undefined && 'identityToken' in credentials) {
     const form = new URLSearchParams({
@@ -86,7 +86,7 @@ export function readToken(text: string): { token: string; milliseconds: number }
   return { token, milliseconds: seconds * 1_000 };
 }
 
-function foreignRealm(realm: string, why: string): KrmhubError {
+function invalidRealm(realm: string, why: string): KrmhubError {
   return new KrmhubError('unreachable', `the registry names ${printable(realm)} for tokens, ${why}`, {
     hint: 'Credentials are not sent there.',
   });

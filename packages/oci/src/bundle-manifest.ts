@@ -1,5 +1,5 @@
 import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema/media-types';
-import { digestOf, type OciDigest } from './digest.js';
+import { computeDigest, type OciDigest } from './digest.js';
 import { EMPTY_CONFIG, EMPTY_DIGEST, type ImageManifest, MEDIA_TYPES } from './manifest.js';
 import type { ManifestRecord } from './manifest-store.js';
 
@@ -41,7 +41,7 @@ export function bundleManifest(options: {
     }),
   );
   return {
-    digest: digestOf(bytes),
+    digest: computeDigest(bytes),
     mediaType: MEDIA_TYPES.image,
     size: bytes.byteLength,
     bytes,

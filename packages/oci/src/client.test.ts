@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { OciClient } from './client.js';
-import { contentOf } from './connection.js';
-import { digestOf } from './digest.js';
+import { toContent } from './connection.js';
+import { computeDigest } from './digest.js';
 import { MAX_MANIFEST_BYTES, MEDIA_TYPES } from './manifest.js';
 import { type Script, type ScriptedServer, scriptedServer } from './testing.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const BLOB = bytes('the bytes of a blob');
-const DIGEST = digestOf(BLOB);
+const DIGEST = computeDigest(BLOB);
 const index = bytes(JSON.stringify({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }));
 
 const servers: ScriptedServer[] = [];
@@ -50,13 +50,13 @@ describe('who asks', () => {
     });
     const client = clientOf();
     for (const tag of ['1', '2', '3']) await client.manifest({ ...place(registry), tag });
-    expect(registry.asked.map(({ authorization }) => authorization)).toEqual([
+    expect(registry.requests.map(({ authorization }) => authorization)).toEqual([
       undefined,
       'Bearer good',
       'Bearer good',
       'Bearer good',
     ]);
-    expect(tokens.asked).toMatchObject([
+    expect(tokens.requests).toMatchObject([
       { request: 'GET /token?service=r&scope=repository%3Ateam%2Fx%3Apull', authorization: BASIC },
     ]);
   });
@@ -69,7 +69,7 @@ describe('who asks', () => {
       code: 'unauthorized',
       hint: expect.stringContaining(`docker login ${registry.host}`),
     });
-    expect(registry.asked.map(({ authorization }) => authorization)).toEqual([undefined, BASIC]);
+    expect(registry.requests.map(({ authorization }) => authorization)).toEqual([undefined, BASIC]);
   });
 
   it('is a new token where the old one is refused', async () => {
@@ -113,8 +113,8 @@ describe('who asks', () => {
     expect(await read(await client.blob(place(registry), { digest: DIGEST, size: BLOB.length }))).toBe(
       Buffer.from(BLOB).toString(),
     );
-    expect(await client.pushBlob(place(registry), DIGEST, contentOf(BLOB))).toBe('sent');
-    expect(elsewhere.asked).toMatchObject([
+    expect(await client.pushBlob(place(registry), DIGEST, toContent(BLOB))).toBe('sent');
+    expect(elsewhere.requests).toMatchObject([
       { request: 'GET /signed', authorization: undefined },
       {
         request: `PUT /upload?state=1&digest=${encodeURIComponent(DIGEST)}`,
@@ -135,7 +135,7 @@ it('answers nobody to whom a read was sent on', async () => {
   );
   const reading = clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length });
   await expect(reading).rejects.toMatchObject({ code: 'unauthorized' });
-  expect(thief.asked).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
+  expect(thief.requests).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
 });
 
 describe('what a registry refuses', () => {
@@ -238,7 +238,7 @@ describe('what a registry does that is wrong', () => {
     await expect(client.manifest({ ...place(registry), digest: DIGEST })).rejects.toMatchObject({
       code: 'digest-mismatch',
     });
-    expect(await client.manifest({ ...place(registry), digest: digestOf(index) })).toMatchObject({
+    expect(await client.manifest({ ...place(registry), digest: computeDigest(index) })).toMatchObject({
       bytes: Buffer.from(index),
     });
   });
@@ -264,8 +264,8 @@ describe('what failed for the moment', () => {
         response.writeHead(202, { Location: '/v2/team/x/blobs/uploads/1' }).end();
       else response.writeHead(++puts < 3 ? 503 : 201, { 'Retry-After': '0' }).end();
     });
-    expect(await clientOf().pushBlob(place(registry), DIGEST, contentOf(BLOB))).toBe('sent');
-    const sent = registry.asked.filter(({ request }) => request.startsWith('PUT'));
+    expect(await clientOf().pushBlob(place(registry), DIGEST, toContent(BLOB))).toBe('sent');
+    const sent = registry.requests.filter(({ request }) => request.startsWith('PUT'));
     expect(sent.map(({ body }) => body.toString())).toEqual(Array(3).fill(Buffer.from(BLOB).toString()));
   });
 
@@ -281,7 +281,7 @@ describe('what failed for the moment', () => {
     await expect(client.manifest({ ...place(registry), tag: 'busy' })).rejects.toMatchObject({
       code: 'unavailable',
     });
-    expect(registry.asked).toHaveLength(2);
+    expect(registry.requests).toHaveLength(2);
   });
 
   it('is told as what was read, where the file that is sent cannot be', async () => {
@@ -310,7 +310,7 @@ describe('referrers', () => {
         mediaType: MEDIA_TYPES.index,
         manifests: [{ ...referrer, digest }],
       });
-    const second = digestOf(bytes('second'));
+    const second = computeDigest(bytes('second'));
     const registry = await serve((request, response) => {
       response.setHeader('Content-Type', MEDIA_TYPES.index);
       const next = request.url?.includes('page=2');
@@ -331,10 +331,13 @@ describe('referrers', () => {
       else response.writeHead(200, { 'Content-Type': MEDIA_TYPES.index }).end(stored);
     });
     const client = clientOf();
-    for (let turn = 0; turn < 2; turn++) await client.addToFallback(place(registry), DIGEST, referrer);
-    await client.addToFallback(place(registry), DIGEST, { ...referrer, digest: digestOf(bytes('other')) });
+    for (let turn = 0; turn < 2; turn++) await client.addToReferrersTag(place(registry), DIGEST, referrer);
+    await client.addToReferrersTag(place(registry), DIGEST, {
+      ...referrer,
+      digest: computeDigest(bytes('other')),
+    });
     expect(await client.referrers(place(registry), DIGEST)).toHaveLength(2);
-    expect(registry.asked.filter(({ request }) => request.startsWith('PUT'))).toMatchObject([
+    expect(registry.requests.filter(({ request }) => request.startsWith('PUT'))).toMatchObject([
       { request: `PUT /v2/team/x/manifests/${DIGEST.replace(':', '-')}` },
       {},
     ]);

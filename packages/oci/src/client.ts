@@ -1,16 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
-import {
-  Connection,
-  type ConnectionOptions,
-  type Content,
-  contentOf,
-  limitedBytes,
-  TemporaryFailure,
-  unreachable,
-} from './connection.js';
-import { damaged, digestOf, type OciDigest, verified } from './digest.js';
+import { Connection, type ConnectionOptions, type Content, readLimited, toContent } from './connection.js';
+import { TemporaryFailure, unreachableError } from './connection-errors.js';
+import { computeDigest, digestMismatch, type OciDigest, verifyContent } from './digest.js';
 import {
   type Descriptor,
   type ImageIndex,
@@ -19,8 +12,8 @@ import {
   MEDIA_TYPES,
   readManifest,
 } from './manifest.js';
-import { formatReference, manifestName, type Reference } from './reference.js';
-import { PUBLISHED } from './server/route.js';
+import { formatReference, manifestReference, type Reference } from './reference.js';
+import { PUBLISHED_HEADER } from './server/route.js';
 
 /** A manifest as it was stored, and what it says. */
 export interface StoredManifest {
@@ -64,7 +57,7 @@ export class OciClient {
   }
 
   /** The digest of what a reference names, of whatever kind that is; undefined where there is nothing. */
-  async digestAt(reference: Reference): Promise<OciDigest | undefined> {
+  async resolveDigest(reference: Reference): Promise<OciDigest | undefined> {
     try {
       return (await this.#storedManifest(reference)).digest;
     } catch (error) {
@@ -74,24 +67,28 @@ export class OciClient {
   }
 
   #storedManifest(reference: Reference): Promise<Omit<StoredManifest, 'manifest'>> {
-    return this.retrying(async () => {
+    return this.withRetries(async () => {
       const { registry, repository } = reference;
-      const answer = await this.#at(registry).send(repository, `manifests/${manifestName(reference)}`, {
-        method: 'GET',
-        headers: { Accept: ACCEPTED },
-        actions: 'pull',
-        expected: [200],
-      });
-      const bytes = await this.#body(answer.url, limitedBytes(answer.body, MAX_MANIFEST_BYTES));
+      const answer = await this.#connectionTo(registry).send(
+        repository,
+        `manifests/${manifestReference(reference)}`,
+        {
+          method: 'GET',
+          headers: { Accept: ACCEPTED },
+          actions: 'pull',
+          expected: [200],
+        },
+      );
+      const bytes = await this.#body(answer.url, readLimited(answer.body, MAX_MANIFEST_BYTES));
       if (bytes === undefined) {
         throw new KrmhubError(
           'too-large',
           `the manifest of ${formatReference(reference)} is larger than ${MAX_MANIFEST_BYTES} bytes`,
         );
       }
-      const digest = digestOf(bytes, reference.digest);
+      const digest = computeDigest(bytes, reference.digest);
       if (reference.digest !== undefined && digest !== reference.digest) {
-        throw damaged(reference.digest, `its digest is ${digest}`);
+        throw digestMismatch(reference.digest, `its digest is ${digest}`);
       }
       const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]!.trim();
       return { bytes, mediaType, digest };
@@ -107,17 +104,21 @@ export class OciClient {
     bytes: Uint8Array,
     mediaType: string,
   ): Promise<{ indexed: boolean; published?: string }> {
-    return this.retrying(async () => {
+    return this.withRetries(async () => {
       const { registry, repository } = reference;
-      const answer = await this.#at(registry).send(repository, `manifests/${manifestName(reference)}`, {
-        method: 'PUT',
-        headers: { 'Content-Type': mediaType },
-        body: contentOf(bytes),
-        actions: 'pull,push',
-        expected: [200, 201, 202],
-      });
+      const answer = await this.#connectionTo(registry).send(
+        repository,
+        `manifests/${manifestReference(reference)}`,
+        {
+          method: 'PUT',
+          headers: { 'Content-Type': mediaType },
+          body: toContent(bytes),
+          actions: 'pull,push',
+          expected: [200, 201, 202],
+        },
+      );
       answer.body.resume();
-      const published = answer.headers[PUBLISHED.toLowerCase()];
+      const published = answer.headers[PUBLISHED_HEADER.toLowerCase()];
       return {
         indexed: answer.headers['oci-subject'] !== undefined,
         ...(typeof published === 'string' && { published: printable(published) }),
@@ -126,7 +127,7 @@ export class OciClient {
   }
 
   hasManifest(reference: Reference): Promise<boolean> {
-    return this.#has(reference, `manifests/${manifestName(reference)}`, { Accept: ACCEPTED });
+    return this.#has(reference, `manifests/${manifestReference(reference)}`, { Accept: ACCEPTED });
   }
 
   hasBlob(place: Pick<Reference, 'registry' | 'repository'>, digest: OciDigest): Promise<boolean> {
@@ -138,12 +139,12 @@ export class OciClient {
     { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
     { digest, size }: Pick<Descriptor, 'digest' | 'size'>,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const answer = await this.#at(registry).send(repository, `blobs/${digest}`, {
+    const answer = await this.#connectionTo(registry).send(repository, `blobs/${digest}`, {
       method: 'GET',
       actions: 'pull',
       expected: [200],
     });
-    return verified(reachable(answer.url, answer.body), { digest, size });
+    return verifyContent(withReachabilityErrors(answer.url, answer.body), { digest, size });
   }
 
   /**
@@ -156,8 +157,8 @@ export class OciClient {
     content: Content,
     mountFrom?: string,
   ): Promise<'there' | 'mounted' | 'sent'> {
-    return this.retrying(async () => {
-      const connection = this.#at(registry);
+    return this.withRetries(async () => {
+      const connection = this.#connectionTo(registry);
       // Asked for with the right to push, so that the body is not sent to be refused.
       const there = await connection.send(repository, `blobs/${digest}`, {
         method: 'HEAD',
@@ -176,7 +177,7 @@ export class OciClient {
       });
       started.body.resume();
       if (started.status === 201) return 'mounted';
-      const location = connection.located(started);
+      const location = connection.resolveLocation(started);
       location.searchParams.set('digest', digest);
       const sent = await connection.send(repository, location, {
         method: 'PUT',
@@ -195,11 +196,11 @@ export class OciClient {
     { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
     digest: OciDigest,
   ): Promise<Descriptor[]> {
-    const listed = await this.retrying(async () => {
+    const listed = await this.withRetries(async () => {
       const found: Descriptor[] = [];
       let target: string | URL | undefined = `referrers/${digest}`;
       for (let page = 0; target !== undefined && page < 100; page++) {
-        const connection = this.#at(registry);
+        const connection = this.#connectionTo(registry);
         const answer = await connection.send(repository, target, {
           method: 'GET',
           headers: { Accept: MEDIA_TYPES.index },
@@ -212,7 +213,7 @@ export class OciClient {
           answer.body.destroy();
           return undefined;
         }
-        const bytes = await this.#body(answer.url, limitedBytes(answer.body, MAX_MANIFEST_BYTES));
+        const bytes = await this.#body(answer.url, readLimited(answer.body, MAX_MANIFEST_BYTES));
         if (bytes === undefined)
           throw new KrmhubError('too-large', `the referrers of ${digest} are too many`);
         const manifest = readManifest(bytes, type);
@@ -224,17 +225,17 @@ export class OciClient {
       return found;
     });
     if (listed !== undefined) return listed;
-    const fallback = await this.#fallbackIndex({ registry, repository }, digest);
+    const fallback = await this.#readReferrersTag({ registry, repository }, digest);
     return fallback?.manifests ?? [];
   }
 
   /** Adds to the tag that stands in for the list of referrers. To be called where `putManifest` says that nobody else did. */
-  async addToFallback(
+  async addToReferrersTag(
     place: Pick<Reference, 'registry' | 'repository'>,
     subject: OciDigest,
     referrer: Descriptor,
   ): Promise<void> {
-    const index = await this.#fallbackIndex(place, subject);
+    const index = await this.#readReferrersTag(place, subject);
     const manifests = index?.manifests ?? [];
     if (manifests.some(({ digest }) => digest === referrer.digest)) return;
     const bytes = new TextEncoder().encode(
@@ -244,15 +245,15 @@ export class OciClient {
       }),
     );
     const { registry, repository } = place;
-    await this.putManifest({ registry, repository, tag: fallbackTag(subject) }, bytes, MEDIA_TYPES.index);
+    await this.putManifest({ registry, repository, tag: referrersTag(subject) }, bytes, MEDIA_TYPES.index);
   }
 
-  async #fallbackIndex(
+  async #readReferrersTag(
     { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
     digest: OciDigest,
   ): Promise<ImageIndex | undefined> {
     try {
-      const { manifest } = await this.manifest({ registry, repository, tag: fallbackTag(digest) });
+      const { manifest } = await this.manifest({ registry, repository, tag: referrersTag(digest) });
       return manifest.kind === 'index' ? manifest.index : undefined;
     } catch (error) {
       if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
@@ -265,8 +266,8 @@ export class OciClient {
     target: string,
     headers: Record<string, string> = {},
   ): Promise<boolean> {
-    return this.retrying(async () => {
-      const answer = await this.#at(registry).send(repository, target, {
+    return this.withRetries(async () => {
+      const answer = await this.#connectionTo(registry).send(repository, target, {
         method: 'HEAD',
         headers,
         actions: 'pull,push',
@@ -277,7 +278,7 @@ export class OciClient {
     });
   }
 
-  #at(registry: string): Connection {
+  #connectionTo(registry: string): Connection {
     const known = this.#connections.get(registry) ?? new Connection(registry, this.#options);
     this.#connections.set(registry, known);
     return known;
@@ -287,12 +288,12 @@ export class OciClient {
     try {
       return await reading;
     } catch (error) {
-      throw unreachable(url, error);
+      throw unreachableError(url, error);
     }
   }
 
   /** Does work of which nothing stays where it fails, again where the registry failed for the moment. */
-  async retrying<Result>(work: () => Promise<Result>): Promise<Result> {
+  async withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work();
@@ -308,14 +309,14 @@ export class OciClient {
 }
 
 /** The tag under which referrers are listed where a registry does not list them (distribution-spec, "Referrers Tag Schema"). */
-export function fallbackTag(digest: OciDigest): string {
+export function referrersTag(digest: OciDigest): string {
   return digest.replace(':', '-').slice(0, 'sha256-'.length + 64);
 }
 
-async function* reachable(url: URL, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* withReachabilityErrors(url: URL, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* body;
   } catch (error) {
-    throw unreachable(url, error);
+    throw unreachableError(url, error);
   }
 }

@@ -8,15 +8,24 @@ import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
-import { networkReason, printable } from '@krmhub/schema/network-reason';
+import { printable } from '@krmhub/schema/network-reason';
 import {
   basicAuthorization,
+  buildTokenRequest,
   type Challenge,
   type Credentials,
   readChallenge,
   readToken,
-  tokenRequest,
 } from './auth.js';
+import {
+  IDLE_TIMEOUT,
+  loginHint,
+  readRegistryErrors,
+  TEMPORARY_STATUSES,
+  TooManyRedirects,
+  temporaryFailure,
+  unreachableError,
+} from './connection-errors.js';
 
 export interface ConnectionOptions {
   /** What `docker login` and its like keep for a registry, by host and port. */
@@ -51,7 +60,7 @@ export interface Exchange {
   expected: readonly number[];
 }
 
-export interface Answer {
+export interface RegistryResponse {
   status: number;
   headers: IncomingHttpHeaders;
   /** Where it came from in the end. */
@@ -59,32 +68,17 @@ export interface Answer {
   body: IncomingMessage;
 }
 
-/** A registry that could not answer now and may in a moment. */
-export class TemporaryFailure extends KrmhubError {
-  /** Milliseconds that the registry wants to be left alone, where it says so. */
-  retryAfterMilliseconds: number | undefined;
-}
-
-/** A registry, or what it redirects to, that sends its readers around. */
-export class TooManyRedirects extends KrmhubError {}
-
 const IDLE_MILLISECONDS = 60_000;
-/** Code of the error that ends a connection on which nothing comes: the cause of a TemporaryFailure. */
-export const IDLE = 'KRMHUB_IDLE';
 const MAX_REDIRECTS = 5;
 const MAX_ERROR_BYTES = 65_536;
 const MAX_TOKEN_BYTES = 1_048_576;
-/** Characters of each error that a registry tells: what it says to do about it stands at the end. */
-const MAX_TOLD_LENGTH = 1_000;
-const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
-
 /** HTTP with one registry, as who the credentials say. Rejects with KrmhubErrors only. */
 export class Connection {
   readonly registry: string;
   readonly #options: ConnectionOptions;
   readonly #base: URL;
   /** Authorization by what it is for. */
-  readonly #known = new Map<string, { header: string; until: number }>();
+  readonly #tokens = new Map<string, { header: string; until: number }>();
   #challenge: Challenge | undefined;
   #credentials: Promise<Credentials | undefined> | undefined;
 
@@ -96,7 +90,7 @@ export class Connection {
   }
 
   /** `target` is below `/v2/<repository>/`, or a URL that the registry named. */
-  async send(repository: string, target: string | URL, exchange: Exchange): Promise<Answer> {
+  async send(repository: string, target: string | URL, exchange: Exchange): Promise<RegistryResponse> {
     const url = target instanceof URL ? target : new URL(`${repository}/${target}`, this.#base);
     const scopes = [`repository:${repository}:${exchange.actions}`];
     if (exchange.alsoPull !== undefined) scopes.push(`repository:${exchange.alsoPull}:pull`);
@@ -107,7 +101,7 @@ export class Connection {
       const challenge = readChallenge(answer.headers['www-authenticate']);
       if (challenge !== undefined && (authorization === undefined || challenge.scheme === 'bearer')) {
         this.#challenge = challenge;
-        this.#known.delete(scopes.join(' '));
+        this.#tokens.delete(scopes.join(' '));
         const renewed = await this.#authorization(scopes).catch((error: unknown) => {
           // What is not read would keep the program waiting.
           answer.body.destroy();
@@ -125,7 +119,7 @@ export class Connection {
   }
 
   /** A URL that the registry named in an answer's header. */
-  located(answer: Answer): URL {
+  resolveLocation(answer: RegistryResponse): URL {
     const { location } = answer.headers;
     if (location === undefined || !URL.canParse(location, answer.url.href)) {
       throw this.#foreign(`it answered ${answer.status} without a place to go`);
@@ -144,13 +138,13 @@ export class Connection {
         : undefined;
     }
     const name = scopes.join(' ');
-    const known = this.#known.get(name);
+    const known = this.#tokens.get(name);
     if (known !== undefined && known.until > performance.now()) return known.header;
     const { token, milliseconds } = await this.#fetchToken(challenge, scopes, credentials);
     // A token that ends while it is on its way is of no use.
     const until = performance.now() + Math.max(milliseconds - 10_000, milliseconds / 2);
     const header = `Bearer ${token}`;
-    this.#known.set(name, { header, until });
+    this.#tokens.set(name, { header, until });
     return header;
   }
 
@@ -160,7 +154,7 @@ export class Connection {
     credentials: Credentials | undefined,
   ): Promise<{ token: string; milliseconds: number }> {
     const secure = this.#base.protocol === 'https:';
-    const { url, authorization, form } = tokenRequest(challenge, { scopes, credentials, secure });
+    const { url, authorization, form } = buildTokenRequest(challenge, { scopes, credentials, secure });
     const bytes = form && new TextEncoder().encode(form.toString());
     const answer = await this.#exchange(url, {
       method: form === undefined ? 'GET' : 'POST',
@@ -168,21 +162,25 @@ export class Connection {
         ...(authorization === undefined ? {} : { Authorization: authorization }),
         ...(form === undefined ? {} : { 'Content-Type': 'application/x-www-form-urlencoded' }),
       },
-      ...(bytes === undefined ? {} : { body: contentOf(bytes) }),
+      ...(bytes === undefined ? {} : { body: toContent(bytes) }),
     });
-    const text = await limitedText(answer.body, MAX_TOKEN_BYTES);
+    const text = await readLimitedText(answer.body, MAX_TOKEN_BYTES);
     if (answer.status === 200 && text !== undefined) return readToken(text);
     const refused = answer.status === 401 || answer.status === 403 || answer.status === 400;
-    const { told } = registryErrors(text ?? '');
+    const { told } = readRegistryErrors(text ?? '');
     const what = `the token service of ${this.registry} answered ${answer.status}${told === '' ? '' : `: ${told}`}`;
-    if (TEMPORARY.has(answer.status)) throw temporary(what, answer.headers);
+    if (TEMPORARY_STATUSES.has(answer.status)) throw temporaryFailure(what, answer.headers);
     throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
       hint: loginHint(this.registry, credentials !== undefined),
     });
   }
 
   /** Follows redirects of reads; who is asked elsewhere is not told who asks. */
-  async #follow(first: URL, exchange: Exchange, authorization: string | undefined): Promise<Answer> {
+  async #follow(
+    first: URL,
+    exchange: Exchange,
+    authorization: string | undefined,
+  ): Promise<RegistryResponse> {
     let url = first;
     for (let redirects = 0; ; redirects++) {
       const own = url.origin === this.#base.origin;
@@ -207,14 +205,14 @@ export class Connection {
           `${this.registry} does not answer as a registry does: it redirects more than ${maxRedirects} times`,
         );
       }
-      url = this.located(answer);
+      url = this.resolveLocation(answer);
     }
   }
 
   async #exchange(
     url: URL,
     { method, headers, body }: Pick<Exchange, 'method' | 'headers' | 'body'>,
-  ): Promise<Answer> {
+  ): Promise<RegistryResponse> {
     if (!/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
       throw this.#foreign(`it names ${printable(url.href)}, which is no web address`);
     }
@@ -240,7 +238,9 @@ export class Connection {
       },
     });
     request.on('timeout', () => {
-      request.destroy(Object.assign(new Error(`nothing came for ${idle / 1_000} seconds`), { code: IDLE }));
+      request.destroy(
+        Object.assign(new Error(`nothing came for ${idle / 1_000} seconds`), { code: IDLE_TIMEOUT }),
+      );
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       request.on('response', resolve);
@@ -252,7 +252,7 @@ export class Connection {
     else {
       // A registry that refuses answers before it has read everything: the answer says more than the broken pipe.
       pipeline(
-        failing(body.open(), (error) => (readFailure = error)),
+        toReadable(body.open(), (error) => (readFailure = error)),
         request,
       ).catch(() => undefined);
     }
@@ -260,17 +260,21 @@ export class Connection {
       const response = await answered;
       return { status: response.statusCode ?? 0, headers: response.headers, url, body: response };
     } catch (error) {
-      throw readFailure ?? unreachable(url, error);
+      throw readFailure ?? unreachableError(url, error);
     }
   }
 
-  async #failure(answer: Answer, repository: string, { method, actions }: Exchange): Promise<KrmhubError> {
+  async #failure(
+    answer: RegistryResponse,
+    repository: string,
+    { method, actions }: Exchange,
+  ): Promise<KrmhubError> {
     const { status, headers } = answer;
-    const text = method === 'HEAD' ? '' : await limitedText(answer.body, MAX_ERROR_BYTES).catch(() => '');
+    const text = method === 'HEAD' ? '' : await readLimitedText(answer.body, MAX_ERROR_BYTES).catch(() => '');
     answer.body.destroy();
-    const { told, first } = registryErrors(text ?? '');
+    const { told, first } = readRegistryErrors(text ?? '');
     const what = `${this.registry} answered ${status}${told === '' ? '' : `: ${told}`}`;
-    if (TEMPORARY.has(status)) return temporary(what, headers);
+    if (TEMPORARY_STATUSES.has(status)) return temporaryFailure(what, headers);
     const code: ErrorCode =
       status === 401
         ? 'unauthorized'
@@ -305,7 +309,7 @@ export class Connection {
   }
 }
 
-export function contentOf(bytes: Uint8Array): Content {
+export function toContent(bytes: Uint8Array): Content {
   return {
     size: bytes.byteLength,
     async *open() {
@@ -315,7 +319,7 @@ export function contentOf(bytes: Uint8Array): Content {
 }
 
 /** Undefined where there is more than so many bytes. */
-export async function limitedBytes(
+export async function readLimited(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
@@ -329,62 +333,14 @@ export async function limitedBytes(
   return Buffer.concat(pieces);
 }
 
-async function limitedText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string | undefined> {
-  const bytes = await limitedBytes(body, maxBytes);
+async function readLimitedText(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<string | undefined> {
+  const bytes = await readLimited(body, maxBytes);
   return bytes && new TextDecoder().decode(bytes);
 }
 
-/** What a registry says is wrong (distribution-spec, "Error Codes"), in one line, and the first code. */
-function registryErrors(text: string): { told: string; first?: unknown } {
-  try {
-    const { errors = [] } = JSON.parse(text) as { errors?: { code?: unknown; message?: unknown }[] };
-    const told = errors
-      .slice(0, 3)
-      .map(({ code, message }) =>
-        printable([code, message].filter((part) => typeof part === 'string').join(', '), MAX_TOLD_LENGTH),
-      )
-      .join('; ');
-    return { told, first: errors[0]?.code };
-  } catch {
-    return { told: '' };
-  }
-}
-
-function temporary(what: string, headers: IncomingHttpHeaders): TemporaryFailure {
-  const failure = new TemporaryFailure('unavailable', what, { hint: 'Try again in a moment.' });
-  const seconds = headers['retry-after'];
-  if (seconds !== undefined && /^\d{1,5}$/.test(seconds))
-    failure.retryAfterMilliseconds = Number(seconds) * 1_000;
-  return failure;
-}
-
-/** What comes back by itself: a name or address that is wrong stays wrong. */
-const PASSING = new Set([
-  'ECONNRESET',
-  'ETIMEDOUT',
-  'EPIPE',
-  'EAI_AGAIN',
-  'ERR_STREAM_PREMATURE_CLOSE',
-  IDLE,
-]);
-
-export function unreachable(url: URL, error: unknown): KrmhubError {
-  const code = String((error as { code?: unknown }).code ?? '');
-  const message = `cannot reach ${printable(url.host)}: ${networkReason(error)}`;
-  if (PASSING.has(code)) return new TemporaryFailure('unreachable', message, { cause: error });
-  const noTls = url.protocol === 'https:' && /EPROTO|WRONG_VERSION|ERR_SSL|ECONNREFUSED/.test(code);
-  return new KrmhubError('unreachable', message, {
-    cause: error,
-    ...(noTls ? { hint: 'If it does not speak TLS: --plain-http speaks to it without.' } : {}),
-  });
-}
-
-function loginHint(registry: string, known: boolean): string {
-  return known
-    ? `The credentials for ${registry} are not enough: log in as somebody who may, with \`docker login ${registry}\`.`
-    : `Log in first, with \`docker login ${registry}\`, \`oras login ${registry}\` or the like.`;
-}
-
-function failing(pieces: AsyncIterable<Uint8Array>, onFailure: (error: unknown) => void): Readable {
+function toReadable(pieces: AsyncIterable<Uint8Array>, onFailure: (error: unknown) => void): Readable {
   return Readable.from(pieces, { objectMode: false }).on('error', onFailure);
 }

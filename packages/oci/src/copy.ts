@@ -1,9 +1,9 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import { fallbackTag, type OciClient, type StoredManifest } from './client.js';
+import { type OciClient, referrersTag, type StoredManifest } from './client.js';
 import type { OciDigest } from './digest.js';
-import { inParallel } from './in-parallel.js';
 import { type Descriptor, isManifestType } from './manifest.js';
 import { formatReference, type Reference } from './reference.js';
+import { runInParallel } from './run-in-parallel.js';
 
 export interface CopyOptions {
   from: Reference;
@@ -21,7 +21,7 @@ export interface CopyProgress {
   knownBytes: number;
 }
 
-export interface Copied extends CopyProgress {
+export interface CopyResult extends CopyProgress {
   digest: OciDigest;
   /** How many of the manifests are referrers. */
   referrers: number;
@@ -38,7 +38,7 @@ const MAX_DEPTH = 10;
  * Copies an artifact as it is, so that every digest stays. The tag comes last: when it is there, so is everything that it
  * names, and what refers to it.
  */
-export async function copyArtifact(client: OciClient, options: CopyOptions): Promise<Copied> {
+export async function copyArtifact(client: OciClient, options: CopyOptions): Promise<CopyResult> {
   const { from, to } = options;
   if (to.digest !== undefined && to.tag !== undefined) {
     throw new KrmhubError('usage', `${formatReference(to)} has a tag and a digest`, {
@@ -53,7 +53,7 @@ export async function copyArtifact(client: OciClient, options: CopyOptions): Pro
       `${formatReference(from)} has the digest ${root.digest}, and not ${to.digest}`,
     );
   }
-  await copy.manifest(root, 0);
+  await copy.copyManifest(root, 0);
   if (to.tag !== undefined) await client.putManifest(to, root.bytes, root.mediaType);
   return { ...copy.progress, digest: root.digest, referrers: copy.referrers };
 }
@@ -71,7 +71,7 @@ class Copy {
   }
 
   /** What it names first, then itself, then what refers to it. */
-  async manifest(stored: StoredManifest, depth: number): Promise<void> {
+  async copyManifest(stored: StoredManifest, depth: number): Promise<void> {
     if (this.#done.has(stored.digest)) return;
     this.#done.add(stored.digest);
     if (depth > MAX_DEPTH || this.#done.size > MAX_MANIFESTS) {
@@ -85,40 +85,40 @@ class Copy {
     }
     const { from, to, referrers } = this.#options;
     const { manifest } = stored;
-    if (manifest.kind === 'image') await this.#blobs([manifest.image.config, ...manifest.image.layers]);
+    if (manifest.kind === 'image') await this.#copyBlobs([manifest.image.config, ...manifest.image.layers]);
     else {
       for (const child of manifest.index.manifests) {
-        if (!isManifestType(child.mediaType)) await this.#blobs([child]);
-        else await this.manifest(await this.#read(child.digest), depth + 1);
+        if (!isManifestType(child.mediaType)) await this.#copyBlobs([child]);
+        else await this.copyManifest(await this.#read(child.digest), depth + 1);
       }
     }
     const place = { registry: to.registry, repository: to.repository, digest: stored.digest };
     const { indexed } = await this.#client.putManifest(place, stored.bytes, stored.mediaType);
     this.progress.manifests += 1;
-    this.#tell();
+    this.#reportProgress();
     const { subject } = manifest.kind === 'image' ? manifest.image : manifest.index;
     if (subject !== undefined && !indexed) {
-      await this.#client.addToFallback(place, subject.digest, referrerDescriptor(stored));
+      await this.#client.addToReferrersTag(place, subject.digest, referrerDescriptor(stored));
     }
     if (!referrers) return;
     for (const referrer of await this.#client.referrers(from, stored.digest)) {
       if (!isManifestType(referrer.mediaType) || this.#done.has(referrer.digest)) continue;
       this.referrers += 1;
-      await this.manifest(await this.#read(referrer.digest), depth + 1);
+      await this.copyManifest(await this.#read(referrer.digest), depth + 1);
     }
-    await this.#attachedByTag(stored.digest, depth);
+    await this.#copyCosignTags(stored.digest, depth);
   }
 
   /** Signatures and more that stand under a tag made of the digest, and refer to nothing. */
-  async #attachedByTag(digest: OciDigest, depth: number): Promise<void> {
+  async #copyCosignTags(digest: OciDigest, depth: number): Promise<void> {
     const { from, to } = this.#options;
     for (const suffix of COSIGN_SUFFIXES) {
-      const tag = `${fallbackTag(digest)}.${suffix}`;
+      const tag = `${referrersTag(digest)}.${suffix}`;
       const { registry, repository } = from;
-      if ((await this.#client.digestAt({ registry, repository, tag })) === undefined) continue;
+      if ((await this.#client.resolveDigest({ registry, repository, tag })) === undefined) continue;
       const attached = await this.#client.manifest({ registry, repository, tag });
       this.referrers += 1;
-      await this.manifest(attached, depth + 1);
+      await this.copyManifest(attached, depth + 1);
       const place = { registry: to.registry, repository: to.repository, tag };
       await this.#client.putManifest(place, attached.bytes, attached.mediaType);
     }
@@ -129,7 +129,7 @@ class Copy {
     return this.#client.manifest({ registry, repository, digest });
   }
 
-  async #blobs(descriptors: readonly Descriptor[]): Promise<void> {
+  async #copyBlobs(descriptors: readonly Descriptor[]): Promise<void> {
     const { from, to } = this.#options;
     // The same blob may stand in a manifest twice; what may not be distributed is at another place, and stays there.
     const wanted = new Map(
@@ -140,10 +140,10 @@ class Copy {
         .map((descriptor) => [descriptor.digest, descriptor]),
     );
     for (const { size } of wanted.values()) this.progress.knownBytes += size;
-    await inParallel(wanted.values(), BLOBS_AT_ONCE, async ({ digest, size }) => {
+    await runInParallel(wanted.values(), BLOBS_AT_ONCE, async ({ digest, size }) => {
       const { progress } = this;
       const client = this.#client;
-      const tell = () => this.#tell();
+      const tell = () => this.#reportProgress();
       let sent = 0;
       const content = {
         size,
@@ -167,7 +167,7 @@ class Copy {
     });
   }
 
-  #tell(): void {
+  #reportProgress(): void {
     this.#options.onProgress?.({ ...this.progress });
   }
 }

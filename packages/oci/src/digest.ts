@@ -11,33 +11,34 @@ export function isOciDigest(text: string): text is OciDigest {
 }
 
 /** The digest of bytes, in the algorithm of another one or in sha256. */
-export function digestOf(bytes: Uint8Array, like: OciDigest | 'sha256' = 'sha256'): OciDigest {
-  const algorithm = algorithmOf(like);
+export function computeDigest(bytes: Uint8Array, like: OciDigest | 'sha256' = 'sha256'): OciDigest {
+  const algorithm = getAlgorithm(like);
   return `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`;
 }
 
 /** The pieces as they come; it throws instead of the end where they are not the bytes of the digest. */
-export async function* verified(
+export async function* verifyContent(
   pieces: AsyncIterable<Uint8Array>,
   expected: { digest: OciDigest; size: number },
 ): AsyncIterable<Uint8Array> {
-  const algorithm = algorithmOf(expected.digest);
+  const algorithm = getAlgorithm(expected.digest);
   const hash = createHash(algorithm);
   let size = 0;
   for await (const piece of pieces) {
     size += piece.byteLength;
     if (size > expected.size)
-      throw damaged(expected.digest, `it has more than the ${expected.size} bytes it should have`);
+      throw digestMismatch(expected.digest, `it has more than the ${expected.size} bytes it should have`);
     hash.update(piece);
     yield piece;
   }
-  if (size !== expected.size) throw damaged(expected.digest, `it has ${size} bytes and not ${expected.size}`);
+  if (size !== expected.size)
+    throw digestMismatch(expected.digest, `it has ${size} bytes and not ${expected.size}`);
   const actual = `${algorithm}:${hash.digest('hex')}`;
-  if (actual !== expected.digest) throw damaged(expected.digest, `its digest is ${actual}`);
+  if (actual !== expected.digest) throw digestMismatch(expected.digest, `its digest is ${actual}`);
 }
 
 /** Whoever sent the bytes, or the way here, changed them. */
-export function damaged(digest: OciDigest, why: string): KrmhubError {
+export function digestMismatch(digest: OciDigest, why: string): KrmhubError {
   return new KrmhubError(
     'digest-mismatch',
     `what the registry sent for ${digest} is something else: ${why}`,
@@ -47,6 +48,6 @@ export function damaged(digest: OciDigest, why: string): KrmhubError {
   );
 }
 
-function algorithmOf(digest: OciDigest | 'sha256'): 'sha256' | 'sha512' {
+function getAlgorithm(digest: OciDigest | 'sha256'): 'sha256' | 'sha512' {
   return digest.startsWith('sha512') ? 'sha512' : 'sha256';
 }

@@ -75,7 +75,7 @@ export interface ManifestStore {
   /** The manifest stays. False where there is no such tag. */
   deleteTag(repository: string, tag: string): Promise<boolean>;
   /** Tags that name the manifest, in code unit order; the first 1,000. */
-  tagsOf(repository: string, digest: OciDigest): Promise<string[]>;
+  listManifestTags(repository: string, digest: OciDigest): Promise<string[]>;
   /** In code unit order, after a tag; undefined for an unknown repository. */
   tags(repository: string, after: string, limit: number): Promise<string[] | undefined>;
   /** Manifests whose subject is the digest, by digest, after one of them. */
@@ -92,19 +92,19 @@ export interface ManifestStore {
   addBlob(repository: string, blob: Omit<RepositoryBlob, 'seenAt'>, change: Change): Promise<void>;
   /** From a repository, or from any that has it; false where none does. */
   mountBlob(from: string | undefined, to: string, digest: OciDigest, change: Change): Promise<boolean>;
-  seeBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
+  touchBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
   /** Whether a manifest of the repository names the digest. */
-  isNamed(repository: string, digest: OciDigest): Promise<boolean>;
+  isReferenced(repository: string, digest: OciDigest): Promise<boolean>;
   /** What a manifest names is not deleted. */
   deleteBlob(repository: string, digest: OciDigest): Promise<'deleted' | 'unknown' | 'named'>;
   /** Bytes of blobs and manifests together; 0 for an unknown repository. */
-  bytesOf(repository: string): Promise<number>;
+  countBytes(repository: string): Promise<number>;
 
   /**
    * Forgets, of so many blobs after one, those that no manifest names and nobody saw since. Gives the last that was
    * looked at; undefined after the last of all.
    */
-  forgetUnnamedBlobs(options: {
+  deleteUnreferencedBlobs(options: {
     seenBefore: string;
     after: BlobPosition;
     limit: number;
@@ -113,9 +113,9 @@ export interface ManifestStore {
    * Forgets manifests pushed before a time that are not alive: alive is what a tag names, what a living index names,
    * and what has a living subject. Releases and snapshots are always alive.
    */
-  forgetUntaggedManifests(options: { pushedBefore: string }): Promise<number>;
+  deleteUntaggedManifests(options: { pushedBefore: string }): Promise<number>;
   /** Which of these files no repository has in `artifacts`. */
-  unnamedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
+  findUnreferencedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
 }
 
 /** A manifest that names what its repository does not have. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { artifactManifest, artifactTypeOf, mainLayer, platformIndex } from './artifact.js';
-import { digestOf } from './digest.js';
+import { artifactManifest, getArtifactType, mainLayer, platformIndex } from './artifact.js';
+import { computeDigest } from './digest.js';
 import { MAX_MANIFEST_BYTES, MEDIA_TYPES, readManifest } from './manifest.js';
 
 const bytes = (value: unknown) =>
@@ -66,7 +66,7 @@ describe('readManifest', () => {
 });
 
 describe('artifacts', () => {
-  const file = { title: 'catalog.yaml', mediaType: LAYER, digest: digestOf(bytes('x')), size: 1 };
+  const file = { title: 'catalog.yaml', mediaType: LAYER, digest: computeDigest(bytes('x')), size: 1 };
   const created = '1970-01-01T00:00:00Z';
   const manifest = artifactManifest({
     type: 'catalog',
@@ -84,14 +84,14 @@ describe('artifacts', () => {
     });
     expect(again).toEqual(manifest);
     // A change of these bytes changes the digests of everything that anybody pushes anew.
-    expect(digestOf(manifest)).toBe(
+    expect(computeDigest(manifest)).toBe(
       'sha256:e6041adfcf590aa8a0f11c7e1c7226bbaa9ea03114afa161d47937f7f777de86',
     );
   });
 
   it('are read as what they are written as', () => {
     const read = readManifest(manifest, MEDIA_TYPES.image);
-    expect(artifactTypeOf(read)).toBe('catalog');
+    expect(getArtifactType(read)).toBe('catalog');
     if (read.kind !== 'image') throw new Error('it is no image');
     expect(mainLayer(read.image, 'catalog').digest).toBe(file.digest);
     expect(() => mainLayer(read.image, 'definition')).toThrowError(
@@ -107,21 +107,21 @@ describe('artifacts', () => {
     const platform = { os: 'linux', architecture: 'amd64' };
     const made = platformIndex({ type: 'exec', manifests: [{ platform, bytes: manifest }], created });
     const read = readManifest(made, MEDIA_TYPES.index);
-    expect(artifactTypeOf(read)).toBe('exec');
-    expect(read).toMatchObject({ index: { manifests: [{ digest: digestOf(manifest), platform }] } });
+    expect(getArtifactType(read)).toBe('exec');
+    expect(read).toMatchObject({ index: { manifests: [{ digest: computeDigest(manifest), platform }] } });
   });
 
   it('are known by their configuration or layer where they say no type, as older tools write them', () => {
     const layers = [{ ...descriptor, mediaType: LAYER }];
     const byLayer = readManifest(bytes({ ...image, layers }), MEDIA_TYPES.image);
-    expect(artifactTypeOf(byLayer)).toBe('catalog');
+    expect(getArtifactType(byLayer)).toBe('catalog');
     const config = { ...descriptor, mediaType: 'application/vnd.cncf.kubernetes.krm-func-runtime-exec.v1' };
     const starlark = 'application/vnd.cncf.kubernetes.krm-func-runtime-starlark.layer.v1';
     const repeated = { ...image, config, layers: [{ ...descriptor, mediaType: starlark }] };
     const exec = readManifest(bytes(repeated), MEDIA_TYPES.image);
-    expect(artifactTypeOf(exec)).toBe('exec');
+    expect(getArtifactType(exec)).toBe('exec');
     // KEP-2906 repeats the type of Starlark for executables.
     if (exec.kind === 'image') expect(mainLayer(exec.image, 'exec').mediaType).toBe(starlark);
-    expect(artifactTypeOf(readManifest(bytes(image), MEDIA_TYPES.image))).toBeUndefined();
+    expect(getArtifactType(readManifest(bytes(image), MEDIA_TYPES.image))).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { z } from 'zod';
-import { digestOf, isOciDigest, type OciDigest } from './digest.js';
+import { computeDigest, isOciDigest, type OciDigest } from './digest.js';
 
 /** Manifests as image-spec 1.1 and Docker's schema 2 have them, checked before anybody believes them. */
 
@@ -16,7 +16,7 @@ export const MEDIA_TYPES = {
 export const MAX_MANIFEST_BYTES = 4_194_304;
 /** The empty JSON object, which is the configuration of artifacts that have none (image-spec, "Guidance for an Empty Descriptor"). */
 export const EMPTY_CONFIG = new TextEncoder().encode('{}');
-export const EMPTY_DIGEST = digestOf(EMPTY_CONFIG);
+export const EMPTY_DIGEST = computeDigest(EMPTY_CONFIG);
 
 /** How many layers, or manifests of an index, are looked at. */
 const MAX_DESCRIPTORS = 1_000;
@@ -71,7 +71,7 @@ export type ImageManifest = z.infer<typeof image>;
 export type ImageIndex = z.infer<typeof index>;
 export type Manifest = { kind: 'image'; image: ImageManifest } | { kind: 'index'; index: ImageIndex };
 
-const KIND_OF: ReadonlyMap<string, Manifest['kind']> = new Map([
+const KINDS: ReadonlyMap<string, Manifest['kind']> = new Map([
   [MEDIA_TYPES.image, 'image'],
   [MEDIA_TYPES.dockerImage, 'image'],
   [MEDIA_TYPES.index, 'index'],
@@ -80,7 +80,7 @@ const KIND_OF: ReadonlyMap<string, Manifest['kind']> = new Map([
 
 /** Whether a descriptor is of a manifest, and not of a blob. */
 export function isManifestType(mediaType: string): boolean {
-  return KIND_OF.has(mediaType);
+  return KINDS.has(mediaType);
 }
 
 /**
@@ -88,50 +88,52 @@ export function isManifestType(mediaType: string): boolean {
  * at once, is refused (CVE-2021-41190). Throws `invalid-document`.
  */
 export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
-  const kind = KIND_OF.get(mediaType);
+  const kind = KINDS.get(mediaType);
   if (kind === undefined)
-    throw refused(`of the media type "${mediaType.slice(0, 100)}", which is no manifest's`);
-  if (bytes.byteLength > MAX_MANIFEST_BYTES) throw refused(`larger than ${MAX_MANIFEST_BYTES} bytes`);
+    throw invalidManifest(`of the media type "${mediaType.slice(0, 100)}", which is no manifest's`);
+  if (bytes.byteLength > MAX_MANIFEST_BYTES) throw invalidManifest(`larger than ${MAX_MANIFEST_BYTES} bytes`);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw refused('no JSON', cause);
+    throw invalidManifest('no JSON', cause);
   }
   const said =
     typeof value === 'object' && value !== null && 'mediaType' in value ? value.mediaType : undefined;
   if (said !== undefined && said !== mediaType) {
     // Anything but a text may be too deep to be written again.
     const other = typeof said === 'string' ? JSON.stringify(said.slice(0, 100)) : 'something else';
-    throw refused(`sent as ${mediaType}, and says to be ${other}`);
+    throw invalidManifest(`sent as ${mediaType}, and says to be ${other}`);
   }
-  return kind === 'image' ? { kind, image: parsed(image, value) } : { kind, index: parsed(index, value) };
+  return kind === 'image'
+    ? { kind, image: parseDocument(image, value) }
+    : { kind, index: parseDocument(index, value) };
 }
 
 /** What a manifest names and lives as long as it: its configuration and layers, or the manifests of an index. */
-export function namedDescriptors(manifest: Manifest): Descriptor[] {
+export function referencedDescriptors(manifest: Manifest): Descriptor[] {
   return manifest.kind === 'image'
     ? [manifest.image.config, ...manifest.image.layers]
     : manifest.index.manifests;
 }
 
 /** What a registry must have of that: all but layers that may not be distributed, and are somewhere else. */
-export function neededDigests(manifest: Manifest): OciDigest[] {
-  const needed = namedDescriptors(manifest).filter(
+export function requiredDigests(manifest: Manifest): OciDigest[] {
+  const needed = referencedDescriptors(manifest).filter(
     ({ mediaType, urls }) => !(/nondistributable|\.foreign\./.test(mediaType) || Array.isArray(urls)),
   );
   return [...new Set(needed.map(({ digest }) => digest))];
 }
 
-function parsed<Shape extends z.ZodType>(shape: Shape, value: unknown): z.infer<Shape> {
+function parseDocument<Shape extends z.ZodType>(shape: Shape, value: unknown): z.infer<Shape> {
   const result = shape.safeParse(value);
   if (result.success) return result.data;
   const problems = result.error.issues
     .slice(0, 5)
     .map(({ path, message }) => `${path.join('.').slice(0, 100) || 'it'}: ${message}`);
-  throw refused(`not what it has to be: ${problems.join('; ')}`);
+  throw invalidManifest(`not what it has to be: ${problems.join('; ')}`);
 }
 
-function refused(why: string, cause?: unknown): KrmhubError {
+function invalidManifest(why: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `the manifest is ${why}`, { cause });
 }

@@ -75,7 +75,7 @@ export function formatReference({ registry, repository, tag, digest }: Reference
 }
 
 /** What a manifest is asked for by: the digest wins, since it says more. */
-export function manifestName({ tag, digest }: Reference): string {
+export function manifestReference({ tag, digest }: Reference): string {
   const name = digest ?? tag;
   if (name === undefined) throw new RangeError('the reference has neither a tag nor a digest');
   return name;

@@ -7,14 +7,14 @@ export interface ScriptedServer {
   /** Host and port. */
   host: string;
   /** What was asked: method and target, and who asked. */
-  asked: { request: string; authorization: string | undefined; body: Buffer }[];
+  requests: { request: string; authorization: string | undefined; body: Buffer }[];
   close(): Promise<void>;
 }
 
 export type Script = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
 
 export async function scriptedServer(script: Script): Promise<ScriptedServer> {
-  const asked: ScriptedServer['asked'] = [];
+  const asked: ScriptedServer['requests'] = [];
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece);
@@ -27,7 +27,7 @@ export async function scriptedServer(script: Script): Promise<ScriptedServer> {
   await once(server, 'listening');
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests: asked,
     close: async () => {
       server.closeAllConnections();
       server.close();

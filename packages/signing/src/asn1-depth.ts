@@ -5,7 +5,7 @@ const OCTET_STRING = 0x04;
  * Whether values in DER (X.690) nest deeper than that; octet strings too, since the library looks into them. What is
  * damaged is left to it: it refuses that before it does anything else.
  */
-export function nestsDeeper(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
+export function exceedsDepth(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
   for (let at = start; at + 2 <= end; ) {
     const tag = bytes[at]!;
     let length = bytes[at + 1]!;
@@ -19,7 +19,7 @@ export function nestsDeeper(bytes: Uint8Array, levels: number, start = 0, end = 
     }
     if (at + length > end) return false;
     if ((tag & CONSTRUCTED) !== 0 || tag === OCTET_STRING) {
-      if (levels === 0 || nestsDeeper(bytes, levels - 1, at, at + length)) return true;
+      if (levels === 0 || exceedsDepth(bytes, levels - 1, at, at + length)) return true;
     }
     at += length;
   }

@@ -18,10 +18,10 @@ export interface Check {
   message: string;
 }
 
-export function passed(check: CheckName, message: string): Check {
+export function passedCheck(check: CheckName, message: string): Check {
   return { check, passed: true, message };
 }
 
-export function failed(check: CheckName, message: string): Check {
+export function failedCheck(check: CheckName, message: string): Check {
   return { check, passed: false, message };
 }

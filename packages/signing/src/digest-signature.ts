@@ -9,7 +9,7 @@ const CURVES: Readonly<Record<string, typeof p256>> = {
 };
 
 /** Whether somebody signed the bytes of this digest with an ECDSA key; false for keys of other kinds. */
-export function verifiesDigest(key: KeyObject, digest: Uint8Array, signature: Uint8Array): boolean {
+export function verifyDigestSignature(key: KeyObject, digest: Uint8Array, signature: Uint8Array): boolean {
   const curve = CURVES[key.asymmetricKeyDetails?.namedCurve ?? ''];
   if (key.asymmetricKeyType !== 'ec' || curve === undefined) return false;
   const { x, y } = key.export({ format: 'jwk' });

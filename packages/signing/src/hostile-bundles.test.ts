@@ -11,20 +11,21 @@ const MILLISECONDS = 200;
 const ROOT = publicGoodRoot();
 const KEY = testKey();
 
-/** The last check, and how long it took. The first run, which compiles and reads the root, is not counted. */
+/** Returns the last check and its CPU time: elapsed time depends on the load of the machine. The fastest run counts. */
 function refusalOf(bundle: object, keys = [KEY.publicKey]): { message: string; milliseconds: number } {
   const bytes = bundleBytes(bundle);
   expect(bytes.byteLength).toBeLessThanOrEqual(1_048_576);
   const times = [];
   let message = '';
   for (let run = 0; run < 3; run++) {
-    const start = performance.now();
+    const start = process.cpuUsage();
     const { verified, checks } = verifyBundle(
       bytes,
       { digests: [`sha256:${sha256('x')}`] },
       { keys, root: ROOT },
     );
-    times.push(performance.now() - start);
+    const { user, system } = process.cpuUsage(start);
+    times.push((user + system) / 1_000);
     expect(verified).toBe(false);
     message = checks.at(-1)!.message;
   }

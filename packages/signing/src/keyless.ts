@@ -120,17 +120,17 @@ function serviceError(error: unknown, services: SigningServices, token: string):
   if (service === undefined) {
     // Whatever it is, a token may stand in its text or in its cause.
     const message = error instanceof Error ? error.message : String(error);
-    return new KrmhubError('unavailable', `signing failed: ${printable(without(token, message))}`);
+    return new KrmhubError('unavailable', `signing failed: ${printable(redact(token, message))}`);
   }
   const { name, url, option } = service;
   const where = `${name} at ${services[url]}`;
   const { statusCode } = (cause ?? {}) as { statusCode?: number };
   if (statusCode === undefined) {
-    return new KrmhubError('unreachable', `${where} gives no answer: ${reasonOf(cause, token)}`, {
+    return new KrmhubError('unreachable', `${where} gives no answer: ${describeCause(cause, token)}`, {
       hint: `Look whether this machine reaches it; ${option} names another one.`,
     });
   }
-  const said = printable(without(token, cause instanceof Error ? cause.message : ''));
+  const said = printable(redact(token, cause instanceof Error ? cause.message : ''));
   if (statusCode === 429) {
     return new KrmhubError('rate-limited', `${where} has no time: ${said}`, { hint: 'Try again later.' });
   }
@@ -145,13 +145,13 @@ function serviceError(error: unknown, services: SigningServices, token: string):
   });
 }
 
-function reasonOf(cause: unknown, token: string): string {
+function describeCause(cause: unknown, token: string): string {
   // The client puts the reason of the system into an error of its own.
   const inner = (cause as { cause?: unknown } | undefined)?.cause;
-  return printable(without(token, networkReason(inner instanceof Error ? inner : cause)));
+  return printable(redact(token, networkReason(inner instanceof Error ? inner : cause)));
 }
 
 /** Services may repeat what they were sent. */
-function without(token: string, text: string): string {
+function redact(token: string, text: string): string {
   return [token, ...token.split('.')].reduce((clean, part) => clean.replaceAll(part, '(token)'), text);
 }

@@ -1,9 +1,9 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import type { Bundle } from '@sigstore/bundle';
 import { z } from 'zod';
-import { type Check, failed, passed } from './check.js';
+import { type Check, failedCheck, passedCheck } from './check.js';
 import { readBundle } from './read-bundle.js';
-import { type Trust, type Verification, verifyRead } from './verify.js';
+import { type Trust, type Verification, verifyParsedBundle } from './verify.js';
 
 /**
  * Signatures as cosign made them before bundles: a layer with a payload (containers/image, "simple signing"), whose
@@ -77,14 +77,14 @@ export function verifyLegacySignature(
   trust: Trust,
 ): Verification {
   const bundle = readLegacySignature(signature);
-  if (typeof bundle === 'string') return { verified: false, checks: [failed('bundle', bundle)] };
+  if (typeof bundle === 'string') return { verified: false, checks: [failedCheck('bundle', bundle)] };
   const { payload } = signature;
   const subject = checkPayload(payload, manifest);
-  if (!subject.passed) return { verified: false, checks: [passed('bundle', LEGACY_LAYER), subject] };
-  const verification = verifyRead(bundle, { digests: [], bytes: payload }, trust);
+  if (!subject.passed) return { verified: false, checks: [passedCheck('bundle', LEGACY_LAYER), subject] };
+  const verification = verifyParsedBundle(bundle, { digests: [], bytes: payload }, trust);
   const checks = verification.checks.map((check) => {
     if (!check.passed) return check;
-    if (check.check === 'bundle') return passed('bundle', LEGACY_LAYER);
+    if (check.check === 'bundle') return passedCheck('bundle', LEGACY_LAYER);
     return check.check === 'subject' ? subject : check;
   });
   return { ...verification, checks };
@@ -92,11 +92,11 @@ export function verifyLegacySignature(
 
 function checkPayload(payload: Uint8Array, manifest: string): Check {
   const said = read(Payload, new TextDecoder().decode(payload));
-  if (!said) return failed('subject', 'what is signed is no description of an image');
+  if (!said) return failedCheck('subject', 'what is signed is no description of an image');
   const digest = said.critical.image['docker-manifest-digest'];
   return digest === manifest
-    ? passed('subject', manifest)
-    : failed('subject', `it speaks of ${digest.slice(0, 100)}, and not of this`);
+    ? passedCheck('subject', manifest)
+    : failedCheck('subject', `it speaks of ${digest.slice(0, 100)}, and not of this`);
 }
 
 function logEntry(entry: z.infer<typeof LogEntry>, { kind, apiVersion }: z.infer<typeof EntryBody>) {

@@ -47,7 +47,7 @@ export async function generateKeys(password: string): Promise<KeyPair> {
   const pair = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
   const der = pair.privateKey.export({ type: 'pkcs8', format: 'der' });
   return {
-    privateKey: await encrypted(der, password),
+    privateKey: await encryptKey(der, password),
     publicKey: publicKey(pair.publicKey, 'the new key'),
   };
 }
@@ -61,10 +61,12 @@ export async function readPrivateKey(
   name: string,
   password: () => Promise<string>,
 ): Promise<KeyObject> {
-  if (text.length > MAX_KEY_LENGTH) throw noKey(name);
+  if (text.length > MAX_KEY_LENGTH) throw invalidKey(name);
   const sealed = PEM_BLOCK.exec(text)?.[2];
   const key =
-    sealed === undefined ? await readPem(text, name, password) : await open(sealed, name, await password());
+    sealed === undefined
+      ? await readPem(text, name, password)
+      : await decryptKey(sealed, name, await password());
   if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
     throw new KrmhubError(
       'invalid-document',
@@ -77,7 +79,7 @@ export async function readPrivateKey(
   return key;
 }
 
-async function encrypted(der: Buffer, password: string): Promise<string> {
+async function encryptKey(der: Buffer, password: string): Promise<string> {
   const salt = randomBytes(KEY_BYTES);
   const nonce = randomBytes(NONCE_BYTES);
   const key = await derive(password, salt, KEY_BYTES, { ...SCRYPT, maxmem: SIGNING_LIMITS.maxScryptBytes });
@@ -91,19 +93,19 @@ async function encrypted(der: Buffer, password: string): Promise<string> {
   return `-----BEGIN ${LABEL}-----\n${body.replace(/.{1,64}/g, '$&\n')}-----END ${LABEL}-----\n`;
 }
 
-async function open(sealed: string, name: string, password: string): Promise<KeyObject> {
+async function decryptKey(sealed: string, name: string, password: string): Promise<KeyObject> {
   let json: unknown;
   try {
     json = JSON.parse(Buffer.from(sealed, 'base64').toString('utf8'));
   } catch (cause) {
-    throw noKey(name, cause);
+    throw invalidKey(name, cause);
   }
   const { data } = Envelope.safeParse(json);
-  if (data === undefined) throw noKey(name);
+  if (data === undefined) throw invalidKey(name);
   const { kdf, cipher, ciphertext } = data;
   const nonce = Buffer.from(cipher.nonce, 'base64');
   const memory = 128 * kdf.params.N * kdf.params.r;
-  if (nonce.length !== NONCE_BYTES || memory > SIGNING_LIMITS.maxScryptBytes) throw noKey(name);
+  if (nonce.length !== NONCE_BYTES || memory > SIGNING_LIMITS.maxScryptBytes) throw invalidKey(name);
   const key = await derive(password, Buffer.from(kdf.salt, 'base64'), KEY_BYTES, {
     ...kdf.params,
     // Node counts a little more than the table itself.
@@ -118,20 +120,20 @@ async function open(sealed: string, name: string, password: string): Promise<Key
   try {
     return createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' });
   } catch {
-    throw noKey(name);
+    throw invalidKey(name);
   }
 }
 
 async function readPem(text: string, name: string, password: () => Promise<string>): Promise<KeyObject> {
   if (!/-----BEGIN (EC |RSA |ENCRYPTED )?PRIVATE KEY-----/.test(text)) {
-    throw text.includes('-----BEGIN PUBLIC KEY-----') ? publicOne(name) : noKey(name);
+    throw text.includes('-----BEGIN PUBLIC KEY-----') ? publicKeyGiven(name) : invalidKey(name);
   }
   const isEncrypted = text.includes('BEGIN ENCRYPTED PRIVATE KEY') || text.includes('Proc-Type: 4,ENCRYPTED');
   if (!isEncrypted) {
     try {
       return createPrivateKey(text);
     } catch {
-      throw noKey(name);
+      throw invalidKey(name);
     }
   }
   const passphrase = await password();
@@ -148,13 +150,13 @@ function wrongPassword(name: string): KrmhubError {
   });
 }
 
-function publicOne(name: string): KrmhubError {
+function publicKeyGiven(name: string): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is a public key, and the private one is wanted`, {
     hint: 'Give the file that ends in .key.',
   });
 }
 
-function noKey(name: string, cause?: unknown): KrmhubError {
+function invalidKey(name: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is no private key`, {
     hint: 'Files of `krmhub keygen` and `cosign generate-key-pair` are taken, and PEM files of openssl.',
     ...(cause === undefined ? {} : { cause }),

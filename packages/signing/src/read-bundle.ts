@@ -1,5 +1,5 @@
 import { type Bundle, bundleFromJSON, type TransparencyLogEntry } from '@sigstore/bundle';
-import { nestsDeeper } from './asn1-depth.js';
+import { exceedsDepth } from './asn1-depth.js';
 import { SIGNING_LIMITS } from './limits.js';
 
 /** Media types of bundles, written and read (sigstore bundle specification). */
@@ -27,41 +27,41 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
   if (!isBundleMediaType(mediaType)) {
     return `its media type ${JSON.stringify(mediaType.slice(0, 100))} is not known`;
   }
-  const long = listProblem(json);
+  const long = findListProblem(json);
   if (long !== undefined) return long;
   let bundle: Bundle;
   try {
     bundle = bundleFromJSON(json);
   } catch (error) {
-    return `it is damaged: ${reasonOf(error)}`;
+    return `it is damaged: ${describeError(error)}`;
   }
   const { tlogEntries, timestampVerificationData } = bundle.verificationMaterial;
   const timestamps = timestampVerificationData?.rfc3161Timestamps ?? [];
   const problems = [
-    derProblem(
+    findDerProblem(
       'timestamp',
       timestamps.map(({ signedTimestamp }) => signedTimestamp),
       SIGNING_LIMITS.maxTimestampBytes,
     ),
-    derProblem('certificate', certificatesIn(bundle), SIGNING_LIMITS.maxCertificateBytes),
-    ...tlogEntries.map(entryProblem),
+    findDerProblem('certificate', getCertificates(bundle), SIGNING_LIMITS.maxCertificateBytes),
+    ...tlogEntries.map(findEntryProblem),
   ];
   return problems.find((problem) => problem !== undefined) ?? bundle;
 }
 
-function certificatesIn({ verificationMaterial: { content } }: Bundle): Uint8Array[] {
+function getCertificates({ verificationMaterial: { content } }: Bundle): Uint8Array[] {
   if (content.$case === 'certificate') return [content.certificate.rawBytes];
   if (content.$case !== 'x509CertificateChain') return [];
   return content.x509CertificateChain.certificates.map(({ rawBytes }) => rawBytes);
 }
 
 /** Before anybody's signature is checked, the library's time for ASN.1 grows with its size times its levels. */
-function derProblem(what: string, all: readonly Uint8Array[], maxBytes: number): string | undefined {
+function findDerProblem(what: string, all: readonly Uint8Array[], maxBytes: number): string | undefined {
   for (const bytes of all) {
     if (bytes.byteLength > maxBytes) {
       return `a ${what} in it has ${bytes.byteLength} bytes, and at most ${maxBytes} are read`;
     }
-    if (nestsDeeper(bytes, SIGNING_LIMITS.maxAsn1Levels)) {
+    if (exceedsDepth(bytes, SIGNING_LIMITS.maxAsn1Levels)) {
       return `a ${what} in it has more than ${SIGNING_LIMITS.maxAsn1Levels} levels`;
     }
   }
@@ -69,7 +69,7 @@ function derProblem(what: string, all: readonly Uint8Array[], maxBytes: number):
 }
 
 /** Lists that are longer than any that is read; reading their members first would take long. */
-function listProblem(json: object): string | undefined {
+function findListProblem(json: object): string | undefined {
   const at = (value: unknown, field: string): unknown =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined;
   const material = at(json, 'verificationMaterial');
@@ -107,7 +107,7 @@ const NUMBER = /^\d{1,19}$/;
  * What the library would do more with than it can bear: it takes the name of who signs a checkpoint for a regular
  * expression, which could be one that runs for years, and counts in numbers of any length.
  */
-function entryProblem(entry: TransparencyLogEntry): string | undefined {
+function findEntryProblem(entry: TransparencyLogEntry): string | undefined {
   const { inclusionProof, logIndex, integratedTime } = entry;
   const numbers = [logIndex, integratedTime || '0'];
   if (inclusionProof !== undefined) numbers.push(inclusionProof.logIndex, inclusionProof.treeSize);
@@ -124,7 +124,7 @@ function entryProblem(entry: TransparencyLogEntry): string | undefined {
   return undefined;
 }
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { fields } = error as { fields?: readonly string[] };
   if (fields?.includes('content.dsseEnvelope.signatures') === true) {
     return 'an envelope has one signature, and this one has none or several';

@@ -30,7 +30,7 @@ const ReleasePredicate = z.strictObject({ group: z.string(), kind: z.string(), r
  * Holds what was signed against the release that is asked for, so that a signed 1.0.0 cannot be served as 9.9.9. A
  * signature that says nothing but a digest counts where it is of a manifest that names the release itself.
  */
-export function releaseClaim({ statement }: Verification, expected: SignedRelease): ReleaseClaim {
+export function readReleaseClaim({ statement }: Verification, expected: SignedRelease): ReleaseClaim {
   const { group, kind, release, definition, manifests } = expected;
   const name = `${group}/${kind}@${release}`;
   if (statement === undefined) {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { hintOf, publicKey } from '@krmhub/schema';
 import { type Bundle, bundleToJSON, toDSSEBundle } from '@sigstore/bundle';
 import { dsse } from '@sigstore/core';
-import { IN_TOTO_MEDIA_TYPE, type Statement, statementBytes } from './statement.js';
+import { encodeStatement, IN_TOTO_MEDIA_TYPE, type Statement } from './statement.js';
 
 /** Puts a payload of in-toto into a signed envelope (DSSE), with the evidence of who signed it. */
 export type PayloadSigner = (payload: Buffer<ArrayBuffer>) => Promise<Bundle>;
@@ -28,7 +28,7 @@ export function keySigner(privateKey: KeyObject): PayloadSigner {
 
 /** A sigstore bundle v0.3 with a DSSE envelope around a statement, as JSON. */
 export async function signStatement(statement: Statement, signer: PayloadSigner): Promise<Uint8Array> {
-  const bundle = await signer(Buffer.from(statementBytes(statement)) as Buffer<ArrayBuffer>);
+  const bundle = await signer(Buffer.from(encodeStatement(statement)) as Buffer<ArrayBuffer>);
   // go-securesystemslib, and so cosign, skips signatures whose keyid is not its own kind of fingerprint.
   if (bundle.content.$case === 'dsseEnvelope') {
     for (const signature of bundle.content.dsseEnvelope.signatures) signature.keyid = '';

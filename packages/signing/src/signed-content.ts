@@ -3,10 +3,10 @@ import type { Bundle } from '@sigstore/bundle';
 import { dsse } from '@sigstore/core';
 import { HashAlgorithm } from '@sigstore/protobuf-specs';
 import { type SignedEntity, toSignedEntity } from '@sigstore/verify';
-import { type Check, failed, passed } from './check.js';
-import { verifiesDigest } from './digest-signature.js';
+import { type Check, failedCheck, passedCheck } from './check.js';
+import { verifyDigestSignature } from './digest-signature.js';
+import type { SignedArtifact } from './signed-artifact.js';
 import { hasSubject, IN_TOTO_MEDIA_TYPE, readStatement, type Statement } from './statement.js';
-import type { SignedArtifact } from './verify.js';
 
 const HASH_NAMES: Partial<Record<HashAlgorithm, string>> = {
   [HashAlgorithm.SHA2_256]: 'sha256',
@@ -18,7 +18,7 @@ const HASH_NAMES: Partial<Record<HashAlgorithm, string>> = {
  * Whether what is signed is this artifact; without that, a valid signature of anything else would do. Adds what was
  * checked, and gives nothing where it is another one.
  */
-export function contentOf(
+export function checkContent(
   { content }: Bundle,
   artifact: SignedArtifact,
   checks: Check[],
@@ -31,24 +31,24 @@ export function contentOf(
   const { payload, payloadType } = content.dsseEnvelope;
   if (payloadType !== IN_TOTO_MEDIA_TYPE) {
     const type = JSON.stringify(payloadType.slice(0, 100));
-    checks.push(failed('statement', `the payload is ${type}, not ${IN_TOTO_MEDIA_TYPE}`));
+    checks.push(failedCheck('statement', `the payload is ${type}, not ${IN_TOTO_MEDIA_TYPE}`));
     return undefined;
   }
   const statement = readStatement(payload);
   if (typeof statement === 'string') {
-    checks.push(failed('statement', statement));
+    checks.push(failedCheck('statement', statement));
     return undefined;
   }
-  checks.push(passed('statement', statement.predicateType));
+  checks.push(passedCheck('statement', statement.predicateType));
   const own = artifact.digests.find((digest) => hasSubject(statement, [digest]));
   if (own === undefined) {
     const names = statement.subject
       .slice(0, 3)
       .map(({ digest }) => Object.entries(digest)[0]?.join(':') ?? 'nothing');
-    checks.push(failed('subject', `it speaks of ${names.join(', ')}, and not of this`));
+    checks.push(failedCheck('subject', `it speaks of ${names.join(', ')}, and not of this`));
     return undefined;
   }
-  checks.push(passed('subject', own));
+  checks.push(passedCheck('subject', own));
   return statement;
 }
 
@@ -63,12 +63,12 @@ function checkMessage(
       ? digests
       : [`${name}:${createHash(name).update(bytes).digest('hex')}`];
   return signed !== undefined && own.includes(signed)
-    ? passed('subject', signed)
-    : failed('subject', `the signature is of ${signed ?? 'an unknown digest'}, which is something else`);
+    ? passedCheck('subject', signed)
+    : failedCheck('subject', `the signature is of ${signed ?? 'an unknown digest'}, which is something else`);
 }
 
 /** What the library verifies, with what it leaves out. Throws for what is damaged. */
-export function entityOf(bundle: Bundle, { bytes }: SignedArtifact): SignedEntity {
+export function toEntity(bundle: Bundle, { bytes }: SignedArtifact): SignedEntity {
   const entity = toSignedEntity(
     bundle,
     bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
@@ -84,7 +84,7 @@ export function entityOf(bundle: Bundle, { bytes }: SignedArtifact): SignedEntit
         signature: signature.signature,
         compareSignature: (other) => signature.compareSignature(other),
         compareDigest: (digest) => signature.compareDigest(digest),
-        verifySignature: (key) => verifiesDigest(key, messageDigest.digest, given),
+        verifySignature: (key) => verifyDigestSignature(key, messageDigest.digest, given),
       },
     };
   }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
+  encodeStatement,
   hasSubject,
   predicateStatement,
   RELEASE_PREDICATE,
+  readSnapshotClaim,
   readStatement,
   releaseStatement,
   SNAPSHOT_PREDICATE,
   type Statement,
   signatureStatement,
-  snapshotClaim,
   snapshotStatement,
-  statementBytes,
 } from './statement.js';
 
 const definition = `sha256:${'a'.repeat(64)}` as const;
@@ -45,11 +45,11 @@ describe('statements', () => {
   it('are read as they were written', () => {
     const claim = { catalog: 'default', serial: 7, previous: null, expires: '2030-01-01T00:00:00Z' };
     const statement = snapshotStatement(claim, { 'snapshot.json': definition });
-    expect(readStatement(statementBytes(statement))).toEqual(statement);
-    expect(snapshotClaim(statement)).toEqual(claim);
-    expect(snapshotClaim({ ...statement, predicateType: RELEASE_PREDICATE })).toBeUndefined();
+    expect(readStatement(encodeStatement(statement))).toEqual(statement);
+    expect(readSnapshotClaim(statement)).toEqual(claim);
+    expect(readSnapshotClaim({ ...statement, predicateType: RELEASE_PREDICATE })).toBeUndefined();
     const more = { ...statement, predicateType: SNAPSHOT_PREDICATE, predicate: { ...claim, more: 1 } };
-    expect(snapshotClaim(more)).toBeUndefined();
+    expect(readSnapshotClaim(more)).toBeUndefined();
   });
 
   it('of the older version are read too', () => {

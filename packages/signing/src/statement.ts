@@ -52,7 +52,7 @@ export function readStatement(payload: Uint8Array): Statement | string {
   } catch {
     return 'the signed payload is not JSON';
   }
-  if (manyDigests(json)) {
+  if (hasTooManyDigests(json)) {
     return `the signed payload is no in-toto statement: a subject has more than ${SIGNING_LIMITS.maxDigests} digests`;
   }
   const { data, error } = StatementShape.safeParse(json);
@@ -67,7 +67,7 @@ function isMapping(value: unknown): boolean {
 }
 
 /** Said at once, since an error for each of a hundred thousand takes long. */
-function manyDigests(json: unknown): boolean {
+function hasTooManyDigests(json: unknown): boolean {
   const { subject } = (json ?? {}) as { subject?: unknown };
   if (!Array.isArray(subject) || subject.length > SIGNING_LIMITS.maxSubjects) return false;
   return subject.some((one: unknown) => {
@@ -76,7 +76,7 @@ function manyDigests(json: unknown): boolean {
   });
 }
 
-export function statementBytes(statement: Statement): Uint8Array {
+export function encodeStatement(statement: Statement): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(statement));
 }
 
@@ -135,7 +135,7 @@ const SnapshotPredicate = z.strictObject({
 });
 
 /** What a statement says of a snapshot; undefined where it speaks of something else, or not as it should. */
-export function snapshotClaim(statement: Statement): SnapshotClaim | undefined {
+export function readSnapshotClaim(statement: Statement): SnapshotClaim | undefined {
   if (statement.predicateType !== SNAPSHOT_PREDICATE) return undefined;
   return SnapshotPredicate.safeParse(statement.predicate).data;
 }

@@ -78,7 +78,7 @@ export class TestLog {
   readonly #key = testKey();
 
   /** `signer` is what stands in the checkpoint for its name. */
-  entryOf(bundle: TestBundle, key: TestKey, kind: EntryKind, signer: string = this.name): TestEntry {
+  createEntry(bundle: TestBundle, key: TestKey, kind: EntryKind, signer: string = this.name): TestEntry {
     const body = Buffer.from(JSON.stringify(entryBody(bundle, key, kind)));
     const rootHash = sha256(Buffer.concat([Buffer.from([0]), body]), 'base64');
     const [name, version] = kind.split(' ') as [string, string];
@@ -98,8 +98,8 @@ export class TestLog {
   }
 
   /** A bundle with its entry in this log. */
-  logged(bundle: TestBundle, key: TestKey, kind: EntryKind): TestBundle {
-    const tlogEntries = [this.entryOf(bundle, key, kind)];
+  addEntry(bundle: TestBundle, key: TestKey, kind: EntryKind): TestBundle {
+    const tlogEntries = [this.createEntry(bundle, key, kind)];
     return { ...bundle, verificationMaterial: { ...bundle.verificationMaterial, tlogEntries } };
   }
 

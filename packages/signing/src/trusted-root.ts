@@ -54,10 +54,10 @@ export function readTrustedRoot(text: string, name: string): TrustedRoot {
     // not mean "always" (protobuf-specs, TransparencyLogInstance and CertificateAuthority).
     root: {
       ...root,
-      tlogs: root.tlogs.filter(startsSomewhere),
-      ctlogs: root.ctlogs.filter(startsSomewhere),
-      certificateAuthorities: root.certificateAuthorities.filter(isSoundAuthority),
-      timestampAuthorities: root.timestampAuthorities.filter(isSoundAuthority),
+      tlogs: root.tlogs.filter(hasValidityStart),
+      ctlogs: root.ctlogs.filter(hasValidityStart),
+      certificateAuthorities: root.certificateAuthorities.filter(isUsableAuthority),
+      timestampAuthorities: root.timestampAuthorities.filter(isUsableAuthority),
     },
   };
 }
@@ -89,10 +89,10 @@ export function emptyRoot(): TrustedRoot {
   };
 }
 
-function startsSomewhere({ publicKey }: TransparencyLogInstance): boolean {
+function hasValidityStart({ publicKey }: TransparencyLogInstance): boolean {
   return publicKey?.validFor?.start !== undefined;
 }
 
-function isSoundAuthority({ validFor, certChain }: CertificateAuthority): boolean {
+function isUsableAuthority({ validFor, certChain }: CertificateAuthority): boolean {
   return validFor?.start !== undefined && (certChain?.certificates.length ?? 0) > 0;
 }

@@ -1,9 +1,9 @@
 import type { PublicKey } from '@krmhub/schema';
 import type { Bundle } from '@sigstore/bundle';
 import { readBundle } from './read-bundle.js';
-import { readStatement, type SnapshotClaim, type Statement, snapshotClaim } from './statement.js';
+import { readSnapshotClaim, readStatement, type SnapshotClaim, type Statement } from './statement.js';
 import { emptyRoot } from './trusted-root.js';
-import { type Signer, verifyRead } from './verify.js';
+import { type Signer, verifyParsedBundle } from './verify.js';
 
 export interface SnapshotCheck {
   check: 'bundle' | 'statement' | 'signature';
@@ -33,9 +33,9 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
   const bundle = readBundle(bytes);
   if (typeof bundle === 'string') return { checks: [failed('bundle', bundle)] };
   const checks = [passed('bundle', bundle.mediaType)];
-  const statement = statementOf(bundle);
-  const claim = typeof statement === 'string' ? undefined : snapshotClaim(statement);
-  const digests = typeof statement === 'string' ? undefined : subjectsOf(statement);
+  const statement = readBundleStatement(bundle);
+  const claim = typeof statement === 'string' ? undefined : readSnapshotClaim(statement);
+  const digests = typeof statement === 'string' ? undefined : readSubjects(statement);
   if (typeof statement === 'string' || claim === undefined || digests === undefined) {
     const reason =
       typeof statement === 'string' ? statement : `it speaks of something else than a snapshot of a catalog`;
@@ -44,7 +44,7 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
   checks.push(passed('statement', statement.predicateType));
   const { content } = bundle.verificationMaterial;
   const hint = content.$case === 'publicKey' ? { hint: content.publicKey.hint } : {};
-  const result = verifyRead(bundle, { digests: [...digests.values()] }, { keys, root: emptyRoot() });
+  const result = verifyParsedBundle(bundle, { digests: [...digests.values()] }, { keys, root: emptyRoot() });
   const { signer } = result;
   if (!result.verified || signer?.type !== 'key') {
     const reason = result.checks.find((check) => !check.passed)?.message ?? 'it is not signed by a key';
@@ -54,14 +54,14 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
   return { checks, signed: { claim, digests, signer } };
 }
 
-function statementOf({ content }: Bundle): Statement | string {
+function readBundleStatement({ content }: Bundle): Statement | string {
   if (content.$case !== 'dsseEnvelope')
     return 'a signature over bare bytes does not say of which snapshot it is';
   return readStatement(content.dsseEnvelope.payload);
 }
 
 /** Undefined where a subject has no name, no sha256 digest, or the name of another. */
-function subjectsOf({ subject }: Statement): Map<string, string> | undefined {
+function readSubjects({ subject }: Statement): Map<string, string> | undefined {
   const digests = new Map<string, string>();
   for (const { name, digest } of subject) {
     const hex = digest.sha256;

@@ -2,11 +2,11 @@ import { type Digest, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
 import { SIGNING_LIMITS } from './limits.js';
 import {
   hasSubject,
+  readSnapshotClaim,
   SIGNATURE_PREDICATE,
   SNAPSHOT_PREDICATE,
   type SnapshotClaim,
   type Statement,
-  snapshotClaim,
 } from './statement.js';
 import { type Signer, type Trust, type Verification, verifyBundle } from './verify.js';
 
@@ -64,8 +64,8 @@ function verifyOne(
   const digests = [digest, ...(manifest === undefined ? [] : [manifest])];
   const verification = verifyBundle(bundle, { digests, bytes }, trust);
   const { verified, signer, signedAt, statement } = verification;
-  if (!verified || signer === undefined) return problemOf(verification);
-  const claim = claimOf(statement, digest, manifest);
+  if (!verified || signer === undefined) return describeFailure(verification);
+  const claim = readClaim(statement, digest, manifest);
   if (typeof claim === 'string') return claim;
   const signature = { signer, ...(signedAt === undefined ? {} : { signedAt }) };
   if (claim === undefined) return signature;
@@ -74,7 +74,7 @@ function verifyOne(
 }
 
 /** Undefined for a plain signature; in words why it is none of this catalog. */
-function claimOf(
+function readClaim(
   statement: Statement | undefined,
   digest: Digest,
   manifest: string | undefined,
@@ -84,7 +84,7 @@ function claimOf(
   if (statement.predicateType !== SNAPSHOT_PREDICATE) {
     return `a bundle says ${JSON.stringify(statement.predicateType.slice(0, 100))} of it, which is no signature of a catalog`;
   }
-  const claim = snapshotClaim(statement);
+  const claim = readSnapshotClaim(statement);
   if (claim === undefined) return 'the statement of a snapshot in a bundle has other fields than it should';
   const isForm = statement.subject.some(
     (subject) =>
@@ -95,7 +95,7 @@ function claimOf(
   return `a bundle signs snapshot ${claim.serial} of ${claim.catalog.slice(0, 100)}, of which this is no form`;
 }
 
-function problemOf({ checks }: Verification): string {
+function describeFailure({ checks }: Verification): string {
   const { check, message } = checks.at(-1)!;
   return `a bundle fails the check of its ${check}: ${message}`;
 }

@@ -2,6 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { publicKey } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { keySigner, signStatement } from './sign.js';
+import type { SignedArtifact } from './signed-artifact.js';
 import { predicateStatement, signatureStatement } from './statement.js';
 import {
   bundleBytes,
@@ -14,7 +15,7 @@ import {
   testStatement,
 } from './testing.js';
 import { emptyRoot, publicGoodRoot, readTrustedRoot } from './trusted-root.js';
-import { type SignedArtifact, type Trust, verifyBundle } from './verify.js';
+import { type Trust, verifyBundle } from './verify.js';
 
 const key = testKey();
 const bytes = new TextEncoder().encode('hello\n');
@@ -160,24 +161,24 @@ describe('evidence that is absent or damaged', () => {
 describe('entries of a log', () => {
   const kinds: EntryKind[] = ['dsse 0.0.1', 'dsse 0.0.2', 'hashedrekord 0.0.2'];
   it.for(kinds)('of the kind %s are held against the log', (kind) => {
-    const { checks } = verified(log.logged(good, key, kind), artifact, logged);
+    const { checks } = verified(log.addEntry(good, key, kind), artifact, logged);
     expect(checks.at(-1)).toMatchObject({ check: 'signature', passed: true });
     expect(checks).toContainEqual({ check: 'log', passed: true, message: 'entry 0 of log.example.com' });
 
-    const stranger = new TestLog().logged(good, key, kind);
+    const stranger = new TestLog().addEntry(good, key, kind);
     expect(refusal(stranger, artifact, logged)).toMatch(/^log: .*\(our log\)$/);
     const other = testBundle(key, testStatement('other'));
-    expect(refusal(withEntries(good, log.entryOf(other, key, kind)), artifact, logged)).toMatch(/^log: /);
+    expect(refusal(withEntries(good, log.createEntry(other, key, kind)), artifact, logged)).toMatch(/^log: /);
     const again = testBundle(key, testStatement(bytes));
-    expect(refusal(withEntries(good, log.entryOf(again, key, kind)), artifact, logged)).toMatch(/^log: /);
+    expect(refusal(withEntries(good, log.createEntry(again, key, kind)), artifact, logged)).toMatch(/^log: /);
   });
 
   it('are refused where the log does not say from when on it is good', () => {
     const root = readTrustedRoot(log.trustedRoot({}), 'our log');
-    expect(refusal(log.logged(good, key, 'dsse 0.0.2'), artifact, { ...trust, root })).toMatch(/^log: /);
+    expect(refusal(log.addEntry(good, key, 'dsse 0.0.2'), artifact, { ...trust, root })).toMatch(/^log: /);
   });
 
-  const entry = log.entryOf(good, key, 'dsse 0.0.2');
+  const entry = log.createEntry(good, key, 'dsse 0.0.2');
   const proof = entry.inclusionProof!;
   const changed = (change: object) => withEntries(good, { ...entry, ...change });
   const proofOf = (change: object) => changed({ inclusionProof: { ...proof, ...change } });
@@ -204,7 +205,7 @@ describe('entries of a log', () => {
   it.for(['((([a-z:/.])+)+)+!', 'log \u2014 ((([a-z:/.])+)+)+!', '[', '(?:)'])(
     'are refused where %s signs the checkpoint, which would be an expression',
     (signer) => {
-      const bundle = withEntries(good, log.entryOf(good, key, 'dsse 0.0.2', signer));
+      const bundle = withEntries(good, log.createEntry(good, key, 'dsse 0.0.2', signer));
       expect(refusal(bundle, artifact, logged)).toBe(
         'bundle: a checkpoint in it is signed by a name that no log can have',
       );

@@ -8,10 +8,11 @@ import {
   type Signer as VerifiedSigner,
   Verifier,
 } from '@sigstore/verify';
-import { CHECK_NAMES, type Check, type CheckName, failed, passed } from './check.js';
+import { CHECK_NAMES, type Check, type CheckName, failedCheck, passedCheck } from './check.js';
 import { describeCertificate, describeLogs } from './describe-evidence.js';
 import { readBundle } from './read-bundle.js';
-import { contentOf, entityOf } from './signed-content.js';
+import type { SignedArtifact } from './signed-artifact.js';
+import { checkContent, toEntity } from './signed-content.js';
 import type { Statement } from './statement.js';
 import type { TrustedRoot } from './trusted-root.js';
 
@@ -19,14 +20,6 @@ import type { TrustedRoot } from './trusted-root.js';
 export type Signer =
   | { type: 'key'; fingerprint: Digest }
   | { type: 'identity'; issuer: string; subject: string };
-
-/** What a bundle is to be a signature of. */
-export interface SignedArtifact {
-  /** `ALGORITHM:HEX`; a bundle that speaks of one of them speaks of the artifact. */
-  digests: readonly string[];
-  /** The bytes themselves, which a signature without an envelope is checked over. */
-  bytes?: Uint8Array;
-}
 
 export interface Trust {
   /** A bundle that a key signed holds where one of them did. */
@@ -52,38 +45,41 @@ export interface Verification {
 /** Holds a bundle from anywhere against an artifact and what is trusted. Never throws for what the bundle holds. */
 export function verifyBundle(bytes: Uint8Array, artifact: SignedArtifact, trust: Trust): Verification {
   const bundle = readBundle(bytes);
-  if (typeof bundle === 'string') return refusal([], 'bundle', bundle);
-  return verifyRead(bundle, artifact, trust);
+  if (typeof bundle === 'string') return failedVerification([], 'bundle', bundle);
+  return verifyParsedBundle(bundle, artifact, trust);
 }
 
 /** As `verifyBundle`, for a bundle that is read already. */
-export function verifyRead(bundle: Bundle, artifact: SignedArtifact, trust: Trust): Verification {
-  const checks: Check[] = [passed('bundle', bundle.mediaType)];
-  const content = contentOf(bundle, artifact, checks);
+export function verifyParsedBundle(bundle: Bundle, artifact: SignedArtifact, trust: Trust): Verification {
+  const checks: Check[] = [passedCheck('bundle', bundle.mediaType)];
+  const content = checkContent(bundle, artifact, checks);
   if (content === undefined) return { verified: false, checks };
   const statement = content === 'bytes' ? {} : { statement: content };
   let entity: SignedEntity;
   try {
-    entity = entityOf(bundle, artifact);
+    entity = toEntity(bundle, artifact);
   } catch {
-    return { ...refusal(checks, 'bundle', 'a certificate or a timestamp in it is damaged'), ...statement };
+    return {
+      ...failedVerification(checks, 'bundle', 'a certificate or a timestamp in it is damaged'),
+      ...statement,
+    };
   }
   const result = isKeyed(bundle)
     ? verifyWithKeys(bundle, entity, trust)
     : verifyWith(entity, trust.root, undefined);
   if (!('signer' in result)) {
     const before = CHECK_NAMES.slice(CHECK_NAMES.indexOf('time'), CHECK_NAMES.indexOf(result.check));
-    for (const check of before) describe(check, bundle, entity, checks);
+    for (const check of before) addEvidence(check, bundle, entity, checks);
     return {
-      ...refusal(checks, result.check, result.message),
+      ...failedVerification(checks, result.check, result.message),
       ...statement,
       ...(result.unknownKey === undefined ? {} : { unknownKey: result.unknownKey }),
     };
   }
-  for (const check of ['time', 'certificate', 'log'] as const) describe(check, bundle, entity, checks);
+  for (const check of ['time', 'certificate', 'log'] as const) addEvidence(check, bundle, entity, checks);
   const signer = result.signer;
   checks.push(
-    passed(
+    passedCheck(
       'signature',
       signer.type === 'key' ? `by the key ${signer.fingerprint}` : 'by the key of the certificate',
     ),
@@ -107,7 +103,7 @@ function isFingerprint(hint: string): boolean {
   return Buffer.from(hint, 'base64').length === 32;
 }
 
-function keyOfHint(hint: string): string {
+function describeHint(hint: string): string {
   if (isFingerprint(hint)) return `the key sha256:${Buffer.from(hint, 'base64').toString('hex')}`;
   return hint === '' ? 'an unnamed key' : `a key with the hint ${JSON.stringify(hint.slice(0, 100))}`;
 }
@@ -123,7 +119,7 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
   const unknown: Outcome = {
     unknownKey: hint,
     check: 'signature',
-    message: `it is signed by ${keyOfHint(hint)}, which is not trusted here`,
+    message: `it is signed by ${describeHint(hint)}, which is not trusted here`,
   };
   let last = unknown;
   for (const key of candidates) {
@@ -138,7 +134,7 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
 
 function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | undefined): Outcome {
   const material: TrustMaterial = {
-    ...materialOf(root),
+    ...trustMaterialFor(root),
     publicKey: () => {
       if (key === undefined) throw new RangeError('no key is asked for where a certificate signs');
       return { publicKey: key.key, validFor: () => true };
@@ -154,16 +150,16 @@ function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | un
       : { tlogThreshold: 0, ctlogThreshold: 0, timestampThreshold: 0 };
   try {
     const signer = new Verifier(material, thresholds).verify(entity);
-    return signerOf(signer, key);
+    return toSigner(signer, key);
   } catch (error) {
-    return problemOf(error, entity, root);
+    return toFailure(error, entity, root);
   }
 }
 
 const materials = new WeakMap<TrustedRoot, TrustMaterial>();
 
 /** Reading a root's certificates takes longer than checking a signature, and there may be many keys to try. */
-function materialOf(root: TrustedRoot): TrustMaterial {
+function trustMaterialFor(root: TrustedRoot): TrustMaterial {
   const known = materials.get(root);
   if (known !== undefined) return known;
   const material = toTrustMaterial(root.root);
@@ -171,7 +167,7 @@ function materialOf(root: TrustedRoot): TrustMaterial {
   return material;
 }
 
-function signerOf({ identity }: VerifiedSigner, key: PublicKey | undefined): Outcome {
+function toSigner({ identity }: VerifiedSigner, key: PublicKey | undefined): Outcome {
   if (key !== undefined) return { signer: { type: 'key', fingerprint: key.fingerprint } };
   const subject = identity?.subjectAlternativeName ?? '';
   const issuer = identity?.extensions?.issuer ?? '';
@@ -184,7 +180,7 @@ function signerOf({ identity }: VerifiedSigner, key: PublicKey | undefined): Out
   return { signer: { type: 'identity', issuer, subject } };
 }
 
-function problemOf(
+function toFailure(
   error: unknown,
   entity: SignedEntity,
   root: TrustedRoot,
@@ -227,18 +223,18 @@ function earliestTime({ timestamps }: SignedEntity): string | undefined {
   return Math.abs(earliest) <= MAX_TIME ? new Date(earliest).toISOString() : undefined;
 }
 
-function describe(check: CheckName, bundle: Bundle, entity: SignedEntity, checks: Check[]): void {
+function addEvidence(check: CheckName, bundle: Bundle, entity: SignedEntity, checks: Check[]): void {
   if (check === 'time') {
     const time = earliestTime(entity);
-    if (time !== undefined) checks.push(passed('time', `signed at ${time}`));
+    if (time !== undefined) checks.push(passedCheck('time', `signed at ${time}`));
   } else if (check === 'certificate') {
     const text = describeCertificate(bundle);
-    if (text !== undefined) checks.push(passed('certificate', text));
+    if (text !== undefined) checks.push(passedCheck('certificate', text));
   } else if (check === 'log' && entity.tlogEntries.length > 0) {
-    checks.push(passed('log', describeLogs(entity.tlogEntries)));
+    checks.push(passedCheck('log', describeLogs(entity.tlogEntries)));
   }
 }
 
-function refusal(checks: readonly Check[], check: CheckName, message: string): Verification {
-  return { verified: false, checks: [...checks, failed(check, message)] };
+function failedVerification(checks: readonly Check[], check: CheckName, message: string): Verification {
+  return { verified: false, checks: [...checks, failedCheck(check, message)] };
 }

@@ -3,7 +3,7 @@ import { printable } from '@krmhub/schema/network-reason';
 import { AddressGuard } from './address-guard.js';
 import type { FetchedCatalog, FetcherOptions, FetchRequest, SourceContext } from './context.js';
 import { Deadline } from './deadline.js';
-import { failureIn, unforeseen } from './failure.js';
+import { findFailure, unexpectedFailure } from './failure.js';
 import { SOURCE_LIMITS, type SourceLimits } from './limits.js';
 
 /** Of whom validators are: those of another address say nothing of this one. */
@@ -25,9 +25,9 @@ export class SourceFetcher {
   /** Rejects with SourceFailures only. */
   async fetch(request: FetchRequest): Promise<FetchedCatalog> {
     const { address, signal } = request;
-    const deadline = new Deadline(placeOf(address), this.#limits.totalMilliseconds, signal);
+    const deadline = new Deadline(displayName(address), this.#limits.totalMilliseconds, signal);
     const context = { options: this.#options, limits: this.#limits, guard: this.#guard, deadline };
-    const text = textOf(address);
+    const text = formatAddress(address);
     const { [ADDRESS]: known, ...validators } = request.validators ?? {};
     try {
       deadline.signal.throwIfAborted();
@@ -35,7 +35,7 @@ export class SourceFetcher {
       deadline.signal.throwIfAborted();
       return { ...fetched, validators: { ...fetched.validators, [ADDRESS]: text } };
     } catch (error) {
-      throw deadline.failure ?? failureIn(error) ?? unforeseen(error);
+      throw deadline.failure ?? findFailure(error) ?? unexpectedFailure(error);
     } finally {
       deadline.close();
     }
@@ -57,12 +57,12 @@ async function read(request: FetchRequest, context: SourceContext): Promise<Fetc
   }
 }
 
-function placeOf(address: SourceAddress): string {
+function displayName(address: SourceAddress): string {
   switch (address.type) {
     case 'http':
-      return hostOf(address.url);
+      return getHost(address.url);
     case 'git':
-      return hostOf(address.repository);
+      return getHost(address.repository);
     case 'oci':
       return address.reference.split('/')[0]!;
     case 'file':
@@ -70,11 +70,11 @@ function placeOf(address: SourceAddress): string {
   }
 }
 
-function hostOf(url: string): string {
+function getHost(url: string): string {
   return URL.canParse(url) ? new URL(url).host : printable(url);
 }
 
-function textOf(address: SourceAddress): string {
+function formatAddress(address: SourceAddress): string {
   switch (address.type) {
     case 'http':
       return address.url;

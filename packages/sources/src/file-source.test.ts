@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { FetchRequest } from './context.js';
-import { failureOf, temporaryFolder, testFetcher } from './testing.js';
+import { catchFailure, temporaryFolder, testFetcher } from './testing.js';
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
@@ -40,7 +40,7 @@ describe('a catalog in a file', () => {
 
   it('is refused where no folder is named, outside of it, and by links that lead out', async () => {
     const nowhere = testFetcher(folder);
-    expect(await failureOf(nowhere.fetch(asking('team/catalog.yaml')))).toMatchObject({
+    expect(await catchFailure(nowhere.fetch(asking('team/catalog.yaml')))).toMatchObject({
       problem: 'forbidden-address',
       message: '"team/catalog.yaml" is a file, and no files are read here',
     });
@@ -57,7 +57,7 @@ describe('a catalog in a file', () => {
       'environment',
       '..',
     ]) {
-      expect([file, await failureOf(fetcher.fetch(asking(file)))]).toMatchObject([
+      expect([file, await catchFailure(fetcher.fetch(asking(file)))]).toMatchObject([
         file,
         { problem: 'forbidden-address', message: `"${file}" is not below the folder of sources` },
       ]);
@@ -67,16 +67,16 @@ describe('a catalog in a file', () => {
 
   it('is no folder, no pipe, and not missing', async () => {
     execFileSync('mkfifo', [path.join(sources, 'pipe')]);
-    expect(await failureOf(fetcher.fetch(asking('pipe')))).toMatchObject({
+    expect(await catchFailure(fetcher.fetch(asking('pipe')))).toMatchObject({
       problem: 'bad-answer',
       message: '"pipe" is no regular file',
     });
-    expect(await failureOf(fetcher.fetch(asking('team')))).toMatchObject({
+    expect(await catchFailure(fetcher.fetch(asking('team')))).toMatchObject({
       problem: 'bad-answer',
       message: '"team" is a folder',
     });
     for (const file of ['team/none.yaml', 'team/catalog.yaml/none']) {
-      expect(await failureOf(fetcher.fetch(asking(file)))).toMatchObject({ problem: 'not-found' });
+      expect(await catchFailure(fetcher.fetch(asking(file)))).toMatchObject({ problem: 'not-found' });
     }
   });
 
@@ -85,7 +85,7 @@ describe('a catalog in a file', () => {
     writeFileSync(large, '');
     truncateSync(large, 1e12);
     const small = testFetcher(folder, { fileFolder: sources });
-    expect(await failureOf(small.fetch(asking('large.yaml')))).toMatchObject({
+    expect(await catchFailure(small.fetch(asking('large.yaml')))).toMatchObject({
       problem: 'too-large',
       message: '"large.yaml" is larger than 67108864 bytes',
     });

@@ -5,7 +5,7 @@ import type { SourceAddress } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema/digest';
 import { printable } from '@krmhub/schema/network-reason';
 import type { FetchedCatalog, FetchRequest, SourceContext } from './context.js';
-import { SourceFailure, tooLarge } from './failure.js';
+import { SourceFailure, tooLargeFailure } from './failure.js';
 import { siblingBundleNames } from './sibling-bundles.js';
 
 /** A catalog in the folder of sources, and the bundles beside it. Rejects with SourceFailures only. */
@@ -18,7 +18,7 @@ export async function fetchFile(
   if (options.fileFolder === undefined) {
     throw new SourceFailure(
       'forbidden-address',
-      `${named(address.path)} is a file, and no files are read here`,
+      `${quote(address.path)} is a file, and no files are read here`,
       {
         hint: 'Whoever runs this has to name a folder of sources.',
       },
@@ -29,13 +29,13 @@ export async function fetchFile(
       cause: error,
     });
   });
-  const bytes = await fileBelow(folder, address.path, limits.maxCatalogBytes, context);
+  const bytes = await readFileBelow(folder, address.path, limits.maxCatalogBytes, context);
   onProgress?.(bytes.byteLength);
   const digest = sha256(bytes);
   const found: Uint8Array[] = [];
   for (const name of bundles ? siblingBundleNames(path.basename(address.path)) : []) {
     const sibling = path.join(path.dirname(address.path), name);
-    const bundle = await fileBelow(folder, sibling, limits.maxBundleBytes, context).catch(
+    const bundle = await readFileBelow(folder, sibling, limits.maxBundleBytes, context).catch(
       (error: unknown) => {
         if (error instanceof SourceFailure && error.problem === 'not-found') return undefined;
         throw error;
@@ -50,7 +50,7 @@ export async function fetchFile(
   };
 }
 
-async function fileBelow(
+async function readFileBelow(
   folder: string,
   name: string,
   maxBytes: number,
@@ -63,7 +63,7 @@ async function fileBelow(
   // What a link leads to counts, and not where the link is.
   const below = path.relative(folder, real);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
-    throw new SourceFailure('forbidden-address', `${named(name)} is not below the folder of sources`, {
+    throw new SourceFailure('forbidden-address', `${quote(name)} is not below the folder of sources`, {
       hint: 'Links that lead out of the folder are not followed.',
     });
   }
@@ -73,13 +73,13 @@ async function fileBelow(
     throw unreadable(name, error);
   });
   try {
-    return await wholeOf(file, name, maxBytes, deadline.signal);
+    return await readWhole(file, name, maxBytes, deadline.signal);
   } finally {
     await file.close();
   }
 }
 
-async function wholeOf(
+async function readWhole(
   file: FileHandle,
   name: string,
   maxBytes: number,
@@ -88,11 +88,11 @@ async function wholeOf(
   const status = await file.stat();
   if (!status.isFile()) {
     const what = status.isDirectory() ? 'a folder' : 'no regular file';
-    throw new SourceFailure('bad-answer', `${named(name)} is ${what}`, {
+    throw new SourceFailure('bad-answer', `${quote(name)} is ${what}`, {
       hint: 'Name the file of the catalog.',
     });
   }
-  if (status.size > maxBytes) throw tooLarge(named(name), maxBytes);
+  if (status.size > maxBytes) throw tooLargeFailure(quote(name), maxBytes);
   const pieces: Uint8Array[] = [];
   let size = 0;
   // One that grows while it is read ends at the limit too.
@@ -100,28 +100,28 @@ async function wholeOf(
     size += piece.byteLength;
     pieces.push(piece);
   }
-  if (size > maxBytes) throw tooLarge(named(name), maxBytes);
+  if (size > maxBytes) throw tooLargeFailure(quote(name), maxBytes);
   return Buffer.concat(pieces, size);
 }
 
 function unreadable(name: string, error: unknown): SourceFailure {
   const code = (error as { code?: unknown }).code;
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new SourceFailure('not-found', `${named(name)} is not in the folder of sources`, {
+    return new SourceFailure('not-found', `${quote(name)} is not in the folder of sources`, {
       cause: error,
       hint: 'Files are read below the folder of sources of a registry, and by a build below that of the recipe.',
     });
   }
   if (code === 'EACCES' || code === 'EPERM') {
-    return new SourceFailure('unauthorized', `${named(name)} may not be read by the user that this runs as`, {
+    return new SourceFailure('unauthorized', `${quote(name)} may not be read by the user that this runs as`, {
       cause: error,
     });
   }
-  if (code === 'ENXIO') return new SourceFailure('bad-answer', `${named(name)} is no regular file`);
-  return new SourceFailure('bad-answer', `${named(name)} cannot be read: ${reason(error)}`, { cause: error });
+  if (code === 'ENXIO') return new SourceFailure('bad-answer', `${quote(name)} is no regular file`);
+  return new SourceFailure('bad-answer', `${quote(name)} cannot be read: ${reason(error)}`, { cause: error });
 }
 
-function named(name: string): string {
+function quote(name: string): string {
   return `"${printable(name)}"`;
 }
 

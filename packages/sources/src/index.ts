@@ -2,5 +2,5 @@ export { invalidRanges } from './address-guard.js';
 export type { FetchedCatalog, FetcherOptions, FetchRequest, SourceCredentials } from './context.js';
 export { SourceFailure } from './failure.js';
 export { SourceFetcher } from './fetcher.js';
-export { clearLeftovers } from './git/temporary-repository.js';
+export { removeLeftovers } from './git/temporary-repository.js';
 export { SOURCE_LIMITS, type SourceLimits } from './limits.js';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { artifactManifest, bundleManifest, digestOf, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
+import { artifactManifest, bundleManifest, computeDigest, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FetcherOptions, FetchRequest } from './context.js';
-import { failureOf, httpServer, rawServer, type TestServer, testFetcher } from './testing.js';
+import { catchFailure, httpServer, rawServer, type TestServer, testFetcher } from './testing.js';
 
 const LAYER = 'application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml';
 const CATALOG = Buffer.from('kind: KRMFunctionCatalog\n');
@@ -33,10 +33,10 @@ function manifestOf(
 ) {
   const files = layers.map((layer) => ({ title: 'catalog.yaml', mediaType: LAYER, ...layer }));
   const body = Buffer.from(artifactManifest({ type, files }));
-  return { type: MEDIA_TYPES.image, body, digest: digestOf(body) };
+  return { type: MEDIA_TYPES.image, body, digest: computeDigest(body) };
 }
 
-const layer = { digest: digestOf(CATALOG), size: CATALOG.byteLength };
+const layer = { digest: computeDigest(CATALOG), size: CATALOG.byteLength };
 const manifest = manifestOf([layer]);
 
 function catalogAnswers(): Answers {
@@ -75,7 +75,7 @@ describe('a catalog in a registry', () => {
     const subject = { mediaType: MEDIA_TYPES.image, digest: manifest.digest, size: manifest.body.length };
     const bundled = (body: string, of = subject) => {
       const bytes = Buffer.from(body);
-      const bundle = { digest: digestOf(bytes), size: bytes.length };
+      const bundle = { digest: computeDigest(bytes), size: bytes.length };
       const record = bundleManifest({
         subject: of,
         bundle,
@@ -85,7 +85,7 @@ describe('a catalog in a registry', () => {
       return { bytes, record };
     };
     const good = bundled('good');
-    const foreign = bundled('foreign', { ...subject, digest: digestOf(Buffer.from('else')) });
+    const foreign = bundled('foreign', { ...subject, digest: computeDigest(Buffer.from('else')) });
     const lying = bundled('lying');
     const absent = bundled('absent');
     const listed = [foreign, lying, absent, good].map(({ record }) => ({
@@ -108,9 +108,9 @@ describe('a catalog in a registry', () => {
           { type: record.mediaType, body: record.bytes },
         ]),
       ),
-      [`blobs/${digestOf(good.bytes)}`]: { body: good.bytes },
-      [`blobs/${digestOf(foreign.bytes)}`]: { body: foreign.bytes },
-      [`blobs/${digestOf(lying.bytes)}`]: { body: Buffer.from('changed') },
+      [`blobs/${computeDigest(good.bytes)}`]: { body: good.bytes },
+      [`blobs/${computeDigest(foreign.bytes)}`]: { body: foreign.bytes },
+      [`blobs/${computeDigest(lying.bytes)}`]: { body: Buffer.from('changed') },
     });
     const first = await fetcher().fetch(asking(hostOf(server), { bundles: true }));
     expect(first.bundles.map(text)).toEqual(['good']);
@@ -128,21 +128,23 @@ describe('a catalog in a registry', () => {
     const other = manifestOf([layer], 'definition');
     const two = manifestOf([layer, layer]);
     const server = await registry({ 'manifests/v1': other });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
       problem: 'bad-answer',
       message: `${hostOf(server)}/team/catalog:v1 is no catalog, but of the type definition`,
     });
     const several = await registry({ 'manifests/v1': two });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(several))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(several))))).toMatchObject({
       problem: 'bad-answer',
     });
     const empty = await registry({});
-    expect(await failureOf(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(empty))))).toMatchObject({
       problem: 'not-found',
       message: expect.stringMatching(/^.+:.+ is not there: .+ answered 404/),
     });
     const page = await registry({ 'manifests/v1': { type: 'text/html', body: Buffer.from('<html>') } });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(page))))).toMatchObject({ problem: 'bad-answer' });
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(page))))).toMatchObject({
+      problem: 'bad-answer',
+    });
   });
 });
 
@@ -153,21 +155,21 @@ describe('a registry that means harm', () => {
         ...catalogAnswers(),
         [`blobs/${layer.digest}`]: { body: Buffer.from(body) },
       });
-      expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
         problem: 'bad-answer',
       });
     }
     const pinned = await registry({ [`manifests/${manifest.digest}`]: manifestOf([]) });
     const reference = `${hostOf(pinned)}/team/catalog@${manifest.digest}`;
     expect(
-      await failureOf(fetcher().fetch({ address: { type: 'oci', reference }, bundles: false })),
+      await catchFailure(fetcher().fetch({ address: { type: 'oci', reference }, bundles: false })),
     ).toMatchObject({ problem: 'bad-answer' });
   });
 
   it('is not asked for a layer that says to be too large, nor read beyond what it said', async () => {
     const large = manifestOf([{ digest: layer.digest, size: 1e12 }]);
     const server = await registry({ 'manifests/v1': large });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
       problem: 'too-large',
       message: `${hostOf(server)}/team/catalog:v1 is larger than 67108864 bytes`,
     });
@@ -187,14 +189,14 @@ describe('a registry that means harm', () => {
         more();
       },
     });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(endless))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(endless))))).toMatchObject({
       problem: 'bad-answer',
     });
     expect(written).toBeLessThan(50_000_000);
     const manifests = await registry({
       'manifests/v1': { type: MEDIA_TYPES.image, body: Buffer.alloc(5_000_000, ' ') },
     });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(manifests))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(manifests))))).toMatchObject({
       problem: 'too-large',
     });
   });
@@ -205,14 +207,14 @@ describe('a registry that means harm', () => {
         'manifests/v1': (response) =>
           response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${inside}",service="x"` }).end(),
       });
-      expect(await failureOf(fetcher().fetch(asking(hostOf(tokens))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(hostOf(tokens))))).toMatchObject({
         problem: 'forbidden-address',
       });
       const redirects = await registry({
         ...catalogAnswers(),
         [`blobs/${layer.digest}`]: (response) => response.writeHead(307, { Location: inside }).end(),
       });
-      expect(await failureOf(fetcher().fetch(asking(hostOf(redirects))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(hostOf(redirects))))).toMatchObject({
         problem: 'forbidden-address',
       });
     }
@@ -221,7 +223,7 @@ describe('a registry that means harm', () => {
         response.writeHead(401, { 'WWW-Authenticate': 'Bearer realm="http://tokens.example/"' }).end(),
     });
     const inside = fetcher({ resolve: async () => [{ address: '192.168.0.1', family: 4 }] });
-    expect(await failureOf(inside.fetch(asking(hostOf(names))))).toMatchObject({
+    expect(await catchFailure(inside.fetch(asking(hostOf(names))))).toMatchObject({
       problem: 'forbidden-address',
       message: 'tokens.example (192.168.0.1) is not an address of the public Internet',
     });
@@ -232,7 +234,7 @@ describe('a registry that means harm', () => {
       'manifests/v1': (response) =>
         response.writeHead(307, { Location: '/v2/team/catalog/manifests/v1' }).end(),
     });
-    expect(await failureOf(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(hostOf(server))))).toMatchObject({
       problem: 'too-many-redirects',
     });
     expect(server.asked).toHaveLength(4);
@@ -254,10 +256,10 @@ describe('a registry that means harm', () => {
         return { username: 'reader', password: 'secret' };
       },
     });
-    expect(await failureOf(known.fetch(asking(hostOf(server))))).toMatchObject({ problem: 'not-found' });
+    expect(await catchFailure(known.fetch(asking(hostOf(server))))).toMatchObject({ problem: 'not-found' });
     expect(origins).toEqual([`http://${hostOf(server)}`]);
     expect(elsewhere.asked.map(({ headers }) => headers.authorization)).toEqual([undefined]);
-    const stranger = await failureOf(fetcher().fetch(asking(hostOf(server))));
+    const stranger = await catchFailure(fetcher().fetch(asking(hostOf(server))));
     expect(stranger).toMatchObject({ problem: 'unauthorized' });
     expect(stranger.hint).not.toContain('docker');
   });
@@ -266,11 +268,11 @@ describe('a registry that means harm', () => {
     const still = await rawServer(() => undefined);
     servers.push(still);
     const idle = fetcher({ limits: { idleMilliseconds: 100, totalMilliseconds: 700 } });
-    const first = await failureOf(idle.fetch(asking(hostOf(still))));
+    const first = await catchFailure(idle.fetch(asking(hostOf(still))));
     expect(first.problem).toBe('too-slow');
     const total = fetcher({ limits: { totalMilliseconds: 300 } });
     const started = performance.now();
-    expect(await failureOf(total.fetch(asking(hostOf(still))))).toMatchObject({
+    expect(await catchFailure(total.fetch(asking(hostOf(still))))).toMatchObject({
       problem: 'too-slow',
       message: `${hostOf(still)} took longer than 0.3 s altogether`,
     });
@@ -281,7 +283,7 @@ describe('a registry that means harm', () => {
         response.on('close', () => clearInterval(timer));
       },
     });
-    expect(await failureOf(total.fetch(asking(hostOf(drips))))).toMatchObject({ problem: 'too-slow' });
+    expect(await catchFailure(total.fetch(asking(hostOf(drips))))).toMatchObject({ problem: 'too-slow' });
     expect(performance.now() - started).toBeLessThan(10_000);
   });
 
@@ -291,7 +293,7 @@ describe('a registry that means harm', () => {
     });
     const started = performance.now();
     expect(
-      await failureOf(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostOf(busy)))),
+      await catchFailure(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostOf(busy)))),
     ).toMatchObject({ problem: 'unreachable', message: expect.stringContaining('answered 503') });
     expect(performance.now() - started).toBeLessThan(10_000);
   });

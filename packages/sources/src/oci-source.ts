@@ -1,18 +1,18 @@
 import type { SourceAddress } from '@krmhub/catalog';
 import {
   ARTIFACT_MEDIA_TYPES,
-  artifactTypeOf,
   bundleLayer,
   type Credentials,
   type Descriptor,
-  IDLE,
+  getArtifactType,
+  IDLE_TIMEOUT,
   isManifestType,
-  limitedBytes,
   mainLayer,
   OciClient,
   type OciDigest,
   parseReference,
   type Reference,
+  readLimited,
   TooManyRedirects,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -26,7 +26,7 @@ import {
   type SourceCredentials,
 } from './context.js';
 import { seconds } from './deadline.js';
-import { type FailureOptions, failureIn, SourceFailure, tooLarge } from './failure.js';
+import { type FailureOptions, findFailure, SourceFailure, tooLargeFailure } from './failure.js';
 import { guardedAgents } from './http/guarded-agents.js';
 
 type Place = Pick<Reference, 'registry' | 'repository'>;
@@ -42,26 +42,26 @@ export async function fetchOci(
   try {
     const reference = parseReference(text);
     registry = reference.registry;
-    const client = clientFor(context);
+    const client = createClient(context);
     const { digest, manifest } = await client.manifest(reference);
     const unchanged = digest === validators.manifest;
     let bytes: Uint8Array | undefined;
     if (!unchanged) {
-      const type = artifactTypeOf(manifest);
+      const type = getArtifactType(manifest);
       if (type !== 'catalog' || manifest.kind !== 'image') {
         throw new SourceFailure(
           'bad-answer',
-          `${printable(text)} is no catalog${sayWhat(type, manifest.kind)}`,
+          `${printable(text)} is no catalog${describeOther(type, manifest.kind)}`,
           {
             hint: `A catalog is an artifact of the type ${ARTIFACT_MEDIA_TYPES.catalog.artifact}.`,
           },
         );
       }
       const layer = mainLayer(manifest.image, 'catalog');
-      bytes = await blobOf(client, reference, layer, limits.maxCatalogBytes, onProgress);
-      if (bytes === undefined) throw tooLarge(printable(text), limits.maxCatalogBytes);
+      bytes = await readBlob(client, reference, layer, limits.maxCatalogBytes, onProgress);
+      if (bytes === undefined) throw tooLargeFailure(printable(text), limits.maxCatalogBytes);
     }
-    const found = bundles ? await bundlesOf(client, reference, digest, context) : [];
+    const found = bundles ? await fetchBundles(client, reference, digest, context) : [];
     return {
       ...(bytes === undefined ? {} : { bytes }),
       validators: { manifest: digest },
@@ -69,11 +69,11 @@ export async function fetchOci(
       manifest: digest,
     };
   } catch (error) {
-    throw context.deadline.failure ?? failureOf({ registry, reference: text }, error, context);
+    throw context.deadline.failure ?? toSourceFailure({ registry, reference: text }, error, context);
   }
 }
 
-function clientFor({ options, limits, guard, deadline }: SourceContext): OciClient {
+function createClient({ options, limits, guard, deadline }: SourceContext): OciClient {
   const agents = guardedAgents(guard, limits.connectMilliseconds);
   const plainHttp = (registry: string) => isPlain(registry, options.plainHttpRegistries ?? []);
   return new OciClient({
@@ -108,7 +108,7 @@ function isPlain(registry: string, named: readonly string[]): boolean {
 }
 
 /** Undefined where it is larger than that. */
-function blobOf(
+function readBlob(
   client: OciClient,
   place: Place,
   layer: Descriptor,
@@ -116,13 +116,13 @@ function blobOf(
   onProgress?: (bytes: number) => void,
 ): Promise<Uint8Array | undefined> {
   if (layer.size > maxBytes) return Promise.resolve(undefined);
-  return client.retrying(async () => {
+  return client.withRetries(async () => {
     const pieces = await client.blob(place, layer);
-    return limitedBytes(onProgress === undefined ? pieces : counted(pieces, onProgress), maxBytes);
+    return readLimited(onProgress === undefined ? pieces : countBytes(pieces, onProgress), maxBytes);
   });
 }
 
-async function* counted(
+async function* countBytes(
   pieces: AsyncIterable<Uint8Array>,
   onProgress: (bytes: number) => void,
 ): AsyncIterable<Uint8Array> {
@@ -135,7 +135,7 @@ async function* counted(
 }
 
 /** Those that say they are bundles come first; whoever may push can add others. */
-async function bundlesOf(
+async function fetchBundles(
   client: OciClient,
   { registry, repository }: Place,
   digest: OciDigest,
@@ -150,14 +150,14 @@ async function bundlesOf(
   const found: Uint8Array[] = [];
   for (const referrer of referrers) {
     if (found.length >= limits.maxBundles) break;
-    const bundle = await bundleOf(client, place, referrer.digest, digest, limits.maxBundleBytes);
+    const bundle = await fetchBundle(client, place, referrer.digest, digest, limits.maxBundleBytes);
     if (bundle !== undefined) found.push(bundle);
   }
   return found;
 }
 
 /** A referrer that is broken is no signature; a registry that fails says nothing about it. */
-async function bundleOf(
+async function fetchBundle(
   client: OciClient,
   place: Place,
   referrer: OciDigest,
@@ -169,7 +169,7 @@ async function bundleOf(
     const { manifest } = await client.manifest({ ...place, digest: referrer });
     if (manifest.kind !== 'image' || manifest.image.subject?.digest !== subject) return undefined;
     const layer = bundleLayer(manifest.image);
-    return layer && (await blobOf(client, place, layer, maxBytes));
+    return layer && (await readBlob(client, place, layer, maxBytes));
   } catch (error) {
     if (error instanceof KrmhubError && broken.includes(error.code)) return undefined;
     throw error;
@@ -177,12 +177,12 @@ async function bundleOf(
 }
 
 /** The client's errors speak to who logs in at a terminal. */
-function failureOf(
+function toSourceFailure(
   { registry, reference }: { registry: string; reference: string },
   error: unknown,
   { limits }: SourceContext,
 ): unknown {
-  const known = failureIn(error);
+  const known = findFailure(error);
   if (known !== undefined || !(error instanceof KrmhubError)) return known ?? error;
   const failure = (problem: SourceFailure['problem'], hint?: string, message = error.message) => {
     const options: FailureOptions = { cause: error };
@@ -190,7 +190,7 @@ function failureOf(
   };
   if (error instanceof TooManyRedirects) return failure('too-many-redirects');
   const cause = error.cause as { code?: unknown } | undefined;
-  if (cause?.code === IDLE) {
+  if (cause?.code === IDLE_TIMEOUT) {
     const message = `nothing came from ${printable(registry)} for ${seconds(limits.idleMilliseconds)}`;
     return failure('too-slow', 'It is asked again later.', message);
   }
@@ -219,7 +219,7 @@ function failureOf(
   }
 }
 
-function sayWhat(type: string | undefined, kind: 'image' | 'index'): string {
+function describeOther(type: string | undefined, kind: 'image' | 'index'): string {
   if (type === 'catalog') return ', but an index of several';
   return type === undefined
     ? `, but ${kind === 'index' ? 'an index' : 'an artifact'} of something else`

@@ -32,7 +32,7 @@ export function testFetcher(temporaryFolder: string, options: Partial<FetcherOpt
 }
 
 /** The failure that a fetch ends with; throws where it ends otherwise. */
-export async function failureOf(fetching: Promise<unknown>): Promise<SourceFailure> {
+export async function catchFailure(fetching: Promise<unknown>): Promise<SourceFailure> {
   try {
     await fetching;
   } catch (error) {

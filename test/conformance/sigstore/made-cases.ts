@@ -41,7 +41,7 @@ function cases(key: ReturnType<typeof testKey>): Record<string, Case> {
   const envelope = good.dsseEnvelope;
   const statement = (fields: Record<string, unknown>) => testBundle(key, testStatement(artifact, fields));
   const root = log.trustedRoot();
-  const second = log.logged(good, key, 'dsse 0.0.2');
+  const second = log.addEntry(good, key, 'dsse 0.0.2');
   const entry = second.verificationMaterial.tlogEntries![0]!;
   const withEntry = (changed: object) => ({
     ...good,
@@ -84,24 +84,24 @@ function cases(key: ReturnType<typeof testKey>): Record<string, Case> {
     'message-of-other-artifact_fail': { bundle: messageBundle(key, 'other\n') },
     'message-by-other-key_fail': { bundle: messageBundle(testKey(), artifact) },
 
-    'log-first': { bundle: log.logged(good, key, 'dsse 0.0.1'), root },
+    'log-first': { bundle: log.addEntry(good, key, 'dsse 0.0.1'), root },
     'log-second-dsse': { bundle: second, root },
-    'log-second-hashedrekord': { bundle: log.logged(good, key, 'hashedrekord 0.0.2'), root },
+    'log-second-hashedrekord': { bundle: log.addEntry(good, key, 'hashedrekord 0.0.2'), root },
     'log-without-proof_fail': { bundle: withEntry({ inclusionProof: undefined }), root },
     'log-without-checkpoint_fail': {
       bundle: withEntry({ inclusionProof: { ...proof, checkpoint: undefined } }),
       root,
     },
     'log-of-other-bundle_fail': {
-      bundle: withEntry(log.entryOf(other, key, 'dsse 0.0.2')),
+      bundle: withEntry(log.createEntry(other, key, 'dsse 0.0.2')),
       root,
     },
     'log-of-other-signature_fail': {
-      bundle: withEntry(log.entryOf(testBundle(key, testStatement(artifact)), key, 'dsse 0.0.2')),
+      bundle: withEntry(log.createEntry(testBundle(key, testStatement(artifact)), key, 'dsse 0.0.2')),
       root,
     },
     'log-hashedrekord-of-other-bundle_fail': {
-      bundle: withEntry(log.entryOf(other, key, 'hashedrekord 0.0.2')),
+      bundle: withEntry(log.createEntry(other, key, 'hashedrekord 0.0.2')),
       root,
     },
     'log-with-other-body_fail': {
@@ -111,14 +111,14 @@ function cases(key: ReturnType<typeof testKey>): Record<string, Case> {
       root,
     },
     'log-unknown-kind_fail': { bundle: withEntry({ kindVersion: { kind: 'rpm', version: '0.0.1' } }), root },
-    'log-not-trusted_fail': { bundle: stranger.logged(good, key, 'dsse 0.0.2'), root },
+    'log-not-trusted_fail': { bundle: stranger.addEntry(good, key, 'dsse 0.0.2'), root },
     'log-without-start_fail': { bundle: second, root: log.trustedRoot({}) },
     'log-signed-by-expression_fail': {
-      bundle: withEntry(log.entryOf(good, key, 'dsse 0.0.2', '((([a-z:/.])+)+)+!')),
+      bundle: withEntry(log.createEntry(good, key, 'dsse 0.0.2', '((([a-z:/.])+)+)+!')),
       root,
     },
     'log-signed-by-hidden-expression_fail': {
-      bundle: withEntry(log.entryOf(good, key, 'dsse 0.0.2', 'log \u2014 ((([a-z:/.])+)+)+!')),
+      bundle: withEntry(log.createEntry(good, key, 'dsse 0.0.2', 'log \u2014 ((([a-z:/.])+)+)+!')),
       root,
     },
     'log-number-without-end_fail': {

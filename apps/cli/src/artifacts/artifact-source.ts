@@ -7,9 +7,9 @@ import {
   type ArtifactFile,
   type ArtifactType,
   type Content,
-  contentOf,
-  digestOf,
+  computeDigest,
   type Platform,
+  toContent,
 } from '@krmhub/oci';
 import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
 import { diskError, readSources } from '../files/source-files.js';
@@ -79,10 +79,10 @@ export async function documentLayer(
   const file = {
     title,
     mediaType: ARTIFACT_MEDIA_TYPES[type].layer,
-    digest: digestOf(bytes),
+    digest: computeDigest(bytes),
     size: bytes.byteLength,
   };
-  return { type, layer: { file, content: contentOf(bytes) } };
+  return { type, layer: { file, content: toContent(bytes) } };
 }
 
 /** A file as it is, of any size. */

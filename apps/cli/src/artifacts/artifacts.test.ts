@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ARTIFACT_MEDIA_TYPES, digestOf, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
+import { ARTIFACT_MEDIA_TYPES, computeDigest, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runTest, testIo } from '../testing/command-line.js';
@@ -27,14 +27,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const CONTENT = Buffer.from('apiVersion: config.kubernetes.io/v1alpha1\n');
 const layer = (title: string | undefined, mediaType = ARTIFACT_MEDIA_TYPES.catalog.layer) => ({
   mediaType,
-  digest: digestOf(CONTENT),
+  digest: computeDigest(CONTENT),
   size: CONTENT.length,
   ...(title === undefined ? {} : { annotations: { [TITLE]: title } }),
 });
 
 /** A registry that answers with this manifest, and with the content for every blob. */
 async function registryWith(manifest: object, content: Uint8Array = CONTENT): Promise<string> {
-  const config = { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 };
+  const config = { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 };
   const body = JSON.stringify({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,

@@ -6,9 +6,9 @@ import path from 'node:path';
 import {
   ARTIFACT_MEDIA_TYPES,
   type ArtifactType,
-  artifactTypeOf,
   type Descriptor,
   formatReference,
+  getArtifactType,
   type ImageManifest,
   mainLayer,
   type OciClient,
@@ -106,7 +106,7 @@ export async function pullArtifact(io: Io, text: string, options: PullOptions): 
     for (const { title, layer } of files) {
       const file = path.join(folder, title);
       let own = 0;
-      const outcome = await client.retrying(() =>
+      const outcome = await client.withRetries(() =>
         writePiecesAtomically(
           file,
           {
@@ -169,7 +169,7 @@ async function imageOf(
   wanted: Platform | undefined,
 ): Promise<{ stored: StoredManifest; image: ImageManifest; type: ArtifactType | undefined }> {
   const { manifest } = named;
-  const type = artifactTypeOf(manifest);
+  const type = getArtifactType(manifest);
   if (manifest.kind === 'image') return { stored: named, image: manifest.image, type };
   const { os, architecture } = wanted ?? hostPlatform();
   const { manifests } = manifest.index;
@@ -196,7 +196,7 @@ async function imageOf(
   if (stored.manifest.kind !== 'image') {
     throw new KrmhubError('invalid-document', 'the index names another index for the platform');
   }
-  return { stored, image: stored.manifest.image, type: artifactTypeOf(stored.manifest) ?? type };
+  return { stored, image: stored.manifest.image, type: getArtifactType(stored.manifest) ?? type };
 }
 
 function hostPlatform(): Platform {

@@ -2,12 +2,10 @@ import {
   ARTIFACT_MEDIA_TYPES,
   type ArtifactType,
   artifactManifest,
-  contentOf,
-  digestOf,
+  computeDigest,
   EMPTY_CONFIG,
   EMPTY_DIGEST,
   formatReference,
-  inParallel,
   MEDIA_TYPES,
   type OciClient,
   type OciDigest,
@@ -15,6 +13,8 @@ import {
   parseReference,
   platformIndex,
   type Reference,
+  runInParallel,
+  toContent,
   VERSION,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
@@ -181,7 +181,11 @@ function buildManifests(
   annotations: Record<string, string> = {},
 ): BuiltManifest[] {
   const created = createdAt(io);
-  const built = (bytes: Uint8Array, mediaType: string) => ({ bytes, mediaType, digest: digestOf(bytes) });
+  const built = (bytes: Uint8Array, mediaType: string) => ({
+    bytes,
+    mediaType,
+    digest: computeDigest(bytes),
+  });
   const images = layers.map(({ file, platform }) => ({
     platform,
     bytes: artifactManifest({ type, files: [file], created, annotations }),
@@ -213,7 +217,7 @@ function createdAt(io: Io): string {
 /** What the tag names now. Some registries tell strangers, and whoever may only push, nothing of what is there. */
 async function tagged(client: OciClient, reference: Reference): Promise<OciDigest | undefined> {
   try {
-    return await client.digestAt(reference);
+    return await client.resolveDigest(reference);
   } catch (error) {
     if (error instanceof KrmhubError && (error.code === 'unauthorized' || error.code === 'forbidden'))
       return undefined;
@@ -230,11 +234,11 @@ async function pushBlobs(
   const total = layers.reduce((sum, { file }) => sum + file.size, 0);
   let sent = 0;
   const blobs = [
-    { digest: EMPTY_DIGEST, content: contentOf(EMPTY_CONFIG), counted: false },
+    { digest: EMPTY_DIGEST, content: toContent(EMPTY_CONFIG), counted: false },
     ...layers.map(({ file, content }) => ({ digest: file.digest, content, counted: true })),
   ];
   const unique = new Map(blobs.map((blob) => [blob.digest, blob]));
-  await inParallel(unique.values(), BLOBS_AT_ONCE, async ({ digest, content, counted }) => {
+  await runInParallel(unique.values(), BLOBS_AT_ONCE, async ({ digest, content, counted }) => {
     let own = 0;
     const open = async function* () {
       sent -= own;

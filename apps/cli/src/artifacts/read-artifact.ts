@@ -1,4 +1,4 @@
-import { artifactTypeOf, mainLayer, parseReference } from '@krmhub/oci';
+import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
 import { ociClient } from './connect-oci.js';
@@ -8,7 +8,7 @@ export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: 
   const reference = parseReference(name);
   const client = ociClient(io);
   const { manifest } = await client.manifest(reference);
-  const type = artifactTypeOf(manifest);
+  const type = getArtifactType(manifest);
   if (manifest.kind !== 'image' || (type !== 'catalog' && type !== 'definition')) {
     throw new KrmhubError(
       'invalid-document',
@@ -22,7 +22,7 @@ export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: 
   if (layer.size > maxBytes) {
     throw new KrmhubError('too-large', `${name} has ${layer.size} bytes, and at most ${maxBytes} are read`);
   }
-  return client.retrying(async () => {
+  return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
     for await (const piece of await client.blob(reference, layer)) pieces.push(piece);
     return Buffer.concat(pieces);

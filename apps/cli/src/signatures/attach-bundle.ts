@@ -1,13 +1,13 @@
 import {
   bundleManifest,
-  contentOf,
+  computeDigest,
   type Descriptor,
-  digestOf,
   EMPTY_CONFIG,
   EMPTY_DIGEST,
   type OciClient,
   type OciDigest,
   type Reference,
+  toContent,
 } from '@krmhub/oci';
 
 /** Puts a bundle beside an artifact, as a manifest that refers to it, where cosign and others look for it. */
@@ -22,7 +22,7 @@ export async function attachBundle(
   },
 ): Promise<OciDigest> {
   const { subject, bundle, predicateType, created } = options;
-  const layer = { digest: digestOf(bundle), size: bundle.byteLength };
+  const layer = { digest: computeDigest(bundle), size: bundle.byteLength };
   const { mediaType, digest, size } = subject;
   const { bytes, ...descriptor } = bundleManifest({
     subject: { mediaType, digest, size },
@@ -30,14 +30,14 @@ export async function attachBundle(
     predicateType,
     created: created.toISOString().replace(/\.\d+Z$/, 'Z'),
   });
-  await client.pushBlob(place, EMPTY_DIGEST, contentOf(EMPTY_CONFIG));
-  await client.pushBlob(place, layer.digest, contentOf(bundle));
+  await client.pushBlob(place, EMPTY_DIGEST, toContent(EMPTY_CONFIG));
+  await client.pushBlob(place, layer.digest, toContent(bundle));
   const { registry, repository } = place;
   const reference = { registry, repository, digest: descriptor.digest };
   const { indexed } = await client.putManifest(reference, bytes, descriptor.mediaType);
   if (!indexed) {
     const { artifactType, annotations } = descriptor;
-    await client.addToFallback(place, digest, {
+    await client.addToReferrersTag(place, digest, {
       mediaType: descriptor.mediaType,
       digest: descriptor.digest,
       size: descriptor.size,

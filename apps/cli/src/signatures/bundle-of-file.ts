@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError, sha256 } from '@krmhub/schema';
-import { readBundle, SIGNING_LIMITS, verifyRead } from '@krmhub/signing';
+import { readBundle, SIGNING_LIMITS, verifyParsedBundle } from '@krmhub/signing';
 import { diskError, readSource } from '../files/source-files.js';
 import type { Io } from '../io/io.js';
 import { visible } from '../io/text.js';
@@ -53,7 +53,7 @@ async function read(
     );
   }
   const artifact = { digests, ...(message === undefined ? {} : { bytes: message }) };
-  return { source, verify: (trust) => verifyRead(bundle, artifact, trust) };
+  return { source, verify: (trust) => verifyParsedBundle(bundle, artifact, trust) };
 }
 
 async function messageOf(io: Io, name: string): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
 import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
 import { SIGNING_LIMITS } from '@krmhub/signing';
@@ -23,7 +23,7 @@ writeFileSync(path.join(folder, 'krmhub.pub'), key.publicKey.pem);
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 const described = (bytes: Uint8Array, mediaType: string) => ({
   mediaType,
-  digest: digestOf(bytes),
+  digest: computeDigest(bytes),
   size: bytes.byteLength,
 });
 const config = described(EMPTY_CONFIG, MEDIA_TYPES.empty);
@@ -77,9 +77,9 @@ async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], 
     })),
   });
   const found = new Map<string, Buffer>([['v1', artifact], ...Object.entries(tags)]);
-  for (const bytes of [artifact, ...manifests]) found.set(digestOf(bytes), bytes);
+  for (const bytes of [artifact, ...manifests]) found.set(computeDigest(bytes), bytes);
   const stored = new Map<string, Buffer>(
-    [...referrers.map(({ bundle = sound }) => bundle), ...blobs].map((b) => [digestOf(b), b]),
+    [...referrers.map(({ bundle = sound }) => bundle), ...blobs].map((b) => [computeDigest(b), b]),
   );
   const tag = subject.digest.replace(':', '-');
   const server = await scriptedServer(({ url = '' }, response) => {
@@ -100,7 +100,7 @@ async function verified({ referrers, listed = {}, byTag, tags = {}, blobs = [], 
   const args = ['verify', `${server.host}/a:v1`, '--key', 'krmhub.pub', '-o', 'json'];
   const io = await runTest(args, { cwd: folder });
   const { bundles = [] } = io.out() === '' ? {} : JSON.parse(io.out());
-  return { code: io.exitCode, bundles, err: io.err(), asked: server.asked };
+  return { code: io.exitCode, bundles, err: io.err(), asked: server.requests };
 }
 
 it.for([

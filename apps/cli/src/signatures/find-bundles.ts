@@ -1,11 +1,11 @@
 import {
   type Descriptor,
-  fallbackTag,
   type ImageManifest,
   isManifestType,
   type OciClient,
   type OciDigest,
   type Reference,
+  referrersTag,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { isBundleMediaType, SIGNING_LIMITS, verifyBundle, verifyLegacySignature } from '@krmhub/signing';
@@ -51,7 +51,7 @@ async function referrersOf(client: OciClient, place: Place, digest: OciDigest): 
   const listed = await client.referrers(place, digest);
   const { registry, repository } = place;
   const fallback = await client
-    .manifest({ registry, repository, tag: fallbackTag(digest) })
+    .manifest({ registry, repository, tag: referrersTag(digest) })
     .catch((error: unknown) => {
       if (error instanceof KrmhubError && BROKEN.includes(error.code)) return undefined;
       throw error;
@@ -102,9 +102,9 @@ async function legacySignatures(
   { registry, repository }: Place,
   digest: OciDigest,
 ): Promise<FoundBundle[]> {
-  const place = { registry, repository, tag: `${fallbackTag(digest)}.sig` };
+  const place = { registry, repository, tag: `${referrersTag(digest)}.sig` };
   return reading(place.tag, async () => {
-    if ((await client.digestAt(place)) === undefined) return [];
+    if ((await client.resolveDigest(place)) === undefined) return [];
     const { manifest } = await client.manifest(place);
     if (manifest.kind !== 'image') return [];
     const layers = manifest.image.layers.filter(({ mediaType }) => mediaType === LEGACY_LAYER);
@@ -133,7 +133,7 @@ async function blobOf(
   if (layer.size > maxBytes) {
     throw new KrmhubError('too-large', `it has ${layer.size} bytes, and at most ${maxBytes} are read`);
   }
-  return client.retrying(async () => {
+  return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
     for await (const piece of await client.blob(place, layer)) pieces.push(piece);
     return Buffer.concat(pieces);

@@ -22,7 +22,7 @@ async function actions(status: number, body: string) {
 it('asks GitHub Actions for one that is made for sigstore', async () => {
   const { server, io } = await actions(200, '{"value":"a.b.c"}');
   expect(await identityToken(io, undefined)).toBe('a.b.c');
-  expect(server.asked[0]).toMatchObject({
+  expect(server.requests[0]).toMatchObject({
     request: 'GET /token?api-version=2.0&audience=sigstore',
     authorization: 'Bearer very secret',
   });
@@ -31,7 +31,7 @@ it('asks GitHub Actions for one that is made for sigstore', async () => {
 it('takes what the environment gives before it asks', async () => {
   const { server, io } = await actions(500, '');
   io.env.SIGSTORE_ID_TOKEN = ' d.e.f\n';
-  expect([await identityToken(io, undefined), server.asked]).toEqual(['d.e.f', []]);
+  expect([await identityToken(io, undefined), server.requests]).toEqual(['d.e.f', []]);
 });
 
 it.for([

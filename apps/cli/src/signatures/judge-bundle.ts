@@ -1,7 +1,7 @@
 import {
   type Check,
-  failed,
-  passed,
+  failedCheck,
+  passedCheck,
   RELEASE_PREDICATE,
   SIGNATURE_PREDICATE,
   type Signer,
@@ -44,8 +44,8 @@ export function judgeBundle(
   const identity = expected.judge(signer);
   const stray = place === undefined || statement === undefined ? undefined : strayRelease(statement, place);
   return describeBundle(found.source, verification, [
-    (identity.passed ? passed : failed)('identity', identity.message),
-    ...(stray === undefined ? [] : [failed('statement', stray)]),
+    (identity.passed ? passedCheck : failedCheck)('identity', identity.message),
+    ...(stray === undefined ? [] : [failedCheck('statement', stray)]),
   ]);
 }
 

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
+import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, hasErrors, KrmhubError, lint } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { readSource } from '../files/source-files.js';
@@ -51,13 +51,13 @@ export function statementOfSubmission(
   readme: Uint8Array | undefined,
 ): Statement {
   const { bytes, mediaType, release } = submission;
-  const describe = (file: Uint8Array) => ({ digest: digestOf(file), size: file.byteLength });
+  const describe = (file: Uint8Array) => ({ digest: computeDigest(file), size: file.byteLength });
   const definition = describe(bytes);
   const files = releaseFiles({
     definition: { ...definition, mediaType },
     readme: readme && describe(readme),
   });
-  const manifest = digestOf(releaseManifest(release, files));
+  const manifest = computeDigest(releaseManifest(release, files));
   return releaseStatement(submission, { definition: definition.digest as Digest, manifest });
 }
 

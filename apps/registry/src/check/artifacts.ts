@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import {
-  digestOf,
+  computeDigest,
   EMPTY_DIGEST,
   type Manifest,
-  neededDigests,
   type OciDigest,
   type RepositoryBlob,
   readManifest,
+  requiredDigests,
 } from '@krmhub/oci';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
@@ -141,7 +141,7 @@ export const checkManifests: Check = async function* (input) {
         yield damage(subject, manifest, FROM_BACKUP);
         continue;
       }
-      const missing = neededDigests(manifest).filter(
+      const missing = requiredDigests(manifest).filter(
         (one) => one !== EMPTY_DIGEST && isThere.get(repository, one, repository, one) === 0,
       );
       for (const one of missing) {
@@ -158,7 +158,7 @@ export const checkManifests: Check = async function* (input) {
 };
 
 function readRow({ digest, mediaType, size, bytes }: ManifestRow): Manifest | string {
-  const actual = digestOf(bytes, digest);
+  const actual = computeDigest(bytes, digest);
   if (actual !== digest) return `the manifest has the digest ${actual}`;
   if (bytes.byteLength !== size)
     return `the manifest has ${bytes.byteLength} bytes where its row says ${size}`;

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cp, mkdtemp, readdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { digestOf, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
+import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { dataPaths } from '../server/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
@@ -50,12 +50,12 @@ async function pushArtifact(registry: TestRegistry): Promise<void> {
     });
     expect(response.status, await response.text()).toBe(201);
   };
-  const layers = [digestOf(TOOL), digestOf(TOOL, `sha512:${'0'.repeat(128)}`)];
+  const layers = [computeDigest(TOOL), computeDigest(TOOL, `sha512:${'0'.repeat(128)}`)];
   for (const digest of layers) await send('POST', `blobs/uploads/?digest=${digest}`, TOOL);
   const manifest = JSON.stringify({
     schemaVersion: 2,
     mediaType: MEDIA_TYPES.image,
-    config: { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 },
+    config: { mediaType: MEDIA_TYPES.empty, digest: computeDigest(EMPTY_CONFIG), size: 2 },
     layers: layers.map((digest) => ({ mediaType: 'text/plain', digest, size: TOOL.byteLength })),
   });
   await send('PUT', 'manifests/v1', manifest, MEDIA_TYPES.image);

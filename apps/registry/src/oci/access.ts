@@ -1,5 +1,5 @@
 import type { TokenRecord } from '@krmhub/catalog';
-import { isRepository, OciRefusal } from '@krmhub/oci';
+import { isRepository, OciError } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
 import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
@@ -28,7 +28,7 @@ export class RepositoryAccess {
 
   /**
    * For `GET /v2/`: clients that are answered without credentials never send any, so that who gives none is asked for
-   * them, although anybody may read. Rejects with an OciRefusal.
+   * them, although anybody may read. Rejects with an OciError.
    */
   async checkCredentials(c: RegistryContext): Promise<void> {
     const credentials = readCredentials(c.req.header('authorization'));
@@ -71,7 +71,7 @@ export class RepositoryAccess {
     };
   }
 
-  /** The token of who may do this in the repository. Rejects with an OciRefusal. */
+  /** The token of who may do this in the repository. Rejects with an OciError. */
   async authorize(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
     const scope = `repository:${repository}:${action === 'push' ? 'pull,push' : action}`;
     const credentials = readCredentials(c.req.header('authorization'));
@@ -85,7 +85,7 @@ export class RepositoryAccess {
         : await this.#byAccessToken(c, credentials.token, { repository, action, scope });
     const missing = lacks(record, repository);
     if (missing === undefined) return record;
-    throw new OciRefusal('DENIED', `The token "${record.name}" lacks ${missing}`, {
+    throw new OciError('DENIED', `The token "${record.name}" lacks ${missing}`, {
       hint: `An administrator can create another with \`krmhub token create NAME ${needed(repository)}\`.`,
     });
   }
@@ -153,14 +153,14 @@ export class RepositoryAccess {
     c: RegistryContext,
     message: string,
     { scope, error }: { scope?: string; error?: string } = {},
-  ): OciRefusal {
+  ): OciError {
     const parts = [
       `realm="${this.#origin(c)}/v2/token"`,
       `service="${SERVICE}"`,
       ...(scope === undefined ? [] : [`scope="${scope}"`]),
       ...(error === undefined ? [] : [`error="${error}"`]),
     ];
-    return new OciRefusal('UNAUTHORIZED', message, {
+    return new OciError('UNAUTHORIZED', message, {
       hint: HINT,
       headers: { 'WWW-Authenticate': `Bearer ${parts.join(',')}` },
     });

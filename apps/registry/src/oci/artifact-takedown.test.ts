@@ -166,7 +166,7 @@ describe('a release that is taken down', () => {
     expect((await read('team/copy', 'v2')).status).toBe(200);
     expect((await blob('team/copy', sha256('other'))).status).toBe(200);
     expect((await read(REPOSITORY, '1.1.0')).status).toBe(200);
-    expect(await registry.parts.store.bytesOf('team/alias')).toBe(0);
+    expect(await registry.parts.store.countBytes('team/alias')).toBe(0);
     const files: string[] = [];
     for await (const file of registry.parts.artifacts.list()) files.push(file);
     expect(files.sort()).toEqual([sha256('other')]);

@@ -1,4 +1,4 @@
-import { EMPTY_CONFIG, type OciDigest, OciRefusal, type RepositoryBlob, readRange } from '@krmhub/oci';
+import { EMPTY_CONFIG, type OciDigest, OciError, type RepositoryBlob, readRange } from '@krmhub/oci';
 import { CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -47,7 +47,7 @@ export async function readBlob(c: RegistryContext, parts: OciDeps, route: BlobRo
   const asked = c.req.header('if-range') ?? tag;
   const range = asked === tag ? readRange(c.req.header('range'), found.size) : undefined;
   if (range === 'unsatisfiable') {
-    throw new OciRefusal('RANGE_INVALID', `The blob has ${found.size} bytes, and none in this range`, {
+    throw new OciError('RANGE_INVALID', `The blob has ${found.size} bytes, and none in this range`, {
       headers: { 'Content-Range': `bytes */${found.size}` },
     });
   }
@@ -92,7 +92,7 @@ async function seen(
   const now = parts.clock();
   if (now.getTime() - Date.parse(row.seenAt) < SERVER_LIMITS.blobSeenMilliseconds) return;
   if (!(await parts.access.mayPush(c, repository))) return;
-  await parts.store.seeBlob(repository, row.digest, now.toISOString());
+  await parts.store.touchBlob(repository, row.digest, now.toISOString());
 }
 
 /** DELETE of a blob. What a manifest names is kept: it would be broken without saying so. */
@@ -100,9 +100,9 @@ export async function deleteBlob(c: RegistryContext, parts: OciDeps, route: Blob
   const { repository, digest } = route;
   await parts.access.authorize(c, repository, 'delete');
   const outcome = await parts.store.deleteBlob(repository, digest);
-  if (outcome === 'unknown') throw new OciRefusal('BLOB_UNKNOWN', 'There is no such blob here');
+  if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'There is no such blob here');
   if (outcome === 'named') {
-    throw new OciRefusal('UNSUPPORTED', 'A manifest names this blob, which would be broken without it', {
+    throw new OciError('UNSUPPORTED', 'A manifest names this blob, which would be broken without it', {
       hint: 'Delete the manifest first; the blob is then removed by itself.',
     });
   }

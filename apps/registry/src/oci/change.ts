@@ -1,5 +1,5 @@
 import type { TokenRecord } from '@krmhub/catalog';
-import { type Change, OciRefusal, QuotaExceeded } from '@krmhub/oci';
+import { type Change, OciError, QuotaExceeded } from '@krmhub/oci';
 import type { RegistryParts } from '../server/environment.js';
 
 /** Who changes a repository, when, and how many bytes it may have then. */
@@ -24,8 +24,8 @@ export async function withinQuota<Result>(repository: string, work: () => Promis
 export function quotaRefusal(
   repository: string,
   { bytes, quota }: { bytes: number; quota: number },
-): OciRefusal {
-  return new OciRefusal(
+): OciError {
+  return new OciError(
     'DENIED',
     `The repository ${repository} may have ${quota} bytes, and would have ${bytes}`,
     {

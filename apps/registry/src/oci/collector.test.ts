@@ -88,7 +88,7 @@ describe('a blob that no manifest names', () => {
     await open({
       wrapStore: (store: RegistryStore) => ({
         ...store,
-        forgetUnnamedBlobs: (options) => {
+        deleteUnreferencedBlobs: (options) => {
           // It waits to be written when the blobs are looked at, and is written first.
           arriving ??= store.putManifest(
             REPOSITORY,
@@ -101,7 +101,7 @@ describe('a blob that no manifest names', () => {
             },
             { at: options.seenBefore, by: 'tester', needed: [sha256('layer')] },
           );
-          return store.forgetUnnamedBlobs(options);
+          return store.deleteUnreferencedBlobs(options);
         },
       }),
     });
@@ -198,7 +198,7 @@ describe('files', () => {
       );
     }
     expect(await collect()).toMatchObject({ blobs: 5, files: 5 });
-    expect(await registry.parts.store.bytesOf(REPOSITORY)).toBe(0);
+    expect(await registry.parts.store.countBytes(REPOSITORY)).toBe(0);
   });
 });
 
@@ -261,8 +261,8 @@ describe('collecting', () => {
     await open({
       wrapStore: (store: RegistryStore) => ({
         ...store,
-        forgetUnnamedBlobs: (options) =>
-          failing ? Promise.reject(new Error('locked')) : store.forgetUnnamedBlobs(options),
+        deleteUnreferencedBlobs: (options) =>
+          failing ? Promise.reject(new Error('locked')) : store.deleteUnreferencedBlobs(options),
       }),
     });
     await expect(collect()).rejects.toThrow('locked');

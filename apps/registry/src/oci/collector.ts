@@ -55,14 +55,18 @@ export class Collector {
       const days = config.untaggedDays ?? 0;
       if (days > 0) {
         const pushedBefore = new Date(now - days * 86_400_000).toISOString();
-        collected.manifests = await store.forgetUntaggedManifests({ pushedBefore });
+        collected.manifests = await store.deleteUntaggedManifests({ pushedBefore });
       }
       const seenBefore = new Date(now - SERVER_LIMITS.collectDelayMilliseconds).toISOString();
       for (
         let after: BlobPosition | undefined = { repository: '', digest: '' };
         after !== undefined && !this.#stopped;
       ) {
-        const page = await store.forgetUnnamedBlobs({ seenBefore, after, limit: SERVER_LIMITS.collectBatch });
+        const page = await store.deleteUnreferencedBlobs({
+          seenBefore,
+          after,
+          limit: SERVER_LIMITS.collectBatch,
+        });
         collected.blobs += page.forgotten;
         after = page.last;
         await setImmediate();

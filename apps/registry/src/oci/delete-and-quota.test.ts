@@ -84,7 +84,7 @@ describe('a repository that may have only so much', () => {
     expect((await client.ask('PATCH', at, { body: '0123456' })).status).toBe(202);
     expect(await refusalOf(await client.ask('PATCH', at, { body: '7890' }))).toEqual(refused);
     await client.blob(REPOSITORY, '0123456789');
-    expect(await registry.parts.store.bytesOf(REPOSITORY)).toBe(MEBIBYTE);
+    expect(await registry.parts.store.countBytes(REPOSITORY)).toBe(MEBIBYTE);
     await client.blob('team/other', '01234567890');
   });
 

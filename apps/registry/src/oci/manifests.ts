@@ -1,4 +1,4 @@
-import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciRefusal } from '@krmhub/oci';
+import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { CACHE_FOREVER, CACHE_REVALIDATE, matchingTag } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
@@ -76,7 +76,7 @@ async function removeManifest(
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
     // What speaks of a release may have a tag too.
-    const named = isDigest ? await store.tagsOf(repository, reference) : [reference];
+    const named = isDigest ? await store.listManifestTags(repository, reference) : [reference];
     const forever = named.some((tag) => !isFallbackTag(tag));
     if (forever) {
       const [what, hint] =
@@ -86,10 +86,10 @@ async function removeManifest(
               'snapshot',
               'Where an administrator takes a release down, snapshots that hold it are withdrawn.',
             ];
-      throw new OciRefusal('DENIED', `A ${what} is forever, and cannot be deleted`, { hint });
+      throw new OciError('DENIED', `A ${what} is forever, and cannot be deleted`, { hint });
     }
     if (isDigest && kind.of === 'function' && (await isEvidence(store, kind, reference))) {
-      throw new OciRefusal('DENIED', 'A bundle of a release is evidence, and cannot be deleted', {
+      throw new OciError('DENIED', 'A bundle of a release is evidence, and cannot be deleted', {
         hint: 'Who is no longer to be believed is revoked in the signing policies.',
       });
     }
@@ -97,7 +97,7 @@ async function removeManifest(
   const deleted = isDigest
     ? await store.deleteManifest(repository, reference)
     : await store.deleteTag(repository, reference);
-  if (!deleted) throw new OciRefusal('MANIFEST_UNKNOWN', 'There is no such manifest here');
+  if (!deleted) throw new OciError('MANIFEST_UNKNOWN', 'There is no such manifest here');
 }
 
 /** Whether a release has this manifest as one of its bundles. */
@@ -118,7 +118,7 @@ export async function listTags(
 ): Promise<Response> {
   const { limit, after } = page(c);
   const tags = await store.tags(repository, after, Math.max(limit, 1) + 1);
-  if (tags === undefined) throw new OciRefusal('NAME_UNKNOWN', 'There is no such repository');
+  if (tags === undefined) throw new OciError('NAME_UNKNOWN', 'There is no such repository');
   const shown = tags.slice(0, limit);
   return c.json(
     { name: repository, tags: shown },
@@ -191,7 +191,7 @@ async function referrersPage(
 function page(c: RegistryContext): { limit: number; after: string } {
   const { n, last } = c.req.query();
   if (n !== undefined && !/^\d{1,9}$/.test(n)) {
-    throw new OciRefusal('PAGINATION_NUMBER_INVALID', 'n is a number of results, 0 or more');
+    throw new OciError('PAGINATION_NUMBER_INVALID', 'n is a number of results, 0 or more');
   }
   const limit =
     n === undefined ? SERVER_LIMITS.maxPageEntries : Math.min(Number(n), SERVER_LIMITS.maxPageEntries);

@@ -2,11 +2,11 @@ import type { TokenRecord } from '@krmhub/catalog';
 import { PUBLISH_LIMITS } from '@krmhub/catalog';
 import {
   type ArtifactType,
-  artifactTypeOf,
   type Descriptor,
+  getArtifactType,
   mainLayer,
   type OciDigest,
-  OciRefusal,
+  OciError,
   TITLE,
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
@@ -78,16 +78,16 @@ async function readArtifact(
   { manifest }: PushedManifest,
   tag: string,
 ): Promise<Submission> {
-  const type: ArtifactType | undefined = artifactTypeOf(manifest);
+  const type: ArtifactType | undefined = getArtifactType(manifest);
   if (manifest.kind !== 'image' || type !== 'definition') {
     const stands = await parts.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
     if (stands !== undefined) {
-      throw new OciRefusal(
+      throw new OciError(
         'DENIED',
         `The release ${tag} stands with ${stands.digest}, and a release is forever`,
       );
     }
-    throw new OciRefusal('MANIFEST_INVALID', 'A tag of a function takes a definition, and this is none', {
+    throw new OciError('MANIFEST_INVALID', 'A tag of a function takes a definition, and this is none', {
       hint: 'Push the definition as `krmhub push` does. Other artifacts, such as scripts and binaries, go to repositories of their own.',
     });
   }
@@ -99,7 +99,7 @@ async function readArtifact(
   }
   const titled = manifest.image.layers.find(({ annotations }) => /[/\\]/.test(annotations?.[TITLE] ?? ''));
   if (titled !== undefined) {
-    throw new OciRefusal(
+    throw new OciError(
       'MANIFEST_INVALID',
       `The title ${JSON.stringify(titled.annotations?.[TITLE]?.slice(0, 100))} is a path, and a file of a release has a name`,
       { hint: 'Push the file from its own folder, so that its title is its name.' },
@@ -107,7 +107,7 @@ async function readArtifact(
   }
   const readmes = manifest.image.layers.filter(({ mediaType }) => /^text\/markdown\b/.test(mediaType));
   if (readmes.length > 1) {
-    throw new OciRefusal(
+    throw new OciError(
       'MANIFEST_INVALID',
       `A release has one README, and the artifact has ${readmes.length}`,
     );
@@ -130,7 +130,7 @@ async function layerBytes(
 ): Promise<Uint8Array> {
   const blob = await parts.store.blob(repository, digest);
   const unknown = () =>
-    new OciRefusal(
+    new OciError(
       'MANIFEST_BLOB_UNKNOWN',
       `The manifest names what this repository does not have: ${digest}`,
       {
@@ -140,7 +140,7 @@ async function layerBytes(
     );
   if (blob === undefined) throw unknown();
   if (blob.size > maxBytes) {
-    throw new OciRefusal(
+    throw new OciError(
       'MANIFEST_INVALID',
       `The layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, and at most ${maxBytes} are taken`,
     );
@@ -168,7 +168,7 @@ function asRefusal(error: unknown): unknown {
     const place = first?.range === undefined ? '' : `line ${first.range.start.line}: `;
     const said = first === undefined ? message : `${message}: ${place}${first.message}`;
     const toDo = first === undefined ? hint : hintOf(first);
-    return new OciRefusal('MANIFEST_INVALID', said, {
+    return new OciError('MANIFEST_INVALID', said, {
       detail: { diagnostics },
       ...(toDo === undefined ? {} : { hint: toDo }),
       cause: error,
@@ -176,7 +176,7 @@ function asRefusal(error: unknown): unknown {
   }
   if (code === 'conflict') {
     const isGone = takedowns.length > 0;
-    return new OciRefusal('DENIED', message, {
+    return new OciError('DENIED', message, {
       ...(isGone && { detail: { takedowns } }),
       ...(hint === undefined ? {} : { hint }),
       cause: error,

@@ -1,5 +1,5 @@
 import type { TokenRecord } from '@krmhub/catalog';
-import { checkedDigest, isRepository, type OciDigest, OciRefusal, readChunkRange } from '@krmhub/oci';
+import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -13,16 +13,16 @@ export async function startUpload(c: RegistryContext, parts: OciDeps, repository
   const token = await authorizeUpload(c, parts, repository);
   const { mount, from, digest } = c.req.query();
   if (mount !== undefined) {
-    const mounted = checkedDigest(mount);
+    const mounted = parseDigest(mount);
     if (from !== undefined && !isRepository(from)) {
-      throw new OciRefusal('NAME_INVALID', 'The repository to mount from has no name that one can have');
+      throw new OciError('NAME_INVALID', 'The repository to mount from has no name that one can have');
     }
     const done = await withinQuota(repository, () =>
       parts.store.mountBlob(from, repository, mounted, changeOf(parts, token)),
     );
     if (done) return created(c, repository, mounted);
   }
-  const wanted = digest === undefined ? undefined : checkedDigest(digest);
+  const wanted = digest === undefined ? undefined : parseDigest(digest);
   const upload = await parts.uploads.start(repository, token.id);
   if (wanted === undefined) return progress(c, upload, 202);
   try {
@@ -70,9 +70,9 @@ export async function finishUpload(
   const upload = parts.uploads.find(repository, id);
   const { digest } = c.req.query();
   if (digest === undefined) {
-    throw new OciRefusal('DIGEST_INVALID', 'The end of an upload names its digest: ?digest=sha256:…');
+    throw new OciError('DIGEST_INVALID', 'The end of an upload names its digest: ?digest=sha256:…');
   }
-  const wanted = checkedDigest(digest);
+  const wanted = parseDigest(digest);
   return parts.uploads.exclusive(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
 }
 
@@ -89,7 +89,7 @@ export async function cancelUpload(
 
 async function authorizeUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<TokenRecord> {
   const kind = repositoryKind(repository);
-  if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
+  if (kind.of === 'nothing') throw new OciError('DENIED', `Nothing can be pushed here: ${kind.why}`);
   return parts.access.authorize(c, repository, 'push');
 }
 
@@ -102,10 +102,10 @@ async function receive(
   const range = c.req.header('content-range');
   if (range !== undefined) checkPlace(range, upload, c.req.header('content-length'));
   const { quota } = changeOf(parts, token);
-  const stored = quota === undefined ? 0 : await parts.store.bytesOf(upload.repository);
+  const stored = quota === undefined ? 0 : await parts.store.countBytes(upload.repository);
   const refuse = (size: number): void => {
     if (size > SERVER_LIMITS.maxBlobBytes) {
-      throw new OciRefusal('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
+      throw new OciError('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
     if (quota === undefined) return;
     // What is on its way counts too, or many uploads at once would fill the disk.
@@ -118,7 +118,7 @@ async function receive(
   } catch (error) {
     // Only who sends chunks with their places goes on after one that broke off. Who is refused and told that the session
     // goes on tries again, and some clients do without end.
-    if (range === undefined || error instanceof OciRefusal) await parts.uploads.end(upload);
+    if (range === undefined || error instanceof OciError) await parts.uploads.end(upload);
     throw error;
   }
 }
@@ -137,7 +137,7 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
   if (wrong === undefined) return;
   const { Range, ...headers } = sessionHeaders(upload);
   // No range says that nothing is here: `0-0` is one byte for who goes on after it, and is refused again, without end.
-  throw new OciRefusal('RANGE_INVALID', wrong, {
+  throw new OciError('RANGE_INVALID', wrong, {
     headers: { ...headers, ...(upload.size > 0 && Range !== undefined && { Range }) },
   });
 }

@@ -1,16 +1,16 @@
 import {
-  digestOf,
+  computeDigest,
   isOciDigest,
   isTag,
   MAX_MANIFEST_BYTES,
   type Manifest,
   type ManifestRecord,
-  namedDescriptors,
-  neededDigests,
   type OciDigest,
-  OciRefusal,
-  PUBLISHED,
+  OciError,
+  PUBLISHED_HEADER,
   readManifest,
+  referencedDescriptors,
+  requiredDigests,
   UnknownReferences,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
@@ -37,7 +37,7 @@ export async function putManifest(
   { repository, reference }: { repository: string; reference: string },
 ): Promise<Response> {
   const kind = repositoryKind(repository);
-  if (kind.of === 'nothing') throw new OciRefusal('DENIED', `Nothing can be pushed here: ${kind.why}`);
+  if (kind.of === 'nothing') throw new OciError('DENIED', `Nothing can be pushed here: ${kind.why}`);
   const token = await parts.access.authorize(c, repository, 'push');
   const bytes = await receiveManifest(c);
   const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
@@ -48,7 +48,7 @@ export async function putManifest(
   let published: string | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {
-      throw new OciRefusal('DENIED', 'A release is published by putting its manifest under one tag');
+      throw new OciError('DENIED', 'A release is published by putting its manifest under one tag');
     }
     published = await publishArtifact(
       parts,
@@ -77,7 +77,7 @@ export async function putManifest(
     'Docker-Content-Digest': record.digest,
     'Content-Length': '0',
     ...(record.subject === undefined ? {} : { 'OCI-Subject': record.subject }),
-    ...(published === undefined ? {} : { [PUBLISHED]: published }),
+    ...(published === undefined ? {} : { [PUBLISHED_HEADER]: published }),
     ...(byDigest && tags.length > 0 ? { 'OCI-Tag': tags.join(', ') } : {}),
   });
 }
@@ -87,7 +87,7 @@ let receiving = 0;
 /** A manifest is in memory while it comes, so that not too many may come at once. */
 async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
   if (receiving >= SERVER_LIMITS.maxManifestsReceived) {
-    throw new OciRefusal('TOOMANYREQUESTS', 'Too many manifests are being sent', {
+    throw new OciError('TOOMANYREQUESTS', 'Too many manifests are being sent', {
       hint: 'Try again in a moment.',
       headers: { 'Retry-After': '1' },
     });
@@ -108,7 +108,7 @@ export async function refuseUnknown<Result>(work: () => Promise<Result>): Promis
     if (!(error instanceof UnknownReferences)) throw error;
     const { digests } = error;
     const named = digests.slice(0, 3).join(', ') + (digests.length > 3 ? ' …' : '');
-    throw new OciRefusal(
+    throw new OciError(
       'MANIFEST_BLOB_UNKNOWN',
       `The manifest names what this repository does not have: ${named}`,
       {
@@ -126,16 +126,16 @@ function checkedManifest(
 ): PushedManifest {
   const mediaType = contentType?.split(';')[0]?.trim();
   if (mediaType === undefined || mediaType === '') {
-    throw new OciRefusal('MANIFEST_INVALID', 'The manifest was sent without a media type', {
+    throw new OciError('MANIFEST_INVALID', 'The manifest was sent without a media type', {
       hint: 'Say it in Content-Type.',
     });
   }
-  const digest = digestOf(bytes, isOciDigest(reference) ? reference : 'sha256');
+  const digest = computeDigest(bytes, isOciDigest(reference) ? reference : 'sha256');
   if (isOciDigest(reference) && digest !== reference) {
-    throw new OciRefusal('DIGEST_INVALID', `The manifest has the digest ${digest}, not ${reference}`);
+    throw new OciError('DIGEST_INVALID', `The manifest has the digest ${digest}, not ${reference}`);
   }
   if (!isOciDigest(reference) && !isTag(reference)) {
-    throw new OciRefusal('MANIFEST_INVALID', `"${reference.slice(0, 130)}" is no tag`, {
+    throw new OciError('MANIFEST_INVALID', `"${reference.slice(0, 130)}" is no tag`, {
       hint: 'A tag has at most 128 letters, digits, dots, dashes and underscores.',
     });
   }
@@ -144,13 +144,13 @@ function checkedManifest(
   const artifactType = descriptorType(manifest);
   return {
     manifest,
-    needed: neededDigests(manifest),
+    needed: requiredDigests(manifest),
     record: {
       digest,
       mediaType,
       size: bytes.byteLength,
       bytes,
-      references: [...new Set(namedDescriptors(manifest).map((one) => one.digest))],
+      references: [...new Set(referencedDescriptors(manifest).map((one) => one.digest))],
       ...(artifactType === undefined ? {} : { artifactType }),
       ...(subject === undefined ? {} : { subject: subject.digest }),
       ...(annotations === undefined ? {} : { annotations }),
@@ -163,7 +163,7 @@ function parsedManifest(bytes: Uint8Array, mediaType: string): Manifest {
     return readManifest(bytes, mediaType);
   } catch (error) {
     if (!(error instanceof KrmhubError && error.code === 'invalid-document')) throw error;
-    throw new OciRefusal('MANIFEST_INVALID', error.message, { cause: error });
+    throw new OciError('MANIFEST_INVALID', error.message, { cause: error });
   }
 }
 
@@ -178,7 +178,7 @@ function requestedTags(c: RegistryContext): string[] {
   const tags = [...new Set(c.req.queries('tag') ?? [])];
   const wrong = tags.find((tag) => !isTag(tag));
   if (wrong !== undefined || tags.length > SERVER_LIMITS.maxTagsAtOnce) {
-    throw new OciRefusal(
+    throw new OciError(
       'MANIFEST_INVALID',
       wrong === undefined
         ? `At most ${SERVER_LIMITS.maxTagsAtOnce} tags are set at once`
@@ -192,7 +192,7 @@ function requestedTags(c: RegistryContext): string[] {
 function refuseSnapshots({ record }: PushedManifest, tags: readonly string[]): void {
   const onlySpeaks = (record.subject !== undefined || tags.length > 0) && tags.every(isFallbackTag);
   if (onlySpeaks) return;
-  throw new OciRefusal('DENIED', 'Catalogs are cut by the registry; only what speaks of them is taken here', {
+  throw new OciError('DENIED', 'Catalogs are cut by the registry; only what speaks of them is taken here', {
     hint: 'Push signatures and attestations with the catalog as their subject; other artifacts to another repository.',
   });
 }

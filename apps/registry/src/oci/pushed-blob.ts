@@ -6,10 +6,10 @@ import { repositoryKind } from './repositories.js';
  * manifest names it. Anywhere else it is gone once it was deleted, as any blob is.
  */
 export async function isPushedBlob(
-  store: Pick<ManifestStore, 'isNamed'>,
+  store: Pick<ManifestStore, 'isReferenced'>,
   repository: string,
   digest: OciDigest,
 ): Promise<boolean> {
   if (digest !== EMPTY_DIGEST) return false;
-  return repositoryKind(repository).of !== 'anything' || store.isNamed(repository, digest);
+  return repositoryKind(repository).of !== 'anything' || store.isReferenced(repository, digest);
 }

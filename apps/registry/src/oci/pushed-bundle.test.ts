@@ -1,4 +1,4 @@
-import { bundleManifest, digestOf, MEDIA_TYPES, type OciDigest, VERSION } from '@krmhub/oci';
+import { bundleManifest, computeDigest, MEDIA_TYPES, type OciDigest, VERSION } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ async function apply(text: string): Promise<void> {
 function bundleManifestOf(bundle: Uint8Array, subject: OciDigest = DIGEST) {
   return bundleManifest({
     subject: { mediaType: MEDIA_TYPES.image, digest: subject, size: JSON.stringify(MANIFEST).length },
-    bundle: { digest: digestOf(bundle), size: bundle.byteLength },
+    bundle: { digest: computeDigest(bundle), size: bundle.byteLength },
     predicateType: 'https://example.com/',
     created: '2030-01-02T03:04:05Z',
   });

@@ -1,5 +1,5 @@
 import { BUNDLE_LIMITS, coveringPolicies, type TokenRecord } from '@krmhub/catalog';
-import { bundleLayer, type OciDigest, OciRefusal, readManifest } from '@krmhub/oci';
+import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
@@ -59,7 +59,7 @@ export async function attachPushed(
   if (record.subject === undefined) return false;
   const bytes = await bundleIn(parts, repository, manifest);
   if (bytes === undefined) return false;
-  const releases = (await parts.store.tagsOf(repository, record.subject)).filter(
+  const releases = (await parts.store.listManifestTags(repository, record.subject)).filter(
     (tag) => !isFallbackTag(tag),
   );
   const artifact = { repository, tags, manifest: record, needed, blobs: [] };
@@ -82,7 +82,7 @@ export async function attachPushed(
     }
   }
   if (isStored || refusal === undefined) return isStored;
-  throw new OciRefusal('DENIED', refusal.message, {
+  throw new OciError('DENIED', refusal.message, {
     cause: refusal,
     ...(refusal.hint === undefined ? {} : { hint: refusal.hint }),
   });

@@ -5,7 +5,7 @@ import {
   type ArtifactType,
   artifactManifest,
   CREATED,
-  digestOf,
+  computeDigest,
   type ManifestRecord,
   MEDIA_TYPES,
   releaseFiles,
@@ -71,7 +71,7 @@ function record(
   annotations: Record<string, string>,
 ): ManifestRecord {
   return {
-    digest: digestOf(bytes),
+    digest: computeDigest(bytes),
     mediaType: MEDIA_TYPES.image,
     size: bytes.byteLength,
     bytes,

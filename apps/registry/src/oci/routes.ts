@@ -1,13 +1,13 @@
 import { HTTP_STATUS } from '@krmhub/api/problem';
 import {
+  errorBody,
   OCI_API_VERSION,
   OCI_METHODS,
+  OciError,
   type OciErrorCode,
-  OciRefusal,
   type OciRoute,
   type OciRouteName,
   parseOciPath,
-  refusalBody,
 } from '@krmhub/oci';
 import { type ErrorCode, KrmhubError } from '@krmhub/schema';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -84,14 +84,14 @@ async function serve(c: RegistryContext, parts: OciDeps): Promise<Response> {
   // As it was sent: a name that is percent-encoded is none.
   const route = parseOciPath(new URL(c.req.url).pathname.slice(PREFIX.length));
   if (route === undefined) {
-    throw new OciRefusal('NAME_UNKNOWN', 'There is nothing at this path', {
+    throw new OciError('NAME_UNKNOWN', 'There is nothing at this path', {
       hint: 'The OCI distribution specification has the paths below /v2/.',
     });
   }
   c.set('route', OCI_TEMPLATES[route.what]);
   const methods = OCI_METHODS[route.what];
   if (!methods.includes(method)) {
-    throw new OciRefusal('UNSUPPORTED', `${method} is not possible here`, {
+    throw new OciError('UNSUPPORTED', `${method} is not possible here`, {
       headers: { Allow: methods.join(', ') },
       hint: `Possible: ${methods.join(', ')}.`,
     });
@@ -136,7 +136,7 @@ function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps)
     log.error({ requestId: c.get('requestId'), route: c.get('route'), code, err: failure }, 'request failed');
   }
   const text = hint === undefined ? message : `${message}. ${hint}`;
-  const body = refusalBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), detail);
+  const body = errorBody(code, text.slice(0, SERVER_LIMITS.maxDetailLength), detail);
   return c.body(body, status as ContentfulStatusCode, {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
@@ -148,10 +148,10 @@ function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps)
   });
 }
 
-function asRefusal(failure: unknown): OciRefusal {
-  if (failure instanceof OciRefusal) return failure;
+function asRefusal(failure: unknown): OciError {
+  if (failure instanceof OciError) return failure;
   if (!(failure instanceof KrmhubError)) {
-    return new OciRefusal('UNKNOWN', 'Something went wrong inside the registry', {
+    return new OciError('UNKNOWN', 'Something went wrong inside the registry', {
       hint: 'Its log has the cause under this request ID.',
     });
   }
@@ -160,7 +160,7 @@ function asRefusal(failure: unknown): OciRefusal {
     ...(takedowns.length > 0 ? [['takedowns', takedowns] as const] : []),
     ...(diagnostics.length > 0 ? [['diagnostics', diagnostics] as const] : []),
   ];
-  return new OciRefusal(OCI_CODES[code], message, {
+  return new OciError(OCI_CODES[code], message, {
     status: HTTP_STATUS[code],
     ...(hint === undefined ? {} : { hint }),
     ...(found.length > 0 && { detail: Object.fromEntries(found) }),

@@ -1,4 +1,4 @@
-import { type OciDigest, type OciErrorCode, OciRefusal } from '@krmhub/oci';
+import { type OciDigest, OciError, type OciErrorCode } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import type { RegistryParts } from '../server/environment.js';
 import { repositoryKind } from './repositories.js';
@@ -9,7 +9,7 @@ export async function goneOrNotFound(
   code: OciErrorCode,
   message: string,
   { repository, digest, tag }: { repository: string; digest?: OciDigest; tag?: string },
-): Promise<OciRefusal> {
+): Promise<OciError> {
   const kind = repositoryKind(repository);
   if (kind.of === 'function') {
     const release = tag === undefined ? undefined : canonicalRelease(tag);
@@ -28,9 +28,9 @@ export async function goneOrNotFound(
       return taken(code, `snapshot ${snapshot.serial} was withdrawn`, snapshot.withdrawn.reason);
     }
   }
-  return new OciRefusal(code, message);
+  return new OciError(code, message);
 }
 
-function taken(code: OciErrorCode, what: string, reason: string): OciRefusal {
-  return new OciRefusal(code, `This is gone: ${what}: ${reason}`, { status: 410 });
+function taken(code: OciErrorCode, what: string, reason: string): OciError {
+  return new OciError(code, `This is gone: ${what}: ${reason}`, { status: 410 });
 }

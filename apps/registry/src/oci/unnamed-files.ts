@@ -5,7 +5,7 @@ import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 
 interface Parts {
-  store: Pick<ManifestStore, 'unnamedFiles'>;
+  store: Pick<ManifestStore, 'findUnreferencedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
   /** Who stores a file shares it until the file's row is there; left out by who has it alone already. */
   gate?: RwLock;
@@ -29,10 +29,10 @@ export async function deleteFilesUnnamed(
   { store, artifacts, gate }: Parts,
   files: readonly Digest[],
 ): Promise<number> {
-  const maybe = await store.unnamedFiles(files);
+  const maybe = await store.findUnreferencedFiles(files);
   if (maybe.length === 0) return 0;
   const remove = async () => {
-    const unnamed = await store.unnamedFiles(maybe);
+    const unnamed = await store.findUnreferencedFiles(maybe);
     for (const file of unnamed) await artifacts.delete(file);
     return unnamed.length;
   };

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { BlobStore } from '@krmhub/catalog';
-import { digestOf, type OciDigest, OciRefusal } from '@krmhub/oci';
+import { computeDigest, type OciDigest, OciError } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
@@ -74,7 +74,10 @@ describe('a blob', () => {
     ['by sha512', 'some bytes', 'sha512'],
     ['{} by sha512', '{}', 'sha512'],
   ])('%s comes in one request, in two, or in chunks', async (_, text, algorithm) => {
-    const digest = digestOf(bytesOf(text), algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`);
+    const digest = computeDigest(
+      bytesOf(text),
+      algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`,
+    );
     const [one, two, three] = ['team/one', 'team/two', 'team/three'] as const;
     const answers = [
       await client.ask('POST', `${one}/blobs/uploads/?digest=${digest}`, { body: text }),
@@ -103,7 +106,7 @@ describe('a blob', () => {
     const answers = [
       await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${wrong}`, { body: 'bytes' }),
       await finish(place, wrong),
-      await finish(await started(), digestOf(bytesOf('other'), `sha512:${'0'.repeat(128)}`), 'bytes'),
+      await finish(await started(), computeDigest(bytesOf('other'), `sha512:${'0'.repeat(128)}`), 'bytes'),
     ];
     for (const answer of answers) {
       const refused = await refusalOf(answer);
@@ -276,7 +279,7 @@ describe('uploads', () => {
     blobs?: Pick<BlobStore, 'write'>;
   }) => new Uploads({ blobs: registry.parts.artifacts, clock: registry.parts.clock, ...more });
   const atMost = (most: number) => (size: number) => {
-    if (size > most) throw new OciRefusal('SIZE_INVALID', `more than ${most}`);
+    if (size > most) throw new OciError('SIZE_INVALID', `more than ${most}`);
   };
   async function* pieces(...texts: string[]) {
     for (const text of texts) yield bytesOf(text);

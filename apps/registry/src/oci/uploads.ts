@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
-import { type OciDigest, OciRefusal } from '@krmhub/oci';
+import { type OciDigest, OciError } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 
@@ -88,7 +88,7 @@ export class Uploads {
   find(repository: string, id: string): Upload {
     const upload = this.#open.get(id);
     if (upload === undefined || upload.repository !== repository) {
-      throw new OciRefusal('BLOB_UPLOAD_UNKNOWN', 'There is no such upload, or it is over', {
+      throw new OciError('BLOB_UPLOAD_UNKNOWN', 'There is no such upload, or it is over', {
         hint: 'Start it again: an upload that stands still is ended, and so are all when the registry restarts.',
       });
     }
@@ -98,7 +98,7 @@ export class Uploads {
   /** Runs work that nothing else may do with the upload at the same time. */
   async exclusive<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
     if (upload.busy) {
-      throw new OciRefusal('BLOB_UPLOAD_INVALID', 'Another request is writing to this upload', {
+      throw new OciError('BLOB_UPLOAD_INVALID', 'Another request is writing to this upload', {
         status: 409,
         hint: 'Send one chunk after the other.',
       });
@@ -140,7 +140,7 @@ export class Uploads {
   }
 
   /**
-   * Ends an upload with a look at what has arrived, and brings it to the disk. Rejects with an OciRefusal where it is
+   * Ends an upload with a look at what has arrived, and brings it to the disk. Rejects with an OciError where it is
    * something else than the digest says, and nothing is kept.
    */
   async verify(
@@ -152,7 +152,7 @@ export class Uploads {
       const file = writer.digest();
       const actual = digest.startsWith('sha512:') ? await sha512Of(writer.pieces()) : file;
       if (actual !== digest) {
-        throw new OciRefusal(
+        throw new OciError(
           'DIGEST_INVALID',
           `The bytes that arrived have the digest ${actual}, not ${digest}`,
           { detail: { digest, actual, size } },
@@ -196,8 +196,8 @@ async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
   return `sha512:${hash.digest('hex')}`;
 }
 
-function tooMany(message: string): OciRefusal {
-  return new OciRefusal('TOOMANYREQUESTS', message, {
+function tooMany(message: string): OciError {
+  return new OciError('TOOMANYREQUESTS', message, {
     hint: 'Finish or cancel some, or try again in a while: those that stand still are ended.',
     headers: { 'Retry-After': '10' },
   });

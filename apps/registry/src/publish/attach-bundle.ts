@@ -54,7 +54,7 @@ async function refuseFull({ store, config }: Parts, artifact: Artifact | undefin
   const quota = (config.repositoryMebibytes ?? 0) * 1_048_576;
   if (quota === 0 || artifact === undefined) return;
   const added = artifact.manifest.size + artifact.blobs.reduce((sum, { size }) => sum + size, 0);
-  const bytes = (await store.bytesOf(artifact.repository)) + added;
+  const bytes = (await store.countBytes(artifact.repository)) + added;
   if (bytes <= quota) return;
   throw new KrmhubError(
     'too-large',

@@ -1,4 +1,4 @@
-import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
+import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,7 +40,7 @@ function statementOf(release: string, claimed = release): Statement {
   const files = releaseFiles({
     definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
   });
-  const manifest = digestOf(releaseManifest(release, files));
+  const manifest = computeDigest(releaseManifest(release, files));
   return releaseStatement({ group: 'example.com', kind: KIND, release: claimed }, { definition, manifest });
 }
 

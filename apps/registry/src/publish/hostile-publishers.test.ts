@@ -1,6 +1,6 @@
 import {
   bundleManifest,
-  digestOf,
+  computeDigest,
   MEDIA_TYPES,
   type OciDigest,
   readManifest,
@@ -45,9 +45,10 @@ function statementOf(
   const definition = sha256(bytes);
   const files = releaseFiles({
     definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
-    readme: readme === undefined ? undefined : { digest: digestOf(Buffer.from(readme)), size: readme.length },
+    readme:
+      readme === undefined ? undefined : { digest: computeDigest(Buffer.from(readme)), size: readme.length },
   });
-  const manifest = digestOf(releaseManifest(release, files));
+  const manifest = computeDigest(releaseManifest(release, files));
   return releaseStatement({ group: 'example.com', kind, release }, { definition, manifest });
 }
 
@@ -101,7 +102,7 @@ async function pushBundle(bundle: Uint8Array, subject: OciDigest): Promise<OciDi
   await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
   const manifest = bundleManifest({
     subject: { mediaType: MEDIA_TYPES.image, digest: subject, size: 1000 },
-    bundle: { digest: digestOf(bundle), size: bundle.byteLength },
+    bundle: { digest: computeDigest(bundle), size: bundle.byteLength },
     predicateType: 'https://example.com/',
     created: '2030-01-02T03:04:05Z',
   });
@@ -179,7 +180,7 @@ describe('who may publish, and means harm', () => {
     const extra = 'a script of the attacker';
     evil.layers.push({
       mediaType: 'application/x-sh',
-      digest: digestOf(Buffer.from(extra)),
+      digest: computeDigest(Buffer.from(extra)),
       size: extra.length,
     });
     await client.blob(REPOSITORY, '{}');

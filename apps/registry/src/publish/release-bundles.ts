@@ -5,7 +5,7 @@ import { type Digest, sha256 } from '@krmhub/schema';
 import {
   namesOtherManifest,
   type ReleaseClaim,
-  releaseClaim,
+  readReleaseClaim,
   releaseDigests,
   type SignedRelease,
   type Verification,
@@ -61,7 +61,7 @@ export function verifySubmittedBundle(
   const verification = verifyBundle(bytes, { digests: releaseDigests(release) }, trust);
   const isStranger = verification.unknownKey !== undefined;
   if (!verification.verified && !isStranger) return { problem: problemOf(verification) };
-  const claim = releaseClaim(verification, release);
+  const claim = readReleaseClaim(verification, release);
   if (claim.claim === 'none') return { problem: claim.reason };
   if (namesOtherManifest(verification, release.manifests)) {
     const { group, kind, release: name } = release;

@@ -18,7 +18,7 @@ import { deleteUnnamedFiles } from '../oci/unnamed-files.js';
 import type { TakedownRecord } from './record.js';
 
 export interface TakedownDeps {
-  store: FunctionStore & Pick<ManifestStore, 'unnamedFiles'>;
+  store: FunctionStore & Pick<ManifestStore, 'findUnreferencedFiles'>;
   blobs: BlobStore;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobStore;

@@ -1,6 +1,6 @@
 import {
   ARTIFACT_MEDIA_TYPES,
-  digestOf,
+  computeDigest,
   EMPTY_CONFIG,
   MEDIA_TYPES,
   type OciDigest,
@@ -46,7 +46,7 @@ export function testClient(registry: () => TestRegistry, authorization: () => st
     },
     async blob(repository, content, algorithm = 'sha256') {
       const bytes = bytesOf(content);
-      const digest = digestOf(bytes, algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`);
+      const digest = computeDigest(bytes, algorithm === 'sha256' ? 'sha256' : `sha512:${'0'.repeat(128)}`);
       const answer = await client.ask('POST', `${repository}/blobs/uploads/?digest=${digest}`, {
         body: bytes,
       });
@@ -75,14 +75,18 @@ export function bytesOf(content: string | Uint8Array): Uint8Array {
 }
 
 export function digestOfManifest(manifest: object | string): OciDigest {
-  return digestOf(bytesOf(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
+  return computeDigest(bytesOf(typeof manifest === 'string' ? manifest : JSON.stringify(manifest)));
 }
 
-export const EMPTY_DESCRIPTOR = { mediaType: MEDIA_TYPES.empty, digest: digestOf(EMPTY_CONFIG), size: 2 };
+export const EMPTY_DESCRIPTOR = {
+  mediaType: MEDIA_TYPES.empty,
+  digest: computeDigest(EMPTY_CONFIG),
+  size: 2,
+};
 
 export function descriptorOf(content: string, mediaType: string = LAYER) {
   const bytes = bytesOf(content);
-  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength };
+  return { mediaType, digest: computeDigest(bytes), size: bytes.byteLength };
 }
 
 export function imageOf(layers: readonly string[], more: object = {}) {

@@ -1,6 +1,6 @@
 import { isOciDigest, type OciDigest } from '../digest.js';
 import { isRepository } from '../reference.js';
-import { OciRefusal } from './refusal.js';
+import { OciError } from './oci-error.js';
 
 /** What a request to the API of distribution-spec asks for. */
 export type OciRoute =
@@ -33,7 +33,7 @@ export const OCI_METHODS: Record<OciRouteName, readonly string[]> = {
 export const OCI_API_VERSION = { 'Docker-Distribution-API-Version': 'registry/2.0' } as const;
 
 /** Header field of the answer to a manifest that published a release: GROUP/KIND@RELEASE. */
-export const PUBLISHED = 'Krmhub-Published';
+export const PUBLISHED_HEADER = 'Krmhub-Published';
 
 const UPLOAD_ID = /^[a-f0-9-]{36}$/;
 /** A repository's name may itself hold these words: the last one in the path counts. */
@@ -42,7 +42,7 @@ const SUFFIX =
 
 /**
  * Reads a path below `/v2`, percent-encoding already undone or not: nothing of it may be encoded. Undefined where
- * there is no such endpoint; throws an OciRefusal for names and digests that are none.
+ * there is no such endpoint; throws an OciError for names and digests that are none.
  */
 export function parseOciPath(path: string): OciRoute | undefined {
   if (path === '' || path === '/') return { what: 'base' };
@@ -53,31 +53,31 @@ export function parseOciPath(path: string): OciRoute | undefined {
   const [, before = '', tags, reference, uploadId, uploads, blob, subject] = match;
   const repository = before.slice(1);
   if (!isRepository(repository)) {
-    throw new OciRefusal('NAME_INVALID', 'The repository has no name that a repository can have', {
+    throw new OciError('NAME_INVALID', 'The repository has no name that a repository can have', {
       hint: 'Names are lower case: letters, digits, and single separators between them.',
     });
   }
   if (tags !== undefined) return { what: 'tags', repository };
   if (reference !== undefined)
-    return { what: 'manifest', repository, reference: checkedReference(reference) };
+    return { what: 'manifest', repository, reference: parseManifestReference(reference) };
   if (uploads !== undefined || uploadId === '') return { what: 'uploads', repository };
   if (uploadId !== undefined) {
-    if (!UPLOAD_ID.test(uploadId)) throw new OciRefusal('BLOB_UPLOAD_UNKNOWN', 'There is no such upload');
+    if (!UPLOAD_ID.test(uploadId)) throw new OciError('BLOB_UPLOAD_UNKNOWN', 'There is no such upload');
     return { what: 'upload', repository, id: uploadId };
   }
-  if (blob !== undefined) return { what: 'blob', repository, digest: checkedDigest(blob) };
-  return { what: 'referrers', repository, digest: checkedDigest(subject ?? '') };
+  if (blob !== undefined) return { what: 'blob', repository, digest: parseDigest(blob) };
+  return { what: 'referrers', repository, digest: parseDigest(subject ?? '') };
 }
 
-export function checkedDigest(text: string): OciDigest {
+export function parseDigest(text: string): OciDigest {
   if (isOciDigest(text)) return text;
-  throw new OciRefusal(
+  throw new OciError(
     'DIGEST_INVALID',
     'The digest is not sha256: and 64 or sha512: and 128 hexadecimal digits',
   );
 }
 
 /** A tag never holds a colon, and a digest always does. What is no tag names nothing, until somebody pushes to it. */
-function checkedReference(text: string): string {
-  return text.includes(':') ? checkedDigest(text) : text;
+function parseManifestReference(text: string): string {
+  return text.includes(':') ? parseDigest(text) : text;
 }

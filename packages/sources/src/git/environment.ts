@@ -46,7 +46,7 @@ export function gitEnvironment(options: {
     GIT_ALLOW_PROTOCOL: protocol,
     GIT_PROTOCOL_FROM_USER: '0',
     ...(protocol === 'ssh' ? sshEnvironment(remote, limits, sshAgentSocket) : {}),
-    ...configuration([
+    ...configEnvironment([
       ['protocol.allow', 'never'],
       [`protocol.${protocol}.allow`, 'always'],
       // What a server may name to be fetched from elsewhere, and programs of the machine.
@@ -69,14 +69,14 @@ export function gitEnvironment(options: {
       ['http.userAgent', options.userAgent],
       ['http.lowSpeedLimit', '1'],
       ['http.lowSpeedTime', String(Math.max(Math.ceil(limits.idleMilliseconds / 1_000), 1))],
-      ...pinned(remote),
-      ...authorized(remote),
+      ...pinAddress(remote),
+      ...authorizationHeader(remote),
     ]),
   };
 }
 
 /** In the environment, since the arguments of a program can be read by everybody on the machine. */
-function configuration(entries: readonly (readonly [string, string])[]): Record<string, string> {
+function configEnvironment(entries: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries([
     ['GIT_CONFIG_COUNT', String(entries.length)],
     ...entries.flatMap(([key, value], at) => [
@@ -87,13 +87,13 @@ function configuration(entries: readonly (readonly [string, string])[]): Record<
 }
 
 /** The name is not looked up again, so that it cannot mean another address than the one that was judged. */
-function pinned({ url, port, address }: Remote): [string, string][] {
+function pinAddress({ url, port, address }: Remote): [string, string][] {
   const host = unbracketed(url.hostname);
   if (address === undefined || isIP(host) !== 0) return [];
   return [['http.curloptResolve', `${host}:${port}:${isIP(address) === 6 ? `[${address}]` : address}`]];
 }
 
-function authorized({ url, protocol, credentials }: Remote): [string, string][] {
+function authorizationHeader({ url, protocol, credentials }: Remote): [string, string][] {
   if (credentials === undefined || protocol === 'ssh') return [];
   return [[`http.${url.origin}/.extraHeader`, `Authorization: ${authorization(credentials)}`]];
 }

@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { failureOf, httpServer, rawServer } from '../testing.js';
+import { catchFailure, httpServer, rawServer } from '../testing.js';
 import { asking, CATALOG, TestRepositories, text } from './testing.js';
 
 const repositories = new TestRepositories();
@@ -87,7 +87,7 @@ describe('a catalog in a git repository', () => {
     expect(text((await small.fetch(asking(at('team/catalog.yaml')))).bytes)).toBe(CATALOG);
     repositories.publish('whole.git', false);
     const whole = at('team/catalog.yaml', 'whole.git');
-    expect(await failureOf(small.fetch(asking(whole)))).toMatchObject({ problem: 'too-large' });
+    expect(await catchFailure(small.fetch(asking(whole)))).toMatchObject({ problem: 'too-large' });
     expect(text((await fetcher().fetch(asking(whole))).bytes)).toBe(CATALOG);
   });
 
@@ -112,7 +112,7 @@ describe('a catalog in a git repository', () => {
       return true;
     };
     const target = at('team/catalog.yaml');
-    expect(await failureOf(fetcher().fetch(asking(target)))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(target)))).toMatchObject({
       problem: 'unauthorized',
       message: `${repositories.host} does not let us read the repository`,
     });
@@ -131,16 +131,16 @@ describe('a catalog that cannot be read by git', () => {
       [`team/catalog.yaml?ref=${'a'.repeat(40)}`]: `${repositories.host} has no such branch, tag or commit`,
     };
     for (const [target, message] of Object.entries(failures)) {
-      const failure = await failureOf(fetcher().fetch(asking(at(target))));
+      const failure = await catchFailure(fetcher().fetch(asking(at(target))));
       expect(failure).toMatchObject({ problem: 'not-found', code: 'not-found' });
       expect(failure.message).toContain(message);
     }
-    expect(await failureOf(fetcher().fetch(asking(at('a.yaml', 'none.git'))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(at('a.yaml', 'none.git'))))).toMatchObject({
       problem: 'not-found',
       message: `${repositories.host} has no such repository`,
     });
     repositories.git('init', '--quiet', '--bare', path.join(repositories.root, 'empty.git'));
-    expect(await failureOf(fetcher().fetch(asking(at('a.yaml', 'empty.git'))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(at('a.yaml', 'empty.git'))))).toMatchObject({
       problem: 'not-found',
       message: `${repositories.host} has no commit in that repository`,
     });
@@ -150,7 +150,7 @@ describe('a catalog that cannot be read by git', () => {
     const page = await rawServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 15\r\n\r\n<html>\n</html>\n'),
     );
-    expect(await failureOf(fetcher().fetch(asking(`${page.origin}/x.git//catalog.yaml`)))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(`${page.origin}/x.git//catalog.yaml`)))).toMatchObject({
       problem: 'bad-answer',
       message: `127.0.0.1:${page.port} does not answer as a server of git does`,
     });
@@ -163,7 +163,7 @@ describe('a catalog that cannot be read by git', () => {
       else response.writeHead(404).end();
     });
     const dumb = `${files.origin}/functions.git//team/catalog.yaml`;
-    expect(await failureOf(fetcher().fetch(asking(dumb)))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(dumb)))).toMatchObject({
       problem: 'bad-answer',
       message: `127.0.0.1:${files.port} serves the files of a repository, and does not speak the protocol of git`,
     });
@@ -179,7 +179,7 @@ describe('a catalog that cannot be read by git', () => {
     };
     expect(text((await fetcher().fetch(asking(at('team/catalog.yaml')))).bytes)).toBe(CATALOG);
     times = -10;
-    expect(await failureOf(fetcher().fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'unreachable',
       message: `${repositories.host} broke off while git was reading`,
     });
@@ -209,12 +209,12 @@ describe('a catalog that cannot be read by git', () => {
     const server = createServer({ key: readFileSync(key), cert: readFileSync(cert) });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    expect(await failureOf(fetcher().fetch(asking(`https://127.0.0.1:${port}/x.git//c.yaml`)))).toMatchObject(
-      {
-        problem: 'unreachable',
-        message: `127.0.0.1:${port} cannot be reached by git: TLS fails`,
-      },
-    );
+    expect(
+      await catchFailure(fetcher().fetch(asking(`https://127.0.0.1:${port}/x.git//c.yaml`))),
+    ).toMatchObject({
+      problem: 'unreachable',
+      message: `127.0.0.1:${port} cannot be reached by git: TLS fails`,
+    });
     server.close();
   });
 
@@ -222,19 +222,19 @@ describe('a catalog that cannot be read by git', () => {
     const programs = path.join(repositories.folder, 'programs');
     mkdirSync(programs);
     const asked = asking(at('team/catalog.yaml'));
-    expect(await failureOf(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
+    expect(await catchFailure(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
       problem: 'internal',
       message: 'git cannot be started',
     });
     writeFileSync(path.join(programs, 'sh'), '#!/bin/sh\nexec /bin/sh "$@"\n');
     chmodSync(path.join(programs, 'sh'), 0o755);
-    expect(await failureOf(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
+    expect(await catchFailure(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
       problem: 'internal',
       message: `${repositories.host} cannot be read: git is not installed`,
     });
     writeFileSync(path.join(programs, 'git'), '#!/bin/sh\necho git version 2.36.9\n');
     chmodSync(path.join(programs, 'git'), 0o755);
-    expect(await failureOf(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
+    expect(await catchFailure(fetcher({ programFolders: programs }).fetch(asked))).toMatchObject({
       problem: 'internal',
       message: 'git version 2.36.9 is too old to fetch with',
       hint: 'git 2.37 or newer is needed where this runs.',
@@ -245,7 +245,7 @@ describe('a catalog that cannot be read by git', () => {
     if (!existsSync('/usr/bin/ssh')) skip('ssh is not installed');
     const silent = await rawServer(() => undefined);
     const target = `ssh://git@127.0.0.1:${silent.port}/x.git//catalog.yaml`;
-    expect(await failureOf(fetcher().fetch(asking(target)))).toMatchObject({ problem: 'too-slow' });
+    expect(await catchFailure(fetcher().fetch(asking(target)))).toMatchObject({ problem: 'too-slow' });
     await silent.close();
   });
 });

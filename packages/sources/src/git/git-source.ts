@@ -2,7 +2,7 @@ import type { SourceAddress } from '@krmhub/catalog';
 import { credentialsFor, type FetchedCatalog, type FetchRequest, type SourceContext } from '../context.js';
 import { SourceFailure } from '../failure.js';
 import { reachableAddress } from '../reachable-address.js';
-import { retrying } from '../retry.js';
+import { withRetries } from '../retry.js';
 import { siblingBundleNames } from '../sibling-bundles.js';
 import { gitEnvironment, type Remote } from './environment.js';
 import { RemoteRepository } from './remote-repository.js';
@@ -21,12 +21,12 @@ export async function fetchGit(
   context: SourceContext,
 ): Promise<FetchedCatalog> {
   const { options, limits, deadline } = context;
-  const remote = remoteOf(address, options.protocols);
+  const remote = parseRemote(address, options.protocols);
   // ssh has keys of its own, and its addresses have no origin.
   const credentials =
     remote.protocol === 'ssh' ? undefined : await deadline.race(credentialsFor(remote.url.origin, options));
   const { host, hostname } = remote.url;
-  return retrying(async () => {
+  return withRetries(async () => {
     const connected = await reachableAddress(hostname, remote.port, context);
     const folder = await TemporaryRepository.create(options.temporaryFolder, {
       what: `what git fetches from ${host}`,
@@ -58,20 +58,20 @@ async function readCatalog(
   limits: SourceContext['limits'],
 ): Promise<FetchedCatalog> {
   await repository.checkVersion();
-  const found = await repository.find(ref);
+  const found = await repository.resolveRef(ref);
   // Where no bundle stood beside it at this commit, none does now.
   if (found.commit === validators.commit && (!bundles || validators.bundles === '0')) {
     return { validators, bundles: [] };
   }
   const commit = await repository.fetch(found.ref, found.commit);
   const changed = commit !== validators.commit;
-  const bytes = changed ? await repository.file(commit, path, limits.maxCatalogBytes) : undefined;
+  const bytes = changed ? await repository.readFile(commit, path, limits.maxCatalogBytes) : undefined;
   if (bytes !== undefined) onProgress?.(bytes.byteLength);
   const beside: Uint8Array[] = [];
   if (bundles) {
     for (const name of siblingBundleNames(path.split('/').at(-1)!)) {
       const sibling = path.replace(/[^/]*$/, name);
-      const bundle = await repository.fileIfAny(commit, sibling, limits.maxBundleBytes);
+      const bundle = await repository.readFileIfExists(commit, sibling, limits.maxBundleBytes);
       if (bundle !== undefined) beside.push(bundle);
     }
   }
@@ -82,7 +82,7 @@ async function readCatalog(
   };
 }
 
-function remoteOf({ repository }: GitAddress, allowed: SourceContext['options']['protocols']): Remote {
+function parseRemote({ repository }: GitAddress, allowed: SourceContext['options']['protocols']): Remote {
   const url = URL.canParse(repository) ? new URL(repository) : undefined;
   const protocol = (['https', 'http', 'ssh'] as const).find((name) => url?.protocol === `${name}:`);
   if (url === undefined || protocol === undefined) {

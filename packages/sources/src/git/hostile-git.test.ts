@@ -3,8 +3,8 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { failureOf, gitServer, rawServer, type TestServer } from '../testing.js';
-import { clearLeftovers, TemporaryRepository } from './temporary-repository.js';
+import { catchFailure, gitServer, rawServer, type TestServer } from '../testing.js';
+import { removeLeftovers, TemporaryRepository } from './temporary-repository.js';
 import { asking, CATALOG, read, TestRepositories, text } from './testing.js';
 
 const repositories = new TestRepositories();
@@ -51,7 +51,7 @@ describe('what a repository holds', () => {
       team: '"team" of HOST is a folder, and no file',
     };
     for (const [target, message] of Object.entries(cases)) {
-      expect(await failureOf(fetcher().fetch(asking(at(target, 'links.git'))))).toMatchObject({
+      expect(await catchFailure(fetcher().fetch(asking(at(target, 'links.git'))))).toMatchObject({
         problem: 'bad-answer',
         message: message.replace('HOST', repositories.host),
       });
@@ -75,7 +75,7 @@ describe('what a repository holds', () => {
     repositories.commit('huge');
     repositories.publish('huge.git');
     git('reset', '--quiet', '--hard', 'HEAD~1');
-    expect(await failureOf(fetcher().fetch(asking(at('huge.yaml', 'huge.git'))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(at('huge.yaml', 'huge.git'))))).toMatchObject({
       problem: 'too-large',
       message: `"huge.yaml" of ${repositories.host} is larger than 67108864 bytes`,
     });
@@ -87,7 +87,7 @@ describe('what a repository holds', () => {
     repositories.publish('noise.git', false);
     git('reset', '--quiet', '--hard', 'HEAD~1');
     const small = fetcher({ limits: { maxRepositoryBytes: 2_000_000 } });
-    const failure = await failureOf(small.fetch(asking(at('team/catalog.yaml', 'noise.git'))));
+    const failure = await catchFailure(small.fetch(asking(at('team/catalog.yaml', 'noise.git'))));
     expect(failure.problem).toBe('too-large');
     expect(failure.message).toMatch(/gives a repository that is too large|larger than 2000000 bytes/);
 
@@ -111,11 +111,11 @@ describe('what a repository holds', () => {
   it('is cleared away after a process was killed, and nothing else is', async () => {
     const options = { what: 'it', maxBytes: 1, everyMilliseconds: 1_000 };
     const folder = path.join(repositories.folder, 'leftovers');
-    await clearLeftovers(folder);
+    await removeLeftovers(folder);
     const left = await TemporaryRepository.create(folder, options);
     writeFileSync(path.join(left.folder, 'pack'), 'x');
     writeFileSync(path.join(folder, 'other'), 'x');
-    await clearLeftovers(folder);
+    await removeLeftovers(folder);
     expect(readdirSync(folder)).toEqual(['other']);
     await left.remove();
   });
@@ -137,7 +137,7 @@ describe('the address of a repository', () => {
     'ssh://host%0aProxyCommand=touch/x',
   ])('cannot be %s, even where nobody reads it before', async (repository) => {
     const address = { type: 'git', repository, path: 'a.yaml' } as const;
-    expect(await failureOf(fetcher().fetch({ address, bundles: false }))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch({ address, bundles: false }))).toMatchObject({
       problem: 'forbidden-address',
     });
   });
@@ -153,7 +153,7 @@ describe('the address of a repository', () => {
       ['team/catalog.yaml', '*'],
     ] as const) {
       const address = { type: 'git', repository, path: file, ...(ref === undefined ? {} : { ref }) } as const;
-      const failure = await failureOf(fetcher().fetch({ address, bundles: false }));
+      const failure = await catchFailure(fetcher().fetch({ address, bundles: false }));
       expect([file, ref, failure.problem]).toEqual([
         file,
         ref,
@@ -165,7 +165,7 @@ describe('the address of a repository', () => {
   it('is not asked by a protocol that is not allowed, nor where nobody may go', async () => {
     const { asked } = repositories.server;
     const encrypted = fetcher({ protocols: ['https'] });
-    expect(await failureOf(encrypted.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+    expect(await catchFailure(encrypted.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'forbidden-address',
       message: 'git may not fetch by http here',
       hint: 'Allowed is https; whoever runs this can allow it.',
@@ -179,7 +179,7 @@ describe('the address of a repository', () => {
       'https://[::ffff:a00:1]',
     ]) {
       const strict = fetcher({ allowedAddresses: [] });
-      expect([host, await failureOf(strict.fetch(asking(`${host}/x.git//a.yaml`)))]).toMatchObject([
+      expect([host, await catchFailure(strict.fetch(asking(`${host}/x.git//a.yaml`)))]).toMatchObject([
         host,
         { problem: 'forbidden-address' },
       ]);
@@ -194,7 +194,9 @@ describe('the address of a repository', () => {
       const target = `http://${host}:${repositories.server.port}/functions.git//team/catalog.yaml`;
       expect(text((await fetcher(here).fetch(asking(target))).bytes)).toBe(CATALOG);
       const inside = fetcher({ resolve: async () => [{ address: '10.0.0.1', family: 4 }] });
-      expect(await failureOf(inside.fetch(asking(target)))).toMatchObject({ problem: 'forbidden-address' });
+      expect(await catchFailure(inside.fetch(asking(target)))).toMatchObject({
+        problem: 'forbidden-address',
+      });
     }
   });
 });
@@ -207,7 +209,7 @@ describe('a server of git', () => {
       response.writeHead(302, { Location: `${elsewhere.origin}${request.url}` }).end();
       return true;
     };
-    expect(await failureOf(fetcher().fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+    expect(await catchFailure(fetcher().fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'bad-answer',
       message: `${repositories.host} redirects to another address`,
     });
@@ -224,7 +226,7 @@ describe('a server of git', () => {
       return true;
     };
     const bounded = fetcher({ limits: { maxGitMemoryBytes: 300_000_000, idleMilliseconds: 5_000 } });
-    expect(await failureOf(bounded.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
+    expect(await catchFailure(bounded.fetch(asking(at('team/catalog.yaml'))))).toMatchObject({
       problem: 'too-large',
       message: `${repositories.host} gives a repository that takes too much memory or time to read`,
     });
@@ -236,7 +238,7 @@ describe('a server of git', () => {
       limits: { totalMilliseconds: 4_000, idleMilliseconds: 30_000 },
       credentials: async () => ({ username: 'reader', password: 'secret' }),
     });
-    const fetching = failureOf(impatient.fetch(asking(`${silent.origin}/x.git//catalog.yaml`)));
+    const fetching = catchFailure(impatient.fetch(asking(`${silent.origin}/x.git//catalog.yaml`)));
     const started = performance.now();
     // git itself and the program that it speaks http with.
     await expect.poll(() => repositories.running().length, { timeout: 3_800 }).toBeGreaterThanOrEqual(2);
@@ -256,17 +258,19 @@ describe('a server of git', () => {
   it('that stands still for long enough is given up before the end', async () => {
     const silent = await silentServer();
     const started = performance.now();
-    expect(await failureOf(fetcher().fetch(asking(`${silent.origin}/x.git//catalog.yaml`)))).toMatchObject({
-      problem: 'too-slow',
-      message: `127.0.0.1:${silent.port} stood still while git was reading`,
-    });
+    expect(await catchFailure(fetcher().fetch(asking(`${silent.origin}/x.git//catalog.yaml`)))).toMatchObject(
+      {
+        problem: 'too-slow',
+        message: `127.0.0.1:${silent.port} stood still while git was reading`,
+      },
+    );
     expect(performance.now() - started).toBeLessThan(18_000);
   });
 
   it('is not waited for where whoever asked calls it off', async () => {
     const silent = await silentServer();
     const asked = asking(`${silent.origin}/x.git//catalog.yaml`, { signal: AbortSignal.timeout(300) });
-    expect(await failureOf(fetcher().fetch(asked))).toMatchObject({ message: 'the fetch was called off' });
+    expect(await catchFailure(fetcher().fetch(asked))).toMatchObject({ message: 'the fetch was called off' });
   });
 
   it('whose name is never found is given up when no connection stands', async () => {
@@ -274,7 +278,9 @@ describe('a server of git', () => {
       limits: { connectMilliseconds: 200 },
       resolve: () => new Promise(() => undefined),
     });
-    expect(await failureOf(lost.fetch(asking('https://vendor.example/x.git//catalog.yaml')))).toMatchObject({
+    expect(
+      await catchFailure(lost.fetch(asking('https://vendor.example/x.git//catalog.yaml'))),
+    ).toMatchObject({
       problem: 'too-slow',
       message: 'vendor.example took longer than 0.2 s to connect',
     });

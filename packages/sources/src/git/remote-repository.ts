@@ -1,15 +1,15 @@
 import { printable } from '@krmhub/schema/network-reason';
-import { SourceFailure, tooLarge } from '../failure.js';
-import { explainGit } from './explain-git.js';
+import { SourceFailure, tooLargeFailure } from '../failure.js';
+import { explainGitError } from './explain-git.js';
 import { type GitRun, runGit } from './run-git.js';
 
 /** `http.curloptResolve`, on which it depends that git connects to the address that was judged, came with it. */
-const OLDEST_GIT = [2, 37] as const;
+const MIN_GIT_VERSION = [2, 37] as const;
 /** What is fetched stands under this name. */
-const FETCHED = 'refs/krmhub/source';
+const FETCHED_REF = 'refs/krmhub/source';
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 /** What servers say that leave out files and do not give them one by one. */
-const NOT_ALONE = /unadvertised object|not our ref|not advertised|unknown object/;
+const MISSING_OBJECT = /unadvertised object|not our ref|not advertised|unknown object/;
 const LINK = '120000';
 const SUBMODULE = '160000';
 const FILES = ['100644', '100755', '100664'];
@@ -37,15 +37,15 @@ export class RemoteRepository {
   async checkVersion(): Promise<void> {
     const said = (await this.#git(['version'])).toString('utf8');
     const [, major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(said) ?? []).map(Number);
-    const [wantedMajor, wantedMinor] = OLDEST_GIT;
+    const [wantedMajor, wantedMinor] = MIN_GIT_VERSION;
     if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) return;
     throw new SourceFailure('internal', `${printable(said.trim(), 50)} is too old to fetch with`, {
-      hint: `git ${OLDEST_GIT.join('.')} or newer is needed where this runs.`,
+      hint: `git ${MIN_GIT_VERSION.join('.')} or newer is needed where this runs.`,
     });
   }
 
   /** What a branch, a tag, a commit or, without any of them, the default branch is now. */
-  async find(name: string | undefined): Promise<{ ref: string; commit: string }> {
+  async resolveRef(name: string | undefined): Promise<{ ref: string; commit: string }> {
     if (name !== undefined && COMMIT.test(name)) return { ref: name, commit: name };
     // As git itself would read a short name (gitrevisions): a tag wins over a branch.
     const wanted =
@@ -81,7 +81,7 @@ export class RemoteRepository {
     await this.#git(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`]);
     await this.#fetch(ref, ['--filter=blob:none']);
     this.#ref = ref;
-    const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED}^{commit}`], this.#run);
+    const { ok, output } = await runGit(['rev-parse', '--verify', `${FETCHED_REF}^{commit}`], this.#run);
     const fetched = output.toString('latin1').trim();
     if (ok && COMMIT.test(fetched)) return fetched;
     throw new SourceFailure('bad-answer', `${printable(ref)} of ${this.#url.host} is no commit`, {
@@ -90,25 +90,25 @@ export class RemoteRepository {
   }
 
   /** The bytes of a regular file. */
-  async file(commit: string, path: string, maxBytes: number): Promise<Uint8Array> {
-    const entry = await this.#entry(commit, path);
-    if (entry === undefined) throw await this.#missing(commit, path);
+  async readFile(commit: string, path: string, maxBytes: number): Promise<Uint8Array> {
+    const entry = await this.#findEntry(commit, path);
+    if (entry === undefined) throw await this.#missingPathFailure(commit, path);
     this.#checkKind(entry, path);
     const { object } = entry;
     const what = `"${printable(path)}" of ${this.#url.host}`;
-    const size = await this.#sizeOf(object);
-    if (!(size <= maxBytes)) throw tooLarge(what, maxBytes);
+    const size = await this.#readSize(object);
+    if (!(size <= maxBytes)) throw tooLargeFailure(what, maxBytes);
     return this.#git(['cat-file', 'blob', object], maxBytes);
   }
 
   /** Undefined where there is nothing, or no regular file. */
-  async fileIfAny(commit: string, path: string, maxBytes: number): Promise<Uint8Array | undefined> {
-    const entry = await this.#entry(commit, path);
+  async readFileIfExists(commit: string, path: string, maxBytes: number): Promise<Uint8Array | undefined> {
+    const entry = await this.#findEntry(commit, path);
     if (entry === undefined || !FILES.includes(entry.mode)) return undefined;
-    return this.file(commit, path, maxBytes);
+    return this.readFile(commit, path, maxBytes);
   }
 
-  /** Fetches one commit to where `FETCHED` says. */
+  /** Fetches one commit to where `FETCHED_REF` says. */
   async #fetch(ref: string, options: readonly string[]): Promise<void> {
     await this.#git([
       'fetch',
@@ -121,22 +121,22 @@ export class RemoteRepository {
       '--no-auto-maintenance',
       '--',
       this.#url.href,
-      `+${ref}:${FETCHED}`,
+      `+${ref}:${FETCHED_REF}`,
     ]);
   }
 
   /** The size of a file, which git asks for now where the server left it out before. */
-  async #sizeOf(object: string): Promise<number> {
+  async #readSize(object: string): Promise<number> {
     const ask = ['cat-file', '-s', object];
-    const { ok, output, said } = await runGit(ask, this.#run);
+    const { ok, output, stderr: said } = await runGit(ask, this.#run);
     if (ok) return Number(output.toString('latin1'));
-    if (this.#ref === undefined || !NOT_ALONE.test(said)) throw explainGit(this.#url.host, said);
+    if (this.#ref === undefined || !MISSING_OBJECT.test(said)) throw explainGitError(this.#url.host, said);
     await this.#fetch(this.#ref, ['--no-filter', '--refetch']);
     this.#ref = undefined;
     return Number((await this.#git(ask)).toString('latin1'));
   }
 
-  async #entry(commit: string, path: string): Promise<Entry | undefined> {
+  async #findEntry(commit: string, path: string): Promise<Entry | undefined> {
     const listed = (await this.#git(['ls-tree', '-z', '--full-tree', commit, '--', path])).toString('utf8');
     for (const line of listed.split('\0')) {
       const [, mode = '', object = '', name] = /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s.exec(line) ?? [];
@@ -156,11 +156,11 @@ export class RemoteRepository {
   }
 
   /** Which part of a path is not there. */
-  async #missing(commit: string, path: string): Promise<SourceFailure> {
+  async #missingPathFailure(commit: string, path: string): Promise<SourceFailure> {
     const parts = path.split('/');
     for (let length = 1; length < parts.length; length++) {
       const above = parts.slice(0, length).join('/');
-      const entry = await this.#entry(commit, above);
+      const entry = await this.#findEntry(commit, above);
       if (entry === undefined) break;
       if (entry.mode === LINK || entry.mode === SUBMODULE) this.#checkKind(entry, above);
     }
@@ -172,8 +172,8 @@ export class RemoteRepository {
   }
 
   async #git(args: readonly string[], maxOutputBytes?: number): Promise<Buffer> {
-    const { ok, output, said } = await runGit(args, this.#run, maxOutputBytes);
-    if (!ok) throw explainGit(this.#url.host, said);
+    const { ok, output, stderr: said } = await runGit(args, this.#run, maxOutputBytes);
+    if (!ok) throw explainGitError(this.#url.host, said);
     return output;
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
-import { SourceFailure, tooLarge } from '../failure.js';
+import { SourceFailure, tooLargeFailure } from '../failure.js';
 import type { SourceLimits } from '../limits.js';
 
 export interface GitRun {
@@ -15,12 +15,12 @@ export interface GitResult {
   ok: boolean;
   output: Buffer;
   /** What it said, with how it ended where a signal ended it. */
-  said: string;
+  stderr: string;
 }
 
-const MAX_SAID_BYTES = 65_536;
+const MAX_STDERR_BYTES = 65_536;
 /** Milliseconds that what has been killed may need to be gone. */
-const GONE_MILLISECONDS = 5_000;
+const KILL_TIMEOUT_MILLISECONDS = 5_000;
 /** Niceness: who publishes and reads goes first. */
 const PRIORITY = 10;
 
@@ -34,7 +34,7 @@ export async function runGit(
   maxOutputBytes = limits.maxGitListBytes,
 ): Promise<GitResult> {
   signal.throwIfAborted();
-  const child = spawn('sh', ['-c', `${bounds(limits)} exec git "$@"`, 'git', ...args], {
+  const child = spawn('sh', ['-c', `${ulimits(limits)} exec git "$@"`, 'git', ...args], {
     cwd: folder,
     env: environment,
     detached: true,
@@ -47,23 +47,25 @@ export async function runGit(
   };
   const onAbort = () => stop(signal.reason);
   signal.addEventListener('abort', onAbort);
-  const output = new Collected(maxOutputBytes, () => stop(tooLarge('what git lists', maxOutputBytes)));
-  const said = new Collected(MAX_SAID_BYTES);
+  const output = new OutputBuffer(maxOutputBytes, () =>
+    stop(tooLargeFailure('what git lists', maxOutputBytes)),
+  );
+  const said = new OutputBuffer(MAX_STDERR_BYTES);
   child.stdout.on('data', (piece) => output.add(piece));
   child.stderr.on('data', (piece) => said.add(piece));
   lowerPriority(child);
   try {
-    const { code, endedBy } = await ended(child);
+    const { code, endedBy } = await waitForExit(child);
     if (failure !== undefined) throw failure;
     const how = endedBy === null ? '' : `\ngit died of signal ${endedBy}`;
-    return { ok: code === 0, output: output.bytes(), said: `${said.bytes().toString('utf8')}${how}` };
+    return { ok: code === 0, output: output.bytes(), stderr: `${said.bytes().toString('utf8')}${how}` };
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
 }
 
 /** Limits that a shell cannot set here are left to the others: the time, and the looks at the folder. */
-function bounds(limits: SourceLimits): string {
+function ulimits(limits: SourceLimits): string {
   const each = {
     c: 0,
     // In blocks of 512 bytes.
@@ -77,7 +79,7 @@ function bounds(limits: SourceLimits): string {
 }
 
 /** Resolves when it and everything that holds its output is gone. */
-function ended(child: ChildProcess): Promise<{ code: number | null; endedBy: string | null }> {
+function waitForExit(child: ChildProcess): Promise<{ code: number | null; endedBy: string | null }> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     child.on('error', (error) => {
@@ -94,7 +96,7 @@ function ended(child: ChildProcess): Promise<{ code: number | null; endedBy: str
         killGroup(child);
         child.stdout?.destroy();
         child.stderr?.destroy();
-      }, GONE_MILLISECONDS);
+      }, KILL_TIMEOUT_MILLISECONDS);
       child.on('close', () => {
         clearTimeout(timer);
         resolve({ code, endedBy });
@@ -121,7 +123,7 @@ function lowerPriority({ pid }: ChildProcess): void {
   }
 }
 
-class Collected {
+class OutputBuffer {
   readonly #pieces: Buffer[] = [];
   readonly #maxBytes: number;
   readonly #onMore: (() => void) | undefined;

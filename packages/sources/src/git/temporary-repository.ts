@@ -1,6 +1,6 @@
 import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { tooLarge } from '../failure.js';
+import { tooLargeFailure } from '../failure.js';
 
 const PREFIX = 'krmhub-git-';
 
@@ -8,7 +8,7 @@ const PREFIX = 'krmhub-git-';
  * Removes what fetches left behind that a process was killed in. For who has the folder to itself, before the first
  * fetch.
  */
-export async function clearLeftovers(temporaryFolder: string): Promise<void> {
+export async function removeLeftovers(temporaryFolder: string): Promise<void> {
   const names = await readdir(temporaryFolder).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'ENOENT') return [];
     throw error;
@@ -23,12 +23,12 @@ export class TemporaryRepository {
   readonly folder: string;
   readonly #controller = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
 
   private constructor(folder: string, what: string, maxBytes: number, everyMilliseconds: number) {
     this.folder = folder;
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#look(what, maxBytes).finally(() => (this.#looking = undefined));
+      this.#checking ??= this.#checkSize(what, maxBytes).finally(() => (this.#checking = undefined));
     }, everyMilliseconds);
   }
 
@@ -53,18 +53,18 @@ export class TemporaryRepository {
   /** To be called when nothing writes to it any more. */
   async remove(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#checking;
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
-  async #look(what: string, maxBytes: number): Promise<void> {
+  async #checkSize(what: string, maxBytes: number): Promise<void> {
     // A folder that changes meanwhile is looked at again.
-    const size = await sizeOf(this.folder).catch(() => 0);
-    if (size > maxBytes) this.#controller.abort(tooLarge(what, maxBytes));
+    const size = await folderSize(this.folder).catch(() => 0);
+    if (size > maxBytes) this.#controller.abort(tooLargeFailure(what, maxBytes));
   }
 }
 
-async function sizeOf(folder: string): Promise<number> {
+async function folderSize(folder: string): Promise<number> {
   let size = 0;
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;

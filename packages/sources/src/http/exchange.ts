@@ -3,12 +3,12 @@ import { request as requestHttps } from 'node:https';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 import type { SourceContext } from '../context.js';
 import { seconds } from '../deadline.js';
-import { failureIn, SourceFailure } from '../failure.js';
+import { findFailure, SourceFailure } from '../failure.js';
 import type { GuardedAgents } from './guarded-agents.js';
 
 /** What comes back by itself: a name or address that is wrong stays wrong. */
-const PASSING = ['ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'ERR_STREAM_PREMATURE_CLOSE'];
-const NO_ANSWER_OF_HTTP = /^(?:HPE_|Z_|ERR__ERROR_FORMAT)/;
+const TEMPORARY_ERROR_CODES = ['ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EAI_AGAIN', 'ERR_STREAM_PREMATURE_CLOSE'];
+const NOT_HTTP_CODES = /^(?:HPE_|Z_|ERR__ERROR_FORMAT)/;
 
 /**
  * One request, and what `read` makes of its answer. `touch` is to be called for everything that comes. Nothing of the
@@ -38,7 +38,7 @@ export async function exchange<Result>(
   };
   const touch = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => stop(standsStill(url, limits.idleMilliseconds)), limits.idleMilliseconds);
+    timer = setTimeout(() => stop(idleFailure(url, limits.idleMilliseconds)), limits.idleMilliseconds);
   };
   const onEnd = () => stop(deadline.signal.reason);
   deadline.signal.addEventListener('abort', onEnd);
@@ -61,7 +61,7 @@ export async function exchange<Result>(
     if (broken !== undefined) throw broken;
     return result;
   } catch (error) {
-    throw networkFailure(url.host, deadline.failure ?? failureIn(broken) ?? error);
+    throw networkFailure(url.host, deadline.failure ?? findFailure(broken) ?? error);
   } finally {
     clearTimeout(timer);
     deadline.signal.removeEventListener('abort', onEnd);
@@ -72,10 +72,10 @@ export async function exchange<Result>(
 
 /** Why a connection brought nothing. */
 export function networkFailure(host: string, error: unknown): SourceFailure {
-  const known = failureIn(error);
+  const known = findFailure(error);
   if (known !== undefined) return known;
   const code = String((error as { code?: unknown }).code ?? '');
-  if (NO_ANSWER_OF_HTTP.test(code)) {
+  if (NOT_HTTP_CODES.test(code)) {
     return new SourceFailure(
       'bad-answer',
       `${printable(host)} does not answer as a web server does: ${networkReason(error)}`,
@@ -86,12 +86,12 @@ export function networkFailure(host: string, error: unknown): SourceFailure {
   }
   return new SourceFailure('unreachable', `cannot reach ${printable(host)}: ${networkReason(error)}`, {
     cause: error,
-    hint: wayOutOf(code),
-    passing: PASSING.includes(code),
+    hint: hintForCode(code),
+    isTemporary: TEMPORARY_ERROR_CODES.includes(code),
   });
 }
 
-function wayOutOf(code: string): string {
+function hintForCode(code: string): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return 'A name that only an internal DNS server knows has to be known where this runs.';
   }
@@ -104,7 +104,7 @@ function wayOutOf(code: string): string {
   return 'Does it answer from here, on that port?';
 }
 
-function standsStill(url: URL, milliseconds: number): SourceFailure {
+function idleFailure(url: URL, milliseconds: number): SourceFailure {
   return new SourceFailure('too-slow', `nothing came from ${url.host} for ${seconds(milliseconds)}`, {
     hint: 'It is asked again later.',
   });

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { printable } from '@krmhub/schema/network-reason';
 import { credentialsFor, type SourceContext, type SourceCredentials } from '../context.js';
 import { SourceFailure } from '../failure.js';
-import { retryAfter, retrying } from '../retry.js';
+import { parseRetryAfter, withRetries } from '../retry.js';
 import { exchange } from './exchange.js';
 import type { GuardedAgents } from './guarded-agents.js';
 import { readBody } from './read-body.js';
@@ -16,26 +16,26 @@ export interface GetOptions {
   onProgress?: ((bytes: number) => void) | undefined;
 }
 
-export type Got =
+export type GetResult =
   | { changed: true; bytes: Uint8Array; headers: IncomingHttpHeaders; html: boolean }
   | { changed: false };
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 /** What a server says that cannot answer now. */
-const PASSING = [408, 429, 500, 502, 503, 504];
+const TEMPORARY_STATUSES = [408, 429, 500, 502, 503, 504];
 
 /** A file by http(s), following redirects. Rejects with SourceFailures only. */
-export function getFile(first: URL, options: GetOptions): Promise<Got> {
-  return retrying(() => follow(first, options), options.context);
+export function getFile(first: URL, options: GetOptions): Promise<GetResult> {
+  return withRetries(() => follow(first, options), options.context);
 }
 
-async function follow(first: URL, options: GetOptions): Promise<Got> {
+async function follow(first: URL, options: GetOptions): Promise<GetResult> {
   const { context } = options;
   const credentials = await context.deadline.race(credentialsFor(first.origin, context.options));
   let own = true;
   let url = first;
   for (let redirects = 0; ; redirects++) {
-    const got = await ask(url, own ? credentials : undefined, options);
+    const got = await sendRequest(url, own ? credentials : undefined, options);
     if (!(got instanceof URL)) return got;
     if (redirects >= context.limits.maxRedirects) {
       throw new SourceFailure(
@@ -51,7 +51,11 @@ async function follow(first: URL, options: GetOptions): Promise<Got> {
   }
 }
 
-function ask(url: URL, credentials: SourceCredentials | undefined, options: GetOptions): Promise<Got | URL> {
+function sendRequest(
+  url: URL,
+  credentials: SourceCredentials | undefined,
+  options: GetOptions,
+): Promise<GetResult | URL> {
   const { agents, context, conditions = {}, maxBytes, onProgress } = options;
   const headers = {
     'User-Agent': context.options.userAgent,
@@ -61,11 +65,11 @@ function ask(url: URL, credentials: SourceCredentials | undefined, options: GetO
     ...conditions,
     ...(credentials === undefined ? {} : { Authorization: authorization(credentials) }),
   };
-  return exchange<Got | URL>(url, { headers, agents, context }, async (response, touch) => {
+  return exchange<GetResult | URL>(url, { headers, agents, context }, async (response, touch) => {
     const status = response.statusCode ?? 0;
     if (REDIRECTS.includes(status)) return redirectTarget(url, status, response.headers.location);
     if (status === 304 && Object.keys(conditions).length > 0) return { changed: false };
-    if (status !== 200) throw refusal(url, status, response.headers, credentials !== undefined);
+    if (status !== 200) throw statusFailure(url, status, response.headers, credentials !== undefined);
     const what = `${url.host}${printable(url.pathname, 100)}`;
     const bytes = await readBody(response, { what, maxBytes, touch, onProgress });
     const html = /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(response.headers['content-type'] ?? '');
@@ -99,7 +103,12 @@ function checkRedirect(from: URL, to: URL): void {
   if (from.protocol === 'https:' && to.protocol === 'http:') throw refused('which is not encrypted');
 }
 
-function refusal(url: URL, status: number, headers: IncomingHttpHeaders, known: boolean): SourceFailure {
+function statusFailure(
+  url: URL,
+  status: number,
+  headers: IncomingHttpHeaders,
+  known: boolean,
+): SourceFailure {
   const what = `${url.host} answered ${status} for ${printable(url.pathname, 100)}`;
   if (status === 401 || status === 403) {
     return new SourceFailure('unauthorized', what, {
@@ -113,12 +122,12 @@ function refusal(url: URL, status: number, headers: IncomingHttpHeaders, known: 
       hint: 'Is the address right, and the catalog still there?',
     });
   }
-  if (PASSING.includes(status)) {
-    const wait = retryAfter(headers['retry-after'], Date.now());
+  if (TEMPORARY_STATUSES.includes(status)) {
+    const wait = parseRetryAfter(headers['retry-after'], Date.now());
     const asks = wait === undefined ? '' : `, and asks to be left alone for ${Math.ceil(wait / 1_000)} s`;
     return new SourceFailure('unreachable', `${what}${asks}`, {
       hint: 'It cannot answer now, and is asked again later.',
-      passing: true,
+      isTemporary: true,
       retryAfterMilliseconds: wait,
     });
   }

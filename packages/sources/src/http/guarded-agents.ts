@@ -16,14 +16,19 @@ export function guardedAgents(guard: AddressGuard, connectMilliseconds: number):
   class GuardedHttp extends HttpAgent {
     override createConnection(...[to, done]: Parameters<HttpAgent['createConnection']>) {
       guard.checkHost(to.host ?? 'localhost');
-      return inTime(super.createConnection(to, done), 'connect', to.host, connectMilliseconds);
+      return withConnectTimeout(super.createConnection(to, done), 'connect', to.host, connectMilliseconds);
     }
   }
 
   class GuardedHttps extends HttpsAgent {
     override createConnection(...[to, done]: Parameters<HttpsAgent['createConnection']>) {
       guard.checkHost(to.host ?? 'localhost');
-      return inTime(super.createConnection(to, done), 'secureConnect', to.host, connectMilliseconds);
+      return withConnectTimeout(
+        super.createConnection(to, done),
+        'secureConnect',
+        to.host,
+        connectMilliseconds,
+      );
     }
   }
 
@@ -32,7 +37,7 @@ export function guardedAgents(guard: AddressGuard, connectMilliseconds: number):
   return { for: ({ protocol }) => (protocol === 'https:' ? encrypted : plain) };
 }
 
-function inTime<Connection extends Duplex | null | undefined>(
+function withConnectTimeout<Connection extends Duplex | null | undefined>(
   connection: Connection,
   event: 'connect' | 'secureConnect',
   host: string | null | undefined,

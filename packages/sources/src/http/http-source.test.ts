@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FetchRequest } from '../context.js';
 import {
-  failureOf,
+  catchFailure,
   httpServer,
   rawServer,
   type TestServer,
@@ -140,10 +140,10 @@ describe('a catalog by http', () => {
       }),
     );
     const asked = asking(`${server.origin}/catalog.yaml`, { bundles: true });
-    expect(await failureOf(fetcher.fetch(asked))).toMatchObject({ problem: 'unreachable' });
+    expect(await catchFailure(fetcher.fetch(asked))).toMatchObject({ problem: 'unreachable' });
     status = 200;
     const small = testFetcher(folder, { limits: { maxBundleBytes: 1_000 } });
-    expect(await failureOf(small.fetch(asked))).toMatchObject({ problem: 'too-large' });
+    expect(await catchFailure(small.fetch(asked))).toMatchObject({ problem: 'too-large' });
   });
 });
 
@@ -160,7 +160,7 @@ describe('a server that answers something else', () => {
     [505, 'bad-answer', 'unreachable'],
   ])('is told by %d', async (status, problem, code) => {
     const server = await serving(httpServer((_, response) => response.writeHead(status).end()));
-    const failure = await failureOf(fetcher.fetch(asking(`${server.origin}/catalog.yaml`)));
+    const failure = await catchFailure(fetcher.fetch(asking(`${server.origin}/catalog.yaml`)));
     expect(failure).toMatchObject({ problem, code });
     expect(failure.message).toContain(`127.0.0.1:${server.port} answered ${status} for /catalog.yaml`);
     expect(server.asked).toHaveLength(1);
@@ -172,7 +172,7 @@ describe('a server that answers something else', () => {
         response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end('<html>'),
       ),
     );
-    const failure = await failureOf(fetcher.fetch(asking(server.origin)));
+    const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'bad-answer',
       message: `127.0.0.1:${server.port} answered with a web page, and no catalog`,
@@ -191,7 +191,9 @@ describe('a server that answers something else', () => {
     );
     expect(text((await fetcher.fetch(asking(server.origin))).bytes)).toBe(CATALOG);
     times = -10;
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'unreachable' });
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({
+      problem: 'unreachable',
+    });
     expect(server.asked).toHaveLength(6);
   });
 
@@ -199,7 +201,7 @@ describe('a server that answers something else', () => {
     const server = await serving(
       httpServer((_, response) => response.writeHead(429, { 'Retry-After': '3600' }).end()),
     );
-    const [failure, took] = await timed(failureOf(fetcher.fetch(asking(server.origin))));
+    const [failure, took] = await timed(catchFailure(fetcher.fetch(asking(server.origin))));
     expect(failure).toMatchObject({ problem: 'unreachable', retryAfterMilliseconds: 3_600_000 });
     expect(failure.message).toContain('asks to be left alone for 3600 s');
     expect(server.asked).toHaveLength(1);
@@ -208,7 +210,7 @@ describe('a server that answers something else', () => {
 
   it('cannot write into our messages what a terminal would act on', async () => {
     const server = await serving(saying('HTTP/1.1 302 Found\r\nLocation: ftp://\u001b[31m/x\r\n\r\n'));
-    const failure = await failureOf(fetcher.fetch(asking(server.origin)));
+    const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure.message).toMatch(/^[\x20-\x7e]*$/);
   });
 
@@ -232,7 +234,7 @@ describe('a server that answers something else', () => {
     ['a redirect to nowhere', 'HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n'],
   ])('is told by %s', async (_, answer) => {
     const server = await serving(saying(answer));
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
   });
 
   it('is told by the end of a packed body that is missing', async () => {
@@ -240,14 +242,14 @@ describe('a server that answers something else', () => {
     const server = await serving(
       saying(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\n\r\n`, packed),
     );
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
   });
 });
 
 describe('a server that lies about its length', () => {
   it('and sends less is told by the end', async () => {
     const server = await serving(saying('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nkind: x'));
-    const failure = await failureOf(fetcher.fetch(asking(`${server.origin}/c.yaml`)));
+    const failure = await catchFailure(fetcher.fetch(asking(`${server.origin}/c.yaml`)));
     expect(failure).toMatchObject({
       problem: 'bad-answer',
       message: `127.0.0.1:${server.port}/c.yaml was announced with 1000 bytes, and ended after 7`,
@@ -258,14 +260,14 @@ describe('a server that lies about its length', () => {
     const server = await serving(
       saying('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nkind: something longer\n'),
     );
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'bad-answer' });
   });
 
   it('and says more than is read is not read at all', async () => {
     const server = await serving(
       rawServer((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\nkind')),
     );
-    const failure = await failureOf(fetcher.fetch(asking(server.origin)));
+    const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure).toMatchObject({ problem: 'too-large', code: 'too-large' });
   });
 
@@ -277,7 +279,9 @@ describe('a server that lies about its length', () => {
         socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nkind: x');
       }),
     );
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({ problem: 'unreachable' });
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({
+      problem: 'unreachable',
+    });
     expect(asked).toBe(3);
   });
 });
@@ -299,7 +303,7 @@ describe('a server that gives too much', () => {
     };
     const server = await serving(rawServer(endless));
     const small = testFetcher(folder, { limits: { maxCatalogBytes: 1_000_000 } });
-    expect(await failureOf(small.fetch(asking(`${server.origin}/c`)))).toMatchObject({
+    expect(await catchFailure(small.fetch(asking(`${server.origin}/c`)))).toMatchObject({
       problem: 'too-large',
       message: `127.0.0.1:${server.port}/c is larger than 1000000 bytes`,
     });
@@ -315,7 +319,7 @@ describe('a server that gives too much', () => {
     );
     const small = testFetcher(folder, { limits: { maxCatalogBytes: 1_000_000 } });
     const before = process.memoryUsage().arrayBuffers;
-    expect(await failureOf(small.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-large' });
+    expect(await catchFailure(small.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-large' });
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20_000_000);
   });
 });
@@ -332,7 +336,7 @@ describe('a server that is slow', () => {
         closed = once(socket, 'close');
       }),
     );
-    const failure = await failureOf(impatient.fetch(asking(server.origin)));
+    const failure = await catchFailure(impatient.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'too-slow',
       message: `nothing came from 127.0.0.1:${server.port} for 0.3 s`,
@@ -349,7 +353,7 @@ describe('a server that is slow', () => {
         socket.on('close', () => clearInterval(timer));
       }),
     );
-    const [failure, took] = await timed(failureOf(impatient.fetch(asking(server.origin))));
+    const [failure, took] = await timed(catchFailure(impatient.fetch(asking(server.origin))));
     expect(failure).toMatchObject({
       problem: 'too-slow',
       message: `127.0.0.1:${server.port} took longer than 0.9 s altogether`,
@@ -365,7 +369,7 @@ describe('a server that is slow', () => {
         socket.on('close', () => clearInterval(timer));
       }),
     );
-    expect(await failureOf(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
+    expect(await catchFailure(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
   });
 
   it('and says that it will go on again and again is given up', async () => {
@@ -375,13 +379,13 @@ describe('a server that is slow', () => {
         socket.on('close', () => clearInterval(timer));
       }),
     );
-    expect(await failureOf(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
+    expect(await catchFailure(impatient.fetch(asking(server.origin)))).toMatchObject({ problem: 'too-slow' });
   });
 
   it('and does not begin with TLS is given up when no connection stands', async () => {
     const server = await serving(rawServer(() => undefined));
     const url = `https://127.0.0.1:${server.port}/`;
-    const failure = await failureOf(impatient.fetch(asking(url)));
+    const failure = await catchFailure(impatient.fetch(asking(url)));
     expect(failure).toMatchObject({
       problem: 'too-slow',
       message: '127.0.0.1 took longer than 0.4 s to connect',
@@ -393,7 +397,7 @@ describe('a server that is slow', () => {
       limits: { connectMilliseconds: 200 },
       resolve: () => new Promise(() => undefined),
     });
-    expect(await failureOf(lost.fetch(asking('http://vendor.example/')))).toMatchObject({
+    expect(await catchFailure(lost.fetch(asking('http://vendor.example/')))).toMatchObject({
       problem: 'too-slow',
       message: 'vendor.example took longer than 0.2 s to connect',
     });
@@ -402,10 +406,10 @@ describe('a server that is slow', () => {
   it('is not waited for where whoever asked calls it off', async () => {
     const server = await serving(rawServer(() => undefined));
     const asked = asking(server.origin, { signal: AbortSignal.timeout(50) });
-    const failure = await failureOf(impatient.fetch(asked));
+    const failure = await catchFailure(impatient.fetch(asked));
     expect(failure).toMatchObject({ problem: 'internal', message: 'the fetch was called off' });
     const over = asking(server.origin, { signal: AbortSignal.abort() });
-    expect(await failureOf(impatient.fetch(over))).toMatchObject({ problem: 'internal' });
+    expect(await catchFailure(impatient.fetch(over))).toMatchObject({ problem: 'internal' });
   });
 });
 
@@ -413,7 +417,7 @@ describe('a server that is not there', () => {
   it('is told by its port and its name', async () => {
     const server = await httpServer(() => undefined);
     await server.close();
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({
       problem: 'unreachable',
       message: `cannot reach 127.0.0.1:${server.port}: connection refused`,
       hint: 'Does it answer from here, on that port?',
@@ -423,7 +427,7 @@ describe('a server that is not there', () => {
         throw Object.assign(new Error('none'), { code: 'ENOTFOUND' });
       },
     });
-    expect(await failureOf(nameless.fetch(asking('http://vendor.invalid/c.yaml')))).toMatchObject({
+    expect(await catchFailure(nameless.fetch(asking('http://vendor.invalid/c.yaml')))).toMatchObject({
       problem: 'unreachable',
       message: 'cannot reach vendor.invalid: no such host',
       hint: expect.stringContaining('internal DNS server'),

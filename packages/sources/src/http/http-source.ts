@@ -21,7 +21,7 @@ export async function fetchHttp(
   const got = await getFile(url, {
     agents,
     context,
-    conditions: conditionsOf(validators),
+    conditions: toConditions(validators),
     maxBytes: context.limits.maxCatalogBytes,
     onProgress,
   });
@@ -30,9 +30,9 @@ export async function fetchHttp(
       hint: 'Write the address of the file itself, such as the "raw" one of a forge. It may also be a login page.',
     });
   }
-  const found = bundles ? await bundlesBeside(url, agents, context) : [];
+  const found = bundles ? await fetchSiblingBundles(url, agents, context) : [];
   if (!got.changed) return { validators, bundles: found };
-  return { bytes: got.bytes, validators: validatorsOf(got.headers), bundles: found };
+  return { bytes: got.bytes, validators: readValidators(got.headers), bundles: found };
 }
 
 function webAddress(text: string): URL {
@@ -41,14 +41,14 @@ function webAddress(text: string): URL {
   throw new SourceFailure('forbidden-address', `${printable(text)} is no web address without credentials`);
 }
 
-function conditionsOf({ etag, lastModified }: Record<string, string>): Record<string, string> {
+function toConditions({ etag, lastModified }: Record<string, string>): Record<string, string> {
   return {
     ...(etag === undefined ? {} : { 'If-None-Match': etag }),
     ...(lastModified === undefined ? {} : { 'If-Modified-Since': lastModified }),
   };
 }
 
-function validatorsOf(headers: IncomingHttpHeaders): Record<string, string> {
+function readValidators(headers: IncomingHttpHeaders): Record<string, string> {
   const kept = (name: string, value: string | undefined) =>
     value !== undefined && value.length <= MAX_VALIDATOR_LENGTH && /^[\x20-\x7e]+$/.test(value)
       ? { [name]: value }
@@ -56,20 +56,24 @@ function validatorsOf(headers: IncomingHttpHeaders): Record<string, string> {
   return { ...kept('etag', headers.etag), ...kept('lastModified', headers['last-modified']) };
 }
 
-async function bundlesBeside(url: URL, agents: GuardedAgents, context: SourceContext): Promise<Uint8Array[]> {
+async function fetchSiblingBundles(
+  url: URL,
+  agents: GuardedAgents,
+  context: SourceContext,
+): Promise<Uint8Array[]> {
   const options: GetOptions = { agents, context, maxBytes: context.limits.maxBundleBytes };
   const found: Uint8Array[] = [];
   for (const name of siblingBundleNames(url.pathname.split('/').at(-1)!)) {
     const sibling = new URL(url);
     sibling.pathname = url.pathname.replace(/[^/]*$/, name);
-    const bundle = await bundleAt(sibling, options);
+    const bundle = await fetchBundle(sibling, options);
     if (bundle !== undefined) found.push(bundle);
   }
   return found;
 }
 
 /** Undefined where there is none. A server that fails says nothing of that, and neither does this. */
-async function bundleAt(url: URL, options: GetOptions): Promise<Uint8Array | undefined> {
+async function fetchBundle(url: URL, options: GetOptions): Promise<Uint8Array | undefined> {
   try {
     const got = await getFile(url, options);
     // Some servers have a page for whatever is not there.

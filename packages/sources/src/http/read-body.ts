@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { printable } from '@krmhub/schema/network-reason';
-import { SourceFailure, tooLarge } from '../failure.js';
+import { SourceFailure, tooLargeFailure } from '../failure.js';
 
 export interface BodyOptions {
   /** What messages call it. */
@@ -17,8 +17,8 @@ export interface BodyOptions {
 export async function readBody(response: IncomingMessage, options: BodyOptions): Promise<Uint8Array> {
   const { what, maxBytes, touch, onProgress } = options;
   const said = response.headers['content-length'];
-  if (said !== undefined && Number(said) > maxBytes) throw tooLarge(what, maxBytes);
-  const packed = isPacked(response, what);
+  if (said !== undefined && Number(said) > maxBytes) throw tooLargeFailure(what, maxBytes);
+  const packed = isCompressed(response, what);
   let came = 0;
   let size = 0;
   const pieces: Uint8Array[] = [];
@@ -26,7 +26,7 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
     for await (const piece of source) {
       touch();
       came += piece.byteLength;
-      if (came > maxBytes) throw tooLarge(what, maxBytes);
+      if (came > maxBytes) throw tooLargeFailure(what, maxBytes);
       onProgress?.(came);
       yield piece;
     }
@@ -34,7 +34,7 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
   const collect = async (source: AsyncIterable<Uint8Array>) => {
     for await (const piece of source) {
       size += piece.byteLength;
-      if (size > maxBytes) throw tooLarge(what, maxBytes);
+      if (size > maxBytes) throw tooLargeFailure(what, maxBytes);
       pieces.push(piece);
     }
   };
@@ -50,7 +50,7 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
         {
           hint: 'Something between here and there cuts its answers, or it counts them wrong.',
           cause: error,
-          passing: true,
+          isTemporary: true,
         },
       );
     }
@@ -59,7 +59,7 @@ export async function readBody(response: IncomingMessage, options: BodyOptions):
   return Buffer.concat(pieces, size);
 }
 
-function isPacked(response: IncomingMessage, what: string): boolean {
+function isCompressed(response: IncomingMessage, what: string): boolean {
   const coding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
   if (coding === '' || coding === 'identity') return false;
   if (coding === 'gzip' || coding === 'x-gzip') return true;

@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FetchRequest } from '../context.js';
-import { failureOf, httpServer, type TestServer, temporaryFolder, testFetcher } from '../testing.js';
+import { catchFailure, httpServer, type TestServer, temporaryFolder, testFetcher } from '../testing.js';
 
 const { folder, remove } = temporaryFolder();
 const servers: TestServer[] = [];
@@ -37,7 +37,7 @@ describe('redirects', () => {
     const fetcher = testFetcher(folder);
     const { bytes } = await fetcher.fetch(asking(`${server.origin}/3`));
     expect(Buffer.from(bytes!).toString()).toBe('from /0');
-    expect(await failureOf(fetcher.fetch(asking(`${server.origin}/4`)))).toMatchObject({
+    expect(await catchFailure(fetcher.fetch(asking(`${server.origin}/4`)))).toMatchObject({
       problem: 'too-many-redirects',
       message: `127.0.0.1:${server.port} redirects more than 3 times`,
     });
@@ -45,7 +45,7 @@ describe('redirects', () => {
 
   it('that go around are told, and not asked again', async () => {
     const server = await serving(() => '/');
-    expect(await failureOf(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
+    expect(await catchFailure(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
       problem: 'too-many-redirects',
     });
     expect(server.asked).toHaveLength(4);
@@ -61,7 +61,7 @@ describe('redirects', () => {
     'http://0/',
   ])('to %s are not followed', async (location) => {
     const server = await serving(() => location);
-    expect(await failureOf(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
+    expect(await catchFailure(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
       problem: 'forbidden-address',
       code: 'forbidden',
     });
@@ -71,7 +71,7 @@ describe('redirects', () => {
     'to %s are not followed',
     async (location) => {
       const server = await serving(() => location);
-      expect(await failureOf(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
+      expect(await catchFailure(testFetcher(folder).fetch(asking(server.origin)))).toMatchObject({
         problem: 'forbidden-address',
       });
     },
@@ -86,7 +86,7 @@ describe('redirects', () => {
         return [{ address: '10.0.0.1', family: 4 }];
       },
     });
-    expect(await failureOf(fetcher.fetch(asking(server.origin)))).toMatchObject({
+    expect(await catchFailure(fetcher.fetch(asking(server.origin)))).toMatchObject({
       problem: 'forbidden-address',
       message: 'looks-public.example (10.0.0.1) is not an address of the public Internet',
     });
@@ -100,7 +100,7 @@ describe('redirects', () => {
       resolve: async () => (looks++ === 0 ? loopback : [{ address: '169.254.169.254', family: 4 }]),
     });
     const url = `http://rebinding.example:${server.port}/`;
-    expect(await failureOf(fetcher.fetch(asking(url)))).toMatchObject({ problem: 'forbidden-address' });
+    expect(await catchFailure(fetcher.fetch(asking(url)))).toMatchObject({ problem: 'forbidden-address' });
     expect(looks).toBe(2);
     expect(server.asked).toHaveLength(1);
   });
@@ -133,13 +133,13 @@ describe('redirects', () => {
     const { port } = server.address() as { port: number };
     try {
       const url = `https://127.0.0.1:${port}/`;
-      expect(await failureOf(testFetcher(folder).fetch(asking(url)))).toMatchObject({
+      expect(await catchFailure(testFetcher(folder).fetch(asking(url)))).toMatchObject({
         problem: 'unreachable',
         message: `cannot reach 127.0.0.1:${port}: its certificate is self-signed`,
         hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
       });
       process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
-      expect(await failureOf(testFetcher(folder).fetch(asking(url)))).toMatchObject({
+      expect(await catchFailure(testFetcher(folder).fetch(asking(url)))).toMatchObject({
         problem: 'forbidden-address',
         message: `127.0.0.1:${port} redirects to http://127.0.0.1:1, which is not encrypted`,
       });
@@ -192,10 +192,10 @@ describe('credentials', () => {
     const server = await httpServer((_, response) => response.writeHead(401).end());
     servers.push(server);
     const known = testFetcher(folder, { credentials: async () => ({ token: 'abc' }) });
-    const failure = await failureOf(known.fetch(asking(server.origin)));
+    const failure = await catchFailure(known.fetch(asking(server.origin)));
     expect(server.asked[0]!.headers.authorization).toBe('Bearer abc');
     expect(failure.hint).toBe(`The credentials for ${server.origin} are not enough.`);
-    const stranger = await failureOf(testFetcher(folder).fetch(asking(server.origin)));
+    const stranger = await catchFailure(testFetcher(folder).fetch(asking(server.origin)));
     expect(stranger.hint).toBe(`It may want credentials for ${server.origin}.`);
   });
 });

@@ -12,7 +12,7 @@ import {
   type Time,
   type UpstreamCatalog,
 } from '@krmhub/catalog';
-import { inParallel } from '@krmhub/oci';
+import { runInParallel } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
@@ -58,7 +58,7 @@ export async function fetchSources(
   const failures: { source: string; error: KrmhubError }[] = [];
   try {
     const fetcher = sourceFetcher(io, options.folder, temporaryFolder);
-    await inParallel(wanted, PARALLEL, async (source) => {
+    await runInParallel(wanted, PARALLEL, async (source) => {
       const { name } = source;
       try {
         await progress.begin(name);

@@ -1,6 +1,6 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import type { Source } from '@krmhub/api/model';
-import { inParallel } from '@krmhub/oci';
+import { runInParallel } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../../io/io.js';
 import { plural } from '../../io/text.js';
@@ -28,7 +28,7 @@ export async function refreshSources(
   const progress = new SourceProgress(io, 'asking');
   const found = new Map<string, Source>();
   const failed = new Set<string>();
-  await inParallel(names, PARALLEL, async (name) => {
+  await runInParallel(names, PARALLEL, async (name) => {
     await progress.begin(name);
     try {
       const source = await client.refreshSource(catalog, name);

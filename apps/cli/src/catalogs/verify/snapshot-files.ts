@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { ForeignAnswer, type RegistryClient, RegistryError } from '@krmhub/api/client';
+import { type RegistryClient, RegistryError, UnexpectedResponse } from '@krmhub/api/client';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
@@ -32,7 +32,7 @@ export function filesOfRegistry(client: RegistryClient, { name, serial }: Catalo
         // Whoever stands between may answer so: that nothing is there is no reason to trust it.
         const refused =
           (error instanceof RegistryError && (error.code === 'not-found' || error.code === 'gone')) ||
-          (error instanceof ForeignAnswer && (error.status === 404 || error.status === 410));
+          (error instanceof UnexpectedResponse && (error.status === 404 || error.status === 410));
         if (refused) return { missing: `there is none: ${error.message}`, hint: ABSENT };
         throw error;
       }

@@ -2,7 +2,7 @@ import { coveringPolicies, judgeSignatures, type SigningPolicy } from '@krmhub/c
 import type { Digest, FunctionName } from '@krmhub/schema';
 import {
   hasSubject,
-  releaseClaim,
+  readReleaseClaim,
   SIGNATURE_PREDICATE,
   type SignedRelease,
   type Signer,
@@ -186,7 +186,7 @@ function saidBy(
       reason: `it is no signature of the bytes, and says something else (${statement.predicateType})`,
     };
   }
-  const claim = releaseClaim(
+  const claim = readReleaseClaim(
     { ...verification, ...(statement === undefined ? {} : { statement }) },
     plan.release,
   );

@@ -1,7 +1,7 @@
 import {
   ARTIFACT_MEDIA_TYPES,
+  computeDigest,
   type Descriptor,
-  digestOf,
   type ImageManifest,
   MEDIA_TYPES,
   type OciClient,
@@ -36,16 +36,16 @@ async function subjectOf(
     artifactType = ARTIFACT,
   }: { repository?: string; tag?: string; version?: string; artifactType?: string } = {},
 ) {
-  const blobs = new Map(layers.map(({ text }) => [digestOf(Buffer.from(text)), Buffer.from(text)]));
+  const blobs = new Map(layers.map(({ text }) => [computeDigest(Buffer.from(text)), Buffer.from(text)]));
   const files: Descriptor[] = layers.map(({ text, mediaType = OWN, size = text.length }) => ({
     mediaType,
-    digest: digestOf(Buffer.from(text)),
+    digest: computeDigest(Buffer.from(text)),
     size,
   }));
   const image: ImageManifest = {
     schemaVersion: 2,
     artifactType,
-    config: { mediaType: MEDIA_TYPES.empty, digest: digestOf(Buffer.from('{}')), size: 2 },
+    config: { mediaType: MEDIA_TYPES.empty, digest: computeDigest(Buffer.from('{}')), size: 2 },
     layers: files,
     ...(version === undefined ? {} : { annotations: { [VERSION]: version } }),
   };
@@ -53,11 +53,11 @@ async function subjectOf(
   const named = {
     bytes,
     mediaType: MEDIA_TYPES.image,
-    digest: digestOf(bytes),
+    digest: computeDigest(bytes),
     manifest: { kind: 'image' as const, image },
   };
   const client = {
-    retrying: (work: () => Promise<unknown>) => work(),
+    withRetries: (work: () => Promise<unknown>) => work(),
     blob: async (_: unknown, { digest }: Descriptor) => [blobs.get(digest)!],
   } as unknown as OciClient;
   const reference = { registry: 'localhost:5000', repository, tag };

@@ -1,6 +1,6 @@
 import {
-  artifactTypeOf,
   type Descriptor,
+  getArtifactType,
   type ImageManifest,
   mainLayer,
   type OciClient,
@@ -42,7 +42,7 @@ export async function readSubject(
   { reference, named, stored, image, files }: OpenArtifact,
 ): Promise<{ subject: Subject; layer?: Descriptor }> {
   const main =
-    image !== undefined && artifactTypeOf(stored.manifest) === 'definition'
+    image !== undefined && getArtifactType(stored.manifest) === 'definition'
       ? mainLayer(image, 'definition')
       : undefined;
   const definitions: { name: FunctionName; layer: Descriptor; bytes: Uint8Array }[] = [];
@@ -121,7 +121,7 @@ function canonical(version: string | undefined): string | undefined {
 }
 
 async function layerBytes(client: OciClient, place: Reference, layer: Descriptor): Promise<Uint8Array> {
-  return client.retrying(async () => {
+  return client.withRetries(async () => {
     const pieces: Uint8Array[] = [];
     for await (const piece of await client.blob(place, layer)) pieces.push(piece);
     return Buffer.concat(pieces);

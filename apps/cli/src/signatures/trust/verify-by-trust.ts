@@ -1,7 +1,7 @@
 import { describeSigner } from '@krmhub/catalog';
 import { formatReference, type ImageManifest, type Reference } from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
-import { failed, passed, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
+import { failedCheck, passedCheck, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
 import { connectOci } from '../../artifacts/connect-oci.js';
 import { readSource } from '../../files/source-files.js';
 import type { Io } from '../../io/io.js';
@@ -47,7 +47,7 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   const { plan, judgement, evidence } = judged;
   const bundles = evidence.map(({ source, verification }, at) => {
     const { trusted, message } = judgement!.bundles[at]!;
-    const check = (trusted ? passed : failed)('identity', message);
+    const check = (trusted ? passedCheck : failedCheck)('identity', message);
     return describeBundle(source, verification, verification.verified ? [check] : []);
   });
   const good = judgement?.trusted === true ? judgement : undefined;

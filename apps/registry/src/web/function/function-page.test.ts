@@ -1,4 +1,4 @@
-import { digestOf, releaseFiles, releaseManifest } from '@krmhub/oci';
+import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { sha256 } from '@krmhub/schema';
 import { releaseStatement } from '@krmhub/signing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -271,7 +271,7 @@ describe('signatures', () => {
     const files = releaseFiles({
       definition: { digest: definition, size: bytes.byteLength, mediaType: 'application/yaml' },
     });
-    const manifest = digestOf(releaseManifest('1.0.0', files));
+    const manifest = computeDigest(releaseManifest('1.0.0', files));
     const statement = releaseStatement(
       { group: 'example.com', kind: 'Signed', release: '1.0.0' },
       { definition, manifest },

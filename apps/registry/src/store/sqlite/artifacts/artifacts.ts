@@ -96,7 +96,8 @@ export function manifestStore(connection: Connection): ManifestStore {
             .where(and(eq(tags.repository, name), eq(tags.tag, tag)))
             .run().changes > 0,
       ),
-    tagsOf: (name, one) => read(() => tagged.all({ repository: name, digest: one }).map(({ tag }) => tag)),
+    listManifestTags: (name, one) =>
+      read(() => tagged.all({ repository: name, digest: one }).map(({ tag }) => tag)),
     tags: (name, after, limit) =>
       read(() =>
         repositoryOf.get({ repository: name }) === undefined
@@ -140,7 +141,7 @@ export function manifestStore(connection: Connection): ManifestStore {
         writer.addBlob(to, { ...blob, digest: one }, change);
         return true;
       }),
-    seeBlob: (name, one, at) =>
+    touchBlob: (name, one, at) =>
       write(() => {
         db.update(repositoryBlobs)
           .set({ seenAt: at })
@@ -154,8 +155,8 @@ export function manifestStore(connection: Connection): ManifestStore {
         writer.removeBlob(name, one);
         return 'deleted';
       }),
-    isNamed: (name, one) => read(() => isNamed.get({ repository: name, digest: one }) !== undefined),
-    bytesOf: (name) => read(() => repositoryOf.get({ repository: name })?.bytes ?? 0),
+    isReferenced: (name, one) => read(() => isNamed.get({ repository: name, digest: one }) !== undefined),
+    countBytes: (name) => read(() => repositoryOf.get({ repository: name })?.bytes ?? 0),
     ...collector(connection, writer),
   };
 }

@@ -5,7 +5,7 @@ import type { ArtifactWriter } from './artifact-rows.js';
 
 export type Collector = Pick<
   ManifestStore,
-  'forgetUnnamedBlobs' | 'forgetUntaggedManifests' | 'unnamedFiles'
+  'deleteUnreferencedBlobs' | 'deleteUntaggedManifests' | 'findUnreferencedFiles'
 >;
 
 /**
@@ -52,7 +52,7 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
     .pluck();
 
   return {
-    async forgetUnnamedBlobs({ seenBefore, after, limit }) {
+    async deleteUnreferencedBlobs({ seenBefore, after, limit }) {
       const unneeded = (one: { repository: string; digest: OciDigest }) =>
         isNeeded.get({ ...one, seenBefore }) === 0;
       const { rows, found } = await read(() => {
@@ -70,13 +70,14 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
       return { forgotten, last: last && { repository: last.repository, digest: last.digest } };
     },
 
-    forgetUntaggedManifests: ({ pushedBefore }) =>
+    deleteUntaggedManifests: ({ pushedBefore }) =>
       write(() => {
         const ids = dead.all({ pushedBefore });
         for (const id of ids) writer.removeManifest(id);
         return ids.length;
       }),
 
-    unnamedFiles: (files: readonly Digest[]) => read(() => files.filter((file) => isNamed.get(file) === 0)),
+    findUnreferencedFiles: (files: readonly Digest[]) =>
+      read(() => files.filter((file) => isNamed.get(file) === 0)),
   };
 }

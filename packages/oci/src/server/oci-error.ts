@@ -23,7 +23,7 @@ export const OCI_STATUS = {
 export type OciErrorCode = keyof typeof OCI_STATUS;
 
 /** An answer with an error of distribution-spec. */
-export class OciRefusal extends Error {
+export class OciError extends Error {
   override readonly name = 'OciRefusal';
   readonly code: OciErrorCode;
   readonly status: number;
@@ -54,6 +54,6 @@ export class OciRefusal extends Error {
 }
 
 /** The body of an answer with an error; clients print the message and mostly nothing else. */
-export function refusalBody(code: OciErrorCode, message: string, detail: unknown): string {
+export function errorBody(code: OciErrorCode, message: string, detail: unknown): string {
   return JSON.stringify({ errors: [{ code, message, ...(detail === undefined ? {} : { detail }) }] });
 }

@@ -1,5 +1,5 @@
 /** Does `work` for every item, so many at once; the first failure ends it, when what has begun is done. */
-export async function inParallel<Item>(
+export async function runInParallel<Item>(
   items: Iterable<Item>,
   limit: number,
   work: (item: Item) => Promise<void>,

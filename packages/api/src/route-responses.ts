@@ -17,12 +17,12 @@ const DESCRIPTIONS = {
   unavailable: 'Try again after the seconds that Retry-After names',
 } as const;
 
-type Failure = keyof typeof DESCRIPTIONS;
+type ErrorResponseCode = keyof typeof DESCRIPTIONS;
 
 const problemContent = { [PROBLEM_MEDIA_TYPE]: { schema: Problem } };
 
 /** The error answers that an operation is known for; each may also fail in other ways. */
-export function failures(...codes: Failure[]) {
+export function errorResponses(...codes: ErrorResponseCode[]) {
   const all = { ...DESCRIPTIONS };
   return {
     ...Object.fromEntries(
