@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import {
+  displayedRelease,
   type FunctionChange,
+  findPredecessor,
   type PublishPlan,
   planPublish,
-  predecessorOf,
-  shownRelease,
 } from '@krmhub/catalog';
 import { registryStores } from './built.js';
 import { CorpusCounter } from './corpus.js';
@@ -65,7 +65,7 @@ async function plan(
 ): Promise<Extract<PublishPlan, { outcome: 'created' }>> {
   const { group, kind } = release;
   const current = known ? await store.function(group, kind) : undefined;
-  const predecessor = predecessorOf(current, release.release);
+  const predecessor = findPredecessor(current, release.release);
   const planned = planPublish({
     name: { group, kind },
     release: release.release,
@@ -73,7 +73,7 @@ async function plan(
     mediaType: 'application/yaml',
     current,
     currentRelease: undefined,
-    newest: current && (await store.release(group, kind, shownRelease(current.releases).release)),
+    newest: current && (await store.release(group, kind, displayedRelease(current.releases).release)),
     predecessor: predecessor === undefined ? undefined : await store.release(group, kind, predecessor),
     takedowns: [],
     allowBreaking: false,

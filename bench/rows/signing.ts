@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, verify } from 'node:crypto';
-import { judgeSignatures, type SigningPolicy } from '@krmhub/catalog';
+import { evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import { type Digest, publicKey, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
 import {
   emptyRoot,
@@ -70,7 +70,7 @@ async function definitions(releases: readonly SyntheticRelease[], rounds: number
             signer: found.signer!,
             receivedAt: '2030-01-02T03:04:05.678Z',
           };
-          const verdict = judgeSignatures([policy], name, [signature]);
+          const verdict = evaluateSignatures([policy], name, [signature]);
           if (claim !== 'signature' || verdict?.trusted !== true)
             throw new Error('a good signature is refused');
         }

@@ -1,5 +1,5 @@
 import {
-  type CatalogFunction,
+  type CatalogEntryRow,
   type FunctionChange,
   type FunctionTakedown,
   RevisionConflict,
@@ -39,7 +39,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
   const place = (
     change: FunctionChange,
     entry: string | undefined = change.release.release,
-  ): CatalogFunction => ({
+  ): CatalogEntryRow => ({
     ...NAME,
     versions: [
       { name: 'v1', source: 'ours', release: change.release.release, definition: change.release.digest },
@@ -60,11 +60,11 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
     });
 
   /** Cuts a snapshot whose entries are the names of releases. */
-  const cut = async (name: string, changed: CatalogFunction[], entries: string[], throughEvent?: number) => {
+  const cut = async (name: string, changed: CatalogEntryRow[], entries: string[], throughEvent?: number) => {
     const catalog = (await store().catalog(name))!;
     const serial = (catalog.newest?.serial ?? 0) + 1;
     const through = throughEvent ?? (await store().lastEvent());
-    await store().commitCut({
+    await store().commitSnapshot({
       catalog: name,
       expectedThroughEvent: catalog.throughEvent,
       throughEvent: through,
@@ -255,7 +255,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       await store().commitFunction(one);
       await apply('c');
       await cut('c', [place(one)], ['1.0.0']);
-      const rehearsed = await store().commitTakedown(planned(one, 1), { rehearse: true });
+      const rehearsed = await store().commitTakedown(planned(one, 1), { dryRun: true });
       expect(await store().release('example.com', 'Bad', '1.0.0')).toEqual(one.release);
       expect((await store().catalog('c'))?.newest?.withdrawn).toBeUndefined();
       expect(await store().lastEvent()).toBe(2);
@@ -288,8 +288,8 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       expect((await store().snapshot('c', 2))?.withdrawn).toEqual(takedownOf(one.release));
       expect((await store().snapshot('c', 1))?.withdrawn).toBeUndefined();
       expect((await store().catalog('c'))?.newest).not.toHaveProperty('withdrawn');
-      expect(await store().snapshotFunctions('c', 2)).toEqual([place(one, undefined)].map(withoutEntry));
-      expect(await store().snapshotFunctions('c', 3)).toEqual([place(two)]);
+      expect(await store().snapshotEntryRows('c', 2)).toEqual([place(one, undefined)].map(withoutEntry));
+      expect(await store().snapshotEntryRows('c', 3)).toEqual([place(two)]);
       await expect(store().entries([sha256('1.0.0')])).rejects.toMatchObject({ code: 'internal' });
       expect((await store().entries([sha256('2.0.0')])).size).toBe(1);
       expect((await store().revocations(0, 9)).map(({ type, serial }) => [type, serial])).toEqual([
@@ -305,10 +305,10 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
       await store().commitTakedown(planned(one, 1));
       expect((await store().catalog('c'))?.newest?.withdrawn).toEqual(takedownOf(one.release));
       const empty = { ...NAME, versions: [], shadowed: [], yanked: [] };
-      expect(await store().catalogFunctions('c')).toEqual([empty]);
-      expect(await store().catalogsHolding('example.com', 'Bad')).toEqual([]);
+      expect(await store().latestEntryRows('c')).toEqual([empty]);
+      expect(await store().catalogsContaining('example.com', 'Bad')).toEqual([]);
       await cut('c', [], []);
-      expect(await store().snapshotFunctions('c', 2)).toEqual([empty]);
+      expect(await store().snapshotEntryRows('c', 2)).toEqual([empty]);
       expect((await store().catalog('c'))?.newest).toMatchObject({ serial: 2 });
     });
 
@@ -400,7 +400,7 @@ export function takedownContract(harness: () => RegistryStoreHarness): void {
   });
 }
 
-function withoutEntry({ entry: _, ...rest }: CatalogFunction): CatalogFunction {
+function withoutEntry({ entry: _, ...rest }: CatalogEntryRow): CatalogEntryRow {
   return rest;
 }
 

@@ -214,13 +214,13 @@ export function functionContract(store: () => RegistryStore): void {
         event: { type: 'catalog.applied', at: AT, by: 'x', catalog: 'c' },
       });
       await store().commitFunction(changeOf({ kind: 'B', yanked: mark }, 1, 'update', 'release.yanked'));
-      expect(await store().functionsChanged(0, 4)).toEqual([
+      expect(await store().changedFunctions(0, 4)).toEqual([
         { group: 'example.com', kind: 'A' },
         { group: 'example.com', kind: 'B' },
       ]);
-      expect(await store().functionsChanged(1, 4)).toEqual([{ group: 'example.com', kind: 'B' }]);
-      expect(await store().functionsChanged(0, 1)).toEqual([{ group: 'example.com', kind: 'A' }]);
-      expect(await store().functionsChanged(2, 3)).toEqual([]);
+      expect(await store().changedFunctions(1, 4)).toEqual([{ group: 'example.com', kind: 'B' }]);
+      expect(await store().changedFunctions(0, 1)).toEqual([{ group: 'example.com', kind: 'A' }]);
+      expect(await store().changedFunctions(2, 3)).toEqual([]);
     });
   });
 }

@@ -1,4 +1,4 @@
-import { type NewEvent, type ReleaseBundle, RevisionConflict, signaturesOf } from '@krmhub/catalog';
+import { type NewEvent, type ReleaseBundle, RevisionConflict, releaseSignatures } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
@@ -29,7 +29,7 @@ export function policyContract(harness: () => RegistryStoreHarness): void {
   const signed = (bundles: ReleaseBundle[], revision = 0, action: 'insert' | 'update' = 'insert') => {
     const change = changeOf({ kind: 'Signed' }, revision, action);
     const release = { ...change.release, bundles };
-    return { ...change, release, search: { ...change.search, signatures: signaturesOf(release) } };
+    return { ...change, release, search: { ...change.search, signatures: releaseSignatures(release) } };
   };
 
   describe('signing policies', () => {

@@ -1,10 +1,10 @@
 import type {
   EventType,
-  FoundFunction,
   FunctionChange,
-  Mark,
+  LifecycleRecord,
   ReleaseRecord,
   SearchDocument,
+  SearchResult,
   Signer,
 } from '@krmhub/catalog';
 import { type FunctionDefinition, sha256 } from '@krmhub/schema';
@@ -24,8 +24,8 @@ export interface SampleFunction {
   /** Whose signatures of it hold. */
   signers?: Signer[];
   allYanked?: boolean;
-  deprecated?: Mark;
-  yanked?: Mark;
+  deprecated?: LifecycleRecord;
+  yanked?: LifecycleRecord;
 }
 
 function definitionOf(
@@ -56,7 +56,7 @@ function definitionOf(
 }
 
 /** What search shows of the function after a change. */
-export function foundAfter({ search, release }: FunctionChange): FoundFunction {
+export function foundAfter({ search, release }: FunctionChange): SearchResult {
   return { ...search, publishedAt: release.publishedAt };
 }
 

@@ -1,5 +1,5 @@
 import {
-  type CatalogFunction,
+  type CatalogEntryRow,
   compareFunctionNames,
   RECIPE_API_VERSION,
   type RenderedEntry,
@@ -56,7 +56,7 @@ export async function cutUpstream(
   const serial = (current.newest?.serial ?? 0) + 1;
   const changed = places.map(placeOf);
   const held = await heldAfter(store, catalog, places);
-  await store.commitCut({
+  await store.commitSnapshot({
     catalog,
     expectedThroughEvent: current.throughEvent,
     throughEvent: await store.lastEvent(),
@@ -75,7 +75,7 @@ export async function cutUpstream(
   });
 }
 
-function placeOf(place: SamplePlace): CatalogFunction {
+function placeOf(place: SamplePlace): CatalogEntryRow {
   const { group = 'vendor.example.org' } = place;
   if ('gone' in place) return { group, kind: place.gone, versions: [], shadowed: [], yanked: [] };
   const definition = sampleDefinition(place);
@@ -129,7 +129,7 @@ async function heldAfter(
   places: readonly SamplePlace[],
 ): Promise<RenderedEntry[]> {
   const held = new Map<string, FunctionName & { entry: RenderedEntry }>();
-  for await (const one of store.heldEntries(catalog)) held.set(`${one.group}/${one.kind}`, one);
+  for await (const one of store.latestEntries(catalog)) held.set(`${one.group}/${one.kind}`, one);
   for (const place of places) {
     const { group = 'vendor.example.org' } = place;
     if ('gone' in place) held.delete(`${group}/${place.gone}`);

@@ -36,7 +36,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       ],
       ...(left && { search: left.search }),
     };
-    return (options?: { rehearse: boolean }) => store().commitTakedown(takedown, options);
+    return (options?: { dryRun: boolean }) => store().commitTakedown(takedown, options);
   };
 
   describe('functions of catalogs elsewhere', () => {
@@ -136,7 +136,11 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
           { catalog: 'default', source: 'kiwi' },
         ],
       });
-      expect(await store().catalogsHolding(GROUP, 'PeelBanana')).toEqual(['another', 'default', 'platform']);
+      expect(await store().catalogsContaining(GROUP, 'PeelBanana')).toEqual([
+        'another',
+        'default',
+        'platform',
+      ]);
       await cut('another', [{ gone: 'PeelBanana' }]);
       expect(await kinds({ text: 'like' })).toEqual([]);
       expect(await kinds({ text: 'package' })).toEqual(['PeelBanana']);
@@ -205,7 +209,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       await ours();
       await cut('platform', [{ ...PEEL, description: 'Peels again.' }]);
       await cut('zoo', [PEEL]);
-      await store().synchroniseSearch();
+      await store().synchronizeSearch();
       await ours();
       expect(await kinds({ catalog: ['zoo'] })).toEqual([kind]);
       expect((await store().servedEntries(GROUP, kind)).map(({ catalog }) => catalog)).toEqual([
@@ -221,7 +225,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       await store().commitFunction(two);
       await takeDown(two, 2, one)();
       expect((await search({ text: 'peel' })).items[0]).toMatchObject({ release: '1.0.0' });
-      await takeDown(one, 3)({ rehearse: true });
+      await takeDown(one, 3)({ dryRun: true });
       expect((await search({ text: 'peel' })).items[0]).toMatchObject({ release: '1.0.0' });
       await takeDown(one, 3)();
       const { items } = await search({ text: 'peel' });
@@ -257,7 +261,7 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
       expect(await kinds({ tag: ['many'] })).toEqual([]);
       const stop = new AbortController();
       let seen = 0;
-      const done = store().synchroniseSearch(stop.signal);
+      const done = store().synchronizeSearch(stop.signal);
       while (seen === 0) {
         await setImmediate();
         const { total } = await search({ tag: ['many'], catalog: ['zoo'] });
@@ -275,20 +279,20 @@ export function upstreamContract(harness: () => RegistryStoreHarness): void {
         const { total, items } = await next.search({ tag: [tag], catalog: ['zoo'], limit: 100 });
         return { total, kinds: items.map(({ kind }) => kind) };
       };
-      expect(await next.synchroniseSearch()).toBe(true);
+      expect(await next.synchronizeSearch()).toBe(true);
       expect((await found('many')).total).toBe(many.length - 1);
       expect((await found('late')).kinds).toEqual(['Late']);
-      expect(await next.synchroniseSearch()).toBe(true);
+      expect(await next.synchronizeSearch()).toBe(true);
       await cutUpstream(next, 'zoo', [{ kind: 'Later', tags: ['late'] }]);
       expect((await found('late')).kinds).toEqual(['Late', 'Later']);
     });
 
     it('are what newest snapshots hold, whatever happens', async () => {
       const model = new Model(store(), random(7));
-      await store().synchroniseSearch();
+      await store().synchronizeSearch();
       for (let step = 0; step < 250; step += 1) {
         await model.change();
-        if (step % 3 === 0) await store().synchroniseSearch();
+        if (step % 3 === 0) await store().synchronizeSearch();
         const { items } = await search({ group: [Model.GROUP] });
         expect(items.map(({ kind, release, from }) => ({ kind, release, from }))).toEqual(
           await model.expected(),

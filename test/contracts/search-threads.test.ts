@@ -47,7 +47,7 @@ it('finds what came from catalogs elsewhere, and when it is ours', async () => {
   const many = Array.from({ length: 200 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
   await cutUpstream(store, 'platform', many);
   expect((await threads.search({ tag: ['many'], limit: 1 })).total).toBe(0);
-  await store.synchroniseSearch();
+  await store.synchronizeSearch();
   const both = async () => {
     const query = { tag: ['many'], text: 'many', catalog: ['platform'], limit: 100 };
     const page = await threads!.search(query);

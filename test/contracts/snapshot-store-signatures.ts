@@ -42,7 +42,7 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
     ) as Record<SnapshotForm, Digest>;
     const entry = { digest: sha256(text), yaml: text, json: text };
     const { group, kind, release, digest } = bad.release;
-    await store().commitCut({
+    await store().commitSnapshot({
       catalog: name,
       expectedThroughEvent: catalog.throughEvent,
       throughEvent: await store().lastEvent(),

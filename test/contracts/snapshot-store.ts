@@ -1,4 +1,4 @@
-import { type CatalogCut, type CatalogFunction, type PlaceQuery, RevisionConflict } from '@krmhub/catalog';
+import { type CatalogEntryRow, type EntryQuery, RevisionConflict, type SnapshotBuild } from '@krmhub/catalog';
 import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
@@ -9,8 +9,8 @@ const entryOf = (text: string) => ({ digest: sha256(text), yaml: text, json: JSO
 function place(
   kind: string,
   entry: string | undefined,
-  yanked: CatalogFunction['yanked'] = [],
-): CatalogFunction {
+  yanked: CatalogEntryRow['yanked'] = [],
+): CatalogEntryRow {
   const versions =
     entry === undefined
       ? []
@@ -46,9 +46,9 @@ export function catalogContract(store: () => RegistryStore): void {
   /** Cuts on what is stored now; `text` stands for the bytes of a new snapshot. */
   const cut = async (
     name: string,
-    changed: CatalogFunction[],
+    changed: CatalogEntryRow[],
     text?: string,
-    more: Partial<CatalogCut> = {},
+    more: Partial<SnapshotBuild> = {},
   ) => {
     const throughEvent = await store().lastEvent();
     const catalog = await store().catalog(name);
@@ -62,7 +62,7 @@ export function catalogContract(store: () => RegistryStore): void {
       functions: 1,
       createdAt: AT,
     };
-    return store().commitCut({
+    return store().commitSnapshot({
       catalog: name,
       expectedThroughEvent: catalog?.throughEvent ?? 0,
       throughEvent,
@@ -77,7 +77,7 @@ export function catalogContract(store: () => RegistryStore): void {
   };
   const texts = new Map(['one', 'two', 'three', "a\u0000b '", '漢字'].map((text) => [sha256(text), text]));
   const kindsAt = async (name: string, serial: number) =>
-    (await store().snapshotFunctions(name, serial)).map(
+    (await store().snapshotEntryRows(name, serial)).map(
       ({ kind, entry }) => `${kind} ${entry && texts.get(entry)}`,
     );
 
@@ -154,8 +154,8 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await kindsAt('c', 1)).toEqual(['A two', 'B one']);
       expect(await kindsAt('c', 2)).toEqual(['A three', 'B one', 'C one']);
       expect(await kindsAt('c', 3)).toEqual(['A three', 'B undefined', 'C one']);
-      expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'two'), place('B', 'one')]);
-      expect(await store().catalogFunctions('c')).toEqual([
+      expect(await store().snapshotEntryRows('c', 1)).toEqual([place('A', 'two'), place('B', 'one')]);
+      expect(await store().latestEntryRows('c')).toEqual([
         place('A', 'three'),
         place('B', undefined),
         place('C', 'one'),
@@ -164,9 +164,9 @@ export function catalogContract(store: () => RegistryStore): void {
         { group: 'example.com', kind: 'C' },
         { group: 'example.com', kind: 'D' },
       ];
-      expect(await store().catalogFunctions('c', names)).toEqual([place('C', 'one')]);
-      expect(await store().catalogFunctions('c', [])).toEqual([]);
-      expect(await store().catalogFunctions('other')).toEqual([]);
+      expect(await store().latestEntryRows('c', names)).toEqual([place('C', 'one')]);
+      expect(await store().latestEntryRows('c', [])).toEqual([]);
+      expect(await store().latestEntryRows('other')).toEqual([]);
     });
 
     it('give the entries of the newest state in their order, and how big they are', async () => {
@@ -174,14 +174,14 @@ export function catalogContract(store: () => RegistryStore): void {
       await cut('c', [place('B', 'one'), place('A', '漢字'), place('D', 'two')], 'first');
       await cut('c', [place('A', 'three'), place('C', '漢字'), place('D', undefined)], 'second');
       const held = [];
-      for await (const one of store().heldEntries('c')) held.push(one);
+      for await (const one of store().latestEntries('c')) held.push(one);
       expect(held.map(({ kind, entry }) => `${kind} ${texts.get(entry.digest)}`)).toEqual([
         'A three',
         'B one',
         'C 漢字',
       ]);
       const sizes = [];
-      for await (const one of store().heldEntrySizes('c')) sizes.push(one);
+      for await (const one of store().latestEntrySizes('c')) sizes.push(one);
       expect(sizes).toEqual(
         held.map(({ group, kind, entry }) => ({
           group,
@@ -198,12 +198,12 @@ export function catalogContract(store: () => RegistryStore): void {
       const yanked = (release: string) => place('A', 'one', [{ release, source: 'ours' }]);
       await cut('c', [yanked('1.1.0')]);
       await cut('c', [yanked('1.2.0')]);
-      expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'one')]);
-      expect(await store().catalogFunctions('c')).toEqual([yanked('1.2.0')]);
-      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['c']);
+      expect(await store().snapshotEntryRows('c', 1)).toEqual([place('A', 'one')]);
+      expect(await store().latestEntryRows('c')).toEqual([yanked('1.2.0')]);
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual(['c']);
       await cut('c', [place('B', 'two')], 'second');
-      expect(await store().snapshotFunctions('c', 2)).toEqual([yanked('1.2.0'), place('B', 'two')]);
-      expect(await store().snapshotFunctions('c', 1)).toEqual([place('A', 'one')]);
+      expect(await store().snapshotEntryRows('c', 2)).toEqual([yanked('1.2.0'), place('B', 'two')]);
+      expect(await store().snapshotEntryRows('c', 1)).toEqual([place('A', 'one')]);
     });
 
     it('give their places page by page, and count them by source', async () => {
@@ -212,7 +212,7 @@ export function catalogContract(store: () => RegistryStore): void {
       const refused = [
         { version: 'v1', source: 'late', reasons: [{ code: 'denied' as const, message: 'no' }] },
       ];
-      const of = (source: string, entry: CatalogFunction) => ({
+      const of = (source: string, entry: CatalogEntryRow) => ({
         ...entry,
         versions: entry.versions.map((version) => ({ ...version, source })),
       });
@@ -226,9 +226,9 @@ export function catalogContract(store: () => RegistryStore): void {
       await cut('c', places, 'first');
       await cut('c', [{ ...place('A', undefined), refused }, place('C', 'one')], 'second');
       await cut('c', [{ ...place('E', 'one'), group: 'other.example', shadowed }]);
-      const page = (query: Partial<PlaceQuery>) =>
-        store().placePage({ catalog: 'c', serial: 1, of: 'held', limit: 9, ...query });
-      const kinds = async (query: Partial<PlaceQuery>) => (await page(query)).places.map(({ kind }) => kind);
+      const page = (query: Partial<EntryQuery>) =>
+        store().entryPage({ catalog: 'c', serial: 1, of: 'held', limit: 9, ...query });
+      const kinds = async (query: Partial<EntryQuery>) => (await page(query)).rows.map(({ kind }) => kind);
       expect(await page({})).toEqual({ places: [places[0], places[1], places[3], places[4]] });
       expect(await kinds({ serial: 2 })).toEqual(['B', 'C', 'D', 'E']);
       expect(await kinds({ serial: 0 })).toEqual([]);
@@ -249,8 +249,8 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await page({ limit: 2, after: first.next! })).toEqual({ places: [places[3], places[4]] });
       expect(await page({ after: { group: 'other.example', kind: 'E' } })).toEqual({ places: [] });
 
-      const counts = async (serial: number, of: PlaceQuery['of']) =>
-        Object.fromEntries(await store().countPlaces({ catalog: 'c', serial, of }));
+      const counts = async (serial: number, of: EntryQuery['of']) =>
+        Object.fromEntries(await store().countEntries({ catalog: 'c', serial, of }));
       expect(await counts(1, 'held')).toEqual({ ours: 2, theirs: 2 });
       expect(await counts(2, 'held')).toEqual({ ours: 2, theirs: 2 });
       expect(await counts(3, 'shadowed')).toEqual({ '': 2 });
@@ -264,7 +264,7 @@ export function catalogContract(store: () => RegistryStore): void {
       await cut('c', [place('A', 'three'), place('C', 'one')], 'second');
       await cut('c', [place('B', undefined), place('A', 'two')], 'third');
       const changed = (from: number, to: number, limit = 9) =>
-        store().changedPlaces('c', { from, to }, limit);
+        store().changedEntries('c', { from, to }, limit);
       const names = { A: { group: 'example.com', kind: 'A' }, B: { group: 'example.com', kind: 'B' } };
       expect(await changed(1, 2)).toEqual({
         changed: [
@@ -297,7 +297,7 @@ export function catalogContract(store: () => RegistryStore): void {
       await cut('z', [place('A', 'one')]);
       const inCatalogs = async (...catalog: string[]) =>
         (await store().search({ catalog, limit: 9 })).items.map(({ kind }) => kind);
-      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['x', 'y']);
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual(['x', 'y']);
       expect(await inCatalogs('y')).toEqual(['A']);
       expect(await inCatalogs('z')).toEqual([]);
       expect(await inCatalogs('x', 'y')).toEqual(['A', 'B']);
@@ -309,10 +309,10 @@ export function catalogContract(store: () => RegistryStore): void {
       await store().commitFunction(changeOf({ kind: 'Late' }));
       expect(await inCatalogs('x')).toEqual(['A', 'B', 'Late']);
       await cut('x', [place('A', undefined)], '3');
-      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['y']);
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual(['y']);
       expect(await inCatalogs('x')).toEqual(['B', 'Late']);
       await cut('z', [], '4');
-      expect(await store().catalogsHolding('example.com', 'A')).toEqual(['y', 'z']);
+      expect(await store().catalogsContaining('example.com', 'A')).toEqual(['y', 'z']);
       expect(await inCatalogs('z')).toEqual(['A']);
     });
 
@@ -348,7 +348,7 @@ export function catalogContract(store: () => RegistryStore): void {
       }
       await expect(cut('none', [])).rejects.toMatchObject({ code: 'not-found' });
       await expect(cut('c', places, 'x', { entries: [] })).rejects.toThrow();
-      expect(await store().catalogFunctions('c')).toEqual([place('A', 'one')]);
+      expect(await store().latestEntryRows('c')).toEqual([place('A', 'one')]);
       expect(await store().lastEvent()).toBe(2);
       expect(await store().snapshots('c', 9)).toHaveLength(1);
     });
@@ -366,7 +366,7 @@ export function catalogContract(store: () => RegistryStore): void {
       await apply('c', 'r');
       const outcomes = await Promise.allSettled(
         Array.from({ length: 50 }, (_, at) =>
-          store().commitCut({
+          store().commitSnapshot({
             catalog: 'c',
             expectedThroughEvent: 0,
             throughEvent: 1,

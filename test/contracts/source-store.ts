@@ -1,5 +1,5 @@
 import {
-  type CatalogFunction,
+  type CatalogEntryRow,
   type NewEvent,
   RevisionConflict,
   type SourceCopy,
@@ -99,8 +99,8 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       record: { ...succeeded, checkedAt: at, nextAt: hours(1), copy: copyOf(at) },
       put,
       removed,
-      judgeAnew: false,
-      forgetGoneBefore: hours(-90 * 24),
+      reevaluate: false,
+      purgeGoneBefore: hours(-90 * 24),
       ...(put.length + removed.length > 0 && { event: eventOf('source.changed', catalog, source, at) }),
       ...parts,
     });
@@ -111,13 +111,13 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
     (await store().sourceEntries(catalog, source)).map(({ kind }) => kind);
   const all = async (catalog: string) => {
     const offers = [];
-    for await (const { group, kind, offers: by } of store().allUpstreamOffers(catalog)) {
+    for await (const { group, kind, candidates: by } of store().allUpstreamCandidates(catalog)) {
       offers.push(`${group}/${kind} ${[...by.keys()].join(' ')}`);
     }
     return offers;
   };
   const changed = async (catalog: string, after: number) =>
-    (await store().functionsChanged(after, await store().lastEvent(), catalog)).map(({ kind }) => kind);
+    (await store().changedFunctions(after, await store().lastEvent(), catalog)).map(({ kind }) => kind);
 
   describe('sources of recipes', () => {
     it('are those of the recipe, each to be asked', async () => {
@@ -149,7 +149,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(event).toEqual({ ...eventOf('source.changed', 'c', 'a'), sequence: 2 });
       expect(await store().events(1, 9)).toEqual([event]);
       expect(await store().source('c', 'a')).toEqual(record);
-      expect(await store().sourceCopies()).toEqual(new Set([sha256('x')]));
+      expect(await store().sourceCopyDigests()).toEqual(new Set([sha256('x')]));
       expect(await store().sourceEntries('c', 'a')).toEqual([
         { group: 'up.example.com', kind: 'A', definition: sha256('A') },
         { group: 'up.example.com', kind: 'B', definition: sha256('B') },
@@ -184,13 +184,13 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         },
       ]);
       expect(await kindsOf('c', 'a')).toEqual(['A']);
-      expect(await store().sourceCopies()).toEqual(new Set([sha256('x')]));
+      expect(await store().sourceCopyDigests()).toEqual(new Set([sha256('x')]));
       await apply('c', { a: `${URL}?3` }, hours(1));
       expect((await found('c', 'a')).copy?.formerUrl).toBe(URL);
       await apply('c', { a: URL }, hours(1));
       expect((await found('c', 'a')).copy).toEqual(copyOf('x'));
-      const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-      expect(offer?.offers.get('a')?.[0]?.firstSeen).toBe(AT);
+      const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
+      expect(offer?.candidates.get('a')?.[0]?.firstSeen).toBe(AT);
       await apply('c', { a: `${URL}?2`, b: URL }, hours(3));
       expect(await kindsOf('c', 'b')).toEqual([]);
     });
@@ -213,8 +213,8 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
           record: { ...gone, checkedAt: AT },
           put: [],
           removed: [],
-          judgeAnew: false,
-          forgetGoneBefore: AT,
+          reevaluate: false,
+          purgeGoneBefore: AT,
         }),
       ).rejects.toThrow(RevisionConflict);
       expect(await kindsOf('c', 'a')).toEqual([]);
@@ -236,7 +236,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       await refresh('c', 'b', [entryOf('apply', 'apply', { tags: [], firstSeen: hours(1) })]);
       await refresh('other', 'a', [entryOf('Zed')]);
       const names = ['aPPLY', 'None', 'Zed'].map((kind) => ({ group: 'up.example.com', kind }));
-      const offers = await store().upstreamOffers('c', names);
+      const offers = await store().upstreamCandidates('c', names);
       expect(offers).toEqual([
         {
           ...names[0],
@@ -248,12 +248,12 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         { ...names[1], offers: new Map() },
         { ...names[2], offers: new Map([['a', [entryOf('Zed')]]]) },
       ]);
-      expect(await store().upstreamOffers('c', [])).toEqual([]);
+      expect(await store().upstreamCandidates('c', [])).toEqual([]);
       expect(await all('c')).toEqual(['up.example.com/Apply a b', 'up.example.com/Zed a']);
-      expect(await store().upstreamNames('c', 'up.example.com')).toEqual(
+      expect(await store().upstreamFunctionNames('c', 'up.example.com')).toEqual(
         ['Apply', 'Zed', 'apply'].map((kind) => ({ group: 'up.example.com', kind })),
       );
-      expect(await store().upstreamNames('c', 'example.com')).toEqual([]);
+      expect(await store().upstreamFunctionNames('c', 'example.com')).toEqual([]);
     });
 
     it('offer every function in order, page by page', async () => {
@@ -279,14 +279,14 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       await stored(two, 'two', 1, [one]);
       await stored(three, 'three', 2, [two]);
       const offered = async () => {
-        const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-        return offer?.offers.get('a');
+        const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
+        return offer?.candidates.get('a');
       };
       expect(await offered()).toEqual([three, { ...two, goneAt: hours(2) }, { ...one, goneAt: hours(1) }]);
       // As long as what took their place is too young, they may be needed.
-      await refresh('c', 'a', [], { at: hours(2), forgetGoneBefore: hours(2) });
+      await refresh('c', 'a', [], { at: hours(2), purgeGoneBefore: hours(2) });
       expect(await offered()).toHaveLength(3);
-      await refresh('c', 'a', [], { at: hours(2), forgetGoneBefore: hours(2.1) });
+      await refresh('c', 'a', [], { at: hours(2), purgeGoneBefore: hours(2.1) });
       expect(await offered()).toEqual([three]);
       await refresh('c', 'a', [], { at: hours(3), removed: [three] });
       expect(await offered()).toBeUndefined();
@@ -303,16 +303,16 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         last = [entry];
       }
       texts.delete('A');
-      const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-      const times = offer!.offers.get('a')!.map(({ firstSeen }) => firstSeen);
+      const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
+      const times = offer!.candidates.get('a')!.map(({ firstSeen }) => firstSeen);
       expect(times).toEqual(Array.from({ length: 21 }, (_, at) => hours(29 - at)));
     });
 
     it('know which groups this registry has, or had, a release of', async () => {
       await store().commitFunction(changeOf({ group: 'up.example.com', kind: 'A', release: '1.0.0' }));
       const groups = ['up.example.com', 'other.example.com', 'up.example.com'];
-      expect(await store().groupsHeld(groups)).toEqual(new Set(['up.example.com']));
-      expect(await store().groupsHeld([])).toEqual(new Set());
+      expect(await store().ownedGroups(groups)).toEqual(new Set(['up.example.com']));
+      expect(await store().ownedGroups([])).toEqual(new Set());
       await store().commitTakedown({
         group: 'up.example.com',
         kind: 'A',
@@ -329,7 +329,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
           },
         ],
       });
-      expect(await store().groupsHeld(groups)).toEqual(new Set(['up.example.com']));
+      expect(await store().ownedGroups(groups)).toEqual(new Set(['up.example.com']));
     });
 
     it('know for how long an entry stood there that goes and comes back with the same bytes', async () => {
@@ -348,8 +348,8 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         removed: [other],
       });
       const ask = async () => {
-        const [offer] = await store().upstreamOffers('c', [{ group: 'up.example.com', kind: 'A' }]);
-        return offer?.offers.get('a')?.[0];
+        const [offer] = await store().upstreamCandidates('c', [{ group: 'up.example.com', kind: 'A' }]);
+        return offer?.candidates.get('a')?.[0];
       };
       // It had stood for an hour, and did not grow older while it was away.
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(2) }));
@@ -357,7 +357,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(4.5) })], { at: hours(4.5) });
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(2.5) }));
       await refresh('c', 'a', [], { at: hours(4.75), removed });
-      await refresh('c', 'a', [], { at: hours(5), forgetGoneBefore: hours(5) });
+      await refresh('c', 'a', [], { at: hours(5), purgeGoneBefore: hours(5) });
       await refresh('c', 'a', [entryOf('A', 'A', { firstSeen: hours(6) })], { at: hours(6) });
       expect(await ask()).toEqual(entryOf('A', 'A', { firstSeen: hours(6) }));
     });
@@ -370,7 +370,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         ['Alone', 'Shared', 'Placed'].map((kind) => entryOf(kind)),
       );
       await refresh('c', 'b', [entryOf('Shared')]);
-      const place: CatalogFunction = {
+      const place: CatalogEntryRow = {
         group: 'up.example.com',
         kind: 'Placed',
         versions: [],
@@ -378,7 +378,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         yanked: [],
         entry: sha256('Placed'),
       };
-      await store().commitCut({
+      await store().commitSnapshot({
         catalog: 'c',
         expectedThroughEvent: 0,
         throughEvent: await store().lastEvent(),
@@ -394,7 +394,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       await expect(store().entries(digestOf('Alone'))).rejects.toMatchObject({ code: 'internal' });
       for (const kind of ['Shared', 'Placed']) expect((await store().entries(digestOf(kind))).size).toBe(1);
       await refresh('c', 'b', [], { at: hours(4), removed: [entryOf('Shared')] });
-      await refresh('c', 'b', [], { at: hours(5), forgetGoneBefore: hours(5) });
+      await refresh('c', 'b', [], { at: hours(5), purgeGoneBefore: hours(5) });
       await refresh('c', 'b', [], { at: hours(7) });
       await expect(store().entries(digestOf('Shared'))).rejects.toMatchObject({ code: 'internal' });
       expect((await store().entries(digestOf('Placed'))).size).toBe(1);
@@ -423,14 +423,14 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       await refresh('other', 'a', [entryOf('X')]);
       expect(await changed('c', start)).toEqual(['A', 'B']);
       expect(await changed('other', start)).toEqual(['X']);
-      expect(await store().functionsChanged(0, 99)).toEqual([]);
+      expect(await store().changedFunctions(0, 99)).toEqual([]);
       const second = await store().lastEvent();
       expect(await changed('c', second)).toEqual([]);
       await refresh('c', 'a', [entryOf('C')], { removed: [entryOf('A')] });
       expect(await changed('c', second)).toEqual(['A', 'C']);
       const third = await store().lastEvent();
       const event = eventOf('source.changed', 'c', 'a');
-      await refresh('c', 'a', [], { judgeAnew: true, event });
+      await refresh('c', 'a', [], { reevaluate: true, event });
       expect(await changed('c', third)).toEqual(['B', 'C']);
       const fourth = await store().lastEvent();
       await refresh('c', 'a', [], { event: eventOf('source.failing', 'c', 'a') });
@@ -447,11 +447,11 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       // What comes later is no reason to think that the group was here before.
       const through = await store().lastEvent();
       await publish('Ours', '2.0.0', 1);
-      const names = await store().functionsChanged(first, through, 'c');
+      const names = await store().changedFunctions(first, through, 'c');
       expect(names.map(({ kind }) => kind)).toEqual(['A', 'B', 'Ours']);
       expect(await changed('c', through)).toEqual(['Ours']);
-      expect(await store().functionsChanged(first, through, 'other')).toHaveLength(1);
-      expect(await store().functionsChanged(first, through)).toHaveLength(1);
+      expect(await store().changedFunctions(first, through, 'other')).toHaveLength(1);
+      expect(await store().changedFunctions(first, through)).toHaveLength(1);
       const second = await store().lastEvent();
       const takedown = (release: string) => ({
         group: 'up.example.com',
@@ -479,29 +479,31 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       await refresh('c', 'b', [aged('D', 0)]);
       const minimumAges = new Map([['a', 7_200]]);
       const mature = (at: number) =>
-        store().matureEntries({
+        store().advanceCatalogClock({
           catalog: 'c',
           minimumAges,
           now: hours(at),
           event: eventOf('source.matured', 'c', undefined, hours(at)),
         });
       const last = await store().lastEvent();
-      expect(await store().nextMaturity('c', minimumAges)).toBe(hours(2));
+      expect(await store().nextMinimumAgeAt('c', minimumAges)).toBe(hours(2));
       expect(await mature(1.9)).toBeUndefined();
       expect((await store().catalog('c'))?.clock).toBe(hours(1.9));
       const event = await mature(2);
       expect(event).toEqual({ ...eventOf('source.matured', 'c', undefined, hours(2)), sequence: last + 1 });
       expect(await changed('c', last)).toEqual(['A']);
-      expect(await store().nextMaturity('c', minimumAges)).toBe(hours(3));
+      expect(await store().nextMinimumAgeAt('c', minimumAges)).toBe(hours(3));
       expect(await mature(2)).toBeUndefined();
       expect(await mature(1)).toBeUndefined();
       expect((await store().catalog('c'))?.clock).toBe(hours(2));
       expect(await mature(9)).toMatchObject({ sequence: last + 2 });
       expect(await changed('c', last + 1)).toEqual(['B', 'C']);
-      expect(await store().nextMaturity('c', minimumAges)).toBeUndefined();
-      expect(await store().nextMaturity('c', new Map())).toBeUndefined();
+      expect(await store().nextMinimumAgeAt('c', minimumAges)).toBeUndefined();
+      expect(await store().nextMinimumAgeAt('c', new Map())).toBeUndefined();
       expect(await store().lastEvent()).toBe(last + 2);
-      await expect(store().nextMaturity('none', minimumAges)).rejects.toMatchObject({ code: 'not-found' });
+      await expect(store().nextMinimumAgeAt('none', minimumAges)).rejects.toMatchObject({
+        code: 'not-found',
+      });
     });
 
     it('are named by snapshots as they were', async () => {
@@ -519,7 +521,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       const snapshot = { catalog: 'c', serial: 1, previous: null, digests, functions: 0, createdAt: AT };
       const throughEvent = await store().lastEvent();
       const cut = { catalog: 'c', expectedThroughEvent: 0, throughEvent, changed: [], entries: [] };
-      await store().commitCut({ ...cut, snapshot: { ...snapshot, sources } });
+      await store().commitSnapshot({ ...cut, snapshot: { ...snapshot, sources } });
       expect(await store().snapshot('c', 1)).toEqual({ ...snapshot, sources });
     });
 
@@ -541,7 +543,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       const definition = sha256('up.example.com/A@1.0.0');
       const version = { name: 'v1', source: 'ours', release: '1.0.0', definition };
       const place = { group: 'up.example.com', kind: 'A', shadowed: [], yanked: [] };
-      await store().commitCut({
+      await store().commitSnapshot({
         catalog: 'c',
         expectedThroughEvent: 0,
         throughEvent: await store().lastEvent(),
@@ -556,7 +558,7 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
         takedowns: [{ ...takedown, at: AT, by: 'admin', reason: 'leaked' }],
       });
       await store().finishTakedowns();
-      expect(await store().catalogFunctions('c')).toEqual([{ ...place, versions: [] }]);
+      expect(await store().latestEntryRows('c')).toEqual([{ ...place, versions: [] }]);
       expect(await kindsOf('c', 'a')).toEqual(['A']);
       expect((await store().entries([sha256('A')])).size).toBe(1);
     });

@@ -104,11 +104,11 @@ const requests: Limit[] = [
     limit:
       maxDefinitionBytes +
       maxReadmeBytes +
-      BUNDLE_LIMITS.maxOfPublish * BUNDLE_LIMITS.maxBytes +
+      BUNDLE_LIMITS.maxPerPublish * BUNDLE_LIMITS.maxBytes +
       SERVER_LIMITS.maxMultipartOverheadBytes,
     // What fills the form is no bundle, which is another refusal.
     attempt: async (size) => {
-      const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxOfPublish));
+      const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxPerPublish));
       return answer?.startsWith('413') === true ? answer : undefined;
     },
     says: /^413 The body has more than \d+ bytes/,

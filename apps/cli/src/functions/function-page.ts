@@ -47,7 +47,7 @@ const MAX_RELEASES = 20;
 /** What a person needs to judge and use a function. Nothing is cut; at a terminal, prose is wrapped to its columns. */
 export async function printFunctionPage(io: Io, page: FunctionPage): Promise<void> {
   // They know the schema of functionConfigs, which takes a moment to load.
-  const [{ functionUsage, reachOf }, { describeConfig }] = await Promise.all([
+  const [{ functionUsage, describePermissions: reachOf }, { describeConfig }] = await Promise.all([
     import('@krmhub/catalog'),
     import('@krmhub/schema'),
   ]);
@@ -65,7 +65,7 @@ export async function printFunctionPage(io: Io, page: FunctionPage): Promise<voi
     const { sections } = functionUsage(definition, preferred, page.schemaUrl(preferred.name));
     for (const { topic, parts } of sections) {
       sheet.title(TOPICS[topic]);
-      for (const { words, snippet } of parts) {
+      for (const { text: words, snippet } of parts) {
         sheet.prose(words);
         if (snippet !== undefined) sheet.snippet(snippet);
       }

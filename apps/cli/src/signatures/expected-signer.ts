@@ -1,4 +1,4 @@
-import { compiled, describeSigner } from '@krmhub/catalog';
+import { compilePattern, describeSigner } from '@krmhub/catalog';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, readPublicKey } from '@krmhub/schema';
 import type { Signer } from '@krmhub/signing';
 import { readSource } from '../files/source-files.js';
@@ -78,7 +78,7 @@ function patternOf(pattern: string): (subject: string) => boolean {
   }
   try {
     // The whole once more: in `^a|b$` each sign is of one alternative only.
-    const expression = compiled(`^(?:${pattern})$`);
+    const expression = compilePattern(`^(?:${pattern})$`);
     return (subject) => expression.matches(subject);
   } catch (cause) {
     throw new KrmhubError('usage', `the pattern is not in the syntax of RE2: ${reasonOf(cause)}`, {

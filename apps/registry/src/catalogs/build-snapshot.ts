@@ -1,8 +1,8 @@
 import {
-  type CatalogCut,
   type NewEvent,
   RevisionConflict,
-  reportedSources,
+  reportSources,
+  type SnapshotBuild,
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
@@ -21,7 +21,7 @@ import { catalogHeader, type SnapshotRenditions } from './renditions/snapshot-re
 import { storedRecipe } from './stored-recipe.js';
 
 export interface BuildSnapshotDeps {
-  store: EntryStore & Pick<ArtifactStore, 'commitCut'>;
+  store: EntryStore & Pick<ArtifactStore, 'commitSnapshot'>;
   renditions: SnapshotRenditions;
   signing: SigningParts;
   clock: () => Date;
@@ -58,7 +58,7 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
     throughEvent,
     sources,
   });
-  const cut: CatalogCut = {
+  const cut: SnapshotBuild = {
     catalog: name,
     expectedThroughEvent: catalog.throughEvent,
     throughEvent,
@@ -70,12 +70,12 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
   const withdrawn = previous?.withdrawn !== undefined;
   const whole = catalog.throughEvent === 0 || previous === undefined || withdrawn;
   if (!whole && !bytesChanged) {
-    await store.commitCut(cut);
+    await store.commitSnapshot(cut);
     return undefined;
   }
   const { labels } = recipe;
   const header = catalogHeader({ catalog: name, ...(labels === undefined ? {} : { labels }) });
-  const places = () => mergeEntries(store, store.heldEntrySizes(name), changed, entries);
+  const places = () => mergeEntries(store, store.latestEntrySizes(name), changed, entries);
   const assembled =
     (previous && !withdrawn ? await forms.patch(header, previous, places()) : undefined) ??
     (await forms.assemble(header, changedEntries(store, name, changed, entries)));
@@ -83,7 +83,7 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
   const same = SNAPSHOT_FORMS.every((form) => previous?.digests[form] === digests[form]);
   if (same && !withdrawn) {
     await assembled.discard();
-    await store.commitCut(cut);
+    await store.commitSnapshot(cut);
     return undefined;
   }
   const now = clock().toISOString();
@@ -95,7 +95,7 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
     digests,
     functions: assembled.functions,
     createdAt: now,
-    ...(sources.length === 0 ? {} : { sources: reportedSources(recipe, sources) }),
+    ...(sources.length === 0 ? {} : { sources: reportSources(recipe, sources) }),
   };
   const event: NewEvent = {
     type: 'catalog.cut',
@@ -107,13 +107,13 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
   };
   const artifact = snapshotArtifact(snapshot, assembled.sizes['catalog.yaml']);
   const sign = async () => {
-    const functions = changedFunctions(await store.catalogFunctions(name), changed);
+    const functions = changedFunctions(await store.latestEntryRows(name), changed);
     const contents = snapshotDigests(snapshot, functions, artifact.manifest);
     return signSnapshot(signing, snapshot, contents, artifact.manifest);
   };
   // The bytes are durable before the rows that name them. While the disk is at it, there is work for the processor.
   const [, signed] = await Promise.all([forms.store(assembled), sign()]);
   const { signature } = signed;
-  await store.commitCut({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
+  await store.commitSnapshot({ ...cut, snapshot, signature, event }, artifact, signed.artifact);
   return snapshot;
 }

@@ -338,7 +338,7 @@ describe('the cutter', () => {
     await registry.close();
     let broken = true;
     registry = await openTestRegistry({
-      wrapStore: failing('commitCut', ({ catalog }) =>
+      wrapStore: failing('commitSnapshot', ({ catalog }) =>
         broken && catalog === 'bad' ? new Error('disk gone') : undefined,
       ),
     });
@@ -360,7 +360,7 @@ describe('the cutter', () => {
     await registry.close();
     let conflicts = 2;
     registry = await openTestRegistry({
-      wrapStore: failing('commitCut', () => (conflicts-- > 0 ? new RevisionConflict() : undefined)),
+      wrapStore: failing('commitSnapshot', () => (conflicts-- > 0 ? new RevisionConflict() : undefined)),
     });
     await registry.waitForCatalogs();
     expect(await history()).toMatchObject([{ serial: 1 }]);

@@ -1,29 +1,29 @@
 import { setImmediate } from 'node:timers/promises';
 import {
-  type CatalogFunction,
+  type CatalogEntryRow,
   type CatalogRecord,
-  type CutContext,
   type EventStore,
   entryDefinition,
-  type FunctionOffers,
+  type FunctionCandidates,
   type FunctionRecord,
   type FunctionStore,
+  functionCandidates,
   functionKey,
-  functionOffers,
-  isOffered,
-  isRenderedAs,
+  hasRendering,
+  isCandidate,
+  isEmptySelection,
+  isSameSelection,
   needsFacts,
   type Recipe,
   type RenderedEntry,
   renderEntry,
   type Selection,
+  type SelectionContext,
   type SnapshotStore,
   type SourceRecord,
   type SourceStore,
-  sameSelection,
-  saysNothing,
   selectFunction,
-  type UpstreamOffers,
+  type UpstreamCandidates,
   versionFacts,
 } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
@@ -33,7 +33,7 @@ import { SERVER_LIMITS } from '../limits.js';
 export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStore;
 
 export interface ChangedEntries {
-  changed: CatalogFunction[];
+  changed: CatalogEntryRow[];
   /** Whether an entry is new, another or gone. */
   bytesChanged: boolean;
   /** Entries that `changed` names and that are not stored yet. */
@@ -50,7 +50,7 @@ export async function findChangedEntries(
   const places = new EntryComparison(store, catalog, recipe, known.sources);
   if (catalog.throughEvent === 0) await places.compareAll();
   else
-    await places.lookAt(await store.functionsChanged(catalog.throughEvent, known.throughEvent, catalog.name));
+    await places.lookAt(await store.changedFunctions(catalog.throughEvent, known.throughEvent, catalog.name));
   return places.result;
 }
 
@@ -59,7 +59,7 @@ class EntryComparison {
   readonly #store: EntryStore;
   readonly #catalog: CatalogRecord;
   readonly #recipe: Recipe;
-  readonly #signatures: CutContext['signatures'];
+  readonly #signatures: SelectionContext['signatures'];
   readonly #upstreamSources: boolean;
 
   constructor(store: EntryStore, catalog: CatalogRecord, recipe: Recipe, sources: readonly SourceRecord[]) {
@@ -76,13 +76,13 @@ class EntryComparison {
 
   async compareAll(): Promise<void> {
     const places = new Map(
-      (await this.#store.catalogFunctions(this.#catalog.name)).map((place) => [nameKey(place), place]),
+      (await this.#store.latestEntryRows(this.#catalog.name)).map((place) => [nameKey(place), place]),
     );
-    const placesOf = async (offers: readonly FunctionOffers[]) =>
+    const placesOf = async (offers: readonly FunctionCandidates[]) =>
       offers.flatMap((one) =>
         kindSpellings(one).flatMap((kind) => places.get(nameKey({ ...one, kind })) ?? []),
       );
-    const compareFunctions = async (offers: readonly FunctionOffers[]) => {
+    const compareFunctions = async (offers: readonly FunctionCandidates[]) => {
       await this.#compare(offers, placesOf);
       for (const one of offers)
         for (const kind of kindSpellings(one)) places.delete(nameKey({ ...one, kind }));
@@ -91,11 +91,11 @@ class EntryComparison {
       await compareFunctions(await this.#readOffers(batch, batch));
     }
     if (this.#upstreamSources) {
-      for await (const batch of inBatches(this.#store.allUpstreamOffers(this.#catalog.name))) {
+      for await (const batch of inBatches(this.#store.allUpstreamCandidates(this.#catalog.name))) {
         const held = new Set((await this.#store.functions(batch)).map(functionKey));
         const offers = batch
           .filter((one) => !held.has(functionKey(one)))
-          .flatMap(({ offers: upstream }) => functionOffers(this.#recipe, undefined, upstream) ?? []);
+          .flatMap(({ candidates: upstream }) => functionCandidates(this.#recipe, undefined, upstream) ?? []);
         await compareFunctions(await this.#withFacts(offers));
       }
     }
@@ -110,7 +110,7 @@ class EntryComparison {
       const offers = await this.#readOffers(batch, await this.#store.functions(batch));
       await this.#compare(offers, async (all) => {
         const spelt = all.flatMap((one) => kindSpellings(one).map((kind) => ({ group: one.group, kind })));
-        return this.#store.catalogFunctions(this.#catalog.name, [...spelt, ...batch].filter(isFirst));
+        return this.#store.latestEntryRows(this.#catalog.name, [...spelt, ...batch].filter(isFirst));
       });
       await setImmediate();
     }
@@ -120,14 +120,14 @@ class EntryComparison {
   async #readOffers(
     names: readonly FunctionName[],
     records: readonly FunctionRecord[],
-  ): Promise<FunctionOffers[]> {
-    const upstream = new Map<string, UpstreamOffers['offers']>();
+  ): Promise<FunctionCandidates[]> {
+    const upstream = new Map<string, UpstreamCandidates['candidates']>();
     if (this.#upstreamSources) {
-      for (const one of await this.#store.upstreamOffers(this.#catalog.name, names)) {
-        upstream.set(functionKey(one), one.offers);
+      for (const one of await this.#store.upstreamCandidates(this.#catalog.name, names)) {
+        upstream.set(functionKey(one), one.candidates);
       }
     }
-    const byName = new Map<string, FunctionOffers>();
+    const byName = new Map<string, FunctionCandidates>();
     for (const { group, kind } of names)
       byName.set(functionKey({ group, kind }), { group, kind, releases: [] });
     for (const record of records) byName.set(functionKey(record), record);
@@ -135,18 +135,20 @@ class EntryComparison {
       [...byName].map(([key, { group, kind, releases }]) => {
         const own = releases.length === 0 ? undefined : { group, kind, releases };
         // A function that nobody has any more has a place still, which is to be emptied.
-        return functionOffers(this.#recipe, own, upstream.get(key) ?? new Map()) ?? { group, kind, releases };
+        return (
+          functionCandidates(this.#recipe, own, upstream.get(key) ?? new Map()) ?? { group, kind, releases }
+        );
       }),
     );
   }
 
-  async #withFacts(offers: readonly FunctionOffers[]): Promise<FunctionOffers[]> {
+  async #withFacts(offers: readonly FunctionCandidates[]): Promise<FunctionCandidates[]> {
     if (!needsFacts(this.#recipe)) return [...offers];
-    const known: FunctionOffers[] = [];
+    const known: FunctionCandidates[] = [];
     for (const one of offers) {
       const facts = new Map<string, ReturnType<typeof versionFacts>>();
       for (const summary of one.releases) {
-        if (!isOffered(this.#recipe, one, summary)) continue;
+        if (!isCandidate(this.#recipe, one, summary)) continue;
         const release = await this.#store.release(one.group, one.kind, summary.release);
         if (release !== undefined) facts.set(summary.release, versionFacts(release.definition));
       }
@@ -156,10 +158,10 @@ class EntryComparison {
   }
 
   async #compare(
-    offers: readonly FunctionOffers[],
-    placesOf: (offers: readonly FunctionOffers[]) => Promise<CatalogFunction[]>,
+    offers: readonly FunctionCandidates[],
+    placesOf: (offers: readonly FunctionCandidates[]) => Promise<CatalogEntryRow[]>,
   ): Promise<void> {
-    const places = new Map<string, CatalogFunction[]>();
+    const places = new Map<string, CatalogEntryRow[]>();
     for (const place of await placesOf(offers)) {
       const key = functionKey(place);
       const others = places.get(key);
@@ -174,26 +176,26 @@ class EntryComparison {
       // What stood under another spelling of the kind stands there no more.
       for (const place of held) if (place.kind !== selection.kind) this.#emptyEntry(place);
       const place = held.find(({ kind }) => kind === selection.kind);
-      const same = place === undefined ? saysNothing(selection) : sameSelection(selection, place);
+      const same = place === undefined ? isEmptySelection(selection) : isSameSelection(selection, place);
       if (!same || (this.#isNewRecipe && isWrittenByRecipe(selection))) changed.push(selection);
     }
     await this.#render(changed, places);
   }
 
-  async #context(offers: readonly FunctionOffers[]): Promise<CutContext> {
+  async #context(offers: readonly FunctionCandidates[]): Promise<SelectionContext> {
     const groups = this.#upstreamSources
-      ? await this.#store.groupsHeld(offers.map(({ group }) => group))
+      ? await this.#store.ownedGroups(offers.map(({ group }) => group))
       : new Set();
     return {
       clock: this.#catalog.clock,
-      holdsGroup: (group) => groups.has(group),
+      ownsGroup: (group) => groups.has(group),
       signatures: this.#signatures,
     };
   }
 
   async #render(
     changed: readonly Selection[],
-    places: ReadonlyMap<string, CatalogFunction[]>,
+    places: ReadonlyMap<string, CatalogEntryRow[]>,
   ): Promise<void> {
     const { result } = this;
     const { definitions, stored } = await this.#readDefinitions(changed);
@@ -207,9 +209,9 @@ class EntryComparison {
       // What is taken from elsewhere as it is was rendered when it came.
       const rendered = stored.get(selection.versions[0]!.definition);
       const definition = entryDefinition(selection, definitions, this.#recipe);
-      const isStored = rendered !== undefined && isRenderedAs(definition, rendered);
+      const isStored = rendered !== undefined && hasRendering(definition, rendered);
       const entry = isStored ? rendered : renderEntry(definition);
-      if (entry.digest === place?.entry && sameSelection(selection, place)) continue;
+      if (entry.digest === place?.entry && isSameSelection(selection, place)) continue;
       result.changed.push({ ...selection, entry: entry.digest });
       if (entry.digest === place?.entry) continue;
       result.bytesChanged = true;
@@ -245,9 +247,9 @@ class EntryComparison {
     return { definitions, stored };
   }
 
-  #emptyEntry(place: CatalogFunction): void {
+  #emptyEntry(place: CatalogEntryRow): void {
     const { group, kind } = place;
-    if (saysNothing(place)) return;
+    if (isEmptySelection(place)) return;
     if (place.entry !== undefined) this.result.bytesChanged = true;
     this.result.changed.push({ group, kind, versions: [], shadowed: [], yanked: [] });
   }
@@ -266,7 +268,7 @@ async function* inBatches<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
 }
 
 /** Every spelling of its kind under which it may have a place. */
-function kindSpellings({ kind, upstream }: FunctionOffers): string[] {
+function kindSpellings({ kind, upstream }: FunctionCandidates): string[] {
   const others = [...(upstream?.values() ?? [])].flatMap((entries) => entries.map((entry) => entry.kind));
   return [...new Set([kind, ...others])];
 }

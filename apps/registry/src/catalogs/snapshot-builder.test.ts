@@ -14,13 +14,13 @@ it('tells that a catalog cannot be cut, also where a pass has gone by it already
   registry = await openTestRegistry({
     wrapStore: (store) => ({
       ...store,
-      async commitCut(cut) {
+      async commitSnapshot(cut) {
         if (cut.catalog === 'aaa' && failing) throw new Error('the cut is refused');
         if (cut.catalog === 'default' && held !== undefined) {
           reachedHold();
           await held;
         }
-        await store.commitCut(cut);
+        await store.commitSnapshot(cut);
       },
     }),
   });

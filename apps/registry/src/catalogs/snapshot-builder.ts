@@ -252,7 +252,7 @@ export class SnapshotBuilder implements CatalogBuilder {
   async #synchronizeSearch(): Promise<void> {
     const { store } = this.#deps;
     const stopping = this.#compressing.signal;
-    const once = () => store.synchroniseSearch(AbortSignal.any([stopping, this.#pausing.signal]));
+    const once = () => store.synchronizeSearch(AbortSignal.any([stopping, this.#pausing.signal]));
     // A pause breaks it off, and it goes on afterwards.
     while (!stopping.aborted && !(await this.#lock.read(once)));
   }

@@ -211,7 +211,7 @@ function entryResponder(
     const snapshot = name === undefined ? undefined : newest.known(name);
     if (snapshot === undefined || group === undefined || kind === undefined) return false;
     // The routes say what is wrong where there is no entry, and where the store fails.
-    const found = store.catalogEntry(snapshot.catalog, group, kind).catch(() => undefined);
+    const found = store.latestEntry(snapshot.catalog, group, kind).catch(() => undefined);
     found
       .then((entry) => {
         if (entry === undefined) routes(request, response);

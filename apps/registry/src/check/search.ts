@@ -1,4 +1,4 @@
-import { type SearchDocument, searchDocument, shownRelease } from '@krmhub/catalog';
+import { displayedRelease, type SearchDocument, searchDocument } from '@krmhub/catalog';
 import type BetterSqlite3 from 'better-sqlite3';
 import { FINDABLE, searchText } from '../store/sqlite/search/rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
@@ -17,7 +17,7 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
       yield damage(subject, 'it has no release', FROM_BACKUP);
       continue;
     }
-    const shown = await store.release(fn.group, fn.kind, shownRelease(fn.releases).release);
+    const shown = await store.release(fn.group, fn.kind, displayedRelease(fn.releases).release);
     const row = rowOf.get(fn.group, fn.kind);
     if (shown === undefined || row === undefined) continue;
     const expected = columnsOf(searchDocument(fn, fn.releases, shown));

@@ -67,7 +67,7 @@ async function problemOf(
     )
     .get(catalogRepository(catalog), String(serial));
   if (manifest === undefined) return 'the snapshot has no manifest';
-  const functions = await store.snapshotFunctions(catalog, serial);
+  const functions = await store.snapshotEntryRows(catalog, serial);
   for (const [name, digest] of Object.entries(snapshotDigests(snapshot, functions, manifest))) {
     const said = digests.get(name);
     if (said !== digest)

@@ -58,7 +58,7 @@ function* brokenEntryRanges({ client }: CheckInput) {
 }
 
 async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
-  const places = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+  const places = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
   const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
   const forms = SNAPSHOT_FORMS.map((form) => ({
     form,

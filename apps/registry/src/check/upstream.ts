@@ -1,4 +1,4 @@
-import { entryDocument } from '@krmhub/catalog';
+import { upstreamSearchDocument } from '@krmhub/catalog';
 import type { Digest, FunctionDefinition, FunctionName } from '@krmhub/schema';
 import { IN_NEWEST_SNAPSHOT } from '../store/sqlite/search/rows.js';
 import { upstreamColumns } from '../store/sqlite/search/upstream-rows.js';
@@ -44,7 +44,9 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
     if (entry !== row.entry) return `search shows the entry ${row.entry}, and a newest snapshot has ${entry}`;
     const json = jsonOf.get(entry);
     if (json === undefined) return `its entry ${entry} is missing`;
-    const expected = Object.entries(upstreamColumns(entryDocument(JSON.parse(json) as FunctionDefinition)));
+    const expected = Object.entries(
+      upstreamColumns(upstreamSearchDocument(JSON.parse(json) as FunctionDefinition)),
+    );
     const differing = expected.filter(([column, value]) => row[column] !== value).map(([column]) => column);
     return differing.length === 0
       ? undefined

@@ -1,4 +1,4 @@
-import { BUNDLE_LIMITS, coveringPolicies, type TokenRecord } from '@krmhub/catalog';
+import { applicablePolicies, BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { attachBundle } from '../publish/attach-bundle.js';
@@ -18,7 +18,7 @@ export async function referrerBundles(
   const { store } = parts;
   const referrers = await store.referrers(repository, subject, {
     after: '',
-    limit: BUNDLE_LIMITS.maxOfRelease,
+    limit: BUNDLE_LIMITS.maxPerRelease,
   });
   const bundles: SubmittedBundle[] = [];
   let total = 0;
@@ -28,7 +28,7 @@ export async function referrerBundles(
     const bytes = await bundleIn(parts, repository, readManifest(stored.bytes, mediaType));
     if (bytes === undefined) continue;
     total += bytes.byteLength;
-    if (total > BUNDLE_LIMITS.maxBytesOfTag) break;
+    if (total > BUNDLE_LIMITS.maxBytesPerTag) break;
     bundles.push({ bytes, manifest: digest });
   }
   return bundles;
@@ -78,7 +78,7 @@ export async function attachPushed(
       isStored ||= outcome === 'changed';
     } catch (error) {
       if (!(error instanceof KrmhubError && error.code === 'untrusted')) throw error;
-      if (coveringPolicies(parts.trust.policies, name).length > 0) refusal ??= error;
+      if (applicablePolicies(parts.trust.policies, name).length > 0) refusal ??= error;
     }
   }
   if (isStored || refusal === undefined) return isStored;

@@ -1,13 +1,13 @@
 import type { PolicyResult } from '@krmhub/api/model';
 import {
-  coveringPolicies,
+  applicablePolicies,
   type FunctionRecord,
   type ReleaseBundle,
   type ReleaseRecord,
   RevisionConflict,
+  releaseSignatures,
   type SigningPolicy,
   searchDocument,
-  signaturesOf,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
@@ -76,12 +76,14 @@ async function changesOf(
   const functions = new Map(after.map(({ name }) => [name, 0]));
   for await (const { group, kind, releases } of store.allFunctions()) {
     const covering = new Set(
-      releases.flatMap(({ release }) => coveringPolicies(after, { group, release }).map(({ name }) => name)),
+      releases.flatMap(({ release }) =>
+        applicablePolicies(after, { group, release }).map(({ name }) => name),
+      ),
     );
     for (const name of covering) functions.set(name, functions.get(name)! + 1);
     for (const release of releases) {
       const name = { group, kind, release: release.release };
-      const signatures = signaturesOf(release);
+      const signatures = releaseSignatures(release);
       const was = verdict(before, name, signatures);
       const is = verdict(after, name, signatures);
       const asks = ({ trusted, policy }: typeof was) => trusted || policy !== undefined;
@@ -112,8 +114,8 @@ async function recognize(parts: RegistryParts, before: readonly SigningPolicy[])
     for (const release of fn.releases) {
       const unknown = (release.bundles ?? []).some(({ signer }) => signer === undefined);
       const name = { group: fn.group, kind: fn.kind, release: release.release };
-      if (!unknown || coveringPolicies(parts.trust.policies, name).length === 0) continue;
-      if (!isNew && coveringPolicies(before, name).length > 0) continue;
+      if (!unknown || applicablePolicies(parts.trust.policies, name).length === 0) continue;
+      if (!isNew && applicablePolicies(before, name).length > 0) continue;
       await parts.functionLocks.run(functionLockKey(fn), () => recognizeRelease(parts, name));
     }
   }

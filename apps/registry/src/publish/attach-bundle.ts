@@ -84,7 +84,7 @@ async function plan(
   const planned = planAttach({
     current: fn,
     release,
-    shown,
+    displayed: shown,
     bundle: record,
     policies: trust.policies,
     now,

@@ -1,12 +1,12 @@
 import type { PublishResult } from '@krmhub/api/model';
 import {
+  displayedRelease,
   type FunctionChange,
   type FunctionRecord,
+  findPredecessor,
   planTrust,
-  predecessorOf,
   type ReleaseRecord,
   RevisionConflict,
-  shownRelease,
 } from '@krmhub/catalog';
 import { VERSION } from '@krmhub/oci';
 import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
@@ -55,7 +55,7 @@ export async function publishRelease(
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(group, kind);
     const named = async (name: string) => current && store.release(current.group, current.kind, name);
-    const predecessor = predecessorOf(current, release);
+    const predecessor = findPredecessor(current, release);
     const plan = await parts.planner.plan({
       ...(kindFolded === true
         ? { name: { group, kind: current?.kind ?? kind }, kindFolded: current === undefined }
@@ -64,7 +64,7 @@ export async function publishRelease(
       ...submission,
       current,
       currentRelease: await named(release),
-      newest: current && (await named(shownRelease(current.releases).release)),
+      newest: current && (await named(displayedRelease(current.releases).release)),
       takedowns: await store.takedowns(group, kind),
       predecessor: predecessor === undefined ? undefined : await named(predecessor),
       allowBreaking,

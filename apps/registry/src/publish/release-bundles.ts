@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { BUNDLE_LIMITS, coveringPolicies, type ReleaseBundle } from '@krmhub/catalog';
+import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';
 import { type Digest, sha256 } from '@krmhub/schema';
 import {
@@ -71,7 +71,7 @@ export function verifySubmittedBundle(
   }
   // Without a policy nobody has said whose key it should be: it is kept for those who know the key, as is what says
   // something beside who signed, which makes nothing trusted.
-  const isAsked = claim.claim === 'signature' && coveringPolicies(trust.policies, release).length > 0;
+  const isAsked = claim.claim === 'signature' && applicablePolicies(trust.policies, release).length > 0;
   if (isStranger && isAsked) return { problem: problemOf(verification) };
   return found(given, verification, claim);
 }

@@ -49,7 +49,7 @@ async function readForm(c: RegistryContext): Promise<Submission> {
     c,
     maxDefinitionBytes +
       maxReadmeBytes +
-      BUNDLE_LIMITS.maxOfPublish * BUNDLE_LIMITS.maxBytes +
+      BUNDLE_LIMITS.maxPerPublish * BUNDLE_LIMITS.maxBytes +
       SERVER_LIMITS.maxMultipartOverheadBytes,
   );
   const form = await parseForm(body, c.req.header('content-type') ?? '');
@@ -62,8 +62,8 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   const definition = onlyFile(form, 'definition', problems);
   const readme = onlyFile(form, 'readme', problems);
   const bundles = files(form, 'bundle', problems);
-  if (bundles.length > BUNDLE_LIMITS.maxOfPublish) {
-    problems.push(`the part "bundle" is there more than ${BUNDLE_LIMITS.maxOfPublish} times`);
+  if (bundles.length > BUNDLE_LIMITS.maxPerPublish) {
+    problems.push(`the part "bundle" is there more than ${BUNDLE_LIMITS.maxPerPublish} times`);
   }
   if (definition === undefined && !form.has('definition')) problems.push('the part "definition" is missing');
   const mediaType = definition && fileMediaType(definition);

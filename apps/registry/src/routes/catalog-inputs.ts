@@ -6,9 +6,9 @@ import type {
   SnapshotStore,
   SourceRecord,
   SourceStore,
-  UpstreamOffers,
+  UpstreamCandidates,
 } from '@krmhub/catalog';
-import { reportedSource } from '@krmhub/catalog';
+import { reportSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
@@ -18,7 +18,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from './find-function.js';
 
-type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamOffers' | 'entries'>;
+type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'entries'>;
 
 /** For administrators: what sources elsewhere have may be for nobody else. */
 export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void {
@@ -58,7 +58,7 @@ function inputsOf(
       ? { snapshot: { serial: newest.serial, previous: newest.previous, digests: newest.digests } }
       : {}),
     sources: sources.map((record) => {
-      const { invalid: _, invalidEntries: __, ...reported } = reportedSource(record);
+      const { invalid: _, invalidEntries: __, ...reported } = reportSource(record);
       const { copy } = record;
       return {
         ...reported,
@@ -75,8 +75,8 @@ function inputsOf(
 
 async function* inputsText(store: InputStore, head: CatalogInputs): AsyncIterable<string> {
   yield `${JSON.stringify(head)}\n`;
-  let batch: UpstreamOffers[] = [];
-  for await (const offers of store.allUpstreamOffers(head.catalog)) {
+  let batch: UpstreamCandidates[] = [];
+  for await (const offers of store.allUpstreamCandidates(head.catalog)) {
     batch.push(offers);
     if (batch.length < SERVER_LIMITS.cutBatch) continue;
     yield* linesOf(store, batch);
@@ -85,8 +85,8 @@ async function* inputsText(store: InputStore, head: CatalogInputs): AsyncIterabl
   yield* linesOf(store, batch);
 }
 
-async function* linesOf(store: InputStore, batch: readonly UpstreamOffers[]): AsyncIterable<string> {
-  const all = batch.flatMap(({ offers }) =>
+async function* linesOf(store: InputStore, batch: readonly UpstreamCandidates[]): AsyncIterable<string> {
+  const all = batch.flatMap(({ candidates: offers }) =>
     [...offers].flatMap(([source, entries]) => entries.map((entry) => ({ source, entry }))),
   );
   const former = all.filter(({ entry }) => entry.goneAt !== undefined);

@@ -1,5 +1,7 @@
 import {
   type CatalogRecord,
+  describeTombstone,
+  displayedRelease,
   type FunctionRecord,
   type FunctionStore,
   type ReleaseRecord,
@@ -7,8 +9,6 @@ import {
   type SnapshotStore,
   type SourceRecord,
   type SourceStore,
-  shownRelease,
-  tombstoneText,
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 
@@ -66,14 +66,14 @@ export async function findDisplayedRelease(
   fn: FunctionRecord,
   atHand: ReleaseRecord,
 ): Promise<ReleaseRecord> {
-  const { release } = shownRelease(fn.releases);
+  const { release } = displayedRelease(fn.releases);
   if (release === atHand.release) return atHand;
   return (await findRelease(store, { ...fn, release })).release;
 }
 
 /** What is left of releases that were taken down, as the answer to who asks for one. */
 export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
-  return new KrmhubError('gone', takedowns.map(tombstoneText).join('; '), {
+  return new KrmhubError('gone', takedowns.map(describeTombstone).join('; '), {
     hint: 'It does not come back: remove copies of it, and use another release.',
     takedowns,
   });

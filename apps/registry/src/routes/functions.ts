@@ -1,6 +1,6 @@
 import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { type FunctionStore, type SnapshotStore, shownRelease } from '@krmhub/catalog';
+import { displayedRelease, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
@@ -27,13 +27,13 @@ export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts
     // Says what there was of a function that nobody here has.
     const name = fn ?? entries[0] ?? (await findFunction(store, params));
     const newest =
-      fn && (await findRelease(store, { ...fn, release: shownRelease(fn.releases).release })).release;
+      fn && (await findRelease(store, { ...fn, release: displayedRelease(fn.releases).release })).release;
     const result: FunctionDetail = functionDetail(trust.policies, {
       name,
       ...(newest === undefined ? {} : { newest }),
       releases: fn?.releases ?? [],
       takedowns: await store.takedowns(group, kind),
-      catalogs: await store.catalogsHolding(group, kind),
+      catalogs: await store.catalogsContaining(group, kind),
       entries,
     });
     return c.json(result);
@@ -79,6 +79,6 @@ async function definitionOf(
       { hint: `It has had ${versions.join(', ')}.` },
     );
   }
-  const { release } = await findRelease(store, { ...fn, release: shownRelease(serving).release });
+  const { release } = await findRelease(store, { ...fn, release: displayedRelease(serving).release });
   return release.definition;
 }

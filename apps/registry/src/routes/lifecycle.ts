@@ -1,15 +1,15 @@
 import { ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import {
-  type MarkAction,
-  type MarkInput,
-  type MarkPlan,
+  displayedReleaseAfter,
+  type LifecycleAction,
+  type LifecycleInput,
+  type LifecyclePlan,
   planDeprecate,
   planUnyank,
   planYank,
   type ReleaseRecord,
   RevisionConflict,
-  shownAfter,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
@@ -22,7 +22,7 @@ import type { RegistryParts } from '../server/environment.js';
 import { findRelease } from './find-function.js';
 import { releaseDetail } from './presentation.js';
 
-const PLANS: Record<MarkAction, (input: MarkInput) => MarkPlan> = {
+const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {
   yank: planYank,
   unyank: planUnyank,
   deprecate: planDeprecate,
@@ -45,16 +45,23 @@ export function lifecycleRoutes(app: RegistryApp, parts: RegistryParts): void {
 
 async function setLifecycle(
   { store, clock, snapshotBuilder: cutter }: RegistryParts,
-  action: MarkAction,
+  action: LifecycleAction,
   name: FunctionName & { release: string },
   reason: string,
   by: string,
 ): Promise<ReleaseRecord> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const { fn, release } = await findRelease(store, name);
-    const shownName = shownAfter(fn, action, release.release);
+    const shownName = displayedReleaseAfter(fn, action, release.release);
     const { release: shown } = await findRelease(store, { ...fn, release: shownName });
-    const plan = PLANS[action]({ current: fn, release, shown, reason, now: clock().toISOString(), by });
+    const plan = PLANS[action]({
+      current: fn,
+      release,
+      displayed: shown,
+      reason,
+      now: clock().toISOString(),
+      by,
+    });
     if (plan.outcome === 'unchanged') return plan.release;
     try {
       await store.commitFunction(plan.change);

@@ -3,18 +3,18 @@ import {
   type CatalogRecord,
   describeSigner,
   type Event,
-  type FoundFunction,
-  judgeSignatures,
+  evaluateSignatures,
   type ReleaseBundle,
   type ReleaseRecord,
   type ReleaseSignature,
   type ReleaseSummary,
-  reportedSource,
+  releaseSignatures,
+  reportSource,
+  type SearchResult,
   type ServedEntry,
   type SigningPolicy,
   type SnapshotRecord,
   type SourceRecord,
-  signaturesOf,
   type TokenRecord,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
@@ -36,7 +36,7 @@ export function releaseSummary(
     publishedBy: release.publishedBy,
     ...(yanked === undefined ? {} : { yanked }),
     ...(deprecated === undefined ? {} : { deprecated }),
-    signature: verdict(policies, { group, kind, release: release.release }, signaturesOf(release)),
+    signature: verdict(policies, { group, kind, release: release.release }, releaseSignatures(release)),
   };
 }
 
@@ -46,7 +46,7 @@ export function verdict(
   release: FunctionName & { release: string },
   signatures: readonly ReleaseSignature[],
 ): api.Verdict {
-  const judged = judgeSignatures(policies, release, signatures);
+  const judged = evaluateSignatures(policies, release, signatures);
   if (judged?.trusted === true) {
     return { trusted: true, signer: describeSigner(judged.signer), policy: judged.policy };
   }
@@ -68,7 +68,7 @@ export function bundleDetail({ signer, ...bundle }: ReleaseBundle): api.Bundle {
 export function bundleList(policies: readonly SigningPolicy[], release: ReleaseRecord): api.BundleList {
   return {
     bundles: (release.bundles ?? []).map(bundleDetail),
-    signature: verdict(policies, release, signaturesOf(release)),
+    signature: verdict(policies, release, releaseSignatures(release)),
   };
 }
 
@@ -83,7 +83,7 @@ export function releaseDetail(policies: readonly SigningPolicy[], release: Relea
   };
 }
 
-export function searchItem(policies: readonly SigningPolicy[], found: FoundFunction): api.SearchItem {
+export function searchItem(policies: readonly SigningPolicy[], found: SearchResult): api.SearchItem {
   const { licenses, runtimes, signatures, release, from, ...rest } = found;
   const { group, kind } = found;
   const signature =
@@ -201,7 +201,7 @@ export function sourceDetail(record: SourceRecord): api.Source {
     catalog,
     source,
     url,
-    state: reportedSource(record).state,
+    state: reportSource(record).state,
     nextAt,
     ...(checkedAt === undefined ? {} : { checkedAt }),
     ...(failure === undefined

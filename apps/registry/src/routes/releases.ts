@@ -94,8 +94,8 @@ async function snapshotsWithRelease(
   release: string,
 ): Promise<PublishResult['catalogs']> {
   const holding: PublishResult['catalogs'] = [];
-  for (const name of await store.catalogsHolding(group, kind)) {
-    const [place] = await store.catalogFunctions(name, [{ group, kind }]);
+  for (const name of await store.catalogsContaining(group, kind)) {
+    const [place] = await store.latestEntryRows(name, [{ group, kind }]);
     const newest = (await store.catalog(name))?.newest;
     if (newest === undefined || !place?.versions.some((version) => version.release === release)) continue;
     holding.push({ catalog: name, serial: newest.serial, digest: newest.digests['catalog.yaml'] });

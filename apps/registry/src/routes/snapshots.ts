@@ -63,7 +63,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const fn =
       served.find(({ catalog }) => catalog === params.name) ??
       (await store.function(params.group, params.kind));
-    const [place] = fn === undefined ? [] : await store.catalogFunctions(params.name, [fn]);
+    const [place] = fn === undefined ? [] : await store.latestEntryRows(params.name, [fn]);
     if (place?.entry === undefined) {
       throw new KrmhubError(
         'not-found',
@@ -93,7 +93,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   serveRoute(app, ROUTES.snapshotJson, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
-    const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    const functions = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     return textResponse(c, renderSnapshot(snapshot, functions), {
       mediaType: MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
@@ -103,7 +103,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
 
   serveRoute(app, ROUTES.snapshotReport, async (c, { params }) => {
     const snapshot = await namedSnapshot(params);
-    const functions = await store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    const functions = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     const text = renderReport(snapshot, functions);
     return textResponse(c, text, {
       mediaType: MEDIA_TYPES.json,

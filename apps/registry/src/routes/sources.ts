@@ -1,6 +1,6 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
-import { renderReport, reportedSources } from '@krmhub/catalog';
+import { renderReport, reportSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
@@ -52,9 +52,9 @@ export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.catalogReport, async (c, { params: { name } }) => {
     const catalog = await findCatalog(store, name);
     const records = await store.sources(name);
-    const sources = records.length === 0 ? {} : { sources: reportedSources(storedRecipe(catalog), records) };
+    const sources = records.length === 0 ? {} : { sources: reportSources(storedRecipe(catalog), records) };
     const state = { catalog: name, serial: catalog.newest?.serial ?? 0, ...sources };
-    const text = renderReport(state, await store.catalogFunctions(name));
+    const text = renderReport(state, await store.latestEntryRows(name));
     return textResponse(c, text, { mediaType: 'application/json', cacheControl: CACHE_REVALIDATE });
   });
 }

@@ -20,7 +20,7 @@ export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
       const earlier = (await parts.store.takedowns(params.group, params.kind)).find(
         ({ release }) => release === params.release,
       );
-      if (earlier === undefined) return apply(parts, params, mark, { rehearse: dryRun, token: token.id });
+      if (earlier === undefined) return apply(parts, params, mark, { dryRun, token: token.id });
       return {
         outcome: 'unchanged' as const,
         takedowns: [earlier],
@@ -43,7 +43,7 @@ async function apply(
   parts: RegistryParts,
   name: FunctionName & { release: string },
   mark: { at: string; by: string; reason: string },
-  options: { rehearse: boolean; token: string },
+  options: { dryRun: boolean; token: string },
 ): Promise<Omit<TakedownResult, 'dryRun' | 'catalogs' | 'erased'>> {
   const { release } = await findRelease(parts.store, name);
   const takedown = {
@@ -54,7 +54,7 @@ async function apply(
     ...mark,
   };
   const { takedowns, reach } = await takeDown(parts, takedown, options);
-  if (!options.rehearse) parts.snapshotBuilder.wake();
+  if (!options.dryRun) parts.snapshotBuilder.wake();
   const { blobs, withdrawn, repositories } = reach;
   return { outcome: 'taken-down', takedowns, blobs, withdrawn, repositories };
 }

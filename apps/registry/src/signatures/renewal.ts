@@ -10,7 +10,7 @@ import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } f
 export interface RenewalParts {
   store: Pick<
     RegistryStore,
-    'catalogs' | 'manifestDescriptor' | 'renewSignature' | 'snapshotFunctions' | 'snapshotSignature'
+    'catalogs' | 'manifestDescriptor' | 'renewSignature' | 'snapshotEntryRows' | 'snapshotSignature'
   >;
   signing: SigningParts;
   metrics: Pick<Metrics, 'signatureExpires'>;
@@ -97,7 +97,7 @@ async function renewCatalog(
   }
   const digests =
     (await signedDigests(parts, known)) ??
-    snapshotDigests(newest, await store.snapshotFunctions(catalog, serial), manifest);
+    snapshotDigests(newest, await store.snapshotEntryRows(catalog, serial), manifest);
   const { signature, artifact } = await signSnapshot(signing, newest, digests, manifest);
   if (!(await store.renewSignature(signature, artifact))) return false;
   const { key, expiresAt } = signature;

@@ -1,5 +1,5 @@
 import {
-  type CatalogFunction,
+  type CatalogEntryRow,
   renderSnapshot,
   type SnapshotRecord,
   type SnapshotSignature,
@@ -32,7 +32,7 @@ type Manifest = Pick<ManifestDescriptor, 'digest' | 'size'>;
 /** Everything of a snapshot that its signature covers, by name. */
 export function snapshotDigests(
   snapshot: SnapshotRecord,
-  functions: readonly CatalogFunction[],
+  functions: readonly CatalogEntryRow[],
   manifest: Manifest,
 ): Record<string, string> {
   return {
@@ -63,9 +63,9 @@ export async function signSnapshot(
 
 /** The places of a catalog once these have changed: what a snapshot that is being cut will hold. */
 export function changedFunctions(
-  places: readonly CatalogFunction[],
-  changed: readonly CatalogFunction[],
-): CatalogFunction[] {
+  places: readonly CatalogEntryRow[],
+  changed: readonly CatalogEntryRow[],
+): CatalogEntryRow[] {
   const names = new Set(changed.map(({ group, kind }) => `${group}/${kind}`));
   return [...places.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
 }

@@ -1,11 +1,11 @@
 import type {
-  CatalogCut,
   Event,
   EventStore,
   FunctionChange,
   FunctionStore,
   PolicyStore,
   SearchStore,
+  SnapshotBuild,
   SnapshotSignature,
   SnapshotStore,
   SourceStore,
@@ -30,7 +30,7 @@ export interface ArtifactStore {
   /** As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
   commitFunction(change: FunctionChange, artifacts?: readonly Artifact[]): Promise<Event>;
   /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
-  commitCut(cut: CatalogCut, artifact?: Artifact, signature?: Artifact): Promise<void>;
+  commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
   /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
   renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
   /**

@@ -404,7 +404,7 @@ describe('what interrupts a takedown', () => {
     const { digest } = current.releases[0]!;
     const mark = { at: '2030-01-02T03:04:05.678Z', by: 'root', reason: 'malware' };
     const tombstone = { group: 'example.com', kind: 'SetLabels', release: '1.0.0', digest, ...mark };
-    await store.commitTakedown(planTakedown({ current, takedown: tombstone, shown: undefined }));
+    await store.commitTakedown(planTakedown({ current, takedown: tombstone, displayed: undefined }));
     expect(await filesWith(registry.folder, MARKER)).not.toEqual([]);
     registry = await registry.reopen();
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);

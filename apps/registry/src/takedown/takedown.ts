@@ -1,10 +1,10 @@
 import {
   type BlobStore,
+  displayedReleaseAfterTakedown,
   type FunctionStore,
   planTakedown,
   RevisionConflict,
-  shownAfterTakedown,
-  type TakedownReach,
+  type TakedownResult,
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
@@ -34,21 +34,21 @@ export interface TakedownDeps {
 export interface TakenDown {
   /** The releases that went. */
   takedowns: Takedown[];
-  reach: TakedownReach;
+  reach: TakedownResult;
 }
 
 /**
  * Takes a release down: first out of every answer, in one transaction, then its files off the disk. The catalogs are
  * to be cut next, since their newest snapshots may be withdrawn, and `finishTakedowns` comes last, for it takes longest.
- * `rehearse` tells what would go and changes nothing.
+ * `dryRun` tells what would go and changes nothing.
  */
 export async function takeDown(
   parts: TakedownDeps,
   takedown: Takedown,
-  options: { rehearse?: boolean; token?: string } = {},
+  options: { dryRun?: boolean; token?: string } = {},
 ): Promise<TakenDown> {
   const { log } = parts;
-  if (options.rehearse === true) return commit(parts, takedown, options);
+  if (options.dryRun === true) return commit(parts, takedown, options);
   return runExclusive(parts, async () => {
     const committed = await commit(parts, takedown, options);
     log.warn({ takedowns: committed.takedowns, token: options.token }, 'release taken down');
@@ -132,20 +132,20 @@ function runExclusive<T>(
 async function commit(
   { store, newestSnapshots: newest }: TakedownDeps,
   takedown: Takedown,
-  { rehearse = false, token }: { rehearse?: boolean; token?: string },
+  { dryRun = false, token }: { dryRun?: boolean; token?: string },
 ): Promise<TakenDown> {
   for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
     const current = await store.function(takedown.group, takedown.kind);
-    const name = shownAfterTakedown(current, takedown.digest);
+    const name = displayedReleaseAfterTakedown(current, takedown.digest);
     const plan = planTakedown({
       current,
       takedown,
-      shown: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
+      displayed: name === undefined ? undefined : await store.release(takedown.group, takedown.kind, name),
       ...(token === undefined ? {} : { token }),
     });
     try {
-      const reach = await store.commitTakedown(plan, { rehearse });
-      if (!rehearse) newest.clear();
+      const reach = await store.commitTakedown(plan, { dryRun });
+      if (!dryRun) newest.clear();
       return { takedowns: plan.takedowns, reach };
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;

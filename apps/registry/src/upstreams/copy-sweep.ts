@@ -8,12 +8,12 @@ import { SERVER_LIMITS } from '../limits.js';
  * ago, so that it stays for a while.
  */
 export class CopySweep {
-  readonly #parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: RwLock };
+  readonly #parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; gate: RwLock };
   /** Since when a copy has been seen to have no name: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
-  constructor(parts: { store: Pick<SourceStore, 'sourceCopies'>; copies: BlobStore; gate: RwLock }) {
+  constructor(parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; gate: RwLock }) {
     this.#parts = parts;
   }
 
@@ -24,7 +24,7 @@ export class CopySweep {
     const { store, copies, gate } = this.#parts;
     const stored = new Set<Digest>();
     for await (const digest of copies.list()) stored.add(digest);
-    const named = await store.sourceCopies();
+    const named = await store.sourceCopyDigests();
     for (const digest of this.#unnamed.keys()) {
       if (named.has(digest) || !stored.has(digest)) this.#unnamed.delete(digest);
     }
@@ -37,7 +37,7 @@ export class CopySweep {
     }
     if (old.length === 0) return;
     await gate.write(async () => {
-      const still = await store.sourceCopies();
+      const still = await store.sourceCopyDigests();
       for (const digest of old) if (!still.has(digest)) await copies.delete(digest);
     });
   }

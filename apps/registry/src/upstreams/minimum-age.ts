@@ -25,15 +25,15 @@ export class MinimumAgeScheduler {
       const minimumAges = this.#readAges(catalog);
       if (minimumAges.size === 0) continue;
       const { name } = catalog;
-      const due = await store.nextMaturity(name, minimumAges);
+      const due = await store.nextMinimumAgeAt(name, minimumAges);
       if (due === undefined) continue;
       if (due > at) {
         next = Math.min(next, Date.parse(due));
         continue;
       }
       const event = { type: 'source.matured' as const, at, by: 'krmhub', catalog: name };
-      const matured = await store.matureEntries({ catalog: name, minimumAges, now: at, event });
-      const following = await store.nextMaturity(name, minimumAges);
+      const matured = await store.advanceCatalogClock({ catalog: name, minimumAges, now: at, event });
+      const following = await store.nextMinimumAgeAt(name, minimumAges);
       if (following !== undefined) next = Math.min(next, Date.parse(following));
       if (matured === undefined) continue;
       log.info({ catalog: name }, 'entries of sources have come of age');

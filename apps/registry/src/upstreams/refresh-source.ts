@@ -1,8 +1,8 @@
 import {
   type BlobStore,
   type Event,
-  judgeCopy,
-  type LookOutcome,
+  evaluateCopy,
+  type PollOutcome,
   planRefresh,
   policyKeys,
   type Recipe,
@@ -48,7 +48,7 @@ export interface Refreshed {
   event?: Event;
   /** It was the first look since the recipe was applied, for which the catalog waits. */
   awaited: boolean;
-  outcome: LookOutcome['outcome'] | Refusal['problem'];
+  outcome: PollOutcome['outcome'] | Refusal['problem'];
 }
 
 /**
@@ -127,7 +127,7 @@ function recipePolicies({ policy }: Recipe) {
 }
 
 interface PollResult {
-  outcome: LookOutcome;
+  outcome: PollOutcome;
   /** Of a copy that is another than before. */
   bytes?: Uint8Array;
   /** Of entries that are new. */
@@ -184,7 +184,7 @@ async function judge(
   const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
   const now = clock().toISOString();
   // Before anything of it is read: what nobody answers for may be anything.
-  const judged = judgeCopy({ record, policies, digest, found, now });
+  const judged = evaluateCopy({ record, policies, digest, found, now });
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
   if (isHeld && digest === record.copy?.digest) {

@@ -93,7 +93,7 @@ const put = (entries: Record<string, string>) => {
   return text;
 };
 const kinds = async (name = 'ours') => {
-  const places = await registry.parts.store.catalogFunctions(name);
+  const places = await registry.parts.store.latestEntryRows(name);
   return places.filter(({ entry }) => entry !== undefined).map(({ kind }) => kind);
 };
 const events = async () =>
@@ -345,7 +345,7 @@ describe('a source', () => {
   it('is taken from the mirror of the newest recipe', async () => {
     put({ One: 'first' });
     const image = async () => {
-      const [place] = await registry.parts.store.catalogFunctions('ours');
+      const [place] = await registry.parts.store.latestEntryRows('ours');
       const entries = await registry.parts.store.entries([place!.entry!]);
       return /image: (\S+)/.exec([...entries.values()][0]!.yaml)?.[1];
     };
@@ -369,7 +369,7 @@ describe('a source', () => {
       ] as const) {
         await apply({ urls });
         await cut();
-        const [place] = await registry.parts.store.catalogFunctions('ours');
+        const [place] = await registry.parts.store.latestEntryRows('ours');
         const entries = await registry.parts.store.entries([place!.entry!]);
         expect([...entries.values()][0]!.yaml).toContain(`description: ${first}`);
       }
@@ -477,14 +477,14 @@ describe('an entry', () => {
     registry.parts.refresher.wake();
     await refresh();
     await registry.waitForCatalogs();
-    const [place] = await registry.parts.store.catalogFunctions('ours');
+    const [place] = await registry.parts.store.latestEntryRows('ours');
     const entries = await registry.parts.store.entries([place!.entry!]);
     expect([...entries.values()][0]!.yaml).toContain('description: first');
     registry.advance(HOUR);
     registry.parts.refresher.wake();
     await expect
       .poll(async () => {
-        const [now] = await registry.parts.store.catalogFunctions('ours');
+        const [now] = await registry.parts.store.latestEntryRows('ours');
         return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
       })
       .toContain('description: right');
@@ -492,7 +492,7 @@ describe('an entry', () => {
     put({ One: 'wrong' });
     await refresh();
     await registry.waitForCatalogs();
-    const [still] = await registry.parts.store.catalogFunctions('ours');
+    const [still] = await registry.parts.store.latestEntryRows('ours');
     const served = await registry.parts.store.entries([still!.entry!]);
     expect([...served.values()][0]!.yaml).toContain('description: right');
   });
@@ -549,7 +549,7 @@ describe('a signed source', () => {
     await sign(two, 2);
     await apply({ signers: [key] });
     await cut();
-    const served = await registry.parts.store.catalogFunctions('ours');
+    const served = await registry.parts.store.latestEntryRows('ours');
     const refused = async (looking: Promise<Source>, problem: string) => {
       expect(await looking).toMatchObject({
         problem,
@@ -573,7 +573,7 @@ describe('a signed source', () => {
     upstream.files.delete(BUNDLE);
     await refused(refresh(), 'signature');
     await registry.waitForCatalogs();
-    expect(await registry.parts.store.catalogFunctions('ours')).toEqual(served);
+    expect(await registry.parts.store.latestEntryRows('ours')).toEqual(served);
     expect(await events()).toEqual(['source.changed', 'source.failing']);
     expect(await serve(three, 3)).toMatchObject({ state: 'current', copy: { serial: 3 } });
     // What nobody signs anew is not the newest for ever.

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { FoundSignatures } from '@krmhub/catalog';
+import type { VerificationResult } from '@krmhub/catalog';
 import { type SourceArtifact, type SourceVerification, type Trust, verifySource } from '@krmhub/signing';
 
 /** Holds bundles against a copy; between two of them the thread does other work. */
@@ -7,7 +7,7 @@ export async function verifyCopy(
   bundles: readonly Uint8Array[],
   copy: SourceArtifact,
   trust: Trust,
-): Promise<FoundSignatures> {
+): Promise<VerificationResult> {
   const found: SourceVerification = { signatures: [], problems: [] };
   for (const bundle of bundles) {
     await setImmediate();

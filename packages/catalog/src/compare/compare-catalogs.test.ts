@@ -16,7 +16,7 @@ import {
   type ComparedCatalog,
   compareCatalogs,
 } from './compare-catalogs.js';
-import { sameContent } from './content.js';
+import { isSameContent } from './content.js';
 
 const IMAGE = 'registry.example.com/functions/set-labels:v1.0.0';
 const catalog = (...functions: FunctionDefinition[]): ComparedCatalog => ({ functions });
@@ -434,6 +434,6 @@ describe('sameContent', () => {
     [{}, { toString: 1 }, false],
     [{ toString: 1 }, {}, false],
   ])('%j and %j: %s', (a, b, same) => {
-    expect(sameContent(a, b)).toBe(same);
+    expect(isSameContent(a, b)).toBe(same);
   });
 });

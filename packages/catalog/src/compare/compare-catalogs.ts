@@ -1,16 +1,20 @@
 import type { EntryVersion, FunctionDefinition, FunctionVersion, SnapshotEntry } from '@krmhub/schema';
-import { compareFunctionNames } from '../snapshot/build-entries.js';
+import { compareFunctionNames } from '../snapshot/select-function.js';
 import { FunctionChanges } from './catalogs/changes.js';
 import type { CatalogChange } from './catalogs/classes.js';
-import { CAPABILITIES, tellDefinitionChanges, tellRelease } from './catalogs/definition-changes.js';
+import { addDefinitionChanges, addReleaseChange, CAPABILITIES } from './catalogs/definition-changes.js';
 import { compareDefinitions } from './compare.js';
-import { sameContent } from './content.js';
+import { isSameContent } from './content.js';
 
-export type { CatalogChange, CatalogChangeClass, CatalogChangeWeight } from './catalogs/classes.js';
+export type {
+  CatalogChange,
+  CatalogChangeClass,
+  CatalogChangeImpact as CatalogChangeWeight,
+} from './catalogs/classes.js';
 export {
   CATALOG_CHANGE_CLASSES,
-  CATALOG_CHANGE_WEIGHT_WORDS,
-  CATALOG_CHANGE_WEIGHTS,
+  CATALOG_CHANGE_IMPACT_LABELS as CATALOG_CHANGE_WEIGHT_WORDS,
+  CATALOG_CHANGE_IMPACTS as CATALOG_CHANGE_WEIGHTS,
 } from './catalogs/classes.js';
 
 /** A catalog as far as it is compared. */
@@ -32,22 +36,24 @@ export function compareCatalogs(before: ComparedCatalog, after: ComparedCatalog)
   const known = before.entries !== undefined && after.entries !== undefined;
   const oldEntries = entriesByName(known ? before.entries : []);
   const entries = entriesByName(known ? after.entries : []);
-  const names = [...new Map([...old, ...now].map(([key, fn]) => [key, { ...nameOf(fn), key }])).values()];
+  const names = [
+    ...new Map([...old, ...now].map(([key, fn]) => [key, { ...functionName(fn), key }])).values(),
+  ];
   return names.sort(compareFunctionNames).flatMap(({ key, ...name }) => {
     const changes = new FunctionChanges(name);
     const [was, is] = [old.get(key), now.get(key)];
-    if (was === undefined) tellAdded(is!, changes);
+    if (was === undefined) addNewFunction(is!, changes);
     else if (is === undefined) changes.add('function-removed', 'the function is removed');
     else {
-      tellProvenance(is, oldEntries.get(key), entries.get(key), changes);
-      if (!sameContent(was, is)) tellDefinitionChanges(was, is, compareDefinitions(was, is), changes);
+      addProvenanceChanges(is, oldEntries.get(key), entries.get(key), changes);
+      if (!isSameContent(was, is)) addDefinitionChanges(was, is, compareDefinitions(was, is), changes);
     }
-    return changes.inOrder();
+    return changes.sorted();
   });
 }
 
 /** Nobody has files for it yet; what it may do is news all the same. */
-function tellAdded({ versions }: FunctionDefinition, changes: FunctionChanges): void {
+function addNewFunction({ versions }: FunctionDefinition, changes: FunctionChanges): void {
   changes.add('function-added', `the function is added: ${versions.map(({ name }) => name).join(', ')}`);
   for (const { name, runtime } of versions) {
     for (const { field, needed, what } of CAPABILITIES) {
@@ -58,7 +64,7 @@ function tellAdded({ versions }: FunctionDefinition, changes: FunctionChanges): 
 }
 
 /** Release, source and signer of the API versions that stand on both sides. */
-function tellProvenance(
+function addProvenanceChanges(
   { versions }: FunctionDefinition,
   before: SnapshotEntry | undefined,
   after: SnapshotEntry | undefined,
@@ -72,17 +78,17 @@ function tellProvenance(
     if (was === undefined || is === undefined) continue;
     const version = { version: name };
     if (was.release !== undefined && is.release !== undefined && was.release !== is.release) {
-      tellRelease('the release is', was.release, is.release, version, changes);
+      addReleaseChange('the release is', was.release, is.release, version, changes);
     }
     if (was.source !== is.source) {
       const message = `it comes from the source ${is.source}, and came from ${was.source}`;
       changes.add('source-changed', message, { ...version, before: was.source, after: is.source });
     }
-    tellSigner(was.signedBy, is.signedBy, version, changes);
+    addSignerChange(was.signedBy, is.signedBy, version, changes);
   }
 }
 
-function tellSigner(
+function addSignerChange(
   before: string | undefined,
   after: string | undefined,
   version: { version: string },
@@ -100,7 +106,7 @@ function tellSigner(
 function functionsByName(functions: readonly FunctionDefinition[]): Map<string, FunctionDefinition> {
   const found = new Map<string, FunctionDefinition>();
   for (const fn of functions) {
-    const key = keyOf(nameOf(fn));
+    const key = functionKey(functionName(fn));
     const first = found.get(key);
     const versions = uniqueVersions([...(first?.versions ?? []), ...fn.versions]);
     found.set(key, { ...(first ?? fn), versions });
@@ -115,17 +121,17 @@ function uniqueVersions(versions: readonly FunctionVersion[]): FunctionVersion[]
 }
 
 function entriesByName(entries: readonly SnapshotEntry[] = []): Map<string, SnapshotEntry> {
-  return new Map(entries.map((entry) => [keyOf(entry), entry]));
+  return new Map(entries.map((entry) => [functionKey(entry), entry]));
 }
 
 function versionsByName({ versions }: SnapshotEntry): Map<string, EntryVersion> {
   return new Map(versions.map((version) => [version.name, version]));
 }
 
-function nameOf({ group, names: { kind } }: FunctionDefinition): { group: string; kind: string } {
+function functionName({ group, names: { kind } }: FunctionDefinition): { group: string; kind: string } {
   return { group, kind };
 }
 
-function keyOf({ group, kind }: { group: string; kind: string }): string {
+function functionKey({ group, kind }: { group: string; kind: string }): string {
   return JSON.stringify([group, kind]);
 }

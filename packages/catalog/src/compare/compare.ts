@@ -6,7 +6,7 @@ import {
   type JsonValue,
   type Path,
 } from '@krmhub/schema';
-import { contentOf, shown } from './content.js';
+import { canonicalContent, formatValue } from './content.js';
 import { type Change, COMPATIBILITY_RULES, type Effect, type Report } from './rules.js';
 import { compareRuntimes } from './runtime.js';
 import { compareSchemas } from './schema.js';
@@ -51,10 +51,10 @@ function compareFunctions(before: FunctionDefinition, after: FunctionDefinition,
     report('function-renamed', at, `the function is ${is}, not ${was}`);
   }
   if (before.publisher !== after.publisher) {
-    const message = `the publisher is ${shown(after.publisher)}, not ${shown(before.publisher)}`;
+    const message = `the publisher is ${formatValue(after.publisher)}, not ${formatValue(before.publisher)}`;
     report('publisher-changed', ['spec', 'publisher'], message);
   }
-  tellDocumentation(before, after, DOCUMENTATION, ['spec'], report);
+  reportDocumentation(before, after, DOCUMENTATION, ['spec'], report);
 }
 
 function compareVersions(
@@ -73,7 +73,7 @@ function compareVersions(
     const at = ['spec', 'versions', index];
     const report = reporter(version.name);
     const was = old.get(version.name);
-    if (was === undefined) addedVersion(before, version, at, report);
+    if (was === undefined) reportAddedVersion(before, version, at, report);
     else {
       compareSchemas(
         was.schema.openAPIV3Schema,
@@ -82,13 +82,18 @@ function compareVersions(
         report,
       );
       compareRuntimes(was, version, at, report);
-      tellDocumentation(was, version, VERSION_DOCUMENTATION, at, report);
+      reportDocumentation(was, version, VERSION_DOCUMENTATION, at, report);
     }
   }
 }
 
 /** A new API version has no schema to keep to; what it may do is held against the most preferred one before it. */
-function addedVersion(before: FunctionDefinition, version: FunctionVersion, at: Path, report: Report): void {
+function reportAddedVersion(
+  before: FunctionDefinition,
+  version: FunctionVersion,
+  at: Path,
+  report: Report,
+): void {
   report('version-added', at, `the API version ${version.name} is added`);
   const [preferred] = [...before.versions].sort((a, b) => compareApiVersions(a.name, b.name));
   if (preferred === undefined) return;
@@ -99,7 +104,7 @@ function addedVersion(before: FunctionDefinition, version: FunctionVersion, at: 
   });
 }
 
-function tellDocumentation<Name extends string>(
+function reportDocumentation<Name extends string>(
   before: { [Key in Name]?: JsonValue | undefined },
   after: { [Key in Name]?: JsonValue | undefined },
   names: readonly Name[],
@@ -107,7 +112,7 @@ function tellDocumentation<Name extends string>(
   report: Report,
 ): void {
   for (const name of names) {
-    if (contentOf(before[name]) === contentOf(after[name])) continue;
+    if (canonicalContent(before[name]) === canonicalContent(after[name])) continue;
     const place = after[name] === undefined ? at : [...at, name];
     report('documentation-changed', place, `${name} differs`);
   }

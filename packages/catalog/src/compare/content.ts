@@ -1,7 +1,7 @@
 import type { JsonValue } from '@krmhub/schema';
 
 /** One text for one content, whatever the order of fields; unlike canonical JSON it takes any string. */
-export function contentOf(value: JsonValue | undefined): string {
+export function canonicalContent(value: JsonValue | undefined): string {
   return (
     JSON.stringify(value, (_, item: JsonValue) =>
       typeof item === 'object' && item !== null && !Array.isArray(item)
@@ -11,22 +11,22 @@ export function contentOf(value: JsonValue | undefined): string {
   );
 }
 
-const MAX_SHOWN = 60;
+const MAX_VALUE_LENGTH = 60;
 
 /** A value in a message. */
-export function shown(value: JsonValue | undefined): string {
+export function formatValue(value: JsonValue | undefined): string {
   const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text;
+  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH - 1)}…` : text;
 }
 
 /** What of `a` is not in `b`, by content. */
-export function without(a: readonly JsonValue[], b: readonly JsonValue[]): JsonValue[] {
-  const known = new Set(b.map(contentOf));
-  return a.filter((value) => !known.has(contentOf(value)));
+export function difference(a: readonly JsonValue[], b: readonly JsonValue[]): JsonValue[] {
+  const known = new Set(b.map(canonicalContent));
+  return a.filter((value) => !known.has(canonicalContent(value)));
 }
 
 /** Whether two values have one content, whatever the order of fields; fields that are undefined are absent. */
-export function sameContent(a: unknown, b: unknown): boolean {
+export function isSameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
@@ -34,21 +34,21 @@ export function sameContent(a: unknown, b: unknown): boolean {
       Array.isArray(a) &&
       Array.isArray(b) &&
       a.length === b.length &&
-      a.every((item, index) => sameContent(item, b[index]))
+      a.every((item, index) => isSameContent(item, b[index]))
     );
   }
   return (
     isWithin(a, b) &&
-    Object.keys(b).every((name) => fieldOf(b, name) === undefined || fieldOf(a, name) !== undefined)
+    Object.keys(b).every((name) => ownField(b, name) === undefined || ownField(a, name) !== undefined)
   );
 }
 
 function isWithin(a: object, b: object): boolean {
   return Object.entries(a).every(
-    ([name, value]) => value === undefined || sameContent(value, fieldOf(b, name)),
+    ([name, value]) => value === undefined || isSameContent(value, ownField(b, name)),
   );
 }
 
-function fieldOf(value: object, name: string): unknown {
+function ownField(value: object, name: string): unknown {
   return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }

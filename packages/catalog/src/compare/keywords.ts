@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { isSet, keyword, type OpenApiKeyword } from '@krmhub/schema/json-schema/open-api';
-import { contentOf, shown, without } from './content.js';
+import { canonicalContent, difference, formatValue } from './content.js';
 import type { CompatibilityRule } from './rules.js';
 
 /** Takes a change of the schema that is compared; `keyword` is what of it changed. */
@@ -53,34 +53,35 @@ export function compareFlag(
 }
 
 const compareEnum: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = listsOf(before, after, 'enum');
+  const [old, now] = keywordLists(before, after, 'enum');
   if (old === undefined && now === undefined) return;
-  if (old === undefined) return report('enum-narrowed', 'enum', `${field} takes only ${list(now!)}`);
+  if (old === undefined) return report('enum-narrowed', 'enum', `${field} takes only ${formatList(now!)}`);
   if (now === undefined) return report('enum-widened', undefined, `${field} takes any value, not only some`);
-  const removed = without(old, now);
-  const added = without(now, old);
-  if (removed.length > 0) report('enum-narrowed', 'enum', `${field} does not take ${list(removed)} any more`);
-  if (added.length > 0) report('enum-widened', 'enum', `${field} takes ${list(added)} as well`);
+  const removed = difference(old, now);
+  const added = difference(now, old);
+  if (removed.length > 0)
+    report('enum-narrowed', 'enum', `${field} does not take ${formatList(removed)} any more`);
+  if (added.length > 0) report('enum-widened', 'enum', `${field} takes ${formatList(added)} as well`);
 };
 
 const comparePattern: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = valuesOf(before, after, 'pattern');
+  const [old, now] = keywordValues(before, after, 'pattern');
   if (old === now) return;
   if (now === undefined)
-    report('pattern-dropped', undefined, `${field} need not match ${shown(old)} any more`);
-  else report('pattern-changed', 'pattern', `${field} has to match ${shown(now)}${instead(old)}`);
+    report('pattern-dropped', undefined, `${field} need not match ${formatValue(old)} any more`);
+  else report('pattern-changed', 'pattern', `${field} has to match ${formatValue(now)}${previousText(old)}`);
 };
 
 const compareFormat: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = valuesOf(before, after, 'format');
+  const [old, now] = keywordValues(before, after, 'format');
   if (old === now) return;
   if (now === undefined) {
-    report('other-difference', undefined, `${field} had the format ${shown(old)}, and has none`);
+    report('other-difference', undefined, `${field} had the format ${formatValue(old)}, and has none`);
   } else {
     const known = KNOWN_FORMATS.has(String(now));
     const lost = old !== undefined && KNOWN_FORMATS.has(String(old));
     const rule = known ? 'format-added' : lost ? 'other-difference' : 'unknown-format-added';
-    report(rule, 'format', `${field} has the format ${shown(now)}${instead(old)}`);
+    report(rule, 'format', `${field} has the format ${formatValue(now)}${previousText(old)}`);
   }
 };
 
@@ -94,7 +95,7 @@ function compareRange(
   exclusive: 'exclusiveMinimum' | 'exclusiveMaximum',
   direction: 1 | -1,
 ): void {
-  const [old, now] = valuesOf(before, after, bound) as [number?, number?];
+  const [old, now] = keywordValues(before, after, bound) as [number?, number?];
   // Exclusive says nothing where there is no bound.
   const wasExclusive = old !== undefined && isSet(before, exclusive);
   const isExclusive = now !== undefined && isSet(after, exclusive);
@@ -121,7 +122,7 @@ function compareCounts(
     [`min${count}`, -1],
     [`max${count}`, 1],
   ] as const) {
-    const [old, now] = valuesOf(before, after, name) as [number?, number?];
+    const [old, now] = keywordValues(before, after, name) as [number?, number?];
     if (old === now) continue;
     if (now === undefined) {
       report('bound-loosened', undefined, `${field} has no ${name} any more`);
@@ -136,7 +137,7 @@ function compareCounts(
 }
 
 const compareStep: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = valuesOf(before, after, 'multipleOf') as [number?, number?];
+  const [old, now] = keywordValues(before, after, 'multipleOf') as [number?, number?];
   if (old === now) return;
   if (now === undefined) {
     return report('bound-loosened', undefined, `${field} need not be a multiple of ${old} any more`);
@@ -145,7 +146,7 @@ const compareStep: KeywordComparison = (before, after, field, report) => {
   report(
     looser ? 'bound-loosened' : 'bound-tightened',
     'multipleOf',
-    `${field} has to be a multiple of ${now}${instead(old)}`,
+    `${field} has to be a multiple of ${now}${previousText(old)}`,
   );
 };
 
@@ -156,23 +157,27 @@ function isMultiple(value: number, step: number): boolean {
 }
 
 const compareDefault: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = valuesOf(before, after, 'default');
-  if (contentOf(old) === contentOf(now)) return;
+  const [old, now] = keywordValues(before, after, 'default');
+  if (canonicalContent(old) === canonicalContent(now)) return;
   if (old === undefined) {
-    report('default-added', 'default', `${field} is ${shown(now)} where it is left out`);
+    report('default-added', 'default', `${field} is ${formatValue(now)} where it is left out`);
   } else if (now === undefined) {
     report(
       'default-changed',
       undefined,
-      `${field} was ${shown(old)} where it is left out, and has no default`,
+      `${field} was ${formatValue(old)} where it is left out, and has no default`,
     );
   } else {
-    report('default-changed', 'default', `${field} is ${shown(now)} where it is left out${instead(old)}`);
+    report(
+      'default-changed',
+      'default',
+      `${field} is ${formatValue(now)} where it is left out${previousText(old)}`,
+    );
   }
 };
 
 /** Undefined for a keyword that is absent or of a wrong kind. */
-function valuesOf(
+function keywordValues(
   before: JsonObject,
   after: JsonObject,
   name: OpenApiKeyword,
@@ -180,21 +185,21 @@ function valuesOf(
   return [keyword(before, name), keyword(after, name)];
 }
 
-export function listsOf(
+export function keywordLists(
   before: JsonObject,
   after: JsonObject,
   name: OpenApiKeyword,
 ): [JsonValue[] | undefined, JsonValue[] | undefined] {
-  return valuesOf(before, after, name) as [JsonValue[] | undefined, JsonValue[] | undefined];
+  return keywordValues(before, after, name) as [JsonValue[] | undefined, JsonValue[] | undefined];
 }
 
-function instead(old: JsonValue | undefined): string {
-  return old === undefined ? '' : `, not ${shown(old)}`;
+function previousText(old: JsonValue | undefined): string {
+  return old === undefined ? '' : `, not ${formatValue(old)}`;
 }
 
 const MAX_LISTED = 5;
 
-function list(values: readonly JsonValue[]): string {
-  const names = values.slice(0, MAX_LISTED).map(shown).join(', ');
+function formatList(values: readonly JsonValue[]): string {
+  const names = values.slice(0, MAX_LISTED).map(formatValue).join(', ');
   return values.length > MAX_LISTED ? `${names} and ${values.length - MAX_LISTED} more` : names;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@krmhub/schema';
 import { isSet, keyword } from '@krmhub/schema/json-schema/open-api';
-import { contentOf, shown, without } from './content.js';
-import { compareFlag, type KeywordComparison, listsOf } from './keywords.js';
+import { canonicalContent, difference, formatValue } from './content.js';
+import { compareFlag, type KeywordComparison, keywordLists } from './keywords.js';
 
 /** Junctors, CEL rules and the topology of lists and maps of one schema. */
 export const compareRestrictions: KeywordComparison = (before, after, field, report) => {
@@ -20,11 +20,11 @@ export const compareRestrictions: KeywordComparison = (before, after, field, rep
 };
 
 const compareAllOf: KeywordComparison = (before, after, field, report) => {
-  const [old = [], now = []] = listsOf(before, after, 'allOf');
-  if (without(now, old).length > 0) {
+  const [old = [], now = []] = keywordLists(before, after, 'allOf');
+  if (difference(now, old).length > 0) {
     report('restriction-added', 'allOf', `${field} has another branch of allOf to satisfy`);
   }
-  if (without(old, now).length > 0) {
+  if (difference(old, now).length > 0) {
     report('restriction-dropped', undefined, `${field} has one branch of allOf less to satisfy`);
   }
 };
@@ -32,7 +32,7 @@ const compareAllOf: KeywordComparison = (before, after, field, report) => {
 const compareNot: KeywordComparison = (before, after, field, report) => {
   const old = keyword(before, 'not');
   const now = keyword(after, 'not');
-  if (contentOf(old) === contentOf(now)) return;
+  if (canonicalContent(old) === canonicalContent(now)) return;
   if (now === undefined) report('restriction-dropped', undefined, `${field} has no "not" any more`);
   else report('restriction-added', 'not', `${field} has ${old === undefined ? 'a' : 'another'} "not"`);
 };
@@ -44,50 +44,50 @@ function compareBranches(
   report: Parameters<KeywordComparison>[3],
   name: 'anyOf' | 'oneOf',
 ): void {
-  const old = branchesOf(before, name);
-  const now = branchesOf(after, name);
+  const old = comparableBranches(before, name);
+  const now = comparableBranches(after, name);
   if (old.length === 0 && now.length === 0) return;
   if (old.length === 0) {
-    report('restriction-added', name, `${field} has to match ${oneOrAny(name)} of ${name}`);
+    report('restriction-added', name, `${field} has to match ${requiredBranches(name)} of ${name}`);
     return;
   }
   if (now.length === 0) {
     report('restriction-dropped', undefined, `${field} has no ${name} any more`);
     return;
   }
-  if (without(old, now).length > 0) {
+  if (difference(old, now).length > 0) {
     report('branch-removed', name, `${field} has a branch of ${name} that is gone or another one`);
   }
   // The same branch twice in oneOf is never matched once.
-  if (without(now, old).length > 0 || (name === 'oneOf' && now.length > old.length)) {
+  if (difference(now, old).length > 0 || (name === 'oneOf' && now.length > old.length)) {
     const rule = name === 'anyOf' ? 'any-of-branch-added' : 'one-of-branch-added';
     report(rule, name, `${field} has another branch of ${name}`);
   }
 }
 
-function oneOrAny(name: 'anyOf' | 'oneOf'): string {
+function requiredBranches(name: 'anyOf' | 'oneOf'): string {
   return name === 'anyOf' ? 'a branch' : 'exactly one branch';
 }
 
-const INT_OR_STRING = contentOf([{ type: 'integer' }, { type: 'string' }]);
+const INT_OR_STRING = canonicalContent([{ type: 'integer' }, { type: 'string' }]);
 
 /** The anyOf beside int-or-string only says the same once more. */
-function branchesOf(schema: JsonObject, name: 'anyOf' | 'oneOf'): JsonValue[] {
+function comparableBranches(schema: JsonObject, name: 'anyOf' | 'oneOf'): JsonValue[] {
   const branches = (keyword(schema, name) as JsonValue[] | undefined) ?? [];
   const says = name === 'anyOf' && isSet(schema, 'x-kubernetes-int-or-string');
-  return says && contentOf(branches) === INT_OR_STRING ? [] : branches;
+  return says && canonicalContent(branches) === INT_OR_STRING ? [] : branches;
 }
 
 const compareCel: KeywordComparison = (before, after, field, report) => {
-  const [old, now] = listsOf(before, after, 'x-kubernetes-validations').map((rules) =>
+  const [old, now] = keywordLists(before, after, 'x-kubernetes-validations').map((rules) =>
     (rules ?? []).map(celRule),
   );
-  const [added] = without(now!, old!);
-  const [removed] = without(old!, now!);
+  const [added] = difference(now!, old!);
+  const [removed] = difference(old!, now!);
   if (added !== undefined) {
-    report('cel-rule-changed', 'x-kubernetes-validations', `${field} has to satisfy ${shown(added)}`);
+    report('cel-rule-changed', 'x-kubernetes-validations', `${field} has to satisfy ${formatValue(added)}`);
   } else if (removed !== undefined) {
-    report('restriction-dropped', undefined, `${field} need not satisfy ${shown(removed)} any more`);
+    report('restriction-dropped', undefined, `${field} need not satisfy ${formatValue(removed)} any more`);
   }
 };
 
@@ -102,13 +102,17 @@ const compareListType: KeywordComparison = (before, after, field, report) => {
   const name = 'x-kubernetes-list-type';
   const old = keyword(before, name) ?? 'atomic';
   const now = keyword(after, name) ?? 'atomic';
-  const [oldKeys, keys] = listsOf(before, after, 'x-kubernetes-list-map-keys');
+  const [oldKeys, keys] = keywordLists(before, after, 'x-kubernetes-list-map-keys');
   if (old !== now && now === 'atomic') {
     report('list-made-atomic', undefined, `${field} was a list of the type ${old}, and is atomic`);
   } else if (old !== now) {
     report('list-type-changed', name, `${field} is a list of the type ${now}, not ${old}`);
-  } else if (contentOf(oldKeys ?? []) !== contentOf(keys ?? [])) {
-    report('list-type-changed', 'x-kubernetes-list-map-keys', `${field} has the map keys ${shown(keys)}`);
+  } else if (canonicalContent(oldKeys ?? []) !== canonicalContent(keys ?? [])) {
+    report(
+      'list-type-changed',
+      'x-kubernetes-list-map-keys',
+      `${field} has the map keys ${formatValue(keys)}`,
+    );
   }
 };
 

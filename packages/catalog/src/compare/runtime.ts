@@ -6,7 +6,7 @@ import {
   parseImageReference,
   RUNTIME_KINDS,
 } from '@krmhub/schema';
-import { shown } from './content.js';
+import { formatValue } from './content.js';
 import type { Report } from './rules.js';
 
 /** Tells what differs between two API versions besides their schemas; `at` is the newer one's place. */
@@ -39,7 +39,7 @@ export function compareRuntimes(
     );
   }
   if (before.license !== after.license) {
-    const message = `the licence is ${shown(after.license)}, not ${shown(before.license)}`;
+    const message = `the licence is ${formatValue(after.license)}, not ${formatValue(before.license)}`;
     report('license-changed', [...at, 'license'], message);
   }
   if (before.idempotent !== after.idempotent) {
@@ -83,7 +83,11 @@ function compareImages(before: ContainerRuntime, after: ContainerRuntime, at: Pa
   const [was, is] = [parseImageReference(before.image), parseImageReference(after.image)];
   if (!was.ok || !is.ok) {
     if (before.image === after.image) return;
-    report('registry-changed', place, `the image is ${shown(after.image)}, not ${shown(before.image)}`);
+    report(
+      'registry-changed',
+      place,
+      `the image is ${formatValue(after.image)}, not ${formatValue(before.image)}`,
+    );
     return;
   }
   if (was.host !== is.host) {
@@ -133,12 +137,12 @@ function comparePlatforms(
 
 function compareAddresses(what: string, before: string, after: string, at: Path, report: Report): void {
   if (before === after) return;
-  const [was, is] = [hostOf(before), hostOf(after)];
+  const [was, is] = [addressHost(before), addressHost(after)];
   if (was === is) report('download-changed', at, `${what} has another address at ${is}`);
   else report('registry-changed', at, `${what} comes from ${is}, not ${was}`);
 }
 
 /** What stands between the scheme and the first slash of an address. */
-function hostOf(address: string): string {
+function addressHost(address: string): string {
   return /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)/i.exec(address)?.[1]?.toLowerCase() ?? address;
 }

@@ -10,10 +10,10 @@ import {
   subschema,
   typeOf,
 } from '@krmhub/schema/json-schema/open-api';
-import { contentOf } from './content.js';
+import { canonicalContent } from './content.js';
 import { compareValues, type NodeReport } from './keywords.js';
 import { compareRestrictions } from './restrictions.js';
-import { impliedRoot } from './root.js';
+import { withImplicitFields } from './root.js';
 import type { Report } from './rules.js';
 
 /** Schemas inside a schema that are compared; a larger one is told as not compared. */
@@ -22,7 +22,7 @@ const MAX_NODES = 20_000;
 const PRESERVE = 'x-kubernetes-preserve-unknown-fields';
 const DOCUMENTATION: readonly string[] = ['description', 'title', 'example', 'externalDocs'];
 /** Keywords whose meaning is compared; any other is equal or a difference. */
-const UNDERSTOOD = new Set<string>([
+const COMPARED_KEYWORDS = new Set<string>([
   ...DOCUMENTATION,
   ...'type format pattern default maximum minimum multipleOf exclusiveMaximum exclusiveMinimum'.split(' '),
   ...'maxLength minLength maxItems minItems maxProperties minProperties nullable enum required'.split(' '),
@@ -32,8 +32,8 @@ const UNDERSTOOD = new Set<string>([
 
 /** Tells every change between two schemas of a functionConfig. `at` is the newer one's place. */
 export function compareSchemas(before: JsonObject, after: JsonObject, at: Path, report: Report): void {
-  if (contentOf(before) === contentOf(after)) return;
-  new Comparison(report).compare(impliedRoot(before), impliedRoot(after), at, '', 0);
+  if (canonicalContent(before) === canonicalContent(after)) return;
+  new Comparison(report).compare(withImplicitFields(before), withImplicitFields(after), at, '', 0);
 }
 
 class Comparison {
@@ -44,18 +44,18 @@ class Comparison {
   compare(before: JsonObject, after: JsonObject, at: Path, field: string, depth: number): void {
     if (this.nodes >= MAX_NODES) return;
     if (++this.nodes === MAX_NODES || depth > DOCUMENT_LIMITS.maxDepth) {
-      this.report('not-compared', at, `${nameOf(field)} and what follows is too much to compare`);
+      this.report('not-compared', at, `${fieldLabel(field)} and what follows is too much to compare`);
       return;
     }
     const tell: NodeReport = (rule, name, message) =>
       this.report(rule, name === undefined ? at : [...at, name], message);
-    if (DOCUMENTATION.some((name) => contentOf(before[name]) !== contentOf(after[name]))) {
-      tell('documentation-changed', undefined, `${nameOf(field)} is described in other words`);
+    if (DOCUMENTATION.some((name) => canonicalContent(before[name]) !== canonicalContent(after[name]))) {
+      tell('documentation-changed', undefined, `${fieldLabel(field)} is described in other words`);
     }
-    if (!compareTypes(before, after, nameOf(field), tell)) return;
-    compareValues(before, after, nameOf(field), tell);
-    compareRestrictions(before, after, nameOf(field), tell);
-    compareTheRest(before, after, nameOf(field), tell);
+    if (!compareTypes(before, after, fieldLabel(field), tell)) return;
+    compareValues(before, after, fieldLabel(field), tell);
+    compareRestrictions(before, after, fieldLabel(field), tell);
+    compareOtherKeywords(before, after, fieldLabel(field), tell);
     this.compareFields(before, after, at, field, depth, tell);
     this.compareItems(before, after, at, field, depth, tell);
   }
@@ -71,7 +71,7 @@ class Comparison {
     const was = openness(before);
     const is = openness(after);
     if (was !== is) {
-      const named = nameOf(field);
+      const named = fieldLabel(field);
       if (isSet(before, PRESERVE) && !isSet(after, PRESERVE)) {
         tell('preserve-unknown-removed', undefined, `${named} does not keep unknown fields any more`);
       } else if (OPENNESS.indexOf(is) < OPENNESS.indexOf(was)) {
@@ -82,7 +82,7 @@ class Comparison {
     const values = subschema(after, 'additionalProperties');
     const oldValues = subschema(before, 'additionalProperties');
     if (values !== undefined && oldValues !== undefined) {
-      this.compare(oldValues, values, [...at, 'additionalProperties'], join(field, '*'), depth + 1);
+      this.compare(oldValues, values, [...at, 'additionalProperties'], joinPath(field, '*'), depth + 1);
     }
     // Where the whole object is closed, its declared fields are no addition.
     this.compareProperties(before, after, at, field, depth, was !== 'closed' && is !== 'closed');
@@ -103,14 +103,14 @@ class Comparison {
     const place = Object.keys(now).length > 0 ? [...at, 'properties'] : at;
     for (const name of Object.keys(old)) {
       if (Object.hasOwn(now, name)) continue;
-      this.report('property-removed', place, `${join(field, name)} is removed`);
+      this.report('property-removed', place, `${joinPath(field, name)} is removed`);
     }
     for (const [name, value] of Object.entries(now)) {
       const child = [...at, 'properties', name];
-      const named = join(field, name);
-      const schema = schemaOf(value);
+      const named = joinPath(field, name);
+      const schema = asSchema(value);
       if (Object.hasOwn(old, name)) {
-        this.compare(schemaOf(old[name]), schema, child, named, depth + 1);
+        this.compare(asSchema(old[name]), schema, child, named, depth + 1);
       } else if (!needed.has(name)) {
         if (open) {
           const message = `${named} is declared, where any field was taken before`;
@@ -122,7 +122,7 @@ class Comparison {
     }
     for (const name of needed) {
       if (wasNeeded.has(name)) continue;
-      const named = join(field, name);
+      const named = joinPath(field, name);
       const isNew = Object.hasOwn(now, name) && !Object.hasOwn(old, name);
       if (isNew) {
         this.report('required-property-added', [...at, 'properties', name], `${named} is added and required`);
@@ -130,7 +130,7 @@ class Comparison {
     }
     for (const name of wasNeeded) {
       if (needed.has(name) || !Object.hasOwn(now, name)) continue;
-      this.report('property-optional', [...at, 'properties', name], `${join(field, name)} is optional`);
+      this.report('property-optional', [...at, 'properties', name], `${joinPath(field, name)} is optional`);
     }
   }
 
@@ -150,7 +150,7 @@ class Comparison {
       tell(
         'other-difference',
         now && 'items',
-        `the items of ${nameOf(field)} ${now ? 'get' : 'lose'} a schema`,
+        `the items of ${fieldLabel(field)} ${now ? 'get' : 'lose'} a schema`,
       );
     }
   }
@@ -158,8 +158,8 @@ class Comparison {
 
 /** False where nothing more can be said, since the types differ. */
 function compareTypes(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): boolean {
-  const was = kindOf(before);
-  const is = kindOf(after);
+  const was = typeName(before);
+  const is = typeName(after);
   if (was === is) return true;
   if (is === 'int-or-string' && (was === 'integer' || was === 'string')) {
     tell('int-or-string-allowed', undefined, `${field} was ${was}, and is integer or string`);
@@ -171,36 +171,37 @@ function compareTypes(before: JsonObject, after: JsonObject, field: string, tell
   }
   if (was === 'any' && isSet(before, PRESERVE)) {
     tell('preserve-unknown-removed', 'type', `${field} was of any type, and is ${is}`);
-  } else if (is === 'any' && isSet(after, PRESERVE) && Object.keys(after).every(isFree)) {
+  } else if (is === 'any' && isSet(after, PRESERVE) && Object.keys(after).every(isUnrestrictive)) {
     tell('any-type-allowed', PRESERVE, `${field} was ${was}, and is of any type`);
   } else tell('type-changed', 'type', `${field} was ${was}, and is ${is}`);
   return false;
 }
 
 /** Keywords that restrict nothing. */
-function isFree(name: string): boolean {
+function isUnrestrictive(name: string): boolean {
   return name === PRESERVE || name === 'nullable' || DOCUMENTATION.includes(name);
 }
 
-function kindOf(schema: JsonObject): string {
+function typeName(schema: JsonObject): string {
   return isSet(schema, 'x-kubernetes-int-or-string') ? 'int-or-string' : (typeOf(schema) ?? 'any');
 }
 
 /** Keywords that the other comparisons know nothing of, and values of a wrong kind. */
-function compareTheRest(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): void {
+function compareOtherKeywords(before: JsonObject, after: JsonObject, field: string, tell: NodeReport): void {
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (contentOf(restOf(before, name)) === contentOf(restOf(after, name))) continue;
+    if (canonicalContent(uncomparedValue(before, name)) === canonicalContent(uncomparedValue(after, name)))
+      continue;
     const place = Object.hasOwn(after, name) ? name : undefined;
     tell('other-difference', place, `${field} differs in ${JSON.stringify(name)}`);
   }
 }
 
-function restOf(schema: JsonObject, name: string): JsonValue | undefined {
+function uncomparedValue(schema: JsonObject, name: string): JsonValue | undefined {
   const value = Object.hasOwn(schema, name) ? schema[name] : undefined;
   // Kubernetes reads null and a flag that is false as absent.
   if (value === null || (value === false && OPEN_API_KEYWORDS[name as OpenApiKeyword] === 'flag'))
     return undefined;
-  const understood = UNDERSTOOD.has(name);
+  const understood = COMPARED_KEYWORDS.has(name);
   if (understood && value !== undefined && isKeywordValue(value, OPEN_API_KEYWORDS[name as OpenApiKeyword])) {
     return undefined;
   }
@@ -218,17 +219,17 @@ function openness(schema: JsonObject): (typeof OPENNESS)[number] {
   return values === true ? 'open' : values === false ? 'closed' : 'map';
 }
 
-function schemaOf(value: JsonValue | undefined): JsonObject {
+function asSchema(value: JsonValue | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-function nameOf(field: string): string {
+function fieldLabel(field: string): string {
   return field === '' ? 'the functionConfig' : field;
 }
 
 const PLAIN_NAME = /^[\w$*-]+$/;
 
-function join(field: string, name: string): string {
+function joinPath(field: string, name: string): string {
   if (!PLAIN_NAME.test(name)) return `${field}[${JSON.stringify(name)}]`;
   return field === '' ? name : `${field}.${name}`;
 }

@@ -1,28 +1,28 @@
 import { KrmhubError } from '@krmhub/schema';
-import { judgeSignatures, type SigningPolicy, sameSigner } from '../policy/signing-policy.js';
+import { evaluateSignatures, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle, ReleaseRecord, Time } from '../ports/records.js';
-import { searchDocument, shownRelease, signaturesOf } from './newest.js';
-import { otherSigner } from './trust.js';
+import { displayedRelease, releaseSignatures, searchDocument } from './newest.js';
+import { signerMismatch } from './trust.js';
 
 /** Limits on bundles: each with its unit. */
 export const BUNDLE_LIMITS = {
   /** Size of one bundle. */
   maxBytes: 1_048_576,
   /** Bundles of one release. */
-  maxOfRelease: 64,
+  maxPerRelease: 64,
   /** Bundles of one release that are attestations, or signed by a key that the registry does not know: signatures keep their room. */
-  maxUnasked: 32,
+  maxUnverifiedPerRelease: 32,
   /** Total size of the bundles that are read when a tag is pushed. */
-  maxBytesOfTag: 8_388_608,
+  maxBytesPerTag: 8_388_608,
   /** Bundles in one publish request. */
-  maxOfPublish: 4,
+  maxPerPublish: 4,
 } as const;
 
 export interface AttachInput {
   current: FunctionRecord;
   release: ReleaseRecord;
-  /** The record of `shownRelease(current.releases)`. */
-  shown: ReleaseRecord;
+  /** The record of `displayedRelease(current.releases)`. */
+  displayed: ReleaseRecord;
   bundle: ReleaseBundle;
   policies: readonly SigningPolicy[];
   now: Time;
@@ -45,24 +45,24 @@ export function planAttach(input: AttachInput): AttachPlan {
   const stands = bundles.some(
     (one) =>
       one.digest === bundle.digest ||
-      (says(one) && says(bundle) && sameSigner(one.signer!, bundle.signer!) && isNoLater(one, bundle)),
+      (says(one) && says(bundle) && isSameSigner(one.signer!, bundle.signer!) && isNotLater(one, bundle)),
   );
   if (stands) return { outcome: 'unchanged', release };
   const name = `${group}/${kind}@${release.release}`;
   const unasked = bundles.filter((one) => !says(one)).length;
-  const isFull = !says(bundle) && unasked >= BUNDLE_LIMITS.maxUnasked;
-  if (isFull || bundles.length >= BUNDLE_LIMITS.maxOfRelease) {
+  const isFull = !says(bundle) && unasked >= BUNDLE_LIMITS.maxUnverifiedPerRelease;
+  if (isFull || bundles.length >= BUNDLE_LIMITS.maxPerRelease) {
     throw new KrmhubError(
       'conflict',
       `${name} has ${isFull ? unasked : bundles.length} such bundles, and takes no more`,
     );
   }
   if (bundle.claim === 'signature') {
-    const signatures = signaturesOf({ bundles: [bundle] });
-    const verdict = judgeSignatures(policies, release, signatures);
+    const signatures = releaseSignatures({ bundles: [bundle] });
+    const verdict = evaluateSignatures(policies, release, signatures);
     const reason =
       verdict === undefined
-        ? otherSigner(current, signatures, policies)
+        ? signerMismatch(current, signatures, policies)
         : verdict.trusted
           ? undefined
           : verdict.reason;
@@ -73,10 +73,10 @@ export function planAttach(input: AttachInput): AttachPlan {
     }
   }
   const changed: ReleaseRecord = { ...release, bundles: [...bundles, bundle] };
-  const expected = shownRelease(current.releases).release;
-  const shown = expected === release.release ? changed : input.shown;
-  if (shown.release !== expected) {
-    throw new RangeError(`shown is ${shown.release} where ${expected} is needed`);
+  const expected = displayedRelease(current.releases).release;
+  const displayed = expected === release.release ? changed : input.displayed;
+  if (displayed.release !== expected) {
+    throw new RangeError(`displayed is ${displayed.release} where ${expected} is needed`);
   }
   return {
     outcome: 'changed',
@@ -86,7 +86,7 @@ export function planAttach(input: AttachInput): AttachPlan {
       expectedRevision: current.revision,
       action: 'update',
       release: changed,
-      search: searchDocument(current, current.releases, shown),
+      search: searchDocument(current, current.releases, displayed),
       event: {
         type: 'release.attested',
         at: now,
@@ -102,6 +102,6 @@ export function planAttach(input: AttachInput): AttachPlan {
 }
 
 /** Whether a signature was made no later than another, as far as somebody testifies it: times bound what is believed. */
-function isNoLater({ signedAt }: ReleaseBundle, other: ReleaseBundle): boolean {
+function isNotLater({ signedAt }: ReleaseBundle, other: ReleaseBundle): boolean {
   return other.signedAt === undefined || (signedAt !== undefined && signedAt <= other.signedAt);
 }

@@ -1,16 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import type { ReleaseRecord } from '../ports/records.js';
-import { functionDefinition, functionRecord, markOf, NOW, releaseRecord } from '../testing/records.js';
-import { type MarkAction, planDeprecate, planUnyank, planYank, shownAfter } from './lifecycle.js';
+import {
+  functionDefinition,
+  functionRecord,
+  lifecycleRecord,
+  NOW,
+  releaseRecord,
+} from '../testing/records.js';
+import {
+  displayedReleaseAfter,
+  type LifecycleAction,
+  planDeprecate,
+  planUnyank,
+  planYank,
+} from './lifecycle.js';
 
 const PLANS = { yank: planYank, unyank: planUnyank, deprecate: planDeprecate };
 
 /** Plans as a registry does: reads the records that the plan needs by name. */
-function plan(action: MarkAction, release: string, releases: ReleaseRecord[], reason = 'broken') {
+function plan(action: LifecycleAction, release: string, releases: ReleaseRecord[], reason = 'broken') {
   const current = functionRecord(releases, 7);
   const record = (name: string) => releases.find((one) => one.release === name)!;
-  const shown = record(shownAfter(current, action, release));
-  return PLANS[action]({ current, release: record(release), shown, reason, now: NOW, by: 'bob' });
+  const displayed = record(displayedReleaseAfter(current, action, release));
+  return PLANS[action]({
+    current,
+    release: record(release),
+    displayed: displayed,
+    reason,
+    now: NOW,
+    by: 'bob',
+  });
 }
 
 function changed(...parameters: Parameters<typeof plan>) {
@@ -23,7 +42,7 @@ const described = (release: string, overrides: Partial<ReleaseRecord> = {}) =>
   releaseRecord(release, functionDefinition({ description: `about ${release}` }), overrides);
 const OLD = described('1.0.0');
 const NEW = described('2.0.0');
-const YANKED = described('2.0.0', { yanked: markOf('broken') });
+const YANKED = described('2.0.0', { yanked: lifecycleRecord('broken') });
 
 describe('a yank', () => {
   it('marks the release, is an event, and search shows the newest that stands', () => {
@@ -77,7 +96,7 @@ describe('an unyank', () => {
 });
 
 describe('a deprecation', () => {
-  it('marks the release, and search says so where it is shown', () => {
+  it('marks the release, and search says so where it is displayed', () => {
     const change = changed('deprecate', '2.0.0', [OLD, NEW], 'use Other');
     expect(change.release.deprecated).toEqual({ at: NOW, by: 'bob', reason: 'use Other' });
     expect(change.search).toMatchObject({ release: '2.0.0', deprecated: true, yanked: false });
@@ -90,7 +109,7 @@ describe('a deprecation', () => {
 
   it('keeps a yank, and is idempotent', () => {
     expect(changed('deprecate', '2.0.0', [OLD, YANKED]).release.yanked).toEqual(YANKED.yanked);
-    const deprecated = described('2.0.0', { deprecated: markOf('use Other') });
+    const deprecated = described('2.0.0', { deprecated: lifecycleRecord('use Other') });
     expect(plan('deprecate', '2.0.0', [OLD, deprecated], 'use Other').outcome).toBe('unchanged');
   });
 });
@@ -98,15 +117,17 @@ describe('a deprecation', () => {
 describe('what is read for a plan', () => {
   it('is named, whatever stands', () => {
     const current = functionRecord([OLD, NEW, described('3.0.0-rc.1')]);
-    expect(shownAfter(current, 'yank', '2.0.0')).toBe('1.0.0');
-    expect(shownAfter(functionRecord([described('3.0.0-rc.1'), OLD]), 'yank', '1.0.0')).toBe('3.0.0-rc.1');
-    expect(shownAfter(functionRecord([OLD, YANKED]), 'unyank', '2.0.0')).toBe('2.0.0');
-    expect(() => shownAfter(current, 'yank', '9.9.9')).toThrow(/no release 9\.9\.9/);
+    expect(displayedReleaseAfter(current, 'yank', '2.0.0')).toBe('1.0.0');
+    expect(displayedReleaseAfter(functionRecord([described('3.0.0-rc.1'), OLD]), 'yank', '1.0.0')).toBe(
+      '3.0.0-rc.1',
+    );
+    expect(displayedReleaseAfter(functionRecord([OLD, YANKED]), 'unyank', '2.0.0')).toBe('2.0.0');
+    expect(() => displayedReleaseAfter(current, 'yank', '9.9.9')).toThrow(/no release 9\.9\.9/);
   });
 
   it('is refused where it is another release', () => {
     const current = functionRecord([OLD, NEW]);
-    const input = { current, release: NEW, shown: NEW, reason: 'x', now: NOW, by: 'bob' };
+    const input = { current, release: NEW, displayed: NEW, reason: 'x', now: NOW, by: 'bob' };
     expect(() => planYank(input)).toThrow(RangeError);
   });
 });

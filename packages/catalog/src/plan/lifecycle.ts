@@ -1,29 +1,29 @@
 import type {
   FunctionChange,
   FunctionRecord,
-  Mark,
+  LifecycleRecord,
   NewEvent,
   ReleaseRecord,
   ReleaseSummary,
   Time,
 } from '../ports/records.js';
-import { searchDocument, shownRelease } from './newest.js';
+import { displayedRelease, searchDocument } from './newest.js';
 
-export type MarkAction = 'yank' | 'unyank' | 'deprecate';
+export type LifecycleAction = 'yank' | 'unyank' | 'deprecate';
 
-export interface MarkInput {
+export interface LifecycleInput {
   current: FunctionRecord;
   /** The release to mark. */
   release: ReleaseRecord;
-  /** The record of the release that `shownAfter(current, action, release.release)` names. */
-  shown: ReleaseRecord;
+  /** The record of the release that `displayedReleaseAfter(current, action, release.release)` names. */
+  displayed: ReleaseRecord;
   /** Why; also kept in the event. */
   reason: string;
   now: Time;
   by: string;
 }
 
-export type MarkPlan =
+export type LifecyclePlan =
   | { outcome: 'changed'; change: FunctionChange }
   | { outcome: 'unchanged'; release: ReleaseRecord };
 
@@ -31,41 +31,50 @@ export type MarkPlan =
  * Name of the release that search shows once the mark is set: the caller reads its record for the plan.
  * Throws a RangeError where the function has no such release.
  */
-export function shownAfter(current: FunctionRecord, action: MarkAction, release: string): string {
-  return shownRelease(releasesAfter(current, action, release)).release;
+export function displayedReleaseAfter(
+  current: FunctionRecord,
+  action: LifecycleAction,
+  release: string,
+): string {
+  return displayedRelease(releasesAfter(current, action, release)).release;
 }
 
 /** Takes a release out of catalogs; its bytes stay. The same reason again changes nothing, another one replaces it. */
-export function planYank(input: MarkInput): MarkPlan {
+export function planYank(input: LifecycleInput): LifecyclePlan {
   if (input.release.yanked?.reason === input.reason) return { outcome: 'unchanged', release: input.release };
-  return plan('yank', input, { ...input.release, yanked: markOf(input) }, 'release.yanked');
+  return planChange('yank', input, { ...input.release, yanked: lifecycleRecord(input) }, 'release.yanked');
 }
 
-export function planUnyank(input: MarkInput): MarkPlan {
+export function planUnyank(input: LifecycleInput): LifecyclePlan {
   if (input.release.yanked === undefined) return { outcome: 'unchanged', release: input.release };
   const { yanked: _, ...release } = input.release;
-  return plan('unyank', input, release, 'release.unyanked');
+  return planChange('unyank', input, release, 'release.unyanked');
 }
 
 /** Says that there is something better; the release stays in catalogs. Repeating is as with a yank. */
-export function planDeprecate(input: MarkInput): MarkPlan {
+export function planDeprecate(input: LifecycleInput): LifecyclePlan {
   if (input.release.deprecated?.reason === input.reason)
     return { outcome: 'unchanged', release: input.release };
-  return plan('deprecate', input, { ...input.release, deprecated: markOf(input) }, 'release.deprecated');
+  return planChange(
+    'deprecate',
+    input,
+    { ...input.release, deprecated: lifecycleRecord(input) },
+    'release.deprecated',
+  );
 }
 
-function plan(
-  action: MarkAction,
-  input: MarkInput,
+function planChange(
+  action: LifecycleAction,
+  input: LifecycleInput,
   release: ReleaseRecord,
   type: NewEvent['type'],
-): MarkPlan {
+): LifecyclePlan {
   const { current, reason, now, by } = input;
   const releases = releasesAfter(current, action, release.release);
-  const expected = shownRelease(releases).release;
-  const shown = expected === release.release ? release : input.shown;
-  if (shown.release !== expected)
-    throw new RangeError(`shown is ${shown.release} where ${expected} is needed`);
+  const expected = displayedRelease(releases).release;
+  const displayed = expected === release.release ? release : input.displayed;
+  if (displayed.release !== expected)
+    throw new RangeError(`displayed is ${displayed.release} where ${expected} is needed`);
   const name = { group: current.group, kind: current.kind };
   return {
     outcome: 'changed',
@@ -74,18 +83,18 @@ function plan(
       expectedRevision: current.revision,
       action: 'update',
       release,
-      search: searchDocument(name, releases, shown),
+      search: searchDocument(name, releases, displayed),
       event: { type, at: now, by, ...name, release: release.release, digest: release.digest, reason },
     },
   };
 }
 
 /** The summaries with the mark set; what the mark says does not matter to selection. */
-function releasesAfter(current: FunctionRecord, action: MarkAction, release: string): ReleaseSummary[] {
+function releasesAfter(current: FunctionRecord, action: LifecycleAction, release: string): ReleaseSummary[] {
   if (!current.releases.some((summary) => summary.release === release)) {
     throw new RangeError(`${current.group}/${current.kind} has no release ${release}`);
   }
-  const mark: Mark = { at: '', by: '', reason: '' };
+  const mark: LifecycleRecord = { at: '', by: '', reason: '' };
   return current.releases.map((summary) => {
     if (summary.release !== release || action === 'deprecate') return summary;
     const { yanked: _, ...rest } = summary;
@@ -93,6 +102,6 @@ function releasesAfter(current: FunctionRecord, action: MarkAction, release: str
   });
 }
 
-function markOf({ now, by, reason }: MarkInput): Mark {
+function lifecycleRecord({ now, by, reason }: LifecycleInput): LifecycleRecord {
   return { at: now, by, reason };
 }

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { functionDefinition, functionVersion } from '../testing/records.js';
-import { entryDocument } from './newest.js';
+import { upstreamSearchDocument } from './newest.js';
 
 it('makes of an entry what search finds it by', () => {
   const definition = functionDefinition({
     tags: ['mutator', 'labels', 'mutator'],
     versions: [functionVersion('v1beta1'), functionVersion('v1', { license: 'MIT' })],
   });
-  expect(entryDocument(definition)).toEqual({
+  expect(upstreamSearchDocument(definition)).toEqual({
     group: 'example.com',
     kind: 'SetLabels',
     description: definition.description,
@@ -21,7 +21,7 @@ it('makes of an entry what search finds it by', () => {
 
 it('takes no more of an entry than search can carry', () => {
   const long = 'x'.repeat(1_000_000);
-  const document = entryDocument(
+  const document = upstreamSearchDocument(
     functionDefinition({
       description: `${'y'.repeat(9_999)}\u{1f34c}${long}`,
       publisher: long,

@@ -6,11 +6,11 @@ import {
   newestRelease,
 } from '@krmhub/schema';
 import type { ReleaseSignature } from '../policy/signing-policy.js';
-import type { Mark, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
+import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
 import { definitionFacts } from './definition-facts.js';
 
 /** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */
-export function newestOf<Release extends { release: string }>(
+export function newestByRelease<Release extends { release: string }>(
   releases: readonly Release[],
 ): Release | undefined {
   const newest = newestRelease(releases.map(({ release }) => release));
@@ -21,10 +21,11 @@ export function newestOf<Release extends { release: string }>(
  * The release that stands for a function in search and on its page: the newest that is not yanked,
  * and where every one is, the newest. Throws a RangeError for an empty list: a function has a release.
  */
-export function shownRelease(releases: readonly ReleaseSummary[]): ReleaseSummary {
-  const shown = newestOf(releases.filter(({ yanked }) => yanked === undefined)) ?? newestOf(releases);
-  if (shown === undefined) throw new RangeError('a function without releases');
-  return shown;
+export function displayedRelease(releases: readonly ReleaseSummary[]): ReleaseSummary {
+  const displayed =
+    newestByRelease(releases.filter(({ yanked }) => yanked === undefined)) ?? newestByRelease(releases);
+  if (displayed === undefined) throw new RangeError('a function without releases');
+  return displayed;
 }
 
 /**
@@ -32,19 +33,19 @@ export function shownRelease(releases: readonly ReleaseSummary[]): ReleaseSummar
  * pre-release only where nothing else does. Later releases say nothing about it, so one that fills a gap is held
  * against its own line. Undefined where there is none.
  */
-export function predecessorOf(
-  current: { releases: readonly { release: string; yanked?: Mark | undefined }[] } | undefined,
+export function findPredecessor(
+  current: { releases: readonly { release: string; yanked?: LifecycleRecord | undefined }[] } | undefined,
   release: string,
 ): string | undefined {
   const canonical = canonicalRelease(release);
   if (current === undefined || canonical === undefined) return undefined;
-  return newestOf(
+  return newestByRelease(
     current.releases.filter((one) => one.yanked === undefined && compareReleases(one.release, canonical) < 0),
   )?.release;
 }
 
 /** What is known of who signed a release; what speaks of something else than the release is left out. */
-export function signaturesOf({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>): ReleaseSignature[] {
+export function releaseSignatures({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>): ReleaseSignature[] {
   return bundles.flatMap(({ digest, claim, signer, signedAt, receivedAt }) =>
     claim === 'signature' && signer !== undefined
       ? [{ bundle: digest, signer, ...(signedAt === undefined ? {} : { signedAt }), receivedAt }]
@@ -52,25 +53,25 @@ export function signaturesOf({ bundles = [] }: Pick<ReleaseSummary, 'bundles'>):
   );
 }
 
-/** What search finds the function by; `shown` is the record of `shownRelease(releases)`. */
+/** What search finds the function by; `displayed` is the record of `displayedRelease(releases)`. */
 export function searchDocument(
   name: FunctionName,
   releases: readonly ReleaseSummary[],
-  shown: ReleaseRecord,
+  displayed: ReleaseRecord,
 ): SearchDocument {
   return {
     group: name.group,
     kind: name.kind,
-    description: shown.definition.description,
-    publisher: shown.publisher,
-    release: shown.release,
-    versions: shown.versions,
-    tags: shown.tags,
-    runtimes: shown.runtimes,
-    licenses: shown.licenses,
+    description: displayed.definition.description,
+    publisher: displayed.publisher,
+    release: displayed.release,
+    versions: displayed.versions,
+    tags: displayed.tags,
+    runtimes: displayed.runtimes,
+    licenses: displayed.licenses,
     yanked: releases.every(({ yanked }) => yanked !== undefined),
-    deprecated: shown.deprecated !== undefined,
-    signatures: signaturesOf(shown),
+    deprecated: displayed.deprecated !== undefined,
+    signatures: releaseSignatures(displayed),
   };
 }
 
@@ -88,7 +89,7 @@ const ENTRY_TEXT_LIMITS = {
  * What search finds a function by that only catalogs elsewhere have: all but the release, and what is known of it.
  * Long text is cut; long tags and licences are left out, since by half of one nobody should find anything.
  */
-export function entryDocument(
+export function upstreamSearchDocument(
   definition: FunctionDefinition,
 ): Omit<SearchDocument, 'release' | 'yanked' | 'deprecated' | 'signatures'> {
   const { group, names, description } = definition;
@@ -98,8 +99,8 @@ export function entryDocument(
   return {
     group,
     kind: names.kind,
-    description: cutText(description, maxDescriptionLength),
-    publisher: cutText(publisher, maxValueLength),
+    description: truncate(description, maxDescriptionLength),
+    publisher: truncate(publisher, maxValueLength),
     tags: tags.filter(isShort).slice(0, maxTags),
     licenses: licenses.filter(isShort),
     ...facts,
@@ -107,6 +108,6 @@ export function entryDocument(
 }
 
 /** The beginning of a text, with no half of a surrogate pair at its end. */
-function cutText(text: string, length: number): string {
+function truncate(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }

@@ -7,11 +7,11 @@ import {
   functionDefinition,
   functionRecord,
   functionVersion,
-  markOf,
+  lifecycleRecord,
   NOW,
   releaseRecord,
 } from '../testing/records.js';
-import { predecessorOf, shownRelease } from './newest.js';
+import { displayedRelease, findPredecessor } from './newest.js';
 import { type PublishInput, type PublishPlan, planPublish } from './publish.js';
 import { PUBLISH_CODES, PUBLISH_LIMITS } from './publish-codes.js';
 
@@ -25,8 +25,8 @@ function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}
   const { standing = [], ...rest } = input;
   const current = standing.length === 0 ? undefined : functionRecord(standing, 3);
   const newest =
-    current && standing.find(({ release }) => release === shownRelease(current.releases).release);
-  const before = predecessorOf(current, rest.release ?? 'v1.0');
+    current && standing.find(({ release }) => release === displayedRelease(current.releases).release);
+  const before = findPredecessor(current, rest.release ?? 'v1.0');
   return planPublish({
     name: NAME,
     release: 'v1.0',
@@ -151,7 +151,7 @@ describe('a new release', () => {
       description: 'about 1.5.0',
     });
     expect(shown('2.0.0-rc.1', [standing('1.5.0')])).toMatchObject({ release: '1.5.0' });
-    expect(shown('1.2.0', [standing('1.5.0', { yanked: markOf('x') })])).toMatchObject({
+    expect(shown('1.2.0', [standing('1.5.0', { yanked: lifecycleRecord('x') })])).toMatchObject({
       release: '1.2.0',
       yanked: false,
     });
@@ -170,7 +170,7 @@ describe('a release that stands', () => {
   const withReadme = { ...publishedBytes, readme: sha256(README) };
 
   it('with the same bytes is unchanged, with or without its README, yanked or not', () => {
-    for (const record of [publishedBytes, withReadme, { ...publishedBytes, yanked: markOf('x') }]) {
+    for (const record of [publishedBytes, withReadme, { ...publishedBytes, yanked: lifecycleRecord('x') }]) {
       expect(plan({ standing: [record] })).toEqual({
         outcome: 'unchanged',
         release: record,
@@ -450,8 +450,8 @@ describe('the release before', () => {
       '3.0.0',
     ];
     const releases = names.map((name) =>
-      standing(name, name === '3.0.0' || name === '1.1.0' ? { yanked: markOf('x') } : {}),
+      standing(name, name === '3.0.0' || name === '1.1.0' ? { yanked: lifecycleRecord('x') } : {}),
     );
-    expect(predecessorOf(functionRecord(releases), release)).toBe(expected);
+    expect(findPredecessor(functionRecord(releases), release)).toBe(expected);
   });
 });

@@ -23,9 +23,9 @@ import type {
 import { checkCompatibility } from './check-compatibility.js';
 import { checkSubmission } from './check-submission.js';
 import { definitionFacts } from './definition-facts.js';
-import { predecessorOf, searchDocument, shownRelease } from './newest.js';
+import { displayedRelease, findPredecessor, searchDocument } from './newest.js';
 import { PUBLISH_LIMITS, publishDiagnostic } from './publish-codes.js';
-import { burnt } from './takedown.js';
+import { tombstoneConflict } from './takedown.js';
 
 export interface PublishInput {
   name: FunctionName;
@@ -44,9 +44,9 @@ export interface PublishInput {
   currentRelease: ReleaseRecord | undefined;
   /** What was taken down of the function, whose names and bytes are not taken again. */
   takedowns: readonly Takedown[];
-  /** The record of `shownRelease(current.releases)`. */
+  /** The record of `displayedRelease(current.releases)`. */
   newest: ReleaseRecord | undefined;
-  /** The record of `predecessorOf(current, release)`. */
+  /** The record of `findPredecessor(current, release)`. */
   predecessor: ReleaseRecord | undefined;
   /** What breaks files written for the predecessor is a warning, and no error. */
   allowBreaking: boolean;
@@ -69,17 +69,17 @@ export function planPublish(input: PublishInput): PublishPlan {
   const { bytes, current, currentRelease, readme } = input;
   const file = input.file ?? (input.mediaType === 'application/json' ? 'definition.json' : 'definition.yaml');
   const release = canonicalRelease(input.release);
-  const refusal = release && burnt(input.takedowns, { release, digest: sha256(bytes) });
+  const refusal = release && tombstoneConflict(input.takedowns, { release, digest: sha256(bytes) });
   if (refusal) return { outcome: 'conflict', error: refusal };
   if (release !== undefined && currentRelease !== undefined && current?.kind === input.name.kind) {
-    return compareWithStanding(currentRelease, bytes, readme);
+    return compareWithExisting(currentRelease, bytes, readme);
   }
   const { diagnostics, definition } = checkSubmission({ ...input, file });
   if (release === undefined || release.length > PUBLISH_LIMITS.maxReleaseLength) {
     diagnostics.unshift(publishDiagnostic('publish/release', file, releaseMessage(input.release, release)));
   }
   if (definition !== undefined && release !== undefined && !hasErrors(diagnostics)) {
-    const before = predecessor(input, release);
+    const before = checkedPredecessor(input, release);
     if (before !== undefined) diagnostics.push(...checkCompatibility({ ...input, file, before, definition }));
   }
   if (definition === undefined || release === undefined || hasErrors(diagnostics)) {
@@ -88,21 +88,21 @@ export function planPublish(input: PublishInput): PublishPlan {
   const record = releaseRecord(input, release, definition);
   return {
     outcome: 'created',
-    change: creation(input, record),
+    change: createChange(input, record),
     diagnostics,
     blobs: readme === undefined ? [bytes] : [bytes, readme],
   };
 }
 
-function predecessor(input: PublishInput, release: string): ReleaseRecord | undefined {
-  const expected = predecessorOf(input.current, release);
+function checkedPredecessor(input: PublishInput, release: string): ReleaseRecord | undefined {
+  const expected = findPredecessor(input.current, release);
   if (input.predecessor?.release !== expected) {
     throw new RangeError(`the predecessor is ${input.predecessor?.release} where ${expected} is needed`);
   }
   return input.predecessor;
 }
 
-function compareWithStanding(
+function compareWithExisting(
   standing: ReleaseRecord,
   bytes: Uint8Array,
   readme: Uint8Array | undefined,
@@ -112,7 +112,7 @@ function compareWithStanding(
   const digest = sha256(bytes);
   if (digest !== standing.digest) {
     const message = `${label} stands with the digest ${standing.digest}; these bytes have ${digest}`;
-    const same = saysTheSame(standing, bytes)
+    const same = hasSameContent(standing, bytes)
       ? `The definition says the same in other bytes, so nothing is missing. ${hint}`
       : hint;
     return { outcome: 'conflict', error: new KrmhubError('conflict', message, { hint: same }) };
@@ -127,7 +127,7 @@ function compareWithStanding(
 }
 
 /** Another order, layout or comment: as when a file is published alone and then as a part of a catalog. */
-function saysTheSame(standing: ReleaseRecord, bytes: Uint8Array): boolean {
+function hasSameContent(standing: ReleaseRecord, bytes: Uint8Array): boolean {
   if (bytes.byteLength > DOCUMENT_LIMITS.maxDefinitionBytes) return false;
   const { documents } = lint(bytes, { file: 'definition.yaml' });
   const [document] = documents;
@@ -165,13 +165,13 @@ function releaseRecord(input: PublishInput, release: string, definition: Functio
   };
 }
 
-function creation(input: PublishInput, record: ReleaseRecord): FunctionChange {
+function createChange(input: PublishInput, record: ReleaseRecord): FunctionChange {
   const { current, newest, now, by } = input;
   const { group, kind, release, digest } = record;
   const releases: ReleaseSummary[] = [...(current?.releases ?? []), record].sort((a, b) =>
     compareReleases(b.release, a.release),
   );
-  const expected = shownRelease(releases).release;
+  const expected = displayedRelease(releases).release;
   const shown = expected === release ? record : newest;
   if (shown?.release !== expected)
     throw new RangeError(`newest is ${shown?.release} where ${expected} is needed`);

@@ -1,8 +1,14 @@
 import { KrmhubError, sha256, type Takedown } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { ReleaseRecord } from '../ports/records.js';
-import { functionDefinition, functionRecord, markOf, NOW, releaseRecord } from '../testing/records.js';
-import { burnt, planTakedown, shownAfterTakedown } from './takedown.js';
+import {
+  functionDefinition,
+  functionRecord,
+  lifecycleRecord,
+  NOW,
+  releaseRecord,
+} from '../testing/records.js';
+import { displayedReleaseAfterTakedown, planTakedown, tombstoneConflict } from './takedown.js';
 
 const NAME = { group: 'example.com', kind: 'SetLabels' };
 const described = (release: string, text = `about ${release}`, overrides: Partial<ReleaseRecord> = {}) =>
@@ -17,9 +23,9 @@ function takedownOf({ release, digest }: ReleaseRecord): Takedown {
 /** Plans as a registry does: reads the record that the plan needs by name. */
 function plan(target: ReleaseRecord, releases: ReleaseRecord[]) {
   const current = releases.length === 0 ? undefined : functionRecord(releases, 7);
-  const name = shownAfterTakedown(current, target.digest);
+  const name = displayedReleaseAfterTakedown(current, target.digest);
   const shown = releases.find(({ release }) => release === name);
-  return planTakedown({ current, takedown: takedownOf(target), token: 't1', shown });
+  return planTakedown({ current, takedown: takedownOf(target), token: 't1', displayed: shown });
 }
 
 describe('a takedown', () => {
@@ -32,7 +38,7 @@ describe('a takedown', () => {
       search: expect.objectContaining({ release: '1.0.0', description: 'about 1.0.0', yanked: false }),
     });
     expect(plan(OLD, [OLD, NEW]).search).toMatchObject({ release: '2.0.0' });
-    const yanked = described('1.0.0', 'about 1.0.0', { yanked: markOf('broken') });
+    const yanked = described('1.0.0', 'about 1.0.0', { yanked: lifecycleRecord('broken') });
     expect(plan(NEW, [yanked, NEW]).search).toMatchObject({ release: '1.0.0', yanked: true });
   });
 
@@ -68,7 +74,7 @@ describe('a takedown', () => {
   it('names the function as it is written', () => {
     const current = functionRecord([NEW], 1);
     const takedown = { ...takedownOf(NEW), kind: 'setlabels' };
-    expect(planTakedown({ current, takedown, shown: undefined })).toMatchObject({
+    expect(planTakedown({ current, takedown, displayed: undefined })).toMatchObject({
       kind: 'SetLabels',
       takedowns: [{ kind: 'SetLabels' }],
     });
@@ -76,8 +82,10 @@ describe('a takedown', () => {
 
   it('needs the record that is shown afterwards', () => {
     const current = functionRecord([OLD, NEW]);
-    expect(() => planTakedown({ current, takedown: takedownOf(NEW), shown: NEW })).toThrow(RangeError);
-    expect(() => planTakedown({ current, takedown: takedownOf(NEW), shown: undefined })).toThrow(RangeError);
+    expect(() => planTakedown({ current, takedown: takedownOf(NEW), displayed: NEW })).toThrow(RangeError);
+    expect(() => planTakedown({ current, takedown: takedownOf(NEW), displayed: undefined })).toThrow(
+      RangeError,
+    );
   });
 });
 
@@ -86,12 +94,12 @@ describe('what was taken down', () => {
   const other = sha256('other');
 
   it('is never published again, neither the name nor the bytes', () => {
-    expect(burnt(takedowns, { release: '1.0.0', digest: other })).toMatchObject({
+    expect(tombstoneConflict(takedowns, { release: '1.0.0', digest: other })).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('its name is never given again'),
       takedowns,
     });
-    expect(burnt(takedowns, { release: '1.0.1', digest: OLD.digest })).toMatchObject({
+    expect(tombstoneConflict(takedowns, { release: '1.0.1', digest: OLD.digest })).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('holds a password'),
       takedowns,
@@ -99,7 +107,7 @@ describe('what was taken down', () => {
   });
 
   it('stops nothing else', () => {
-    expect(burnt(takedowns, { release: '1.0.1', digest: other })).toBeUndefined();
-    expect(burnt([], { release: '1.0.0', digest: OLD.digest })).toBeUndefined();
+    expect(tombstoneConflict(takedowns, { release: '1.0.1', digest: other })).toBeUndefined();
+    expect(tombstoneConflict([], { release: '1.0.0', digest: OLD.digest })).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { type Digest, KrmhubError, type Takedown } from '@krmhub/schema';
 import type { FunctionRecord, FunctionTakedown, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
-import { searchDocument, shownRelease } from './newest.js';
+import { displayedRelease, searchDocument } from './newest.js';
 
 export interface TakedownInput {
   /** The function as it stands; undefined where nothing of it does. */
@@ -9,14 +9,17 @@ export interface TakedownInput {
   takedown: Takedown;
   /** ID of the token that asked for it. */
   token?: string;
-  /** The record of the release that `shownAfterTakedown` names. */
-  shown: ReleaseRecord | undefined;
+  /** The record of the release that `displayedReleaseAfterTakedown` names. */
+  displayed: ReleaseRecord | undefined;
 }
 
 /** Name of the release that search shows once these bytes are gone; undefined where none is left. */
-export function shownAfterTakedown(current: FunctionRecord | undefined, digest: Digest): string | undefined {
-  const left = releasesLeft(current, digest);
-  return left.length === 0 ? undefined : shownRelease(left).release;
+export function displayedReleaseAfterTakedown(
+  current: FunctionRecord | undefined,
+  digest: Digest,
+): string | undefined {
+  const left = remainingReleases(current, digest);
+  return left.length === 0 ? undefined : displayedRelease(left).release;
 }
 
 /**
@@ -24,7 +27,7 @@ export function shownAfterTakedown(current: FunctionRecord | undefined, digest: 
  * with the same bytes goes with it. A release that does not stand here is taken down all the same: its name and
  * digest are burnt, as when a backup is older than the release. Throws `conflict` where the name stands for other bytes.
  */
-export function planTakedown({ current, takedown, token, shown }: TakedownInput): FunctionTakedown {
+export function planTakedown({ current, takedown, token, displayed }: TakedownInput): FunctionTakedown {
   const name = { group: current?.group ?? takedown.group, kind: current?.kind ?? takedown.kind };
   const standing = current?.releases.find(({ release }) => release === takedown.release);
   if (standing !== undefined && standing.digest !== takedown.digest) {
@@ -34,10 +37,10 @@ export function planTakedown({ current, takedown, token, shown }: TakedownInput)
       { hint: 'Look at what stands there now before it is taken down.' },
     );
   }
-  const left = releasesLeft(current, takedown.digest);
-  const expected = shownAfterTakedown(current, takedown.digest);
-  if (shown?.release !== expected) {
-    throw new RangeError(`shown is ${shown?.release} where ${expected} is needed`);
+  const left = remainingReleases(current, takedown.digest);
+  const expected = displayedReleaseAfterTakedown(current, takedown.digest);
+  if (displayed?.release !== expected) {
+    throw new RangeError(`displayed is ${displayed?.release} where ${expected} is needed`);
   }
   const same = (current?.releases ?? []).filter(
     ({ release, digest }) => digest === takedown.digest && release !== takedown.release,
@@ -51,35 +54,35 @@ export function planTakedown({ current, takedown, token, shown }: TakedownInput)
       release,
     })),
     ...(token === undefined ? {} : { token }),
-    ...(shown === undefined ? {} : { search: searchDocument(name, left, shown) }),
+    ...(displayed === undefined ? {} : { search: searchDocument(name, left, displayed) }),
   };
 }
 
 /** Why a release cannot be published: its name or its bytes were taken down. Undefined where they were not. */
-export function burnt(
+export function tombstoneConflict(
   takedowns: readonly Takedown[],
   submitted: { release: string; digest: Digest },
 ): KrmhubError | undefined {
   const named = takedowns.find(({ release }) => release === submitted.release);
   if (named !== undefined) {
-    return new KrmhubError('conflict', `${tombstoneText(named)}, and its name is never given again`, {
+    return new KrmhubError('conflict', `${describeTombstone(named)}, and its name is never given again`, {
       hint: 'Publish under another release.',
       takedowns: [named],
     });
   }
   const same = takedowns.find(({ digest }) => digest === submitted.digest);
   if (same === undefined) return undefined;
-  return new KrmhubError('conflict', `These bytes are not taken: ${tombstoneText(same)}`, {
+  return new KrmhubError('conflict', `These bytes are not taken: ${describeTombstone(same)}`, {
     hint: 'Publish a definition without what it was taken down for.',
     takedowns: [same],
   });
 }
 
 /** `example.com/SetLabels@1.0.0 was taken down at … by …: reason`. */
-export function tombstoneText({ group, kind, release, at, by, reason }: Takedown): string {
+export function describeTombstone({ group, kind, release, at, by, reason }: Takedown): string {
   return `${group}/${kind}@${release} was taken down at ${at} by ${by}: ${reason}`;
 }
 
-function releasesLeft(current: FunctionRecord | undefined, digest: Digest): ReleaseSummary[] {
+function remainingReleases(current: FunctionRecord | undefined, digest: Digest): ReleaseSummary[] {
   return (current?.releases ?? []).filter((release) => release.digest !== digest);
 }

@@ -1,15 +1,15 @@
 import { KrmhubError } from '@krmhub/schema';
 import {
   describeSigner,
-  judgeSignatures,
+  evaluateSignatures,
+  isSameSigner,
   type ReleaseSignature,
-  revocation,
+  revocationReason,
   type Signer,
   type SigningPolicy,
-  sameSigner,
 } from '../policy/signing-policy.js';
 import type { FunctionChange, FunctionRecord, ReleaseBundle } from '../ports/records.js';
-import { signaturesOf } from './newest.js';
+import { releaseSignatures } from './newest.js';
 
 /**
  * What publishing a release does with the bundles that came with it, or the error `untrusted` where it may not be
@@ -37,7 +37,7 @@ export function planTrust(input: {
   return {
     ...change,
     release,
-    search: isShown ? { ...search, signatures: signaturesOf(release) } : search,
+    search: isShown ? { ...search, signatures: releaseSignatures(release) } : search,
   };
 }
 
@@ -49,15 +49,15 @@ function checkTrust({
   current,
 }: Parameters<typeof planTrust>[0]): KrmhubError | undefined {
   const name = `${release.group}/${release.kind}@${release.release}`;
-  const signatures = signaturesOf({ bundles: [...bundles] });
-  const verdict = judgeSignatures(policies, release, signatures, problems);
+  const signatures = releaseSignatures({ bundles: [...bundles] });
+  const verdict = evaluateSignatures(policies, release, signatures, problems);
   if (verdict?.trusted === true) return undefined;
   if (verdict !== undefined) {
     return new KrmhubError('untrusted', `${name} is not published: ${verdict.reason}`, {
       hint: 'Sign with a key or an identity that the policy names (`krmhub policy list`), as `krmhub publish --key` does.',
     });
   }
-  const earlier = earlierSigners(current);
+  const earlier = previousSigners(current);
   const hint = 'An administrator says with `krmhub policy apply` who may sign it from now on.';
   if (signatures.length === 0) {
     if (earlier.length === 0) return undefined;
@@ -68,7 +68,7 @@ function checkTrust({
       { hint: `A function that was signed is never unsigned again. ${hint}` },
     );
   }
-  const reason = otherSigner(current, signatures, policies);
+  const reason = signerMismatch(current, signatures, policies);
   return reason === undefined
     ? undefined
     : new KrmhubError('untrusted', `${name} is not published: ${reason}`, { hint });
@@ -78,20 +78,20 @@ function checkTrust({
  * Where no policy says who may sign: why these are not by one who has signed the function before. Whom any policy revokes
  * is believed nowhere.
  */
-export function otherSigner(
+export function signerMismatch(
   current: FunctionRecord | undefined,
   signatures: readonly ReleaseSignature[],
   policies: readonly SigningPolicy[],
 ): string | undefined {
-  const earlier = earlierSigners(current);
-  const sound = signatures.filter(({ signer }) => revocation(policies, signer) === undefined);
+  const earlier = previousSigners(current);
+  const sound = signatures.filter(({ signer }) => revocationReason(policies, signer) === undefined);
   const [first] = sound;
-  if (first === undefined) return signatures[0] && revocation(policies, signatures[0].signer);
+  if (first === undefined) return signatures[0] && revocationReason(policies, signatures[0].signer);
   if (earlier.length === 0) return undefined;
-  if (sound.some(({ signer }) => earlier.some((one) => sameSigner(one, signer)))) return undefined;
+  if (sound.some(({ signer }) => earlier.some((one) => isSameSigner(one, signer)))) return undefined;
   return `it is signed by ${describeSigner(first.signer)}, and earlier releases by ${describeSigner(earlier[0]!)}`;
 }
 
-function earlierSigners(current: FunctionRecord | undefined): Signer[] {
-  return (current?.releases ?? []).flatMap(signaturesOf).map(({ signer }) => signer);
+function previousSigners(current: FunctionRecord | undefined): Signer[] {
+  return (current?.releases ?? []).flatMap(releaseSignatures).map(({ signer }) => signer);
 }

@@ -18,14 +18,14 @@ import { POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
 export type PolicyFields = FieldReader<'policy', typeof POLICY_CODES>;
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
+const RFC3339_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 /** Nothing but blank lines, comments and markers: no policy. */
-const NOTHING = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
-export const TIMES = ['validFrom', 'validUntil'] as const;
+const NO_DOCUMENTS = /^(?:[ \t]*(?:#[^\n]*|---[ \t]*)?(?:\r?\n|$))*$/;
+export const VALIDITY_FIELDS = ['validFrom', 'validUntil'] as const;
 /** For a key that YAML has folded into one line, and for the path of a file. */
-const ONE_LINE = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
+const BLOCK_SCALAR_HINT = 'Write `key: |`, and below it, indented, the lines of the file that ends in .pub.';
 /** Nobody reads these documents as YAML 1.1, and a time is a date there. */
-const WRITTEN_TIME = /\.(validFrom|validUntil)$/;
+const VALIDITY_PATH = /\.(validFrom|validUntil)$/;
 
 /**
  * Reads a file of such documents, each by `readOne`, and gives everything that is wrong with it. There is nothing to
@@ -45,22 +45,22 @@ export function readPolicyFile(
   const { maxBytes, maxPolicies } = POLICY_LIMITS;
   if (bytes.byteLength > maxBytes) {
     const message = `${whole} ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
-    return [ofFile('policy/limit', file, message)];
+    return [fileDiagnostic('policy/limit', file, message)];
   }
-  if (NOTHING.test(new TextDecoder().decode(bytes))) return [];
+  if (NO_DOCUMENTS.test(new TextDecoder().decode(bytes))) return [];
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return diagnostics;
-  const all = withoutDates(diagnostics);
+  const all = withoutDateWarnings(diagnostics);
   if (documents.length > maxPolicies) {
     const message = `there are ${documents.length} ${each}, and at most ${maxPolicies} are taken`;
-    return [...all, ofFile('policy/limit', file, message)];
+    return [...all, fileDiagnostic('policy/limit', file, message)];
   }
   const patterns = countPatterns(
     documents.map(({ value }) => (isMapping(value) ? (value.spec ?? null) : null)),
   );
   if (patterns > maxPatterns) {
     const message = `there are ${patterns} patterns, and at most ${maxPatterns} are taken`;
-    return [...all, ofFile('policy/limit', file, message)];
+    return [...all, fileDiagnostic('policy/limit', file, message)];
   }
   for (const document of documents) {
     const fields = policyFields(document, file);
@@ -80,8 +80,8 @@ export function countPatterns(values: readonly JsonValue[]): number {
 }
 
 /** What the YAML reader says, but for times without quotes. */
-export function withoutDates(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !WRITTEN_TIME.test(path));
+export function withoutDateWarnings(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.filter(({ code, path }) => code !== 'yaml/legacy-scalar' || !VALIDITY_PATH.test(path));
 }
 
 export function policyFields(document: YamlDocument, file: string): PolicyFields {
@@ -92,7 +92,7 @@ export function policyFields(document: YamlDocument, file: string): PolicyFields
   });
 }
 
-export function ofFile(code: PolicyCode, file: string, message: string): Diagnostic {
+export function fileDiagnostic(code: PolicyCode, file: string, message: string): Diagnostic {
   const { severity, mend } = POLICY_CODES[code];
   return { code, severity, message, file, path: '', hint: mend };
 }
@@ -113,31 +113,31 @@ export function readKey(
   pem: string | undefined,
   at: Path,
   fields: PolicyFields,
-  ofPath: string = ONE_LINE,
+  ofPath: string = BLOCK_SCALAR_HINT,
 ): PublicKey | undefined {
   if (pem === undefined) return undefined;
   try {
     return readPublicKey(pem, 'the key');
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
-    const oneLine = pem.includes('-----BEGIN') ? ONE_LINE : ofPath;
+    const oneLine = pem.includes('-----BEGIN') ? BLOCK_SCALAR_HINT : ofPath;
     const hint = /\n./.test(pem) || pem.includes('PRIVATE KEY') ? error.hint : oneLine;
     fields.report('policy/key', at, error.message, hint === undefined ? {} : { hint });
     return undefined;
   }
 }
 
-export function readTimes(
+export function readValidity(
   text: (name: string) => string | undefined,
   at: Path,
   fields: PolicyFields,
 ): Pick<TrustedSigner, 'validFrom' | 'validUntil'> {
   const times: Pick<TrustedSigner, 'validFrom' | 'validUntil'> = {};
-  for (const name of TIMES) {
+  for (const name of VALIDITY_FIELDS) {
     const written = text(name);
     if (written === undefined) continue;
     const date = new Date(written);
-    if (!TIME.test(written) || Number.isNaN(date.getTime())) {
+    if (!RFC3339_UTC.test(written) || Number.isNaN(date.getTime())) {
       fields.report('policy/time', [...at, name], `"${written}" is no time in UTC`);
     } else times[name] = date.toISOString();
   }

@@ -1,12 +1,19 @@
 import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
-import { type PolicyFields, readKey, readTimes, TIMES } from './fields.js';
-import { compiled, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
+import { type PolicyFields, readKey, readValidity, VALIDITY_FIELDS } from './fields.js';
+import { compilePattern, POLICY_LIMITS, type TrustedSigner } from './signing-policy.js';
 
 /** For which groups a policy speaks, and whom it trusts: of SigningPolicies and of the policies in recipes. */
 
 /** Characters that a glob over groups can have (Kubernetes, "DNS Subdomain Names", and `*`). */
 const GROUP_GLOB = /^[a-z0-9*]([-a-z0-9.*]{0,251}[a-z0-9*])?$/;
-export const SIGNER_FIELDS = ['key', 'issuer', 'subject', 'subjectPattern', ...TIMES, 'revoked'] as const;
+export const SIGNER_FIELDS = [
+  'key',
+  'issuer',
+  'subject',
+  'subjectPattern',
+  ...VALIDITY_FIELDS,
+  'revoked',
+] as const;
 
 export function readGroups(
   value: JsonValue | undefined,
@@ -45,11 +52,11 @@ function readSigner(
   ofPath?: string,
 ): TrustedSigner | undefined {
   const signer = fields.mapping(value, at, { optional: SIGNER_FIELDS });
-  return signer === undefined ? undefined : signerOf(signer, at, fields, ofPath);
+  return signer === undefined ? undefined : readSignerFields(signer, at, fields, ofPath);
 }
 
 /** The signer that the fields `SIGNER_FIELDS` of a mapping name; other fields are not looked at. */
-export function signerOf(
+export function readSignerFields(
   signer: JsonObject,
   at: Path,
   fields: PolicyFields,
@@ -57,7 +64,7 @@ export function signerOf(
 ): TrustedSigner | undefined {
   const text = (name: string) =>
     signer[name] === undefined ? undefined : fields.text(signer[name], [...at, name]);
-  const times = readTimes(text, at, fields);
+  const times = readValidity(text, at, fields);
   const revoked = text('revoked');
   const rest = { ...times, ...(revoked === undefined ? {} : { revoked }) };
   const isKey = signer.key !== undefined;
@@ -95,7 +102,7 @@ function checkPattern(pattern: string, at: Path, fields: PolicyFields): void {
     return;
   }
   try {
-    compiled(pattern);
+    compilePattern(pattern);
   } catch (error) {
     fields.report('policy/pattern', at, `no regular expression: ${(error as Error).message}`);
   }

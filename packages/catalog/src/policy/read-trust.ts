@@ -1,6 +1,13 @@
 import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
 import { isMapping } from './document-fields.js';
-import { type PolicyFields, readKey, readName, readPolicyFile, readTimes, TIMES } from './fields.js';
+import {
+  type PolicyFields,
+  readKey,
+  readName,
+  readPolicyFile,
+  readValidity,
+  VALIDITY_FIELDS,
+} from './fields.js';
 import { readPolicy } from './read-signing-policies.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS } from './signing-policy.js';
 import {
@@ -88,11 +95,11 @@ function readKeys(value: JsonValue | undefined, at: Path, fields: PolicyFields):
 }
 
 function readPinnedKey(value: JsonValue, at: Path, fields: PolicyFields): PinnedKey | undefined {
-  const pinned = fields.mapping(value, at, { required: ['key'], optional: [...TIMES] });
+  const pinned = fields.mapping(value, at, { required: ['key'], optional: [...VALIDITY_FIELDS] });
   if (pinned === undefined) return undefined;
   const text = (name: string) =>
     pinned[name] === undefined ? undefined : fields.text(pinned[name], [...at, name]);
-  const times = readTimes(text, at, fields);
+  const times = readValidity(text, at, fields);
   const key = readKey(text('key'), [...at, 'key'], fields);
   return key === undefined ? undefined : { key: key.pem, fingerprint: key.fingerprint, ...times };
 }

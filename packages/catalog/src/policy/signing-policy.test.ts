@@ -3,7 +3,7 @@ import { type Digest, publicKey, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { readSigningPolicies } from './read-signing-policies.js';
 import {
-  judgeSignatures,
+  evaluateSignatures,
   type ReleaseSignature,
   type Signer,
   type SigningPolicy,
@@ -35,23 +35,23 @@ const trustsKey = (more: Omit<TrustedSigner, 'key' | 'fingerprint'> = {}): Trust
 
 describe('a verdict', () => {
   it('is none where no policy covers the release', () => {
-    expect(judgeSignatures([], NAME, [signature(KEY)])).toBeUndefined();
+    expect(evaluateSignatures([], NAME, [signature(KEY)])).toBeUndefined();
     const others = [
       policy([trustsKey()], { groups: ['*.example.com'] }),
       policy([trustsKey()], { releases: '>=2.0.0' }),
     ];
-    expect(judgeSignatures(others, NAME, [signature(KEY)])).toBeUndefined();
+    expect(evaluateSignatures(others, NAME, [signature(KEY)])).toBeUndefined();
   });
 
   it('covers pre-releases of a range', () => {
     const policies = [policy([trustsKey()], { releases: '>=1.0.0' })];
-    expect(judgeSignatures(policies, { ...NAME, release: '2.0.0-rc.1' }, [])).toMatchObject({
+    expect(evaluateSignatures(policies, { ...NAME, release: '2.0.0-rc.1' }, [])).toMatchObject({
       trusted: false,
     });
   });
 
   it('names the signer and the policy', () => {
-    expect(judgeSignatures([policy([trustsKey()])], NAME, [signature(KEY)])).toEqual({
+    expect(evaluateSignatures([policy([trustsKey()])], NAME, [signature(KEY)])).toEqual({
       trusted: true,
       signer: KEY,
       policy: 'team',
@@ -64,7 +64,7 @@ describe('a verdict', () => {
       policy([{ issuer: WORKFLOW.issuer, subject: 'x' }], { name: 'first' }),
       policy([trustsKey()]),
     ];
-    const verdict = judgeSignatures(
+    const verdict = evaluateSignatures(
       policies,
       NAME,
       [signature(stranger), signature(KEY)],
@@ -83,7 +83,7 @@ describe('a verdict', () => {
       'whom the policy team does not name',
     ],
   ] as const)('refuses %s with its reason', (_, signatures, problems, reason) => {
-    const verdict = judgeSignatures([policy([trustsKey()])], NAME, [...signatures], problems);
+    const verdict = evaluateSignatures([policy([trustsKey()])], NAME, [...signatures], problems);
     expect(verdict).toMatchObject({
       trusted: false,
       policy: 'team',
@@ -94,7 +94,7 @@ describe('a verdict', () => {
   it('holds identities exactly, by issuer too', () => {
     const trusts = [policy([{ issuer: WORKFLOW.issuer, subject: WORKFLOW.subject }])];
     const of = (more: Partial<typeof WORKFLOW>) =>
-      judgeSignatures(trusts, NAME, [signature({ ...WORKFLOW, ...more } as Signer)])?.trusted;
+      evaluateSignatures(trusts, NAME, [signature({ ...WORKFLOW, ...more } as Signer)])?.trusted;
     expect(of({})).toBe(true);
     for (const more of [
       { subject: `${WORKFLOW.subject}x` },
@@ -112,7 +112,7 @@ describe('a verdict', () => {
     ['^evil$|^https://example\\.com/.*$', true],
   ])('matches the pattern %s against the whole subject', (subjectPattern, trusted) => {
     const trusts = [policy([{ issuer: WORKFLOW.issuer, subjectPattern }])];
-    expect(judgeSignatures(trusts, NAME, [signature(WORKFLOW)])?.trusted).toBe(trusted);
+    expect(evaluateSignatures(trusts, NAME, [signature(WORKFLOW)])?.trusted).toBe(trusted);
   });
 
   it.each([
@@ -121,14 +121,14 @@ describe('a verdict', () => {
     ['before it ends', { validUntil: '2030-06-01T00:00:00.001Z' }, true],
     ['when it ends', { validUntil: '2030-06-01T00:00:00.000Z' }, false],
   ])('holds a signature against the time of its signer: %s', (_, times, trusted) => {
-    expect(judgeSignatures([policy([trustsKey(times)])], NAME, [signature(KEY)])?.trusted).toBe(trusted);
+    expect(evaluateSignatures([policy([trustsKey(times)])], NAME, [signature(KEY)])?.trusted).toBe(trusted);
   });
 
   it('believes the time that is testified before the time of arrival', () => {
     const trusts = [policy([trustsKey({ validUntil: '2030-01-01T00:00:00.000Z' })])];
     const early = signature(KEY, { signedAt: '2029-12-31T00:00:00.000Z' });
-    expect(judgeSignatures(trusts, NAME, [early])?.trusted).toBe(true);
-    expect(judgeSignatures(trusts, NAME, [signature(KEY)])).toMatchObject({
+    expect(evaluateSignatures(trusts, NAME, [early])?.trusted).toBe(true);
+    expect(evaluateSignatures(trusts, NAME, [signature(KEY)])).toMatchObject({
       reason: expect.stringContaining('trusted until 2030-01-01'),
     });
   });
@@ -141,7 +141,7 @@ describe('a verdict', () => {
       [policy([trustsKey()]), policy([revoked], { name: 'elsewhere', groups: ['other.example.com'] })],
     ]) {
       const early = signature(KEY, { signedAt: '2020-01-01T00:00:00.000Z' });
-      expect(judgeSignatures(policies, NAME, [early])).toMatchObject({
+      expect(evaluateSignatures(policies, NAME, [early])).toMatchObject({
         trusted: false,
         reason: expect.stringContaining('revokes: stolen'),
       });
@@ -153,7 +153,7 @@ describe('a verdict', () => {
     const policies = [
       policy([trustsKey({ revoked: 'stolen' }), { key: 'PEM', fingerprint: sha256('second') }]),
     ];
-    expect(judgeSignatures(policies, NAME, [signature(KEY), signature(second)])?.trusted).toBe(true);
+    expect(evaluateSignatures(policies, NAME, [signature(KEY), signature(second)])?.trusted).toBe(true);
   });
 });
 

@@ -72,7 +72,7 @@ export type Verdict =
   | { trusted: false; reason: string; policy: string };
 
 /** Policies that say something about a release. */
-export function coveringPolicies(
+export function applicablePolicies(
   policies: readonly SigningPolicy[],
   { group, release }: { group: string; release: string },
 ): SigningPolicy[] {
@@ -87,23 +87,23 @@ export function coveringPolicies(
  * Whether a release is signed by one whom a policy that covers it names; undefined where none covers it. One good
  * signature is enough, since whoever can add bundles could otherwise spoil a release with a bad one.
  */
-export function judgeSignatures(
+export function evaluateSignatures(
   policies: readonly SigningPolicy[],
   name: FunctionName & { release: string },
   signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
   problems: readonly string[] = [],
 ): Verdict | undefined {
-  const covering = coveringPolicies(policies, name);
+  const covering = applicablePolicies(policies, name);
   if (covering.length === 0) return undefined;
   const stated = signatures.map((signature) => ({
     signature,
-    revoked: revocation(policies, signature.signer),
+    revoked: revocationReason(policies, signature.signer),
   }));
   const reasons: { reason: string; isStranger: boolean }[] = [];
   for (const policy of covering) {
     for (const { signature, revoked } of stated) {
       if (revoked !== undefined) continue;
-      const said = judge(policy, signature);
+      const said = evaluateSignature(policy, signature);
       if (said === undefined) return { trusted: true, signer: signature.signer, policy: policy.name };
       reasons.push(said);
     }
@@ -115,14 +115,14 @@ export function judgeSignatures(
     (reasons.find(({ isStranger }) => !isStranger) ?? reasons[0])?.reason;
   if (reason !== undefined) return { trusted: false, policy, reason };
   if (problems.length > 0) return { trusted: false, policy, reason: problems.join('; ') };
-  const wanted = describeSigners(covering);
+  const wanted = describeExpectedSigners(covering);
   return { trusted: false, policy, reason: `it is not signed, and the policy ${policy} wants ${wanted}` };
 }
 
 /** Why nothing that somebody signed is believed, whichever policy says so; undefined where none does. */
-export function revocation(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
+export function revocationReason(policies: readonly SigningPolicy[], signer: Signer): string | undefined {
   for (const { name, signers } of policies) {
-    const found = signers.find((trusted) => trusted.revoked !== undefined && isSigner(trusted, signer));
+    const found = signers.find((trusted) => trusted.revoked !== undefined && matchesSigner(trusted, signer));
     if (found !== undefined) {
       return `it is signed by ${describeSigner(signer)}, whom the policy ${name} revokes: ${found.revoked}`;
     }
@@ -131,12 +131,12 @@ export function revocation(policies: readonly SigningPolicy[], signer: Signer): 
 }
 
 /** Undefined where the policy trusts the signature. */
-function judge(
+function evaluateSignature(
   { name, signers }: SigningPolicy,
   { signer, signedAt, receivedAt }: Omit<ReleaseSignature, 'bundle'>,
 ): { reason: string; isStranger: boolean } | undefined {
   const who = describeSigner(signer);
-  const matching = signers.filter((trusted) => isSigner(trusted, signer));
+  const matching = signers.filter((trusted) => matchesSigner(trusted, signer));
   const at = signedAt ?? receivedAt;
   let reason = `it is signed by ${who}, whom the policy ${name} does not name`;
   for (const { validFrom, validUntil } of matching) {
@@ -150,22 +150,22 @@ function judge(
 }
 
 /** Whether a policy names who signed, and none revokes it; when it was signed is not asked. */
-export function namesSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
+export function isNamedSigner(policies: readonly SigningPolicy[], signer: Signer): boolean {
   return (
-    revocation(policies, signer) === undefined &&
-    policies.some(({ signers }) => signers.some((trusted) => isSigner(trusted, signer)))
+    revocationReason(policies, signer) === undefined &&
+    policies.some(({ signers }) => signers.some((trusted) => matchesSigner(trusted, signer)))
   );
 }
 
 /** What each policy says of each signature: where it is the same for two lists, they are judged alike. */
-export function judgements(
+export function signatureVerdicts(
   policies: readonly SigningPolicy[],
   signatures: readonly Omit<ReleaseSignature, 'bundle'>[],
 ): string[] {
   return policies.flatMap((policy) =>
     signatures.map((signature) => {
       const { signer } = signature;
-      const against = revocation(policies, signer) ?? judge(policy, signature)?.reason;
+      const against = revocationReason(policies, signer) ?? evaluateSignature(policy, signature)?.reason;
       return against ?? `it is signed by ${describeSigner(signer)}`;
     }),
   );
@@ -181,18 +181,18 @@ export function policyKeys(policies: readonly SigningPolicy[]): PublicKey[] {
   return [...keys.values()];
 }
 
-function isSigner(trusted: TrustedSigner, signer: Signer): boolean {
+function matchesSigner(trusted: TrustedSigner, signer: Signer): boolean {
   if ('fingerprint' in trusted) return signer.type === 'key' && signer.fingerprint === trusted.fingerprint;
   if (signer.type !== 'identity' || signer.issuer !== trusted.issuer) return false;
   if ('subject' in trusted) return signer.subject === trusted.subject;
-  return compiled(trusted.subjectPattern).matches(signer.subject);
+  return compilePattern(trusted.subjectPattern).matches(signer.subject);
 }
 
 const patterns = new Map<string, { matches(text: string): boolean }>();
 const MAX_PATTERNS = 1_000;
 
 /** RE2's engine takes time in proportion to the text; Throws an Error for what it does not read. */
-export function compiled(pattern: string): { matches(text: string): boolean } {
+export function compilePattern(pattern: string): { matches(text: string): boolean } {
   const known = patterns.get(pattern);
   if (known !== undefined) return known;
   if (patterns.size >= MAX_PATTERNS) patterns.clear();
@@ -201,7 +201,7 @@ export function compiled(pattern: string): { matches(text: string): boolean } {
   return expression;
 }
 
-export function sameSigner(a: Signer, b: Signer): boolean {
+export function isSameSigner(a: Signer, b: Signer): boolean {
   if (a.type === 'key' || b.type === 'key') {
     return a.type === 'key' && b.type === 'key' && a.fingerprint === b.fingerprint;
   }
@@ -212,7 +212,7 @@ export function describeSigner(signer: Signer): string {
   return signer.type === 'key' ? `the key ${signer.fingerprint}` : `${signer.subject} (${signer.issuer})`;
 }
 
-function describeSigners(policies: readonly SigningPolicy[]): string {
+function describeExpectedSigners(policies: readonly SigningPolicy[]): string {
   const [first, ...rest] = policies.flatMap(({ signers }) => signers);
   if (first === undefined) return 'a signature';
   const who =

@@ -1,12 +1,12 @@
 import type { FunctionName } from '@krmhub/schema';
-import type { CatalogFunction } from './records.js';
+import type { CatalogEntryRow } from './records.js';
 
 /** What a report says of places: that something there was shadowed, refused or yanked. */
 export const REPORT_REMARKS = ['refused', 'shadowed', 'yanked'] as const;
 export type ReportRemark = (typeof REPORT_REMARKS)[number];
 
 /** Which places of a catalog are meant. */
-export interface PlaceFilter {
+export interface EntryFilter {
   catalog: string;
   /** Places as of this serial. One more than that of the newest snapshot has what waits for the next one, too. */
   serial: number;
@@ -14,7 +14,7 @@ export interface PlaceFilter {
   of: 'held' | ReportRemark;
 }
 
-export interface PlaceQuery extends PlaceFilter {
+export interface EntryQuery extends EntryFilter {
   /** Part of `group/kind`, whatever its case. */
   text?: string;
   /** Of functions that the catalog holds: the source of the first API version. */
@@ -25,16 +25,16 @@ export interface PlaceQuery extends PlaceFilter {
   limit: number;
 }
 
-export interface PlacePage {
+export interface EntryPage {
   /** By group and kind in code unit order. */
-  places: CatalogFunction[];
+  rows: CatalogEntryRow[];
   /** For `after` of the next page; absent on the last one. */
   next?: FunctionName;
 }
 
 /** The place of a function in one snapshot of a catalog and in another one. */
-export interface ChangedPlace extends FunctionName {
+export interface ChangedEntry extends FunctionName {
   /** Absent where the function had none yet. */
-  before?: CatalogFunction;
-  after?: CatalogFunction;
+  before?: CatalogEntryRow;
+  after?: CatalogEntryRow;
 }

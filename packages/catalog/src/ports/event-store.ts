@@ -13,7 +13,7 @@ export interface EventStore {
    * entries in its sources changed, and every one that its sources have in a group of which this registry got the first
    * release or lost the last one. Kinds are as they are spelt, so that two may differ by case only.
    */
-  functionsChanged(
+  changedFunctions(
     after: number,
     through: number,
     catalog?: string,

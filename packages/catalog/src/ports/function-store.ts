@@ -6,7 +6,7 @@ import type {
   FunctionTakedown,
   ReleaseFiles,
   ReleaseRecord,
-  TakedownReach,
+  TakedownResult,
 } from './records.js';
 
 /**
@@ -37,10 +37,10 @@ export interface FunctionStore {
   allTakedowns(): Promise<Takedown[]>;
   /**
    * Applies a planned takedown: the releases and everything that repeats their content are gone from every answer,
-   * and cuts that were planned before are refused. `rehearse` gives the same and changes nothing. Rejects with a
+   * and cuts that were planned before are refused. `dryRun` gives the same and changes nothing. Rejects with a
    * RevisionConflict as commitFunction does.
    */
-  commitTakedown(takedown: FunctionTakedown, options?: { rehearse: boolean }): Promise<TakedownReach>;
+  commitTakedown(takedown: FunctionTakedown, options?: { dryRun: boolean }): Promise<TakedownResult>;
   /** What is left to be deleted outside of the store; undefined where every takedown is finished. */
   unfinishedTakedowns(): Promise<{ takedowns: Takedown[]; blobs: Digest[] } | undefined>;
   /** Erases from the store's own files what takedowns removed from it, and remembers that they are finished. */

@@ -36,7 +36,7 @@ export interface ReleaseBundle {
 }
 
 /** Who did something to a release, when, and why. */
-export interface Mark {
+export interface LifecycleRecord {
   at: Time;
   by: string;
   reason: string;
@@ -58,8 +58,8 @@ export interface ReleaseSummary {
   licenses: string[];
   publishedAt: Time;
   publishedBy: string;
-  yanked?: Mark;
-  deprecated?: Mark;
+  yanked?: LifecycleRecord;
+  deprecated?: LifecycleRecord;
   /** In the order in which they came; absent for none. */
   bundles?: ReleaseBundle[];
 }
@@ -103,20 +103,20 @@ export interface SearchDocument extends FunctionName {
 }
 
 /** Where a function comes from that is not of this registry: a catalog's source that is a catalog elsewhere. */
-export interface UpstreamPlace {
+export interface UpstreamOrigin {
   catalog: string;
   /** Name of the source in the catalog's recipe. */
   source: string;
 }
 
 /** What search shows of a function: one of this registry, or one that only catalogs elsewhere have. */
-export interface FoundFunction extends Omit<SearchDocument, 'release'> {
+export interface SearchResult extends Omit<SearchDocument, 'release'> {
   /** Absent where this registry has no release of it, so that nobody here knows which one it is. */
   release?: string;
   /** Of the release above. */
   publishedAt?: Time;
   /** By catalog, `default` last; absent for a function of this registry. */
-  from?: UpstreamPlace[];
+  from?: UpstreamOrigin[];
 }
 
 /** What a catalog's newest snapshot has of a function that it takes, at least in part, from a catalog elsewhere. */
@@ -190,7 +190,7 @@ export interface FunctionTakedown extends FunctionName {
 }
 
 /** What a takedown reaches. */
-export interface TakedownReach {
+export interface TakedownResult {
   /** Sequence of its last event. */
   event: number;
   /** Snapshots that held an entry with something of these releases. */
@@ -223,7 +223,7 @@ export interface RenderedEntry {
 }
 
 /** How much of a catalog the rendered entry in a place is. */
-export interface HeldEntrySize extends FunctionName {
+export interface EntrySize extends FunctionName {
   /** Bytes of its `yaml`, as UTF-8. */
   yamlBytes: number;
   /** Bytes of its `json`, as UTF-8. */
@@ -260,19 +260,19 @@ export interface SnapshotRecord {
 }
 
 /** A function's place in a catalog, from one serial until another. */
-export interface CatalogFunction extends Selection {
+export interface CatalogEntryRow extends Selection {
   /** Digest of the rendered entry; absent where the catalog does not hold the function. */
   entry?: Digest;
 }
 
 /** What a cut asks a store to do in one transaction. */
-export interface CatalogCut {
+export interface SnapshotBuild {
   catalog: string;
   /** The event sequence that the catalog had been cut through when this was planned. */
   expectedThroughEvent: number;
   throughEvent: number;
   /** Functions whose place changed. */
-  changed: CatalogFunction[];
+  changed: CatalogEntryRow[];
   /** New rendered entries that `changed` names. */
   entries: RenderedEntry[];
   /** Absent where no entry changed: then only the reports of the next snapshot do. */
@@ -323,7 +323,7 @@ export interface FacetCount {
 
 export interface SearchPage {
   total: number;
-  items: FoundFunction[];
+  items: SearchResult[];
   /** For each facet the most frequent values, each facet counted without its own filter. */
   facets: Record<
     'tag' | 'kind' | 'group' | 'publisher' | 'runtime' | 'license' | 'signedBy' | 'catalog',

@@ -7,5 +7,5 @@ export interface SearchStore {
    * Brings what search finds of functions that only catalogs elsewhere have up to what newest snapshots hold, in
    * short transactions. False where the signal broke it off: what is done is done, and the next call does the rest.
    */
-  synchroniseSearch(signal?: AbortSignal): Promise<boolean>;
+  synchronizeSearch(signal?: AbortSignal): Promise<boolean>;
 }

@@ -1,14 +1,14 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
-import type { ChangedPlace, PlaceFilter, PlacePage, PlaceQuery } from './entry-records.js';
+import type { ChangedEntry, EntryFilter, EntryPage, EntryQuery } from './entry-records.js';
 import type {
-  CatalogCut,
-  CatalogFunction,
+  CatalogEntryRow,
   CatalogRecord,
+  EntrySize,
   Event,
-  HeldEntrySize,
   NewEvent,
   RenderedEntry,
   ServedEntry,
+  SnapshotBuild,
   SnapshotRecord,
   SnapshotSignature,
   Time,
@@ -19,7 +19,7 @@ export interface SnapshotStore {
   catalogs(): Promise<CatalogRecord[]>;
   catalog(name: string): Promise<CatalogRecord | undefined>;
   /** Names of the catalogs whose newest snapshot holds the function, its kind equal but for case. */
-  catalogsHolding(group: string, kind: string): Promise<string[]>;
+  catalogsContaining(group: string, kind: string): Promise<string[]>;
   /**
    * What newest snapshots have from catalogs elsewhere of the function whose kind is equal but for case; by catalog,
    * `default` last.
@@ -42,17 +42,17 @@ export interface SnapshotStore {
     event: NewEvent;
   }): Promise<Event>;
   /** Places in the newest state of a catalog, pending report changes included. */
-  catalogFunctions(
+  latestEntryRows(
     name: string,
     names?: readonly { group: string; kind: string }[],
-  ): Promise<CatalogFunction[]>;
+  ): Promise<CatalogEntryRow[]>;
   /** The entry that the newest state of a catalog has for a function, its kind as it is spelt; else undefined. */
-  catalogEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
+  latestEntry(name: string, group: string, kind: string): Promise<RenderedEntry | undefined>;
   /**
    * A signature is stored with its snapshot, or not at all. Rejects with a RevisionConflict where the catalog was cut or
    * applied by somebody else meanwhile.
    */
-  commitCut(cut: CatalogCut): Promise<void>;
+  commitSnapshot(cut: SnapshotBuild): Promise<void>;
   /** Newest first. */
   snapshots(name: string, limit: number): Promise<SnapshotRecord[]>;
   snapshot(name: string, reference: number | Digest): Promise<SnapshotRecord | undefined>;
@@ -65,24 +65,24 @@ export interface SnapshotStore {
   /** Whether any snapshot of any catalog is signed. */
   hasSignatures(): Promise<boolean>;
   /** Places as of a serial, by group and kind in code unit order. */
-  snapshotFunctions(name: string, serial: number): Promise<CatalogFunction[]>;
+  snapshotEntryRows(name: string, serial: number): Promise<CatalogEntryRow[]>;
   /** A page of the places of a catalog; others have their turn while much is passed over. */
-  placePage(query: PlaceQuery): Promise<PlacePage>;
+  entryPage(query: EntryQuery): Promise<EntryPage>;
   /** How many places there are, by the source of the first API version; under `''` where the catalog holds none. */
-  countPlaces(filter: PlaceFilter): Promise<Map<string, number>>;
+  countEntries(filter: EntryFilter): Promise<Map<string, number>>;
   /**
    * Functions whose place after the serial `from` and up to `to` became another one, by group and kind in code unit
    * order; at most `limit`, and then `isAll` is false. A place that became what it was is among them.
    */
-  changedPlaces(
+  changedEntries(
     name: string,
     serials: { from: number; to: number },
     limit: number,
-  ): Promise<{ changed: ChangedPlace[]; isAll: boolean }>;
+  ): Promise<{ changed: ChangedEntry[]; isAll: boolean }>;
   /** Places with their entries, by group and kind in code unit order, of the newest state of a catalog. */
-  heldEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
+  latestEntries(name: string): AsyncIterable<FunctionName & { entry: RenderedEntry }>;
   /** The same places with the sizes of their entries, none of which is read. */
-  heldEntrySizes(name: string): AsyncIterable<HeldEntrySize>;
+  latestEntrySizes(name: string): AsyncIterable<EntrySize>;
   /** Entries are durable before a cut names them. */
   storeEntries(entries: readonly RenderedEntry[]): Promise<void>;
   /** Rendered entries by digest; every digest asked for is answered, or it rejects with `internal`. */

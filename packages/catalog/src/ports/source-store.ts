@@ -2,8 +2,8 @@ import type { Digest, FunctionName } from '@krmhub/schema';
 import type {
   SourceRecord,
   SourceRefresh,
+  UpstreamCandidates,
   UpstreamEntryName,
-  UpstreamOffers,
 } from '../upstream/source-records.js';
 import type { Event, NewEvent, Time } from './records.js';
 
@@ -13,7 +13,7 @@ export interface SourceStore {
   sources(catalog?: string): Promise<SourceRecord[]>;
   source(catalog: string, source: string): Promise<SourceRecord | undefined>;
   /** Digests of the copies that any source has: their bytes are kept. */
-  sourceCopies(): Promise<Set<Digest>>;
+  sourceCopyDigests(): Promise<Set<Digest>>;
   /** What the source has now, by group and kind in code unit order. */
   sourceEntries(catalog: string, source: string): Promise<UpstreamEntryName[]>;
   /**
@@ -23,27 +23,27 @@ export interface SourceStore {
   commitRefresh(refresh: SourceRefresh): Promise<Event | undefined>;
 
   /** What the catalog's sources have of each function, in the order of the names; kinds may differ by case. */
-  upstreamOffers(catalog: string, names: readonly FunctionName[]): Promise<UpstreamOffers[]>;
+  upstreamCandidates(catalog: string, names: readonly FunctionName[]): Promise<UpstreamCandidates[]>;
   /**
    * Every function that a source of the catalog has, each once, by group and kind in code unit order. Where sources
    * spell its kind differently, the first of the spellings in that order stands for all.
    */
-  allUpstreamOffers(catalog: string): AsyncIterable<UpstreamOffers>;
+  allUpstreamCandidates(catalog: string): AsyncIterable<UpstreamCandidates>;
   /** Those of the groups of which this registry holds a release, or held one that was taken down. */
-  groupsHeld(groups: readonly string[]): Promise<Set<string>>;
+  ownedGroups(groups: readonly string[]): Promise<Set<string>>;
   /** Functions of a group that a source of the catalog has, as they are spelt, in code unit order. */
-  upstreamNames(catalog: string, group: string): Promise<FunctionName[]>;
+  upstreamFunctionNames(catalog: string, group: string): Promise<FunctionName[]>;
 
   /**
    * Moves the catalog's clock on to `now`; the entries that come of age by that change with the event, and without
    * any there is no event. Ages are seconds by the source's name. Nothing happens where the clock is there already.
    */
-  matureEntries(input: {
+  advanceCatalogClock(input: {
     catalog: string;
     minimumAges: ReadonlyMap<string, number>;
     now: Time;
     event: NewEvent;
   }): Promise<Event | undefined>;
   /** When the next entry comes of age that is not by the catalog's clock. */
-  nextMaturity(catalog: string, minimumAges: ReadonlyMap<string, number>): Promise<Time | undefined>;
+  nextMinimumAgeAt(catalog: string, minimumAges: ReadonlyMap<string, number>): Promise<Time | undefined>;
 }

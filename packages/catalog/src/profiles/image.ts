@@ -5,10 +5,10 @@ export function pinnedImage({ image, sha256 }: ContainerRuntime): string {
   return sha256 === undefined || image.includes('@') ? image : `${image}@sha256:${sha256}`;
 }
 
-export type NamedImage = Extract<ImageReference, { ok: true }>;
+export type ParsedImage = Extract<ImageReference, { ok: true }>;
 
 /** The parts of the reference with its digest; undefined where it is none. */
-export function namedImage(container: ContainerRuntime): NamedImage | undefined {
+export function parsePinnedImage(container: ContainerRuntime): ParsedImage | undefined {
   const reference = parseImageReference(pinnedImage(container));
   return reference.ok ? reference : undefined;
 }

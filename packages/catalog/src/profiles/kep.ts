@@ -1,6 +1,6 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject, JsonValue } from '@krmhub/schema';
-import { definitionInOrder } from '../render/render.js';
-import { catalogWriter, type Lose, loseConfigMap, type ProfileDialect } from './profile.js';
+import { orderDefinition } from '../render/render.js';
+import { catalogWriter, type ProfileDialect, type ReportLoss, reportConfigMap } from './profile.js';
 
 /**
  * As most examples of KEP-2906 have it (Proposal; stories 1, 5, 6 and 7): `runtime` stands beside `versions`. API versions
@@ -8,20 +8,20 @@ import { catalogWriter, type Lose, loseConfigMap, type ProfileDialect } from './
  */
 export const kep: ProfileDialect = {
   revision: 1,
-  unsaid: [],
+  unsupportedFields: [],
   writer: catalogWriter('catalog.yaml', entries),
 };
 
-function entries(definition: FunctionDefinition, lose: Lose): JsonObject[] {
-  for (const version of definition.versions) loseConfigMap(version, lose);
+function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
+  for (const version of definition.versions) reportConfigMap(version, lose);
   const byRuntime = new Map<string, FunctionVersion[]>();
   for (const version of definition.versions) {
-    const runtime = JSON.stringify(runtimeOf({ ...definition, versions: [version] }));
+    const runtime = JSON.stringify(firstRuntime({ ...definition, versions: [version] }));
     byRuntime.set(runtime, [...(byRuntime.get(runtime) ?? []), version]);
   }
   return [...byRuntime.values()].map((versions) => {
     const one = { ...definition, versions };
-    const { group, names, description, publisher, versions: written, ...rest } = definitionInOrder(one);
+    const { group, names, description, publisher, versions: written, ...rest } = orderDefinition(one);
     const bare = (written as JsonObject[]).map(({ runtime: _, configMap: __, ...version }) => version);
     return {
       group: group!,
@@ -29,14 +29,14 @@ function entries(definition: FunctionDefinition, lose: Lose): JsonObject[] {
       description: description!,
       publisher: publisher!,
       versions: bare,
-      runtime: runtimeOf(one),
+      runtime: firstRuntime(one),
       ...rest,
     };
   });
 }
 
 /** Of the first API version, its fields in order. */
-function runtimeOf(definition: FunctionDefinition): JsonValue {
-  const [first] = definitionInOrder(definition).versions as JsonObject[];
+function firstRuntime(definition: FunctionDefinition): JsonValue {
+  const [first] = orderDefinition(definition).versions as JsonObject[];
   return first!.runtime!;
 }

@@ -1,7 +1,7 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
 import { isWritable } from '../render/to-yaml.js';
-import { namedImage } from './image.js';
-import { type Lose, loseFunction, type ProfileDialect, translated } from './profile.js';
+import { parsePinnedImage } from './image.js';
+import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
 
 /**
  * The list of images that function catalogs of kpt publish as `catalog.json` (krm-functions/catalog): name, digest,
@@ -9,7 +9,7 @@ import { type Lose, loseFunction, type ProfileDialect, translated } from './prof
  */
 export const kptList: ProfileDialect = {
   revision: 1,
-  unsaid: [
+  unsupportedFields: [
     { field: 'metadata', message: 'the list has no name and no labels' },
     { field: 'group', message: 'the list names images, and no group' },
     { field: 'names.kind', message: 'the list names images, and no kind' },
@@ -29,11 +29,11 @@ export const kptList: ProfileDialect = {
     let empty = true;
     return {
       entry(definition) {
-        const { items, losses } = translated(definition, images);
+        const { items, losses } = translateDefinition(definition, images);
         const texts = items.map((item) => {
           const before = empty ? `${start}\n` : ',\n';
           empty = false;
-          return before + jsonAsYaml(item);
+          return before + yamlSafeJson(item);
         });
         return { text: texts.join(''), written: items.length > 0, losses };
       },
@@ -44,13 +44,13 @@ export const kptList: ProfileDialect = {
 
 const TYPES = ['mutator', 'validator', 'generator'];
 
-function images(definition: FunctionDefinition, lose: Lose): JsonObject[] {
+function images(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
   const { description } = definition;
   const types = TYPES.filter((type) => definition.tags?.some((tag) => tag.toLowerCase() === type));
   const [type] = types;
   const listed = new Map<string, JsonObject>();
   for (const version of definition.versions) {
-    const item = imageOf(version, lose);
+    const item = listItem(version, lose);
     if (item === undefined) continue;
     const { image, documentation, digest } = item;
     const key = `${image} ${digest ?? ''}`;
@@ -63,7 +63,7 @@ function images(definition: FunctionDefinition, lose: Lose): JsonObject[] {
       ...(types.length === 1 ? { type: type! } : {}),
     });
   }
-  if (listed.size === 0) return loseFunction(lose);
+  if (listed.size === 0) return omitFunction(lose);
   if (types.length !== 1) {
     const reason = types.length === 0 ? `no tag of ${TYPES.join(', ')}` : `the tags ${types.join(' and ')}`;
     lose({ field: 'tags', message: `the list has one type for a function, and this has ${reason}` });
@@ -71,12 +71,12 @@ function images(definition: FunctionDefinition, lose: Lose): JsonObject[] {
   return [...listed.values()];
 }
 
-function imageOf(
+function listItem(
   { name, runtime, usage }: FunctionVersion,
-  lose: Lose,
+  lose: ReportLoss,
 ): { image: string; documentation: string; digest?: string } | undefined {
   const { container, exec, starlark } = runtime;
-  const reference = container === undefined ? undefined : namedImage(container);
+  const reference = container === undefined ? undefined : parsePinnedImage(container);
   if (container === undefined || reference === undefined) {
     const reason =
       container === undefined
@@ -107,15 +107,15 @@ function imageOf(
 }
 
 /** JSON that readers of YAML take too: not every character that JSON has as it is, is printable there. */
-function jsonAsYaml(item: JsonObject): string {
+function yamlSafeJson(item: JsonObject): string {
   for (const value of Object.values(item)) {
     if (typeof value === 'string' && !isWritable(value)) {
       throw new TypeError('a string with an unpaired surrogate cannot be written');
     }
   }
-  return JSON.stringify(item).replace(/[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g, escaped);
+  return JSON.stringify(item).replace(/[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]/g, escapeCharacter);
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -1,7 +1,13 @@
 import type { FunctionDefinition, FunctionVersion, JsonObject } from '@krmhub/schema';
-import { definitionInOrder } from '../render/render.js';
+import { orderDefinition } from '../render/render.js';
 import { pinnedImage } from './image.js';
-import { catalogWriter, type Lose, loseConfigMap, loseFunction, type ProfileDialect } from './profile.js';
+import {
+  catalogWriter,
+  omitFunction,
+  type ProfileDialect,
+  type ReportLoss,
+  reportConfigMap,
+} from './profile.js';
 
 /**
  * What the one implementation of catalogs in kustomize reads (kustomize#5507, with the runtimes of kyaml 0.16). It refuses
@@ -9,19 +15,21 @@ import { catalogWriter, type Lose, loseConfigMap, loseFunction, type ProfileDial
  */
 export const kustomizePrototype: ProfileDialect = {
   revision: 1,
-  unsaid: [],
+  unsupportedFields: [],
   writer: catalogWriter('catalog.yaml', entries),
 };
 
-function entries(definition: FunctionDefinition, lose: Lose): JsonObject[] {
-  const versions = definition.versions.filter((version) => canBeSaid(version, lose));
-  if (versions.length === 0) return loseFunction(lose);
-  const entry = definitionInOrder({ ...definition, versions });
+function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[] {
+  const versions = definition.versions.filter((version) => isSupported(version, lose));
+  if (versions.length === 0) return omitFunction(lose);
+  const entry = orderDefinition({ ...definition, versions });
   const written = entry.versions as JsonObject[];
-  return [{ ...entry, versions: written.map((version, index) => known(version, versions[index]!)) }];
+  return [
+    { ...entry, versions: written.map((version, index) => restrictToPrototype(version, versions[index]!)) },
+  ];
 }
 
-function canBeSaid(version: FunctionVersion, lose: Lose): boolean {
+function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   const { container, exec, starlark } = version.runtime;
   const noExec = 'it takes the path of a program that is there, and fetches none for the platform';
   const noStarlark = 'kustomize does not run Starlark any more';
@@ -39,12 +47,15 @@ function canBeSaid(version: FunctionVersion, lose: Lose): boolean {
       'it has mounts with their paths, and no word for needing one',
     );
   }
-  loseConfigMap(version, lose);
+  reportConfigMap(version, lose);
   return true;
 }
 
 /** Its `network` is asked for here and granted by a flag, as `requireNetwork` is. */
-function known({ configMap: _, ...version }: JsonObject, { runtime }: FunctionVersion): JsonObject {
+function restrictToPrototype(
+  { configMap: _, ...version }: JsonObject,
+  { runtime }: FunctionVersion,
+): JsonObject {
   const container = runtime.container!;
   return {
     ...version,

@@ -1,7 +1,7 @@
 import type { FunctionDefinition, JsonObject } from '@krmhub/schema';
 import { toYaml } from '../render/to-yaml.js';
-import { type NamedImage, namedImage } from './image.js';
-import { type Lose, loseFunction, type ProfileDialect, translated } from './profile.js';
+import { type ParsedImage, parsePinnedImage } from './image.js';
+import { omitFunction, type ProfileDialect, type ReportLoss, translateDefinition } from './profile.js';
 
 /**
  * Objects that tell Porch which images are functions and how they are run: one for each repository of images, whose tags
@@ -9,7 +9,7 @@ import { type Lose, loseFunction, type ProfileDialect, translated } from './prof
  */
 export const porch: ProfileDialect = {
   revision: 1,
-  unsaid: [
+  unsupportedFields: [
     { field: 'metadata.labels', message: 'there is no catalog: each function is an object of its own' },
     {
       field: 'names.kind',
@@ -37,7 +37,9 @@ export const porch: ProfileDialect = {
       entry(definition) {
         if (definition.group !== group) taken.clear();
         group = definition.group;
-        const { items, losses } = translated(definition, (one, lose) => objects(one, taken, lose));
+        const { items, losses } = translateDefinition(definition, (one, lose) =>
+          functionConfigs(one, taken, lose),
+        );
         const texts = items.map((item) => {
           const separator = first ? '' : '---\n';
           first = false;
@@ -54,20 +56,20 @@ const API_VERSION = 'config.porch.kpt.dev/v1alpha1';
 const NAMESPACE = 'porch-fn-system';
 /** Characters of an object's name in Kubernetes. */
 const MAX_NAME_LENGTH = 253;
-const NO_PROGRAM = 'Porch runs programs that are in its own image, and fetches none';
+const NO_EXEC = 'Porch runs programs that are in its own image, and fetches none';
 const NO_STARLARK = 'Porch runs Starlark by a function of its own, and fetches no script';
 
-function objects(definition: FunctionDefinition, taken: Set<string>, lose: Lose): JsonObject[] {
-  const repositories = new Map<string, { image: NamedImage; tags: Set<string> }>();
+function functionConfigs(definition: FunctionDefinition, taken: Set<string>, lose: ReportLoss): JsonObject[] {
+  const repositories = new Map<string, { image: ParsedImage; tags: Set<string> }>();
   for (const { name, runtime } of definition.versions) {
     const { container, exec, starlark } = runtime;
-    const image = container === undefined ? undefined : namedImage(container);
+    const image = container === undefined ? undefined : parsePinnedImage(container);
     if (container === undefined || image?.tag === undefined) {
       const reason =
         container === undefined
           ? exec === undefined
             ? NO_STARLARK
-            : NO_PROGRAM
+            : NO_EXEC
           : `Porch names images by a tag, and ${container.image} has none`;
       lose({ version: name, message: `is left out: ${reason}` });
       continue;
@@ -83,21 +85,21 @@ function objects(definition: FunctionDefinition, taken: Set<string>, lose: Lose)
     if (container.requireStorageMount === true) {
       loseField('container.requireStorageMount', 'Porch has no word for needing storage');
     }
-    if (exec !== undefined) loseField('exec', NO_PROGRAM);
+    if (exec !== undefined) loseField('exec', NO_EXEC);
     if (starlark !== undefined) loseField('starlark', NO_STARLARK);
-    const key = repositoryOf(image);
+    const key = fullRepository(image);
     const known = repositories.get(key) ?? { image, tags: new Set<string>() };
     known.tags.add(image.tag);
     repositories.set(key, known);
   }
-  if (repositories.size === 0) return loseFunction(lose);
+  if (repositories.size === 0) return omitFunction(lose);
   const written = [...repositories.values()].flatMap(({ image, tags }) => {
-    const name = freeName(definition, taken);
+    const name = uniqueName(definition, taken);
     if (name.length > MAX_NAME_LENGTH) {
       const listed = [...tags].join(', ');
       lose({
         field: 'versions',
-        message: `the object of ${repositoryOf(image)} (${listed}) has too long a name`,
+        message: `the object of ${fullRepository(image)} (${listed}) has too long a name`,
       });
       return [];
     }
@@ -106,14 +108,14 @@ function objects(definition: FunctionDefinition, taken: Set<string>, lose: Lose)
       apiVersion: API_VERSION,
       kind: 'FunctionConfig',
       metadata: { name, namespace: NAMESPACE },
-      spec: { ...imageOf(image), podExecutor: { tags: [...tags] } },
+      spec: { ...splitImage(image), podExecutor: { tags: [...tags] } },
     };
   });
-  return written.length === 0 ? loseFunction(lose) : written;
+  return written.length === 0 ? omitFunction(lose) : written;
 }
 
 /** Names of objects are lower-case: functions of a registry differ by more, those of any catalog may not. */
-function freeName({ group, names }: FunctionDefinition, taken: ReadonlySet<string>): string {
+function uniqueName({ group, names }: FunctionDefinition, taken: ReadonlySet<string>): string {
   const kind = names.kind.toLowerCase();
   for (let count = 1; ; count++) {
     const name = `${kind}${count === 1 ? '' : `-${count}`}.${group}`;
@@ -122,12 +124,12 @@ function freeName({ group, names }: FunctionDefinition, taken: ReadonlySet<strin
 }
 
 /** Porch puts each prefix before the image. */
-function imageOf(image: NamedImage): { image: string; prefixes: string[] } {
-  const path = repositoryOf(image);
+function splitImage(image: ParsedImage): { image: string; prefixes: string[] } {
+  const path = fullRepository(image);
   const slash = path.lastIndexOf('/');
   return { image: path.slice(slash + 1), prefixes: [path.slice(0, Math.max(slash, 0))] };
 }
 
-function repositoryOf({ host, repository }: NamedImage): string {
+function fullRepository({ host, repository }: ParsedImage): string {
   return host === undefined ? repository : `${host}/${repository}`;
 }

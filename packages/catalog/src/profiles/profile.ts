@@ -7,7 +7,7 @@ export interface ProfileDialect {
   /** Counts the changes of what it writes for the same definitions: what is stored of an earlier one is not used. */
   revision: number;
   /** What it has no place for, whatever a definition says. */
-  unsaid: readonly UnsaidField[];
+  unsupportedFields: readonly UnsaidField[];
   writer(header: CatalogHeader): ProfileWriter;
 }
 
@@ -26,10 +26,10 @@ export interface ProfileEntry {
 }
 
 /** Says what is not said of the definition that is being written. */
-export type Lose = (loss: Omit<ProfileLoss, 'group' | 'kind'>) => void;
+export type ReportLoss = (loss: Omit<ProfileLoss, 'group' | 'kind'>) => void;
 
 /** What a definition becomes: no item where it is left out, which is to be said by a loss without a field. */
-export type Translate = (definition: FunctionDefinition, lose: Lose) => JsonObject[];
+export type Translate = (definition: FunctionDefinition, lose: ReportLoss) => JsonObject[];
 
 /** A catalog document of the KEP whose entries are other than ours. */
 export function catalogWriter(
@@ -40,7 +40,7 @@ export function catalogWriter(
     const pieces = catalogPieces(form, header);
     return {
       entry(definition) {
-        const { items, losses } = translated(definition, translate);
+        const { items, losses } = translateDefinition(definition, translate);
         const texts = items.map((item) => pieces.entry({ yaml: toYamlItem(item, ENTRY_INDENT), json: '' }));
         return { text: texts.join(''), written: items.length > 0, losses };
       },
@@ -49,7 +49,7 @@ export function catalogWriter(
   };
 }
 
-export function translated(
+export function translateDefinition(
   definition: FunctionDefinition,
   translate: Translate,
 ): { items: JsonObject[]; losses: ProfileLoss[] } {
@@ -68,13 +68,16 @@ export function translated(
 }
 
 /** Says that nothing of a function is there; each of its API versions has said why. */
-export function loseFunction(lose: Lose): [] {
+export function omitFunction(lose: ReportLoss): [] {
   lose({ message: 'is left out: no API version of it can be said' });
   return [];
 }
 
 /** KEP-2985 has it, and the KEP of catalogs has not. */
-export function loseConfigMap({ name, configMap }: { name: string; configMap?: boolean }, lose: Lose): void {
+export function reportConfigMap(
+  { name, configMap }: { name: string; configMap?: boolean },
+  lose: ReportLoss,
+): void {
   if (configMap !== true) return;
   lose({
     version: name,

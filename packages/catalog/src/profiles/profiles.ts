@@ -25,7 +25,7 @@ export function renderProfile(
   header: CatalogHeader,
   definitions: Iterable<FunctionDefinition>,
 ): { text: string; report: ProfileReport } {
-  const { unsaid, writer } = PROFILE_DIALECTS[profile];
+  const { unsupportedFields: unsaid, writer } = PROFILE_DIALECTS[profile];
   const document = writer(header);
   const reports = profileReportPieces({ catalog: header.name, profile }, unsaid);
   let [text, report, functions, omitted] = ['', '', 0, 0];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findKeyFiles, placeBefore, withKeys } from './key-files.js';
+import { findKeyFiles, inlineKeys, originalRange } from './key-files.js';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const PEM = '-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----\n';
@@ -7,7 +7,7 @@ const RECIPE = (items: string) => `# kept\nspec:\n  policy:\n    requireSignatur
 
 /** Every file that is named, with a key in its place. */
 const filled = (text: string) =>
-  withKeys(
+  inlineKeys(
     encode(text),
     findKeyFiles(encode(text)).map((file) => ({ ...file, pem: PEM })),
   );
@@ -65,10 +65,10 @@ describe('files of keys', () => {
   it('move what stands behind them, and places know that', () => {
     const text = RECIPE('    - {signers: [{key: a}, {key: "b.pub"}], x: 1}\n');
     const keys = findKeyFiles(encode(text)).map((file) => ({ ...file, pem: PEM }));
-    const after = withKeys(encode(text), keys).split('\n')[4]!;
+    const after = inlineKeys(encode(text), keys).split('\n')[4]!;
     const before = text.split('\n')[4]!;
     const place = (column: number) =>
-      placeBefore({ start: { line: 5, column }, end: { line: 5, column } }, keys).start.column;
+      originalRange({ start: { line: 5, column }, end: { line: 5, column } }, keys).start.column;
     for (const mark of ['- {', '}, {', '}], x', 'x: 1', '1}']) {
       expect(place(after.indexOf(mark) + 1), mark).toBe(before.indexOf(mark) + 1);
     }
@@ -76,8 +76,8 @@ describe('files of keys', () => {
       start: { line: 5, column: after.indexOf('"') + 1 },
       end: { line: 5, column: after.indexOf('"}') + 2 },
     };
-    expect(placeBefore(whole, keys)).toEqual(keys[0]!.range);
+    expect(originalRange(whole, keys)).toEqual(keys[0]!.range);
     const elsewhere = { start: { line: 6, column: 900 }, end: { line: 7, column: 900 } };
-    expect(placeBefore(elsewhere, keys)).toEqual(elsewhere);
+    expect(originalRange(elsewhere, keys)).toEqual(elsewhere);
   });
 });

@@ -12,7 +12,7 @@ export interface KeyFile {
 }
 
 /** A key in place of the file that named it. */
-export interface ReadKey extends KeyFile {
+export interface LoadedKey extends KeyFile {
   pem: string;
 }
 
@@ -25,9 +25,9 @@ export function findKeyFiles(bytes: Uint8Array): KeyFile[] {
   const { documents } = readYaml(bytes, { file: '' });
   const [document] = documents;
   if (document === undefined || documents.length > 1) return [];
-  const lines = textOf(bytes).split('\n');
+  const lines = decode(bytes).split('\n');
   const found = new Map<string, KeyFile>();
-  for (const { at, name } of keysOf(document.value)) {
+  for (const { at, name } of keyFields(document.value)) {
     const range = document.locate(at);
     if (range === undefined || range.start.line !== range.end.line) continue;
     const { line, column } = range.start;
@@ -39,8 +39,8 @@ export function findKeyFiles(bytes: Uint8Array): KeyFile[] {
 }
 
 /** The text with keys in place of the files that named them, each in one line, and everything else as it was. */
-export function withKeys(bytes: Uint8Array, keys: readonly ReadKey[]): string {
-  const text = textOf(bytes);
+export function inlineKeys(bytes: Uint8Array, keys: readonly LoadedKey[]): string {
+  const text = decode(bytes);
   const lines = text.split('\n');
   // From the end, so that the columns before stay right.
   for (const { range, pem } of [...keys].sort((a, b) => b.range.start.column - a.range.start.column)) {
@@ -55,7 +55,7 @@ export function withKeys(bytes: Uint8Array, keys: readonly ReadKey[]): string {
 }
 
 /** Where something of the text with keys stands in the text with the files. */
-export function placeBefore(range: Range, keys: readonly ReadKey[]): Range {
+export function originalRange(range: Range, keys: readonly LoadedKey[]): Range {
   const move = ({ line, column }: Range['start']) => {
     let moved = column;
     const inLine = keys.filter((key) => key.range.start.line === line);
@@ -71,12 +71,12 @@ export function placeBefore(range: Range, keys: readonly ReadKey[]): Range {
   return { start: move(range.start), end: move(range.end) };
 }
 
-function textOf(bytes: Uint8Array): string {
+function decode(bytes: Uint8Array): string {
   return new TextDecoder('utf-8').decode(bytes);
 }
 
 /** What stands in the text in place of keys and could be the name of a file. */
-function keysOf(value: JsonValue): { at: Path; name: string }[] {
+function keyFields(value: JsonValue): { at: Path; name: string }[] {
   const spec = isMapping(value) ? value.spec : undefined;
   const policy = isMapping(spec) ? spec.policy : undefined;
   const items = isMapping(policy) ? policy.requireSignature : undefined;
@@ -86,13 +86,13 @@ function keysOf(value: JsonValue): { at: Path; name: string }[] {
     if (!isMapping(item)) return [];
     const signers = Array.isArray(item.signers) ? item.signers : [];
     return [
-      ...fileIn(item, [...at, index]),
-      ...signers.flatMap((signer, number) => fileIn(signer, [...at, index, 'signers', number])),
+      ...keyFileField(item, [...at, index]),
+      ...signers.flatMap((signer, number) => keyFileField(signer, [...at, index, 'signers', number])),
     ];
   });
 }
 
-function fileIn(value: JsonValue, at: Path): { at: Path; name: string }[] {
+function keyFileField(value: JsonValue, at: Path): { at: Path; name: string }[] {
   const name = isMapping(value) ? value.key : undefined;
   const isName = typeof name === 'string' && name.trim() !== '' && !/\n|-----BEGIN/.test(name);
   return isName ? [{ at: [...at, 'key'], name }] : [];

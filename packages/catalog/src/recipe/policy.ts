@@ -1,29 +1,29 @@
 import { allowsLicense, type FunctionName, type Refused } from '@krmhub/schema';
-import { describeSigner, judgeSignatures } from '../policy/signing-policy.js';
-import type { OfferSignature, VersionFacts } from '../upstream/source-records.js';
-import { keepsOut, type RecipePolicy, type SelectedBy } from './recipe.js';
+import { describeSigner, evaluateSignatures } from '../policy/signing-policy.js';
+import type { SourceSignature, VersionFacts } from '../upstream/source-records.js';
+import { excludes, type RecipePolicy, type SelectableFields } from './recipe.js';
 
 /** An API version of something that a source provides. */
-export interface JudgedVersion extends FunctionName {
+export interface EvaluatedVersion extends FunctionName {
   release?: string;
-  summary: SelectedBy;
+  summary: SelectableFields;
   facts: VersionFacts;
-  signatures: readonly OfferSignature[];
+  signatures: readonly SourceSignature[];
 }
 
 /**
  * Everything that a recipe's policy has against an API version; nothing where it passes. `signedBy` says in words whose
  * signature a policy wanted and found.
  */
-export function judgeByPolicy(
+export function evaluatePolicy(
   policy: RecipePolicy | undefined,
-  judged: JudgedVersion,
+  judged: EvaluatedVersion,
 ): { reasons: Refused['reasons']; signedBy?: string } {
   if (policy === undefined) return { reasons: [] };
   const { group, kind, release = '', summary, facts, signatures } = judged;
   const { requireSignature = [], requireDigest, allowNetwork, allowStorage, licenses, deny = [] } = policy;
   const reasons: Refused['reasons'] = [];
-  const denied = deny.find((rule) => keepsOut(rule, { group, kind }, summary));
+  const denied = deny.find((rule) => excludes(rule, { group, kind }, summary));
   if (denied !== undefined) {
     const { reason } = denied;
     reasons.push({
@@ -31,10 +31,10 @@ export function judgeByPolicy(
       message: `the recipe denies it${reason === undefined ? '' : `: ${reason}`}`,
     });
   }
-  const verdict = judgeSignatures(requireSignature, { group, kind, release }, signatures);
+  const verdict = evaluateSignatures(requireSignature, { group, kind, release }, signatures);
   if (verdict?.trusted === false) reasons.push({ code: 'signature', message: verdict.reason });
   if (requireDigest === true && facts.unpinned.length > 0) {
-    reasons.push({ code: 'digest', message: `no digest pins ${quotedList(facts.unpinned)}` });
+    reasons.push({ code: 'digest', message: `no digest pins ${shortenedList(facts.unpinned)}` });
   }
   if (allowNetwork === false && facts.network) {
     reasons.push({ code: 'network', message: 'it needs the network' });
@@ -45,7 +45,7 @@ export function judgeByPolicy(
   if (licenses !== undefined && !allowsLicense(licenses, facts.license)) {
     reasons.push({
       code: 'license',
-      message: `its licence ${quoted(facts.license)} is not among the allowed ones`,
+      message: `its licence ${shortened(facts.license)} is not among the allowed ones`,
     });
   }
   return verdict?.trusted === true ? { reasons, signedBy: describeSigner(verdict.signer) } : { reasons };
@@ -57,12 +57,12 @@ const MAX_QUOTED_LENGTH = 200;
 const MAX_QUOTED = 3;
 
 /** What somebody else wrote, as reasons repeat it. */
-export function quoted(text: string): string {
+export function shortened(text: string): string {
   return text.length <= MAX_QUOTED_LENGTH ? text : `${text.slice(0, MAX_QUOTED_LENGTH)}…`;
 }
 
-function quotedList(texts: readonly string[]): string {
+function shortenedList(texts: readonly string[]): string {
   const more = texts.length - MAX_QUOTED;
-  const told = texts.slice(0, MAX_QUOTED).map(quoted).join(', ');
+  const told = texts.slice(0, MAX_QUOTED).map(shortened).join(', ');
   return more > 0 ? `${told} and ${more} more` : told;
 }

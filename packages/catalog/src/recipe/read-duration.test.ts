@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { durationText, readDuration } from './read-duration.js';
+import { formatDuration, readDuration } from './read-duration.js';
 
 describe('a duration', () => {
   it.each([
@@ -53,7 +53,7 @@ describe('a duration', () => {
   });
 
   it('is written in the longest unit that fits', () => {
-    expect([60, 61, 3_600, 86_400, 604_800, 0].map(durationText)).toEqual([
+    expect([60, 61, 3_600, 86_400, 604_800, 0].map(formatDuration)).toEqual([
       '1m',
       '61s',
       '1h',

@@ -6,7 +6,7 @@ type Unit = keyof typeof UNITS;
 
 const DURATION = /^(\d{1,9})([dhms])$/;
 /** As Go and Prometheus write them. */
-const COMPOUND = /^(?:\d{1,9}[wdhms]){1,5}$/;
+const COMPOUND_DURATION = /^(?:\d{1,9}[wdhms]){1,5}$/;
 const SECONDS_OF_WEEK = 604_800;
 
 /** Reads `90s`, `30m`, `72h` or `7d`: a whole number and one unit. */
@@ -17,16 +17,16 @@ export function readDuration(text: string): Duration {
     return { ok: false, reason: `"${text}" has no unit`, hint: `Write \`${text}s\` for seconds.` };
   }
   const reason = `"${text}" is no duration`;
-  if (!COMPOUND.test(text)) return { ok: false, reason };
+  if (!COMPOUND_DURATION.test(text)) return { ok: false, reason };
   const seconds = [...text.matchAll(/(\d+)([wdhms])/g)].reduce(
     (sum, [, part, of]) => sum + Number(part) * (of === 'w' ? SECONDS_OF_WEEK : UNITS[of as Unit]),
     0,
   );
-  return { ok: false, reason, hint: `Write it with one unit: \`${durationText(seconds)}\`.` };
+  return { ok: false, reason, hint: `Write it with one unit: \`${formatDuration(seconds)}\`.` };
 }
 
 /** Seconds in the longest unit that has a whole number of them. */
-export function durationText(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const units = Object.entries(UNITS);
   const [unit, length] = units.find(([, length]) => seconds % length === 0) ?? ['s', 1];
   return `${seconds / length}${unit}`;

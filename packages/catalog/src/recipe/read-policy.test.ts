@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readPublicKey } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import { judgeSignatures, POLICY_LIMITS } from '../policy/signing-policy.js';
+import { evaluateSignatures, POLICY_LIMITS } from '../policy/signing-policy.js';
 import { readRecipe } from './read-recipe.js';
 import { RECIPE_LIMITS, type Recipe } from './recipe.js';
 
@@ -145,7 +145,7 @@ ${PEM.trimEnd().replace(/^/gm, '        ')}
   it('has policies whose verdicts say where they stand', () => {
     const { policy } = recipeOf(withSignature(`{groups: [banana.co], key: ${INLINE}}`));
     const name = { group: 'banana.co', kind: 'Peel', release: '' };
-    expect(judgeSignatures(policy!.requireSignature!, name, [])).toMatchObject({
+    expect(evaluateSignatures(policy!.requireSignature!, name, [])).toMatchObject({
       trusted: false,
       reason: `it is not signed, and the policy requireSignature[0] wants a signature by the key ${FINGERPRINT}`,
     });

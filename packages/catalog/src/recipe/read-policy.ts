@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue, Path } from '@krmhub/schema';
 import { countPatterns, type PolicyFields } from '../policy/fields.js';
-import { readGroups, readSigners, SIGNER_FIELDS, signerOf } from '../policy/read-signers.js';
+import { readGroups, readSignerFields, readSigners, SIGNER_FIELDS } from '../policy/read-signers.js';
 import { POLICY_LIMITS, type SigningPolicy, type TrustedSigner } from '../policy/signing-policy.js';
 import type { RecipeFields } from './fields.js';
-import { readDenied, readLicense } from './read-selector.js';
+import { readDenyRules, readLicense } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipePolicy } from './recipe.js';
 
 const SWITCHES = ['requireDigest', 'allowNetwork', 'allowStorage'] as const;
 /** Only who sends a recipe has the files beside it. */
-const KEY_FILE =
+const KEY_FILE_HINT =
   'No file is read here: paste the lines of the file below `key: |`, or send the recipe with `krmhub catalog apply`, which reads it in.';
 
 /** With errors, what is given is not to be used. `signing` reads what is said of signatures, of the same document. */
@@ -24,7 +24,12 @@ export function readRecipePolicy(
   });
   if (policy === undefined) return undefined;
   const read: RecipePolicy = {};
-  const required = readRequired(policy.requireSignature, [...at, 'requireSignature'], fields, signing);
+  const required = readRequiredSignatures(
+    policy.requireSignature,
+    [...at, 'requireSignature'],
+    fields,
+    signing,
+  );
   if (required !== undefined) read.requireSignature = required;
   for (const name of SWITCHES) {
     const on = policy[name] === undefined ? undefined : fields.boolean(policy[name], [...at, name]);
@@ -32,12 +37,12 @@ export function readRecipePolicy(
   }
   const licenses = readLicenses(policy.licenses, [...at, 'licenses'], fields);
   if (licenses !== undefined) read.licenses = licenses;
-  const deny = readDenied(policy.deny, [...at, 'deny'], fields);
+  const deny = readDenyRules(policy.deny, [...at, 'deny'], fields);
   if (deny !== undefined) read.deny = deny;
   return read;
 }
 
-function readRequired(
+function readRequiredSignatures(
   value: JsonValue | undefined,
   at: Path,
   fields: RecipeFields,
@@ -79,7 +84,7 @@ function readItem(
 
 function readItemSigners(item: JsonObject, at: Path, signing: PolicyFields): TrustedSigner[] | undefined {
   if (item.signers === undefined) {
-    const signer = signerOf(item, at, signing, KEY_FILE);
+    const signer = readSignerFields(item, at, signing, KEY_FILE_HINT);
     return signer === undefined ? undefined : [signer];
   }
   const beside = SIGNER_FIELDS.find((name) => item[name] !== undefined);
@@ -89,7 +94,7 @@ function readItemSigners(item: JsonObject, at: Path, signing: PolicyFields): Tru
       target: 'key',
     });
   }
-  return readSigners(item.signers, [...at, 'signers'], signing, KEY_FILE);
+  return readSigners(item.signers, [...at, 'signers'], signing, KEY_FILE_HINT);
 }
 
 function readLicenses(value: JsonValue | undefined, at: Path, fields: RecipeFields): string[] | undefined {

@@ -9,7 +9,7 @@ import {
 } from '@krmhub/schema';
 import { capped } from '@krmhub/schema/lint/cap';
 import { FieldReader, isMapping } from '../policy/document-fields.js';
-import { type PolicyFields, policyFields, withoutDates } from '../policy/fields.js';
+import { type PolicyFields, policyFields, withoutDateWarnings } from '../policy/fields.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
 import { RECIPE_CODES, type RecipeCode } from './codes.js';
 import type { RecipeFields } from './fields.js';
@@ -29,14 +29,14 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
   const { maxBytes } = RECIPE_LIMITS;
   if (bytes.byteLength > maxBytes) {
     const message = `the recipe has ${bytes.byteLength} bytes, and at most ${maxBytes} are taken`;
-    return { diagnostics: [ofFile('recipe/limit', file, message)] };
+    return { diagnostics: [fileDiagnostic('recipe/limit', file, message)] };
   }
   const { documents, diagnostics } = readYaml(bytes, { file });
   if (hasErrors(diagnostics)) return { diagnostics };
   const [document] = documents;
   if (document === undefined || documents.length > 1) {
     const message = `the file holds ${documents.length === 0 ? 'no document' : `${documents.length} documents`}`;
-    return { diagnostics: [...diagnostics, ofFile('recipe/document', file, message)] };
+    return { diagnostics: [...diagnostics, fileDiagnostic('recipe/document', file, message)] };
   }
   const fields: RecipeFields = new FieldReader(document, file, {
     prefix: 'recipe',
@@ -45,12 +45,12 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
   });
   const signing = policyFields(document, file);
   const recipe = readDocument(document.value, fields, signing);
-  const all = [...withoutDates(diagnostics), ...fields.diagnostics, ...signing.diagnostics];
+  const all = [...withoutDateWarnings(diagnostics), ...fields.diagnostics, ...signing.diagnostics];
   const told = capped(all, DOCUMENT_LIMITS.maxDiagnostics, file);
   return recipe === undefined || hasErrors(all) ? { diagnostics: told } : { recipe, diagnostics: told };
 }
 
-function ofFile(code: RecipeCode, file: string, message: string): Diagnostic {
+function fileDiagnostic(code: RecipeCode, file: string, message: string): Diagnostic {
   const { severity, mend } = RECIPE_CODES[code];
   return { code, severity, message, file, path: '', hint: mend };
 }

@@ -23,7 +23,7 @@ export function readRewrites(
   for (const [index, item] of (list ?? []).entries()) {
     const rule = readRule(item, [...at, index], fields);
     if (rule === undefined) continue;
-    tellShadowed(rule, rules, [...at, index, 'from'], fields);
+    checkShadowed(rule, rules, [...at, index, 'from'], fields);
     rules.push(rule);
   }
   return list === undefined ? undefined : rules;
@@ -58,16 +58,16 @@ function readPrefixAt(
 }
 
 function readPrefix(text: string): Prefix {
-  if (/[\p{C}\p{Z}]/u.test(text)) return refused('it holds a space or a control character');
+  if (/[\p{C}\p{Z}]/u.test(text)) return invalid('it holds a space or a control character');
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return readUrlPrefix(text);
-  if (!text.endsWith('/')) return withoutSlash(text);
+  if (!text.endsWith('/')) return missingSlash(text);
   // A name is put behind it, so that it is a reference whose grammar is known.
   const reference = parseImageReference(`${text}x`);
-  if (!reference.ok) return refused(`as the beginning of a reference, it ${reference.reason}`);
+  if (!reference.ok) return invalid(`as the beginning of a reference, it ${reference.reason}`);
   // A tag or digest would be of the name that was put behind it.
   const { host } = reference;
   if (host === undefined || !/[.:]|^localhost$/.test(host)) {
-    return refused('it does not begin with a host', 'Write the registry, too: `docker.io/library/`.');
+    return invalid('it does not begin with a host', 'Write the registry, too: `docker.io/library/`.');
   }
   return { ok: true, shape: 'image' };
 }
@@ -75,24 +75,24 @@ function readPrefix(text: string): Prefix {
 function readUrlPrefix(text: string): Prefix {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    return refused('it is no URL of http or https', 'Write images without a scheme: `host/path/`.');
+    return invalid('it is no URL of http or https', 'Write images without a scheme: `host/path/`.');
   }
   // What is wrong with it is not repeated: it may hold a password.
   if (url.username !== '' || url.password !== '') {
-    return refused('it holds credentials, and recipes are read by everybody');
+    return invalid('it holds credentials, and recipes are read by everybody');
   }
-  if (/[?#]/.test(text)) return refused('it has a query or a fragment, and so is no prefix');
-  if (!text.endsWith('/')) return withoutSlash(text);
+  if (/[?#]/.test(text)) return invalid('it has a query or a fragment, and so is no prefix');
+  if (!text.endsWith('/')) return missingSlash(text);
   // References are compared as they are written.
-  if (url.href !== text) return refused('it is not written as URLs are', `Write \`${url.href}\`.`);
+  if (url.href !== text) return invalid('it is not written as URLs are', `Write \`${url.href}\`.`);
   return { ok: true, shape: 'url' };
 }
 
-function withoutSlash(text: string): Prefix {
-  return refused('it does not end with a slash, so it could end within a name', `Write \`${text}/\`.`);
+function missingSlash(text: string): Prefix {
+  return invalid('it does not end with a slash, so it could end within a name', `Write \`${text}/\`.`);
 }
 
-function tellShadowed(
+function checkShadowed(
   { from }: RewriteRule,
   earlier: readonly RewriteRule[],
   at: Path,
@@ -109,6 +109,6 @@ function tellShadowed(
   fields.report('recipe/shadowed-rewrite', at, `the rule for ${shadow.from} comes first`);
 }
 
-function refused(reason: string, hint?: string): Prefix {
+function invalid(reason: string, hint?: string): Prefix {
   return { ok: false, reason, ...(hint === undefined ? {} : { hint }) };
 }

@@ -30,7 +30,7 @@ export function readSelectors(
   return list?.map((item, index) => readSelector(item, [...at, index], fields));
 }
 
-export function readDenied(
+export function readDenyRules(
   value: JsonValue | undefined,
   at: Path,
   fields: RecipeFields,

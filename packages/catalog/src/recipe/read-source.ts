@@ -1,9 +1,9 @@
 import { type JsonValue, matchesGlob, type Path } from '@krmhub/schema';
 import { DNS_LABEL } from '../policy/document-fields.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import { isOpenToChanges, readSourceAddress } from '../upstream/source-address.js';
+import { isInsecure, readSourceAddress } from '../upstream/source-address.js';
 import type { RecipeFields } from './fields.js';
-import { durationText, readDuration } from './read-duration.js';
+import { formatDuration, readDuration } from './read-duration.js';
 import { readRewrites } from './read-rewrite.js';
 import { readSelectors } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipeSource, type UpstreamCatalog } from './recipe.js';
@@ -47,7 +47,7 @@ export function readSource(
     exclude: exclude ?? [],
     ...(rewrite === undefined ? {} : { rewrite }),
   };
-  tellInsecure(read, at, fields, policies);
+  checkInsecure(read, at, fields, policies);
   return read;
 }
 
@@ -66,7 +66,7 @@ function readFunctions(value: JsonValue | undefined, at: Path, fields: RecipeFie
   if (written === undefined) return undefined;
   const range = readReleaseRange(written);
   if (range.ok) return range.range;
-  fields.report('recipe/release-range', [...at, 'release'], range.reason, hintOf(range));
+  fields.report('recipe/release-range', [...at, 'release'], range.reason, hintOption(range));
   return undefined;
 }
 
@@ -105,7 +105,7 @@ function readUrl(value: JsonValue | undefined, at: Path, fields: RecipeFields): 
   const url = value === undefined ? undefined : fields.text(value, at, RECIPE_LIMITS.maxAddressLength);
   if (url === undefined) return undefined;
   const read = readSourceAddress(url);
-  if (!read.ok) fields.report('recipe/catalog-url', at, read.reason, hintOf(read));
+  if (!read.ok) fields.report('recipe/catalog-url', at, read.reason, hintOption(read));
   return url;
 }
 
@@ -120,18 +120,18 @@ function readSeconds(
   const text = typeof value === 'number' ? String(value) : fields.text(value, at);
   if (text === undefined) return undefined;
   const read = readDuration(text);
-  if (!read.ok) fields.report('recipe/duration', at, read.reason, hintOf(read));
+  if (!read.ok) fields.report('recipe/duration', at, read.reason, hintOption(read));
   else if (read.seconds < min) {
-    const hint = `Write \`${durationText(min)}\` or more.`;
-    fields.report('recipe/duration', at, `"${text}" is less than ${durationText(min)}`, { hint });
+    const hint = `Write \`${formatDuration(min)}\` or more.`;
+    fields.report('recipe/duration', at, `"${text}" is less than ${formatDuration(min)}`, { hint });
   } else if (read.seconds > max) {
     const message = `it is ${read.seconds} seconds, and at most ${max} are taken`;
-    fields.report('recipe/limit', at, message, { hint: `Write \`${durationText(max)}\` or less.` });
+    fields.report('recipe/limit', at, message, { hint: `Write \`${formatDuration(max)}\` or less.` });
   } else return read.seconds;
   return undefined;
 }
 
-function tellInsecure(
+function checkInsecure(
   { catalog, match }: RecipeSource,
   at: Path,
   fields: RecipeFields,
@@ -139,7 +139,7 @@ function tellInsecure(
 ): void {
   if (catalog === undefined) return;
   const read = readSourceAddress(catalog.url);
-  if (!read.ok || !isOpenToChanges(read.address)) return;
+  if (!read.ok || !isInsecure(read.address)) return;
   const globs = policies.flatMap(({ groups }) => groups);
   const isSigned =
     match === undefined
@@ -152,6 +152,6 @@ function tellInsecure(
   fields.report('recipe/insecure-catalog', [...at, 'catalog', 'url'], message);
 }
 
-function hintOf({ hint }: { hint?: string }): { hint?: string } {
+function hintOption({ hint }: { hint?: string }): { hint?: string } {
   return hint === undefined ? {} : { hint };
 }

@@ -121,27 +121,27 @@ spec:
 `;
 
 /** What selectors look at, beside the name. */
-export type SelectedBy = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
+export type SelectableFields = Pick<ReleaseSummary, 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
 
 /** Whether the selectors of a source let something pass; says nothing of release ranges and yanks. */
 export function sourceMatches(
   { match, exclude }: Pick<RecipeSource, 'match' | 'exclude'>,
   name: FunctionName,
-  what: SelectedBy,
+  what: SelectableFields,
 ): boolean {
   return (
     (match === undefined || match.some((selector) => matchesSelector(selector, name, what))) &&
-    !exclude.some((selector) => keepsOut(selector, name, what))
+    !exclude.some((selector) => excludes(selector, name, what))
   );
 }
 
 /** For what is kept out: kinds that differ by case only are one function, and none is let in by its spelling. */
-export function keepsOut(selector: Selector, { group, kind }: FunctionName, what: SelectedBy): boolean {
+export function excludes(selector: Selector, { group, kind }: FunctionName, what: SelectableFields): boolean {
   const isMeant = selector.kind?.toLowerCase() === kind.toLowerCase();
   return matchesSelector(selector, { group, kind: isMeant ? selector.kind! : kind }, what);
 }
 
-export function matchesSelector(selector: Selector, name: FunctionName, what: SelectedBy): boolean {
+export function matchesSelector(selector: Selector, name: FunctionName, what: SelectableFields): boolean {
   const { group, kind, tags, publisher, runtime, license } = selector;
   return (
     (group === undefined || group === name.group) &&
@@ -154,6 +154,6 @@ export function matchesSelector(selector: Selector, name: FunctionName, what: Se
 }
 
 /** Tags that differ by case are one tag. */
-function hasTag({ tags }: SelectedBy, tag: string): boolean {
+function hasTag({ tags }: SelectableFields, tag: string): boolean {
   return tags.some((own) => own.toLowerCase() === tag.toLowerCase());
 }

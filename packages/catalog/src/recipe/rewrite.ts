@@ -1,5 +1,5 @@
 import { type FunctionVersion, parseImageReference } from '@krmhub/schema';
-import { quoted } from './policy.js';
+import { shortened } from './policy.js';
 import type { RewriteRule } from './recipe.js';
 
 /** A reference as a recipe's rules make it; the first rule that fits does. What follows the prefix, digests too, stays. */
@@ -9,7 +9,7 @@ export function rewriteReference(rules: readonly RewriteRule[], reference: strin
 }
 
 /** Whether rules change any of these references, and in words why one of them is none any more. */
-export function rewriteAll(
+export function rewriteReferences(
   rules: readonly RewriteRule[],
   references: readonly string[],
 ): { changed: boolean; problem?: string } {
@@ -18,9 +18,10 @@ export function rewriteAll(
     const rewritten = rewriteReference(rules, reference);
     if (rewritten === reference) continue;
     changed = true;
-    const problem = problemOf(rewritten) ?? (climbs(rewritten) ? 'leads out of it' : undefined);
+    const problem =
+      referenceProblem(rewritten) ?? (hasParentSegment(rewritten) ? 'leads out of it' : undefined);
     if (problem !== undefined)
-      return { changed, problem: `${quoted(reference)} rewritten to a mirror ${problem}` };
+      return { changed, problem: `${shortened(reference)} rewritten to a mirror ${problem}` };
   }
   return { changed };
 }
@@ -42,14 +43,14 @@ export function rewriteVersion(rules: readonly RewriteRule[], version: FunctionV
   };
 }
 
-function problemOf(reference: string): string | undefined {
+function referenceProblem(reference: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:/.test(reference) && URL.canParse(reference)) return undefined;
   const image = parseImageReference(reference);
   return image.ok ? undefined : image.reason;
 }
 
 /** Whether it steps back up a path, however that is written: what a mirror has elsewhere is no copy of this. */
-function climbs(reference: string): boolean {
+function hasParentSegment(reference: string): boolean {
   const plain = reference.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '/');
   return plain.split(/[\\/]/).includes('..');
 }

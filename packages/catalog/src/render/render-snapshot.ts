@@ -1,10 +1,10 @@
 import type { Snapshot, SnapshotReport } from '@krmhub/schema';
-import type { CatalogFunction, SnapshotRecord } from '../ports/records.js';
+import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
-import { compareFunctionNames } from '../snapshot/build-entries.js';
+import { compareFunctionNames } from '../snapshot/select-function.js';
 
 /** `snapshot.json`: holds no time, so the same snapshots in the same order give the same bytes. */
-export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogFunction[]): string {
+export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogEntryRow[]): string {
   const { catalog, serial, previous, digests } = snapshot;
   const { entries, ...head }: Snapshot = {
     apiVersion: RECIPE_API_VERSION,
@@ -43,7 +43,7 @@ export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly Cat
  */
 export function renderReport(
   { catalog, serial, sources }: Pick<SnapshotRecord, 'catalog' | 'serial' | 'sources'>,
-  functions: readonly CatalogFunction[],
+  functions: readonly CatalogEntryRow[],
 ): string {
   const ordered = [...functions].sort(compareFunctionNames);
   const refused = ordered.flatMap((fn) =>
@@ -52,7 +52,7 @@ export function renderReport(
       kind: fn.kind,
       version,
       source,
-      ...named(release),
+      ...releaseField(release),
       reasons: reasons.map(({ code, message }) => ({ code, message })),
     })),
   );
@@ -67,8 +67,8 @@ export function renderReport(
         kind: fn.kind,
         version,
         source,
-        ...named(release),
-        by: { source: by.source, ...named(by.release) },
+        ...releaseField(release),
+        by: { source: by.source, ...releaseField(by.release) },
       })),
     ),
     yanked: ordered.flatMap((fn) =>
@@ -83,7 +83,7 @@ export function renderReport(
   });
 }
 
-function named(release: string | undefined): { release?: string } {
+function releaseField(release: string | undefined): { release?: string } {
   return release === undefined ? {} : { release };
 }
 

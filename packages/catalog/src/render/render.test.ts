@@ -4,15 +4,15 @@ import { type FunctionDefinition, readMachineYaml, readYaml, SNAPSHOT_FORMS, sha
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { CatalogFunction, SnapshotRecord } from '../ports/records.js';
-import { selectFunction } from '../snapshot/build-entries.js';
+import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { entryDefinition } from '../snapshot/entry.js';
+import { selectFunction } from '../snapshot/select-function.js';
 import { NASTY_STRINGS } from '../testing/nasty-strings.js';
 import {
   functionDefinition,
   functionRecord,
   functionVersion,
-  markOf,
+  lifecycleRecord,
   NOW,
   releaseRecord,
 } from '../testing/records.js';
@@ -236,9 +236,9 @@ describe('snapshot.json and report.json', () => {
     ],
   };
   const releases = ['1.0.0', '1.1.0', '2.0.0'].map((release) =>
-    releaseRecord(release, functionDefinition(), release === '1.1.0' ? { yanked: markOf('x') } : {}),
+    releaseRecord(release, functionDefinition(), release === '1.1.0' ? { yanked: lifecycleRecord('x') } : {}),
   );
-  const place = (kind: string, of: typeof releases): CatalogFunction => {
+  const place = (kind: string, of: typeof releases): CatalogEntryRow => {
     const selection = { ...selectFunction(recipe, functionRecord(of)), kind };
     return selection.versions.length === 0
       ? selection

@@ -15,7 +15,7 @@ import { toYaml, toYamlItem } from './to-yaml.js';
 /** Spaces before the dash of an entry of `spec.krmFunctions`. */
 export const ENTRY_INDENT = 2;
 
-const FORMS = {
+const RENDITIONS = {
   'catalog.yaml': { kind: 'Catalog', syntax: 'yaml' },
   'catalog.json': { kind: 'Catalog', syntax: 'json' },
   'krmfunctioncatalog.yaml': { kind: 'KRMFunctionCatalog', syntax: 'yaml' },
@@ -29,14 +29,14 @@ export interface CatalogHeader {
 
 /** Throws a TypeError where a string cannot be written (`isWritable`). */
 export function renderEntry(definition: FunctionDefinition): RenderedEntry {
-  const entry = definitionInOrder(definition);
+  const entry = orderDefinition(definition);
   const yaml = toYamlItem(entry, ENTRY_INDENT);
   return { digest: sha256(yaml), yaml, json: JSON.stringify(entry) };
 }
 
 /** Whether a definition's entry is this one, which is known ten times sooner than it is rendered. */
-export function isRenderedAs(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
-  return JSON.stringify(definitionInOrder(definition)) === json;
+export function hasRendering(definition: FunctionDefinition, { json }: RenderedEntry): boolean {
+  return JSON.stringify(orderDefinition(definition)) === json;
 }
 
 /** A KRMFunctionDefinition document. */
@@ -44,7 +44,7 @@ export function renderDefinition(definition: FunctionDefinition): string {
   return toYaml({
     apiVersion: KRM_API_VERSION,
     kind: 'KRMFunctionDefinition',
-    spec: definitionInOrder(definition),
+    spec: orderDefinition(definition),
   });
 }
 
@@ -68,7 +68,7 @@ export function catalogPieces(
   form: SnapshotForm,
   { name, labels }: CatalogHeader,
 ): { entry(entry: Pick<RenderedEntry, 'yaml' | 'json'>): string; end(): string } {
-  const { kind, syntax } = FORMS[form];
+  const { kind, syntax } = RENDITIONS[form];
   const metadata = { name, ...(labels === undefined ? {} : { labels }) };
   const head = { apiVersion: KRM_API_VERSION, kind, metadata };
   let empty = true;
@@ -94,27 +94,27 @@ export function catalogPieces(
 }
 
 /** The definition with its fields in one order, whatever order they were read in; schemas keep their author's. */
-export function definitionInOrder(definition: FunctionDefinition): JsonObject {
+export function orderDefinition(definition: FunctionDefinition): JsonObject {
   const { group, names, description, publisher, versions, home, maintainers, tags } = definition;
-  return present({
+  return withoutUndefined({
     group,
     names: { kind: names.kind },
     description,
     publisher,
-    versions: versions.map(versionInOrder),
+    versions: versions.map(orderVersion),
     home,
     maintainers,
     tags,
   });
 }
 
-function versionInOrder(version: FunctionVersion): JsonObject {
+function orderVersion(version: FunctionVersion): JsonObject {
   const { name, schema, idempotent, runtime, usage, examples, license, maintainers, configMap } = version;
-  return present({
+  return withoutUndefined({
     name,
     schema: { openAPIV3Schema: schema.openAPIV3Schema },
     idempotent,
-    runtime: runtimeInOrder(runtime),
+    runtime: orderRuntime(runtime),
     usage,
     examples,
     license,
@@ -123,11 +123,11 @@ function versionInOrder(version: FunctionVersion): JsonObject {
   });
 }
 
-function runtimeInOrder({ container, exec, starlark }: FunctionRuntime): JsonObject {
-  return present({
+function orderRuntime({ container, exec, starlark }: FunctionRuntime): JsonObject {
+  return withoutUndefined({
     container:
       container &&
-      present({
+      withoutUndefined({
         image: container.image,
         sha256: container.sha256,
         requireNetwork: container.requireNetwork,
@@ -140,7 +140,7 @@ function runtimeInOrder({ container, exec, starlark }: FunctionRuntime): JsonObj
   });
 }
 
-function present(fields: Record<string, JsonValue | undefined>): JsonObject {
+function withoutUndefined(fields: Record<string, JsonValue | undefined>): JsonObject {
   const entries = Object.entries(fields).filter(
     (entry): entry is [string, JsonValue] => entry[1] !== undefined,
   );

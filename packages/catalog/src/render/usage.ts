@@ -13,7 +13,7 @@ import { toYaml } from './to-yaml.js';
 
 /** Words, and what can be copied as it stands. */
 export interface UsagePart {
-  words: string;
+  text: string;
   snippet?: string;
 }
 
@@ -51,14 +51,14 @@ export function functionUsage(
   } else if (container !== undefined) {
     sections.push({
       topic: 'container',
-      parts: [{ words: `Its image is no image reference: ${container.image}` }],
+      parts: [{ text: `Its image is no image reference: ${container.image}` }],
     });
   }
   if (exec !== undefined) sections.push(execSection(exec, file));
   if (starlark !== undefined) {
     sections.push({
       topic: 'starlark',
-      parts: [{ words: 'The script, for an orchestrator that runs Starlark:', snippet: `${starlark}\n` }],
+      parts: [{ text: 'The script, for an orchestrator that runs Starlark:', snippet: `${starlark}\n` }],
     });
   }
   return { sections, example };
@@ -126,14 +126,14 @@ function configSection(
     topic: 'config',
     parts: [
       {
-        words: `${file}, ${EXAMPLE_WORDS[example.check]}; put your values in:`,
+        text: `${file}, ${EXAMPLE_TEXTS[example.check]}; put your values in:`,
         snippet: `${schemaUrl === undefined ? '' : `# yaml-language-server: $schema=${schemaUrl}\n`}${toYaml(config)}`,
       },
     ],
   };
 }
 
-const EXAMPLE_WORDS: Record<ConfigExample['check'], string> = {
+const EXAMPLE_TEXTS: Record<ConfigExample['check'], string> = {
   valid: 'an example that the schema takes',
   invalid: 'a beginning, which the schema does not take as it is',
   unchecked: 'a beginning, which was not held against the schema',
@@ -150,14 +150,14 @@ function kustomizeSection(
   const last = tags.includes('validator') ? ', last of all' : '';
   const network = container.requireNetwork === true ? ' --network' : '';
   const parts: UsagePart[] = [
-    { words: `Add to kustomization.yaml${last}:`, snippet: toYaml({ [field]: [file] }) },
-    { words: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` },
+    { text: `Add to kustomization.yaml${last}:`, snippet: toYaml({ [field]: [file] }) },
+    { text: 'Run:', snippet: `kustomize build --enable-alpha-plugins${network} .\n` },
   ];
-  if (container.requireStorageMount === true) parts.push({ words: MOUNT });
+  if (container.requireStorageMount === true) parts.push({ text: MOUNT_TEXT });
   return { topic: 'kustomize', parts };
 }
 
-const MOUNT =
+const MOUNT_TEXT =
   'It reads files that have to be mounted: add --mount type=bind,src=FOLDER,dst=FOLDER, as its usage says.';
 
 function kptSection(
@@ -172,26 +172,26 @@ function kptSection(
   const network = container.requireNetwork === true;
   const parts: UsagePart[] = [
     {
-      words: 'Run it once on the package in this folder:',
+      text: 'Run it once on the package in this folder:',
       snippet: `kpt fn eval . --image ${image} --fn-config ${file}${network ? ' --network' : ''}\n`,
     },
   ];
   if (version.configMap === true) {
     parts.push({
-      words: 'Or with settings on the command line (it takes a ConfigMap):',
+      text: 'Or with settings on the command line (it takes a ConfigMap):',
       snippet: `kpt fn eval . --image ${image}${network ? ' --network' : ''} -- key=value\n`,
     });
   }
   if (container.requireStorageMount === true) {
     // kpt mounts nothing when it renders a pipeline.
-    parts.push({ words: MOUNT });
+    parts.push({ text: MOUNT_TEXT });
   } else {
     parts.push(
       {
-        words: 'Or add it to the pipeline in the Kptfile:',
+        text: 'Or add it to the pipeline in the Kptfile:',
         snippet: toYaml({ pipeline: { [stage]: [{ image, configPath: file }] } }),
       },
-      { words: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
+      { text: 'and run:', snippet: `kpt fn render .${network ? ' --allow-network' : ''}\n` },
     );
   }
   return { topic: 'kpt', parts };
@@ -199,29 +199,29 @@ function kptSection(
 
 function execSection({ platforms }: ExecRuntime, file: string): UsageSection {
   const parts: UsagePart[] = platforms.map(({ os, arch, bin, uri, sha256 }) => ({
-    words: `${os}/${arch}, runs ${bin}:`,
+    text: `${os}/${arch}, runs ${bin}:`,
     snippet: `${uri}\nsha256:${sha256}\n`,
   }));
   const bins = [...new Set(platforms.map(({ bin }) => bin))];
   if (bins.length === 1) {
     parts.push({
-      words: 'Check the digest of what you fetched and unpack it; then, with kpt:',
-      snippet: `kpt fn eval . --exec ${shellWord(relative(bins[0]!))} --fn-config ${file}\n`,
+      text: 'Check the digest of what you fetched and unpack it; then, with kpt:',
+      snippet: `kpt fn eval . --exec ${shellQuote(relativeCommand(bins[0]!))} --fn-config ${file}\n`,
     });
   }
   return { topic: 'executables', parts };
 }
 
-function relative(bin: string): string {
+function relativeCommand(bin: string): string {
   return bin.includes('/') ? bin : `./${bin}`;
 }
 
-function shellWord(text: string): string {
+function shellQuote(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** What the function may touch, in words. */
-export function reachOf({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
+export function describePermissions({ runtime: { container, exec, starlark } }: FunctionVersion): string[] {
   const reach: string[] = [];
   if (container !== undefined) {
     const network = container.requireNetwork === true ? 'needs the network' : 'no network';

@@ -4,11 +4,16 @@ import type { Signer, SigningPolicy } from '../policy/signing-policy.js';
 import type { ReleaseRecord, ReleaseSummary, Selection } from '../ports/records.js';
 import type { Recipe, RecipePolicy, RecipeSource } from '../recipe/recipe.js';
 import { renderEntry } from '../render/render.js';
-import { functionDefinition, functionVersion, markOf, releaseRecord } from '../testing/records.js';
+import { functionDefinition, functionVersion, lifecycleRecord, releaseRecord } from '../testing/records.js';
 import { versionFacts } from '../upstream/read-upstream.js';
 import type { UpstreamEntry } from '../upstream/source-records.js';
-import { type CutContext, type FunctionOffers, needsFacts, selectFunction } from './build-entries.js';
 import { entryDefinition } from './entry.js';
+import {
+  type FunctionCandidates,
+  needsFacts,
+  type SelectionContext,
+  selectFunction,
+} from './select-function.js';
 
 /** Recipes over catalogs elsewhere: who provides what, and what is said of everything that lost. */
 
@@ -61,14 +66,14 @@ interface Known {
   releases?: ReleaseRecord[];
   kind?: string;
   group?: string;
-  context?: Partial<CutContext>;
+  context?: Partial<SelectionContext>;
 }
 
 function select(
   of: Recipe,
   { upstream = {}, releases = [], kind = 'Split', group = 'banana.co', context }: Known,
 ): Selection {
-  const offers: FunctionOffers = {
+  const offers: FunctionCandidates = {
     group,
     kind,
     releases: releases as ReleaseSummary[],
@@ -79,7 +84,7 @@ function select(
   };
   return selectFunction(of, offers, {
     clock: NOON,
-    holdsGroup: () => releases.length > 0,
+    ownsGroup: () => releases.length > 0,
     signatures: new Map(),
     ...context,
   });
@@ -225,7 +230,7 @@ describe('a minimum age', () => {
 describe('a policy', () => {
   const digest = 'a'.repeat(64);
   const pinned = definition({}, `banana.gcr.io/split@sha256:${digest}`);
-  const policed = (policy: RecipePolicy, of = pinned, context: Partial<CutContext> = {}) =>
+  const policed = (policy: RecipePolicy, of = pinned, context: Partial<SelectionContext> = {}) =>
     select(recipe([upstream('a')], policy), { upstream: { a: entry(of) }, context });
 
   it('wants digests of images and scripts, in the reference or beside it', () => {
@@ -329,7 +334,7 @@ describe('a policy', () => {
     const wanted: SigningPolicy[] = [
       { name: 'banana', groups: ['banana.*'], signers: [{ key: 'PEM', fingerprint: good }] },
     ];
-    const signed = (fingerprint: Digest): Partial<CutContext> => {
+    const signed = (fingerprint: Digest): Partial<SelectionContext> => {
       const signer: Signer = { type: 'key', fingerprint };
       return { signatures: new Map([['a', [{ signer, receivedAt: NOON }]]]) };
     };
@@ -369,7 +374,7 @@ describe('a policy', () => {
   });
 
   it('passes over a yanked release without judging it', () => {
-    const releases = [releaseRecord('1.0.0', pinned, { yanked: markOf('bad') })];
+    const releases = [releaseRecord('1.0.0', pinned, { yanked: lifecycleRecord('bad') })];
     const selection = select(recipe([ours()], { requireDigest: true }), { releases });
     expect(selection).toMatchObject({ versions: [], yanked: [{ release: '1.0.0', source: 'ours' }] });
     expect(selection.refused).toBeUndefined();
@@ -383,7 +388,7 @@ describe('a policy', () => {
       needsFacts(recipe([upstream('a', { rewrite: [] })])),
     ]).toEqual([true, false, false]);
     const releases = [releaseRecord('1.0.0', pinned)];
-    const context: CutContext = { clock: NOON, holdsGroup: () => true, signatures: new Map() };
+    const context: SelectionContext = { clock: NOON, ownsGroup: () => true, signatures: new Map() };
     expect(() => selectFunction(of, { group: 'banana.co', kind: 'Split', releases }, context)).toThrow(
       RangeError,
     );

@@ -10,7 +10,7 @@ import {
   type BuildInputs,
   type BuildSource,
   buildCatalog,
-  builtPieces,
+  builtCatalogPieces,
   type KnownEntry,
 } from './build-catalog.js';
 
@@ -92,7 +92,7 @@ describe('a catalog that is made whole', () => {
   it('has the bytes of its entries in every form, and their digests', () => {
     const built = buildCatalog(recipe, inputs({ theirs: source(known([peel])) }, [own]));
     for (const form of SNAPSHOT_FORMS) {
-      const text = [...builtPieces(built, form)].join('');
+      const text = [...builtCatalogPieces(built, form)].join('');
       const header = { name: 'platform', labels: { team: 'platform' } };
       expect(text).toBe([...renderCatalog(form, header, [split, peel].map(renderEntry))].join(''));
       expect(built.digests[form]).toBe(sha256(text));
@@ -103,7 +103,7 @@ describe('a catalog that is made whole', () => {
     const policy = { deny: [{ group: 'banana.co' }] };
     const built = buildCatalog({ ...recipe, policy }, inputs({ theirs: source([]) }, [own]));
     expect(built.count).toBe(0);
-    expect([...builtPieces(built, 'catalog.yaml')].join('')).toContain('krmFunctions: []');
+    expect([...builtCatalogPieces(built, 'catalog.yaml')].join('')).toContain('krmFunctions: []');
     expect(renderReport({ ...built, serial: 1 }, built.functions)).toContain('"code":"denied"');
   });
 
@@ -121,7 +121,7 @@ describe('a catalog that is made whole', () => {
     expect(built.functions).toHaveLength(1);
     expect(built.functions[0]!.versions[0]!.definition).toBe(before[0]!.facts.definition);
     expect(built.functions[0]!.refused![0]!.reasons[0]!.code).toBe('minimum-age');
-    expect([...builtPieces(built, 'catalog.yaml')].join('')).toContain('before');
+    expect([...builtCatalogPieces(built, 'catalog.yaml')].join('')).toContain('before');
   });
 
   it('wants to know what each source has', () => {

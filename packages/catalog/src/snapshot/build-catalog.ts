@@ -8,7 +8,7 @@ import {
   type SnapshotForm,
 } from '@krmhub/schema';
 import type {
-  CatalogFunction,
+  CatalogEntryRow,
   ReleaseSummary,
   RenderedEntry,
   Selection,
@@ -18,10 +18,15 @@ import type {
 import type { Recipe } from '../recipe/recipe.js';
 import { catalogPieces, renderEntry } from '../render/render.js';
 import { type ReadEntry, versionFacts } from '../upstream/read-upstream.js';
-import type { OfferSignature, UpstreamEntry } from '../upstream/source-records.js';
-import { type CutContext, compareFunctionNames, needsFacts, selectFunction } from './build-entries.js';
+import type { SourceSignature, UpstreamEntry } from '../upstream/source-records.js';
+import { functionCandidates, functionKey, isEmptySelection } from './candidates.js';
 import { entryDefinition } from './entry.js';
-import { functionKey, functionOffers, saysNothing } from './offers.js';
+import {
+  compareFunctionNames,
+  needsFacts,
+  type SelectionContext,
+  selectFunction,
+} from './select-function.js';
 
 /** A function of a registry with the definitions of its releases. */
 export interface BuildFunction extends FunctionName {
@@ -44,7 +49,7 @@ export interface BuildSource {
   /** What stood there before: of each function the latest first. */
   former: readonly KnownEntry[];
   /** Of the catalog as a whole: those that hold. */
-  signatures: readonly OfferSignature[];
+  signatures: readonly SourceSignature[];
   reported: ReportedSource;
 }
 
@@ -63,7 +68,7 @@ export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' 
   /** Number of entries. */
   count: number;
   /** Everything that has a place in the catalog or a line in its report, in the order of `compareFunctionNames`. */
-  functions: CatalogFunction[];
+  functions: CatalogEntryRow[];
   /** In the order of the catalog. */
   entries: RenderedEntry[];
 }
@@ -73,18 +78,20 @@ export interface BuiltCatalog extends Pick<SnapshotRecord, 'catalog' | 'labels' 
  * its arguments, and not on the order of functions, sources and entries. Throws a RangeError where a source is missing.
  */
 export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
-  const material = gather(recipe, inputs);
-  const places: { place: CatalogFunction; entry?: RenderedEntry }[] = [];
+  const material = collectInputs(recipe, inputs);
+  const places: { place: CatalogEntryRow; entry?: RenderedEntry }[] = [];
   for (const { own, upstream, rendered } of material.functions.values()) {
-    const offers = functionOffers(recipe, own, upstream);
+    const offers = functionCandidates(recipe, own, upstream);
     if (offers === undefined) continue;
     const selection = selectFunction(recipe, offers, material.context);
-    if (saysNothing(selection)) continue;
+    if (isEmptySelection(selection)) continue;
     if (selection.versions.length === 0) {
       places.push({ place: selection });
       continue;
     }
-    const entry = renderEntry(entryDefinition(selection, definitionsOf(own, rendered, selection), recipe));
+    const entry = renderEntry(
+      entryDefinition(selection, selectedDefinitions(own, rendered, selection), recipe),
+    );
     places.push({ place: { ...selection, entry: entry.digest }, entry });
   }
   places.sort((a, b) => compareFunctionNames(a.place, b.place));
@@ -94,7 +101,7 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
   return {
     ...head,
     digests: Object.fromEntries(
-      SNAPSHOT_FORMS.map((form) => [form, digestOf(builtPieces({ ...head, entries }, form))]),
+      SNAPSHOT_FORMS.map((form) => [form, digestOf(builtCatalogPieces({ ...head, entries }, form))]),
     ) as Record<SnapshotForm, Digest>,
     ...(material.reported.length === 0 ? {} : { sources: material.reported }),
     count: entries.length,
@@ -104,7 +111,7 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
 }
 
 /** One form of the catalog in pieces, as `renderCatalog` gives them. */
-export function* builtPieces(
+export function* builtCatalogPieces(
   { catalog, labels, entries }: Pick<BuiltCatalog, 'catalog' | 'labels' | 'entries'>,
   form: SnapshotForm,
 ): Generator<string, void, undefined> {
@@ -114,16 +121,16 @@ export function* builtPieces(
 }
 
 /** What is known of one function, of whatever source. */
-interface Material {
+interface FunctionInputs {
   own?: BuildFunction & { facts?: ReadonlyMap<string, UpstreamEntry['versions']> };
   upstream: Map<string, UpstreamEntry[]>;
   /** JSON of entries of catalogs elsewhere. */
   rendered: Map<Digest, string>;
 }
 
-function definitionsOf(
-  own: Material['own'],
-  rendered: Material['rendered'],
+function selectedDefinitions(
+  own: FunctionInputs['own'],
+  rendered: FunctionInputs['rendered'],
   { versions }: Selection,
 ): Map<Digest, FunctionDefinition> {
   const definitions = new Map<Digest, FunctionDefinition>();
@@ -135,16 +142,16 @@ function definitionsOf(
   return definitions;
 }
 
-interface Gathered {
-  functions: Map<string, Material>;
-  context: CutContext;
+interface CollectedInputs {
+  functions: Map<string, FunctionInputs>;
+  context: SelectionContext;
   /** In the recipe's order. */
   reported: ReportedSource[];
 }
 
-function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gathered {
-  const found = new Map<string, Material>();
-  const of = (name: FunctionName): Material => {
+function collectInputs(recipe: Recipe, { clock, functions, sources }: BuildInputs): CollectedInputs {
+  const found = new Map<string, FunctionInputs>();
+  const of = (name: FunctionName): FunctionInputs => {
     const key = functionKey(name);
     const known = found.get(key) ?? { upstream: new Map(), rendered: new Map() };
     found.set(key, known);
@@ -162,7 +169,7 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
       new Map(releases.map(({ release, definition }) => [release, versionFacts(definition)]));
     material.own = { ...fn, ...(withFacts ? { facts: facts() } : {}) };
   }
-  const signatures = new Map<string, readonly OfferSignature[]>();
+  const signatures = new Map<string, readonly SourceSignature[]>();
   const reported: ReportedSource[] = [];
   for (const { name, catalog } of recipe.sources) {
     if (catalog === undefined) continue;
@@ -170,7 +177,7 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
     if (source === undefined) throw new RangeError(`what is known of the source ${name} is needed`);
     signatures.set(name, source.signatures);
     reported.push(source.reported);
-    const take = ({ json, facts, firstSeen, goneAt }: KnownEntry, material: Material): void => {
+    const take = ({ json, facts, firstSeen, goneAt }: KnownEntry, material: FunctionInputs): void => {
       const entries = material.upstream.get(name) ?? [];
       entries.push({ ...facts, firstSeen, ...(goneAt === undefined ? {} : { goneAt }) });
       material.upstream.set(name, entries);
@@ -183,7 +190,7 @@ function gather(recipe: Recipe, { clock, functions, sources }: BuildInputs): Gat
       if (material?.upstream.has(name)) take(entry, material);
     }
   }
-  const context = { clock, holdsGroup: (group: string) => groups.has(group), signatures };
+  const context = { clock, ownsGroup: (group: string) => groups.has(group), signatures };
   return { functions: found, context, reported };
 }
 

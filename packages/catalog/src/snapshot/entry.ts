@@ -1,5 +1,5 @@
 import type { Digest, EntryVersion, FunctionDefinition, FunctionVersion } from '@krmhub/schema';
-import { newestOf } from '../plan/newest.js';
+import { newestByRelease } from '../plan/newest.js';
 import type { Selection } from '../ports/records.js';
 import type { Recipe, RewriteRule } from '../recipe/recipe.js';
 import { rewriteVersion } from '../recipe/rewrite.js';
@@ -31,7 +31,7 @@ export function entryDefinition(
     ...leading,
     names: { ...leading.names, kind },
     versions: chosen.map(({ selected, definition, version }) =>
-      withMaintainers(rewritten(version, selected, rules), definition, leading),
+      withMaintainers(rewriteSelected(version, selected, rules), definition, leading),
     ),
   };
 }
@@ -44,15 +44,15 @@ function leadingVersion(
   const released = versions.filter(
     (one): one is EntryVersion & { release: string } => one.release !== undefined,
   );
-  if (released.length === versions.length) return newestOf(released);
+  if (released.length === versions.length) return newestByRelease(released);
   const first = order.find((name) => versions.some(({ source }) => source === name));
   return (
-    newestOf(released.filter(({ source }) => source === first)) ??
+    newestByRelease(released.filter(({ source }) => source === first)) ??
     versions.find(({ source }) => source === first)
   );
 }
 
-function rewritten(
+function rewriteSelected(
   version: FunctionVersion,
   selected: EntryVersion,
   rules: ReadonlyMap<string, readonly RewriteRule[]>,
@@ -67,13 +67,13 @@ function withMaintainers(
   leading: FunctionDefinition,
 ): FunctionVersion {
   const own = version.maintainers ?? definition.maintainers;
-  if (own === undefined || sameList(own, leading.maintainers)) {
+  if (own === undefined || isSameList(own, leading.maintainers)) {
     const { maintainers: _, ...rest } = version;
     return rest;
   }
   return { ...version, maintainers: own };
 }
 
-function sameList(a: readonly string[], b: readonly string[] | undefined): boolean {
+function isSameList(a: readonly string[], b: readonly string[] | undefined): boolean {
   return b !== undefined && a.length === b.length && a.every((item, index) => item === b[index]);
 }

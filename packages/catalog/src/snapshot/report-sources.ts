@@ -3,20 +3,20 @@ import type { Recipe } from '../recipe/recipe.js';
 import type { SourceRecord } from '../upstream/source-records.js';
 
 /** What a report says of the sources that are catalogs elsewhere, in the recipe's order. */
-export function reportedSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {
+export function reportSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {
   return sources.flatMap(({ name, catalog }) => {
     if (catalog === undefined) return [];
     const record = records.find(({ source }) => source === name);
-    return [record === undefined ? missing(name, catalog.url) : reportedSource(record)];
+    return [record === undefined ? missingSource(name, catalog.url) : reportSource(record)];
   });
 }
 
 /** A source as it is now. */
-export function reportedSource({ source, url, failure, copy }: SourceRecord): ReportedSource {
+export function reportSource({ source, url, failure, copy }: SourceRecord): ReportedSource {
   const former =
     copy?.formerUrl === undefined ? '' : `; until it answers, what ${copy.formerUrl} gave is used`;
   const reason = failure === undefined ? {} : { reason: failure.message + former };
-  if (copy === undefined) return { ...missing(source, url), ...reason };
+  if (copy === undefined) return { ...missingSource(source, url), ...reason };
   return {
     source,
     url,
@@ -29,6 +29,6 @@ export function reportedSource({ source, url, failure, copy }: SourceRecord): Re
   };
 }
 
-function missing(source: string, url: string): ReportedSource {
+function missingSource(source: string, url: string): ReportedSource {
   return { source, url, state: 'missing', invalid: [], invalidEntries: 0 };
 }

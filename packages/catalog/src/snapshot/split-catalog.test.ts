@@ -2,13 +2,13 @@ import type { FunctionDefinition } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { functionDefinition, functionVersion } from '../testing/records.js';
-import { definitionsOfCatalog, sharedImageRelease } from './split-catalog.js';
+import { sharedImageRelease, splitCatalog } from './split-catalog.js';
 
 describe('a catalog’s definitions', () => {
   const logger = functionDefinition({ names: { kind: 'Logger' } });
 
   it('are documents in its order', () => {
-    const parts = definitionsOfCatalog({ name: 'example-co', functions: [logger, functionDefinition()] });
+    const parts = splitCatalog({ name: 'example-co', functions: [logger, functionDefinition()] });
     expect(parts.map(({ definition }) => definition.names.kind)).toEqual(['Logger', 'SetLabels']);
     for (const { definition, bytes } of parts) {
       expect(parse(new TextDecoder().decode(bytes))).toEqual({
@@ -26,7 +26,7 @@ describe('a catalog’s definitions', () => {
       functionDefinition(),
       functionDefinition(),
     ];
-    expect(() => definitionsOfCatalog({ name: 'x', functions: twice })).toThrow(
+    expect(() => splitCatalog({ name: 'x', functions: twice })).toThrow(
       /example\.com\/Logger and example\.com\/logger, example\.com\/SetLabels$/,
     );
   });

@@ -11,9 +11,7 @@ import { renderDefinition } from '../render/render.js';
  * A catalog's entries as documents that can be published, in the catalog's order (KEP-2906, Story 1).
  * Throws `invalid-document` where the catalog names a function twice, for a release holds one definition.
  */
-export function definitionsOfCatalog(
-  catalog: Catalog,
-): { definition: FunctionDefinition; bytes: Uint8Array }[] {
+export function splitCatalog(catalog: Catalog): { definition: FunctionDefinition; bytes: Uint8Array }[] {
   const seen = new Map<string, string>();
   const twice: string[] = [];
   for (const { group, names } of catalog.functions) {

@@ -6,7 +6,7 @@ import {
   runtimeKinds,
   sha256,
 } from '@krmhub/schema';
-import type { FunctionRecord, Mark, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
+import type { FunctionRecord, LifecycleRecord, ReleaseRecord, ReleaseSummary } from '../ports/records.js';
 import { renderDefinition } from '../render/render.js';
 import type { Random } from './random.js';
 
@@ -81,7 +81,7 @@ export function functionRecord(
   };
 }
 
-export function markOf(reason: string): Mark {
+export function lifecycleRecord(reason: string): LifecycleRecord {
   return { at: NOW, by: 'bob', reason };
 }
 
@@ -103,6 +103,6 @@ export function randomReleases(random: Random): ReleaseRecord[] {
         .shuffled(versions.length > 0 ? versions : ['v1'])
         .map((name) => functionVersion(name, { license: random.pick(['Apache-2.0', 'MIT']) })),
     });
-    return releaseRecord(release, definition, random.chance(0.25) ? { yanked: markOf('bad') } : {});
+    return releaseRecord(release, definition, random.chance(0.25) ? { yanked: lifecycleRecord('bad') } : {});
   });
 }

@@ -1,7 +1,7 @@
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { AcceptedCopy } from './judge-copy.js';
-import { type LookOutcome, planRefresh, REFRESH_LIMITS } from './plan-refresh.js';
+import type { AcceptedCopy } from './evaluate-copy.js';
+import { type PollOutcome, planRefresh, REFRESH_LIMITS } from './plan-refresh.js';
 import type { SourceRecord, SourceRefresh, UpstreamEntry } from './source-records.js';
 
 const AT = '2030-01-02T03:04:05.678Z';
@@ -49,8 +49,8 @@ const failing: SourceRecord = {
 
 const fetched = (
   entries = [entryOf('A')],
-  more: Partial<Extract<LookOutcome, { outcome: 'fetched' }>> = {},
-): LookOutcome => ({
+  more: Partial<Extract<PollOutcome, { outcome: 'fetched' }>> = {},
+): PollOutcome => ({
   outcome: 'fetched',
   digest: sha256('new'),
   size: 9,
@@ -61,12 +61,12 @@ const fetched = (
   invalidEntries: 0,
   ...more,
 });
-const unchanged = (accepted: AcceptedCopy = { signatures: [] }): LookOutcome => ({
+const unchanged = (accepted: AcceptedCopy = { signatures: [] }): PollOutcome => ({
   outcome: 'unchanged',
   validators: { etag: 'newer' },
   accepted,
 });
-const failed = (more: object = {}): LookOutcome => ({
+const failed = (more: object = {}): PollOutcome => ({
   outcome: 'failed',
   problem: 'unreachable',
   message: 'nobody answers',
@@ -75,7 +75,7 @@ const failed = (more: object = {}): LookOutcome => ({
 
 function plan(
   record: SourceRecord,
-  outcome: LookOutcome,
+  outcome: PollOutcome,
   more: Partial<Parameters<typeof planRefresh>[0]> = {},
 ): SourceRefresh {
   return planRefresh({
@@ -116,7 +116,7 @@ describe('a look at a source', () => {
       ],
       removed: [],
       judgeAnew: false,
-      forgetGoneBefore: after(-REFRESH_LIMITS.rememberedDays * 86_400),
+      forgetGoneBefore: after(-REFRESH_LIMITS.retentionDays * 86_400),
       event: {
         type: 'source.changed',
         at: AT,
@@ -198,7 +198,7 @@ describe('a look at a source', () => {
   });
 
   it('is a little earlier or later than the interval says', () => {
-    const next = (jitter: number, outcome: LookOutcome) => plan(known, outcome, { jitter }).record.nextAt;
+    const next = (jitter: number, outcome: PollOutcome) => plan(known, outcome, { jitter }).record.nextAt;
     expect([next(0, unchanged()), next(1, unchanged())]).toEqual([after(3_240), after(3_960)]);
     expect([next(0, failed()), next(1, failed())]).toEqual([after(54), after(66)]);
   });

@@ -1,8 +1,8 @@
 import { canonicalJson, type Digest } from '@krmhub/schema';
-import { judgements, type SigningPolicy } from '../policy/signing-policy.js';
+import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
 import type { UpstreamCatalog } from '../recipe/recipe.js';
-import type { AcceptedCopy, Refusal } from './judge-copy.js';
+import type { AcceptedCopy, Refusal } from './evaluate-copy.js';
 import type {
   InvalidEntry,
   SourceCopy,
@@ -19,13 +19,13 @@ export const REFRESH_LIMITS = {
   /** By how much of itself an interval is longer or shorter, so that many registries do not ask at once. */
   jitter: 0.1,
   /** Days for which an entry that is gone keeps when it was first seen, or the minimum age where that is longer. */
-  rememberedDays: 90,
+  retentionDays: 90,
   /** UTF-16 code units of a message that is kept. */
   maxMessageLength: 1_000,
 } as const;
 
 /** What a look at a source has found. */
-export type LookOutcome =
+export type PollOutcome =
   | ({
       outcome: 'failed';
       /** For how long it wants to be left alone. */
@@ -53,7 +53,7 @@ export interface RefreshInput {
   policies: readonly SigningPolicy[];
   /** What the source has now. */
   known: readonly UpstreamEntryName[];
-  outcome: LookOutcome;
+  outcome: PollOutcome;
   now: Time;
   /** Any number from 0 to 1. */
   jitter: number;
@@ -62,9 +62,9 @@ export interface RefreshInput {
 /** What a look at a source changes. A failure changes nothing of what was taken before. */
 export function planRefresh(input: RefreshInput): SourceRefresh {
   const { record, outcome, now } = input;
-  const remembered = Math.max(REFRESH_LIMITS.rememberedDays * 86_400, input.upstream.minimumAgeSeconds ?? 0);
-  const forgetGoneBefore = later(now, -remembered);
-  const common = { expected: record, forgetGoneBefore };
+  const remembered = Math.max(REFRESH_LIMITS.retentionDays * 86_400, input.upstream.minimumAgeSeconds ?? 0);
+  const purgeGoneBefore = addSeconds(now, -remembered);
+  const common = { expected: record, purgeGoneBefore };
   const event = (type: EventType, more: { digest?: Digest; reason?: string }) => ({
     event: { type, at: now, by: 'krmhub', catalog: record.catalog, source: record.source, ...more },
   });
@@ -75,18 +75,18 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
       record: failed,
       put: [],
       removed: [],
-      judgeAnew: false,
+      reevaluate: false,
       ...(record.failure === undefined ? event('source.failing', { reason: failed.failure!.message }) : {}),
     };
   }
-  const copy = copyOf(record, outcome, now);
-  const { put, removed } = changesOf(input);
-  const judgeAnew = record.copy !== undefined && judgedOtherwise(input.policies, record.copy, copy);
+  const copy = nextCopy(record, outcome, now);
+  const { put, removed } = entryChanges(input);
+  const judgeAnew = record.copy !== undefined && hasOtherVerdicts(input.policies, record.copy, copy);
   const changed =
     put.length + removed.length > 0 ||
     judgeAnew ||
     record.copy === undefined ||
-    canonicalJson(reported(record.copy)) !== canonicalJson(reported(copy));
+    canonicalJson(reportedFields(record.copy)) !== canonicalJson(reportedFields(copy));
   const type = changed ? 'source.changed' : record.failure === undefined ? undefined : 'source.recovered';
   const { failure: _, highest: _highest, ...kept } = record;
   const { highest } = outcome.accepted;
@@ -95,20 +95,20 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
     record: {
       ...kept,
       checkedAt: now,
-      nextAt: later(now, jittered(input.upstream.refreshSeconds, input.jitter)),
+      nextAt: addSeconds(now, withJitter(input.upstream.refreshSeconds, input.jitter)),
       copy,
       ...(highest === undefined ? {} : { highest }),
     },
     put,
     removed,
-    judgeAnew,
+    reevaluate: judgeAnew,
     ...(type === undefined ? {} : event(type, { digest: copy.digest })),
   };
 }
 
 function failedRecord(
   { record, upstream, now, jitter }: RefreshInput,
-  { problem, message, retryAfterSeconds = 0 }: Extract<LookOutcome, { outcome: 'failed' }>,
+  { problem, message, retryAfterSeconds = 0 }: Extract<PollOutcome, { outcome: 'failed' }>,
 ): SourceRecord {
   const attempts = (record.failure?.attempts ?? 0) + 1;
   const { firstRetrySeconds, maxMessageLength } = REFRESH_LIMITS;
@@ -117,7 +117,7 @@ function failedRecord(
   return {
     ...record,
     checkedAt: now,
-    nextAt: later(now, jittered(delay, jitter)),
+    nextAt: addSeconds(now, withJitter(delay, jitter)),
     failure: {
       problem,
       message: message.slice(0, maxMessageLength),
@@ -127,9 +127,9 @@ function failedRecord(
   };
 }
 
-function copyOf(
+function nextCopy(
   record: SourceRecord,
-  outcome: Exclude<LookOutcome, { outcome: 'failed' }>,
+  outcome: Exclude<PollOutcome, { outcome: 'failed' }>,
   now: Time,
 ): SourceCopy {
   const { validators, accepted } = outcome;
@@ -153,7 +153,7 @@ function copyOf(
   return { ...copy, validators, ...signed };
 }
 
-function changesOf({ known, outcome, now }: RefreshInput): Pick<SourceRefresh, 'put' | 'removed'> {
+function entryChanges({ known, outcome, now }: RefreshInput): Pick<SourceRefresh, 'put' | 'removed'> {
   if (outcome.outcome !== 'fetched') return { put: [], removed: [] };
   const nameOf = ({ group, kind, definition }: UpstreamEntryName) => `${group}/${kind} ${definition}`;
   const before = new Set(known.map(nameOf));
@@ -167,20 +167,24 @@ function changesOf({ known, outcome, now }: RefreshInput): Pick<SourceRefresh, '
 }
 
 /** Without a change of these, entries that are the same are judged the same. */
-function judgedOtherwise(policies: readonly SigningPolicy[], before: SourceCopy, after: SourceCopy): boolean {
-  const said = ({ signatures }: SourceCopy) => judgements(policies, signatures).sort().join('\n');
+function hasOtherVerdicts(
+  policies: readonly SigningPolicy[],
+  before: SourceCopy,
+  after: SourceCopy,
+): boolean {
+  const said = ({ signatures }: SourceCopy) => signatureVerdicts(policies, signatures).sort().join('\n');
   return said(before) !== said(after);
 }
 
 /** What reports say of a copy besides its digest and serial, which may change alone. */
-function reported({ invalid, invalidEntries }: SourceCopy) {
+function reportedFields({ invalid, invalidEntries }: SourceCopy) {
   return { invalid, invalidEntries };
 }
 
-function jittered(seconds: number, jitter: number): number {
+function withJitter(seconds: number, jitter: number): number {
   return seconds * (1 - REFRESH_LIMITS.jitter + 2 * REFRESH_LIMITS.jitter * jitter);
 }
 
-function later(time: Time, seconds: number): Time {
+function addSeconds(time: Time, seconds: number): Time {
   return new Date(Date.parse(time) + seconds * 1_000).toISOString();
 }

@@ -152,7 +152,7 @@ describe('entries that cannot be used', () => {
     const { invalid, invalidEntries } = entriesOf(
       catalog(Array.from({ length: 250 }, () => 'x'.repeat(10_000))),
     );
-    expect([invalid.length, invalidEntries]).toEqual([UPSTREAM_LIMITS.maxInvalidTold, 250]);
+    expect([invalid.length, invalidEntries]).toEqual([UPSTREAM_LIMITS.maxInvalidReported, 250]);
     const message = 'm'.repeat(5_000);
     const told = entriesOf(catalog([{ ...named('Split'), [message]: 1, group: message }])).invalid[0]!;
     expect(told.message.length).toBeLessThanOrEqual(UPSTREAM_LIMITS.maxMessageLength);
@@ -222,7 +222,7 @@ describe('what is no catalog', () => {
     );
     expect(text.length).toBeLessThan(6_000_000);
     expect(read(text)).toEqual({
-      problem: `more than ${UPSTREAM_LIMITS.maxKeptBytes} bytes would be kept of its entries, which are written out in normal form`,
+      problem: `more than ${UPSTREAM_LIMITS.maxStoredBytes} bytes would be kept of its entries, which are written out in normal form`,
     });
   });
 

@@ -17,13 +17,13 @@ export const UPSTREAM_LIMITS = {
    * Bytes of what is kept of all entries, their normal form as YAML and as JSON and what policies judge by: twice those of
    * a catalog. Deep nesting, which JSON writes for nothing, is indented in YAML, and would make a gigabyte of ten megabytes.
    */
-  maxKeptBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
+  maxStoredBytes: 2 * DOCUMENT_LIMITS.maxCatalogBytes,
   /** API versions of one entry. */
   maxVersions: 50,
   /** API versions of all entries: a report has a line for each that is refused. */
   maxAllVersions: 60_000,
   /** Unusable entries that are told one by one; the rest is counted. */
-  maxInvalidTold: 100,
+  maxInvalidReported: 100,
   /** UTF-16 code units of what is told of each. */
   maxMessageLength: 500,
 } as const;
@@ -51,7 +51,7 @@ export interface ReadUpstream {
 export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstream | { problem: string } {
   const read = readCatalog(bytes, file);
   if ('problem' in read) return read;
-  const { maxEntries, maxInvalidTold, maxMessageLength } = UPSTREAM_LIMITS;
+  const { maxEntries, maxInvalidReported: maxInvalidTold, maxMessageLength } = UPSTREAM_LIMITS;
   if (read.entries.length > maxEntries) {
     return { problem: `it has ${read.entries.length} entries, and at most ${maxEntries} are taken` };
   }
@@ -73,7 +73,7 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     const name = { group: definition.group, kind: definition.names.kind };
     const key = `${name.group}/${name.kind.toLowerCase()}`;
     const earlier = found.get(key);
-    const merged = earlier === undefined ? definition : withVersionsOf(earlier.definition, definition);
+    const merged = earlier === undefined ? definition : mergeVersions(earlier.definition, definition);
     if (typeof merged === 'string') refuse(at, `${merged} entry ${earlier!.at}`, name);
     else if (merged.versions.length > UPSTREAM_LIMITS.maxVersions) {
       refuse(at, `it has more than ${UPSTREAM_LIMITS.maxVersions} API versions`, name);
@@ -96,9 +96,9 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
     for (const kept of [made.rendered.yaml, made.rendered.json, JSON.stringify(made.facts)]) {
       keptBytes += Buffer.byteLength(kept);
     }
-    if (keptBytes > UPSTREAM_LIMITS.maxKeptBytes) {
+    if (keptBytes > UPSTREAM_LIMITS.maxStoredBytes) {
       return {
-        problem: `more than ${UPSTREAM_LIMITS.maxKeptBytes} bytes would be kept of its entries, which are written out in normal form`,
+        problem: `more than ${UPSTREAM_LIMITS.maxStoredBytes} bytes would be kept of its entries, which are written out in normal form`,
       };
     }
     entries.push(made);
@@ -107,7 +107,7 @@ export function readUpstreamCatalog(bytes: Uint8Array, file: string): ReadUpstre
 }
 
 /** The first entry with what the second adds; in words, which end with the first, why it adds nothing. */
-function withVersionsOf(first: FunctionDefinition, second: FunctionDefinition): FunctionDefinition | string {
+function mergeVersions(first: FunctionDefinition, second: FunctionDefinition): FunctionDefinition | string {
   if (first.names.kind !== second.names.kind) return 'its kind differs by case only from that of';
   const known = new Set(first.versions.map(({ name }) => name));
   const added = second.versions.filter(({ name }) => !known.has(name));
@@ -173,16 +173,16 @@ function unpinnedReferences({ runtime: { container, exec, starlark } }: Function
   if (container !== undefined) {
     const reference = parseImageReference(container.image);
     const inside = reference.ok ? reference.digest?.slice('sha256:'.length) : undefined;
-    if (!isPin(container.sha256) && !isPin(inside)) unpinned.push(container.image);
+    if (!isDigest(container.sha256) && !isDigest(inside)) unpinned.push(container.image);
   }
-  for (const { uri, sha256 } of exec?.platforms ?? []) if (!isPin(sha256)) unpinned.push(uri);
+  for (const { uri, sha256 } of exec?.platforms ?? []) if (!isDigest(sha256)) unpinned.push(uri);
   // A script has a digest only in its reference; in a query or fragment it says nothing of the script.
   const script = /^[^?#]*@sha256:(.*)$/.exec(starlark ?? '')?.[1];
-  if (starlark !== undefined && !isPin(script)) unpinned.push(starlark);
+  if (starlark !== undefined && !isDigest(script)) unpinned.push(starlark);
   return unpinned;
 }
 
 /** 64 hexadecimal digits, and not the zeros that stand where one is to be put. */
-function isPin(sha256: string | undefined): boolean {
+function isDigest(sha256: string | undefined): boolean {
   return sha256 !== undefined && /^(?!0{64}$)[a-f0-9]{64}$/.test(sha256);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isOpenToChanges, readSourceAddress } from './source-address.js';
+import { isInsecure, readSourceAddress } from './source-address.js';
 
 const SHA = `sha256:${'0f'.repeat(32)}`;
 
@@ -52,7 +52,7 @@ describe('the address of a catalog', () => {
   it('may be of unencrypted ways, which is told apart', () => {
     const open = (text: string) => {
       const read = readSourceAddress(text);
-      return read.ok && isOpenToChanges(read.address);
+      return read.ok && isInsecure(read.address);
     };
     expect(
       [

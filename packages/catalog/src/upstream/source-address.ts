@@ -25,7 +25,7 @@ const REPOSITORY_USER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 /** Parameters by which whoever knows the address may do what others may not. */
 const SECRET_PARAMETER =
   /^(?:access_?token|private_?token|auth_?token|token|api_?key|password|secret|sig|signature|x-(?:amz|goog)-signature)$/i;
-const UNREADABLE = /[\p{C}\p{Z}]/u;
+const SPACE_OR_CONTROL = /[\p{C}\p{Z}]/u;
 
 /**
  * Reads the address of a catalog: `http(s)://…`, `git::SCHEME://host/repository//path?ref=REF`, `oci://…` or
@@ -33,21 +33,21 @@ const UNREADABLE = /[\p{C}\p{Z}]/u;
  */
 export function readSourceAddress(text: string): ReadAddress {
   const { maxAddressLength } = RECIPE_LIMITS;
-  if (text.length > maxAddressLength) return refused(`it is longer than ${maxAddressLength} characters`);
-  if (UNREADABLE.test(text)) return refused('it holds a space or a control character');
+  if (text.length > maxAddressLength) return invalid(`it is longer than ${maxAddressLength} characters`);
+  if (SPACE_OR_CONTROL.test(text)) return invalid('it holds a space or a control character');
   if (text.startsWith('git::')) return readGit(text.slice('git::'.length));
   if (text.startsWith('oci://')) return readOci(text.slice('oci://'.length));
   if (/^https?:\/\//i.test(text)) return readHttp(text);
   if (text.startsWith('file:')) return readFile(text.slice('file:'.length));
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0];
-  return refused(
+  return invalid(
     scheme === undefined ? 'it names no way to get there' : `"${scheme}" is no way to get a catalog`,
     SCHEMES,
   );
 }
 
 /** Whether whoever stands between can change what comes; nobody stands between a machine and itself. */
-export function isOpenToChanges(address: SourceAddress): boolean {
+export function isInsecure(address: SourceAddress): boolean {
   if (address.type !== 'http' && address.type !== 'git') return false;
   const { protocol, hostname } = new URL(address.type === 'http' ? address.url : address.repository);
   return protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
@@ -55,38 +55,38 @@ export function isOpenToChanges(address: SourceAddress): boolean {
 
 function readHttp(text: string): ReadAddress {
   const url = parse(text);
-  if (url === undefined) return refused('it is no URL');
-  if (url.username !== '' || url.password !== '') return credentials();
+  if (url === undefined) return invalid('it is no URL');
+  if (url.username !== '' || url.password !== '') return credentialsProblem();
   if (text.includes('#'))
-    return refused('it has a fragment, which no server is told', 'Leave out what begins with #.');
+    return invalid('it has a fragment, which no server is told', 'Leave out what begins with #.');
   const secret = [...url.searchParams.keys()].find((name) => SECRET_PARAMETER.test(name));
-  if (secret !== undefined) return credentials();
+  if (secret !== undefined) return credentialsProblem();
   return { ok: true, address: { type: 'http', url: url.href } };
 }
 
 function readGit(text: string): ReadAddress {
   const url = parse(text);
   if (url === undefined || !REPOSITORY_SCHEMES.includes(url.protocol)) {
-    return refused('a repository is named by https:// or ssh://', GIT);
+    return invalid('a repository is named by https:// or ssh://', GIT);
   }
-  if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) return credentials();
-  if (!REPOSITORY_HOST.test(url.hostname)) return refused('its host is no host name');
-  if (url.username !== '' && !REPOSITORY_USER.test(url.username)) return refused('its user is no user name');
-  if (text.includes('#')) return refused('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
+  if (url.password !== '' || (url.username !== '' && url.protocol !== 'ssh:')) return credentialsProblem();
+  if (!REPOSITORY_HOST.test(url.hostname)) return invalid('its host is no host name');
+  if (url.username !== '' && !REPOSITORY_USER.test(url.username)) return invalid('its user is no user name');
+  if (text.includes('#')) return invalid('it has a fragment', 'Write the branch, tag or commit as ?ref=.');
   const at = url.pathname.indexOf('//', 1);
   if (at < 0 || url.pathname.length === at + 2) {
-    return refused(
+    return invalid(
       'it does not say which file of the repository is the catalog',
       'Add //path/catalog.yaml after the repository.',
     );
   }
-  const repository = decoded(url.pathname.slice(0, at));
-  if (repository === undefined || UNREADABLE.test(repository) || repository.includes('\\')) {
-    return refused('it names no repository', GIT);
+  const repository = decode(url.pathname.slice(0, at));
+  if (repository === undefined || SPACE_OR_CONTROL.test(repository) || repository.includes('\\')) {
+    return invalid('it names no repository', GIT);
   }
-  const path = decoded(url.pathname.slice(at + 2));
+  const path = decode(url.pathname.slice(at + 2));
   if (path === undefined || !isFilePath(path)) {
-    return refused('what follows // is no path of a file in a repository', GIT);
+    return invalid('what follows // is no path of a file in a repository', GIT);
   }
   const read = readRef(url.search.slice(1));
   if (!read.ok) return read;
@@ -119,28 +119,28 @@ function readRef(query: string): { ok: true; ref?: string } | (ReadAddress & { o
   const name = equals < 0 ? only : only.slice(0, equals);
   const unknown = [name, ...others.map((other) => other.split('=')[0])].find((one) => one !== 'ref');
   if (unknown !== undefined)
-    return refused(`"${unknown}" is no parameter of a git address`, 'The only one is ref.');
-  if (others.length > 0) return refused('it has more than one ref');
-  const ref = decoded(equals < 0 ? '' : only.slice(equals + 1));
-  if (ref === undefined || !REF.test(ref)) return refused('its ref is no branch, tag or commit');
+    return invalid(`"${unknown}" is no parameter of a git address`, 'The only one is ref.');
+  if (others.length > 0) return invalid('it has more than one ref');
+  const ref = decode(equals < 0 ? '' : only.slice(equals + 1));
+  if (ref === undefined || !REF.test(ref)) return invalid('its ref is no branch, tag or commit');
   return { ok: true, ref };
 }
 
 function readOci(text: string): ReadAddress {
-  if (/[?#]/.test(text)) return refused('a reference has neither ? nor #');
+  if (/[?#]/.test(text)) return invalid('a reference has neither ? nor #');
   const slash = text.indexOf('/');
-  if (text.slice(0, Math.max(slash, 0)).includes('@')) return credentials();
+  if (text.slice(0, Math.max(slash, 0)).includes('@')) return credentialsProblem();
   const reference = parseImageReference(text);
-  if (!reference.ok) return refused(`it ${reference.reason}`, OCI);
+  if (!reference.ok) return invalid(`it ${reference.reason}`, OCI);
   const { host, tag, digest } = reference;
-  if (host === undefined || !/[.:]|^localhost$/.test(host)) return refused('it names no registry', OCI);
-  if (tag === undefined && digest === undefined) return refused('it has neither a tag nor a digest', OCI);
+  if (host === undefined || !/[.:]|^localhost$/.test(host)) return invalid('it names no registry', OCI);
+  if (tag === undefined && digest === undefined) return invalid('it has neither a tag nor a digest', OCI);
   return { ok: true, address: { type: 'oci', reference: text } };
 }
 
 function readFile(path: string): ReadAddress {
   if (path === '' || path.startsWith('//')) {
-    return refused('it names no file', 'Write file:path, relative to the folder of sources, or file:/path.');
+    return invalid('it names no file', 'Write file:path, relative to the folder of sources, or file:/path.');
   }
   return { ok: true, address: { type: 'file', path } };
 }
@@ -150,7 +150,7 @@ function parse(text: string): URL | undefined {
   return !text.includes('\\') && URL.canParse(text) ? new URL(text) : undefined;
 }
 
-function decoded(text: string): string | undefined {
+function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -158,13 +158,13 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function credentials(): ReadAddress & { ok: false } {
-  return refused(
+function credentialsProblem(): ReadAddress & { ok: false } {
+  return invalid(
     'it holds credentials, and recipes are read by everybody',
     'Give them to the program that fetches it, by origin.',
   );
 }
 
-function refused(reason: string, hint?: string): ReadAddress & { ok: false } {
+function invalid(reason: string, hint?: string): ReadAddress & { ok: false } {
   return { ok: false, reason, ...(hint === undefined ? {} : { hint }) };
 }

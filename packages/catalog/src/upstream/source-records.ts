@@ -18,7 +18,7 @@ export interface VersionFacts {
 }
 
 /** A signature of what a source gives, whether or not anybody trusts it. */
-export type OfferSignature = Omit<ReleaseSignature, 'bundle'>;
+export type SourceSignature = Omit<ReleaseSignature, 'bundle'>;
 
 /** An entry of an upstream catalog, as it stands there. */
 export interface UpstreamEntry extends FunctionName {
@@ -65,7 +65,7 @@ export interface SourceCopy {
   invalid: InvalidEntry[];
   invalidEntries: number;
   /** Of the catalog as a whole: those that hold. */
-  signatures: OfferSignature[];
+  signatures: SourceSignature[];
   /** What a signed snapshot says of itself. */
   snapshot?: { catalog: string; serial: number; expires: Time };
 }
@@ -105,9 +105,9 @@ export interface SourceRefresh {
   /** Entries that the source does not have any more. */
   removed: UpstreamEntryName[];
   /** All entries are to be judged anew: who signed them has changed. */
-  judgeAnew: boolean;
+  reevaluate: boolean;
   /** Entries that went before then are forgotten, unless the one in their place came after. */
-  forgetGoneBefore: Time;
+  purgeGoneBefore: Time;
   /** Absent where nothing changed that anybody has to know. */
   event?: NewEvent;
 }
@@ -121,6 +121,6 @@ export interface UpstreamEntryName extends FunctionName {
  * What the sources of a catalog have of a function, by the source's name: the entry that stands there, and those that
  * it took the place of, the latest first. What stands there no more is not among them.
  */
-export interface UpstreamOffers extends FunctionName {
-  offers: Map<string, UpstreamEntry[]>;
+export interface UpstreamCandidates extends FunctionName {
+  candidates: Map<string, UpstreamEntry[]>;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
   type BuildSource,
-  judgeCopy,
+  evaluateCopy,
   policyKeys,
   type Recipe,
   type RecipeSource,
@@ -123,7 +123,7 @@ function readFetched(
   if (bytes === undefined) throw new TypeError('without validators there is always a catalog');
   const digest = sha256(bytes);
   const artifact = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
-  const judged = judgeCopy({
+  const judged = evaluateCopy({
     // Nothing is known of earlier ones: what was seen before is a registry's to remember.
     record: { catalog: recipe.name, source: name, url: catalog.url, nextAt: now },
     policies: recipe.policy?.requireSignature ?? [],

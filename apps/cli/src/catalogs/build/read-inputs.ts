@@ -6,12 +6,12 @@ import {
   type BuildSource,
   entryFacts,
   type KnownEntry,
-  type OfferSignature,
   RECIPE_LIMITS,
   type Recipe,
   readRecipe,
   readUpstreamCatalog,
   renderEntry,
+  type SourceSignature,
 } from '@krmhub/catalog';
 import { type Digest, KrmhubError, type ReportedSource, sha256 } from '@krmhub/schema';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
@@ -142,7 +142,7 @@ function formerEntry(
 function signature(
   { signer, signedAt, receivedAt }: SaidSource['signatures'][number],
   refuse: (what: string) => KrmhubError,
-): OfferSignature {
+): SourceSignature {
   const read = signerOf(signer);
   if (read === undefined) throw refuse('a signer is neither a key nor an identity');
   return { signer: read, ...(signedAt === undefined ? {} : { signedAt }), receivedAt };

@@ -3,7 +3,7 @@ import {
   type BuildInputs,
   type BuiltCatalog,
   buildCatalog,
-  builtPieces,
+  builtCatalogPieces,
   type Recipe,
   renderReport,
   renderSnapshot,
@@ -124,7 +124,7 @@ export async function writeBuilt(
   const record: SnapshotRecord = { ...built, ...number, functions: built.count, createdAt: '' };
   if (report !== undefined) await writeText(io, report, [renderReport(record, built.functions)]);
   if (snapshot !== undefined) await writeText(io, snapshot, [renderSnapshot(record, built.functions)]);
-  const pieces = joined(builtPieces(built, formOf(options)));
+  const pieces = joined(builtCatalogPieces(built, formOf(options)));
   if (out !== '-') return writeText(io, out, pieces);
   for (const piece of pieces) {
     await write(io.stdout, io.stdout.isTTY === true ? piece.split('\n').map(visible).join('\n') : piece);

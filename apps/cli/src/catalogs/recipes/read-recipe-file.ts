@@ -3,14 +3,14 @@ import { open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import {
   findKeyFiles,
+  inlineKeys,
   type KeyFile,
+  type LoadedKey,
+  originalRange,
   POLICY_CODES,
-  placeBefore,
   RECIPE_LIMITS,
-  type ReadKey,
   type Recipe,
   readRecipe,
-  withKeys,
 } from '@krmhub/catalog';
 import {
   compareDiagnostics,
@@ -49,7 +49,7 @@ export async function readRecipeBytes(
   file: string,
   folder: string | undefined,
 ): Promise<RecipeFile> {
-  const keys: ReadKey[] = [];
+  const keys: LoadedKey[] = [];
   const failures: Diagnostic[] = [];
   for (const named of folder === undefined ? [] : findKeyFiles(bytes)) {
     try {
@@ -59,7 +59,7 @@ export async function readRecipeBytes(
       failures.push(failureOf(named, file, error));
     }
   }
-  const text = withKeys(bytes, keys);
+  const text = inlineKeys(bytes, keys);
   const { recipe, diagnostics } = readRecipe(
     keys.length === 0 ? bytes : new TextEncoder().encode(text),
     file,
@@ -71,7 +71,7 @@ export async function readRecipeBytes(
   const placed = told.map((diagnostic) =>
     diagnostic.range === undefined
       ? diagnostic
-      : { ...diagnostic, range: placeBefore(diagnostic.range, keys) },
+      : { ...diagnostic, range: originalRange(diagnostic.range, keys) },
   );
   const all = [...placed, ...failures].sort(compareDiagnostics);
   return { ...(recipe === undefined || hasErrors(all) ? {} : { recipe }), bytes, text, diagnostics: all };

@@ -1,5 +1,5 @@
 import type { RegistryClient } from '@krmhub/api/client';
-import { predecessorOf } from '@krmhub/catalog';
+import { findPredecessor } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Submission } from './read-submissions.js';
 
@@ -20,7 +20,7 @@ export async function predecessorsAmong(
     const known = new Set(standing.map(({ release }) => release));
     const releases = [...standing, ...siblings.filter(({ release }) => !known.has(release))];
     for (const submission of siblings) {
-      const release = predecessorOf({ releases }, submission.release);
+      const release = findPredecessor({ releases }, submission.release);
       const before = siblings.find((sibling) => sibling.release === release);
       if (before !== undefined) found.set(submission, before);
     }

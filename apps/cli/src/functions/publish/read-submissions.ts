@@ -1,4 +1,4 @@
-import { definitionsOfCatalog, sharedImageRelease } from '@krmhub/catalog';
+import { sharedImageRelease, splitCatalog } from '@krmhub/catalog';
 import {
   canonicalRelease,
   compareReleases,
@@ -73,7 +73,7 @@ function definitionsOf(
       document.kind === 'KRMFunctionDefinition'
         ? { name: '', functions: [document.definition] }
         : document.catalog;
-    return definitionsOfCatalog(catalog).map((one) => ({
+    return splitCatalog(catalog).map((one) => ({
       ...one,
       mediaType: 'application/yaml' as const,
       file,

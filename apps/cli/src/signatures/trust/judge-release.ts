@@ -1,4 +1,4 @@
-import { coveringPolicies, judgeSignatures, type SigningPolicy } from '@krmhub/catalog';
+import { applicablePolicies, evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import {
   hasSubject,
@@ -101,7 +101,7 @@ export function planJudgement(
     return refused(`nothing says which release of ${group}/${kind} it is`);
   }
   const name = { group: folded(group), release: release.name };
-  if (coveringPolicies(policies, name).length === 0) {
+  if (applicablePolicies(policies, name).length === 0) {
     const said = `${group}/${kind}@${release.name}`;
     // Whoever can put another artifact there could name a release that nobody has to sign.
     if (release.by === 'artifact')
@@ -133,7 +133,7 @@ export function judgeEvidence(
     const said = saidBy(one, plan);
     if ('reason' in said) return { verdict: { source, trusted: false, message: said.reason } };
     const { signedAt } = verification;
-    const verdict = judgeSignatures(plan.policies, name, [
+    const verdict = evaluateSignatures(plan.policies, name, [
       { signer: said.signer, receivedAt: at, ...(signedAt === undefined ? {} : { signedAt }) },
     ]);
     if (verdict?.trusted !== true) {
@@ -151,7 +151,7 @@ export function judgeEvidence(
   if (best !== undefined) return { trusted: true, ...best, bundles };
   const [first] = bundles;
   if (first === undefined) {
-    const none = judgeSignatures(plan.policies, name, []);
+    const none = evaluateSignatures(plan.policies, name, []);
     return { trusted: false, reason: none?.trusted === false ? none.reason : 'it is not signed', bundles };
   }
   const reason = bundles.length === 1 ? first.message : `none of its ${bundles.length} bundles is trusted`;
@@ -205,7 +205,7 @@ function folded(group: string): string {
 
 function coveringGroup(policies: readonly SigningPolicy[], group: string): SigningPolicy[] {
   const whatever = policies.map(({ releases: _, ...policy }) => policy);
-  return coveringPolicies(whatever, { group: folded(group), release: '0.0.0' });
+  return applicablePolicies(whatever, { group: folded(group), release: '0.0.0' });
 }
 
 function forAnything(policies: readonly SigningPolicy[], chosen: string): SigningPolicy[] {

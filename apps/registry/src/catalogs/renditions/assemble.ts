@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   type BlobStore,
   type BlobWriter,
-  type CatalogFunction,
+  type CatalogEntryRow,
   type CatalogHeader,
   catalogPieces,
   compareFunctionNames,
@@ -120,12 +120,12 @@ export async function writeRenditions<Form extends SnapshotForm>(
 
 /** The entries that a catalog will hold after changes of places; those in `known` are not read. */
 export async function* changedEntries(
-  store: Pick<SnapshotStore, 'entries' | 'heldEntries'>,
+  store: Pick<SnapshotStore, 'entries' | 'latestEntries'>,
   name: string,
-  changed: readonly CatalogFunction[],
+  changed: readonly CatalogEntryRow[],
   known: ReadonlyMap<Digest, RenderedEntry>,
 ): AsyncIterable<RenderedEntry> {
-  for await (const { held, entry } of mergeEntries(store, store.heldEntries(name), changed, known)) {
+  for await (const { held, entry } of mergeEntries(store, store.latestEntries(name), changed, known)) {
     if (held === undefined) yield entry;
     else if (entry === undefined) yield held.entry;
   }
@@ -144,7 +144,7 @@ export type MergedEntry<Held> =
 export async function* mergeEntries<Held extends FunctionName>(
   store: Pick<SnapshotStore, 'entries'>,
   places: AsyncIterable<Held>,
-  changed: readonly CatalogFunction[],
+  changed: readonly CatalogEntryRow[],
   known: ReadonlyMap<Digest, RenderedEntry>,
 ): AsyncIterable<MergedEntry<Held>> {
   const changes = [...changed].sort(compareFunctionNames);

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
   type BlobStore,
-  type CatalogFunction,
+  type CatalogEntryRow,
   type CatalogHeader,
   compareFunctionNames,
-  type HeldEntrySize,
+  type EntrySize,
   type RenderedEntry,
 } from '@krmhub/catalog';
 import { type Digest, type FunctionName, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
@@ -156,7 +156,7 @@ function patchOfNothing(previous: AssembledRenditions, places: readonly Place[])
 
 /** Some go, some come, some are others, and of some only the report is another. */
 function changesOf(before: readonly Place[], random: () => number) {
-  const changed: CatalogFunction[] = [];
+  const changed: CatalogEntryRow[] = [];
   const known = new Map<Digest, RenderedEntry>();
   const after = new Map(before.map((place) => [place.kind, place]));
   const share = random();
@@ -194,7 +194,7 @@ function entryOf(kind: string, text: string): RenderedEntry {
   return { digest: sha256(yaml), yaml, json: JSON.stringify({ group: 'example.com', kind, text }) };
 }
 
-function unchanged({ group, kind }: FunctionName): CatalogFunction {
+function unchanged({ group, kind }: FunctionName): CatalogEntryRow {
   const version = { name: 'v1', source: 'ours', definition: sha256('definition') };
   return { group, kind, versions: [version], shadowed: [], yanked: [] };
 }
@@ -203,7 +203,7 @@ async function* entriesOf(places: readonly Place[]): AsyncIterable<RenderedEntry
   for (const { entry } of places) yield entry;
 }
 
-async function* sizesOf(places: readonly Place[]): AsyncIterable<HeldEntrySize> {
+async function* sizesOf(places: readonly Place[]): AsyncIterable<EntrySize> {
   for (const { group, kind, entry } of places) {
     const [yamlBytes, jsonBytes] = [Buffer.byteLength(entry.yaml), Buffer.byteLength(entry.json)];
     yield { group, kind, yamlBytes, jsonBytes };

@@ -1,4 +1,4 @@
-import { type BlobStore, type CatalogHeader, catalogPieces, type HeldEntrySize } from '@krmhub/catalog';
+import { type BlobStore, type CatalogHeader, catalogPieces, type EntrySize } from '@krmhub/catalog';
 import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
 import {
   type AssembledRenditions,
@@ -18,7 +18,7 @@ export interface PreviousRenditions {
 }
 
 type Syntax = (typeof SYNTAXES)[number];
-type Sizes = Pick<HeldEntrySize, 'yamlBytes' | 'jsonBytes'>;
+type Sizes = Pick<EntrySize, 'yamlBytes' | 'jsonBytes'>;
 /** Entries one after the other. */
 type Run = Sizes & { entries: number };
 
@@ -36,7 +36,7 @@ export async function patchRenditions(
   blobs: BlobStore,
   header: CatalogHeader,
   previous: PreviousRenditions,
-  places: AsyncIterable<MergedEntry<HeldEntrySize>>,
+  places: AsyncIterable<MergedEntry<EntrySize>>,
   options: { isStored?: IsStored<SnapshotForm> } = {},
 ): Promise<AssembledRenditions | undefined> {
   const sources = await Promise.all(
@@ -63,7 +63,7 @@ export async function patchRenditions(
 /** Gives the number of entries. */
 async function patchEach(
   patches: readonly Patch[],
-  places: AsyncIterable<MergedEntry<HeldEntrySize>>,
+  places: AsyncIterable<MergedEntry<EntrySize>>,
 ): Promise<number> {
   const each = async (work: (patch: Patch) => Promise<void>) => {
     // Nobody writes any more when it rejects.

@@ -94,7 +94,7 @@ export class ProfileRenditions {
     const { catalog, serial, digests } = snapshot;
     const withdrawn = (await this.#store.snapshot(catalog, serial))?.withdrawn;
     if (withdrawn !== undefined) throw takenDownError([withdrawn]);
-    const { revision, unsaid, writer } = PROFILE_DIALECTS[profile];
+    const { revision, unsupportedFields: unsaid, writer } = PROFILE_DIALECTS[profile];
     const document = writer(catalogHeader(snapshot));
     const head = { catalog, snapshot: digests['catalog.yaml'], profile };
     const reports = profileReportPieces(head, unsaid);
@@ -136,7 +136,7 @@ export class ProfileRenditions {
   }
 
   async *#definitions({ catalog, serial }: SnapshotRecord): AsyncIterable<FunctionDefinition> {
-    const places = await this.#store.snapshotFunctions(catalog, serial);
+    const places = await this.#store.snapshotEntryRows(catalog, serial);
     const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     for await (const { json } of storedEntries(this.#store, digests)) {
       yield JSON.parse(json) as FunctionDefinition;

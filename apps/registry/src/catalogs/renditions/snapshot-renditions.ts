@@ -1,7 +1,7 @@
 import type {
   BlobStore,
   CatalogHeader,
-  HeldEntrySize,
+  EntrySize,
   RenderedEntry,
   SnapshotRecord,
   SnapshotStore,
@@ -70,7 +70,7 @@ export class SnapshotRenditions {
   patch(
     header: CatalogHeader,
     previous: SnapshotRecord,
-    places: AsyncIterable<MergedEntry<HeldEntrySize>>,
+    places: AsyncIterable<MergedEntry<EntrySize>>,
   ): Promise<AssembledRenditions | undefined> {
     return patchRenditions(this.#blobs, header, readPreviousRenditions(previous), places, {
       isStored: this.#isStored,
@@ -223,7 +223,7 @@ export class SnapshotRenditions {
   }
 
   async #assembleFromEntries(snapshot: SnapshotRecord, form: SnapshotForm): Promise<AssembledRenditions> {
-    const places = await this.#store.snapshotFunctions(snapshot.catalog, snapshot.serial);
+    const places = await this.#store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     const entries = storedEntries(this.#store, digests);
     return assembleRenditions<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);

@@ -34,7 +34,7 @@ export function storeOf(connection: Connection): RegistryStore {
     ...functionRows(connection),
     ...searchRows(connection),
     servedEntries: servedEntries(connection),
-    synchroniseSearch: synchronizeSearch(connection),
+    synchronizeSearch: synchronizeSearch(connection),
     ...eventRows(connection),
     ...catalogRows(connection),
     ...sourceRows(connection),

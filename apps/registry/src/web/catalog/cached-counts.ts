@@ -1,6 +1,6 @@
 import {
   type CatalogRecord,
-  type ChangedPlace,
+  type ChangedEntry,
   REPORT_REMARKS,
   type ReportRemark,
   type SnapshotStore,
@@ -40,11 +40,11 @@ export class CachedCounts {
     const state = `catalog ${name} ${serial} ${throughEvent} ${newest?.withdrawn?.at ?? ''}`;
     return this.#cached(state, async () => {
       const count = async (of: ReportRemark) =>
-        (await this.#store.countPlaces({ catalog: name, serial, of })).get('') ?? 0;
+        (await this.#store.countEntries({ catalog: name, serial, of })).get('') ?? 0;
       const remarks = { refused: 0, shadowed: 0, yanked: 0 };
       for (const remark of REPORT_REMARKS) remarks[remark] = await count(remark);
       const held = { catalog: name, serial: newest?.serial ?? 0, of: 'held' } as const;
-      return { sources: await this.#store.countPlaces(held), remarks };
+      return { sources: await this.#store.countEntries(held), remarks };
     });
   }
 
@@ -52,7 +52,7 @@ export class CachedCounts {
   snapshotChanges(catalog: string, serial: number): Promise<SnapshotChanges> {
     return this.#cached(`snapshot ${catalog} ${serial}`, async () => {
       const serials = { from: serial - 1, to: serial };
-      const { changed, isAll } = await this.#store.changedPlaces(
+      const { changed, isAll } = await this.#store.changedEntries(
         catalog,
         serials,
         SERVER_LIMITS.maxCountedChanges,
@@ -79,7 +79,7 @@ export function reportSerial({ newest }: CatalogRecord): number {
 }
 
 /** Functions whose entry came, went or became another one; where only the report changed, nothing did. */
-export function countChanges(places: readonly ChangedPlace[]): Omit<SnapshotChanges, 'isAll'> {
+export function countChanges(places: readonly ChangedEntry[]): Omit<SnapshotChanges, 'isAll'> {
   const counts = { added: 0, removed: 0, changed: 0 };
   for (const { before, after } of places) {
     const [was, is] = [before?.entry, after?.entry];

@@ -1,4 +1,4 @@
-import { tombstoneText } from '@krmhub/catalog';
+import { describeTombstone } from '@krmhub/catalog';
 import { counted } from '../counted.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
@@ -44,7 +44,7 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
     return (
       <Banner tone="warning" title={`Snapshot ${serial} was withdrawn, and the next one is being cut`}>
         <p>
-          {withdrawn === undefined ? null : <Text value={tombstoneText(withdrawn)} max={MAX_MESSAGE} />}.
+          {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}.
           Until there is a snapshot without it, the addresses of the catalog answer 503.
         </p>
       </Banner>

@@ -1,4 +1,4 @@
-import type { PlacePage } from '@krmhub/catalog';
+import type { EntryPage } from '@krmhub/catalog';
 import { counted } from '../counted.js';
 import { DefinitionList } from '../parts/definition-list.js';
 import { Digest } from '../parts/digest.js';
@@ -29,7 +29,7 @@ export interface CatalogPageData {
   view: CatalogView;
   counts: CatalogCounts;
   query: ContentsQuery;
-  contents: PlacePage;
+  contents: EntryPage;
   snapshots: readonly SnapshotRow[];
   /** Whether there are older ones. */
   isMore: boolean;

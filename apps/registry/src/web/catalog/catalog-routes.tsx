@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
-import { type PlacePage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
+import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
@@ -133,10 +133,10 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
     const view = await readCatalog(parts, name);
     const { newest } = view.catalog;
     const { q, source, after } = query;
-    const contents: PlacePage =
+    const contents: EntryPage =
       newest === undefined
-        ? { places: [] }
-        : await store.placePage({
+        ? { rows: [] }
+        : await store.entryPage({
             catalog: name,
             serial: newest.serial,
             of: 'held',
@@ -180,9 +180,9 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
     async (c, { params: { name }, query: { of, after } }) => {
       const view = await readCatalog(parts, name);
       const remarks: readonly ReportRemark[] = of === undefined ? REPORT_REMARKS : [of];
-      const pages: Partial<Record<ReportRemark, PlacePage>> = {};
+      const pages: Partial<Record<ReportRemark, EntryPage>> = {};
       for (const remark of remarks) {
-        pages[remark] = await store.placePage({
+        pages[remark] = await store.entryPage({
           catalog: name,
           serial: reportSerial(view.catalog),
           of: remark,

@@ -98,9 +98,9 @@ describe('a catalog that is not as it will be', () => {
     const registry = await open({
       wrapStore: (store) => ({
         ...store,
-        commitCut: async (cut, ...rest) => {
+        commitSnapshot: async (cut, ...rest) => {
           if (cut.catalog === 'failing') throw new KrmhubError('storage-full', '<b>the disk is full</b>');
-          return store.commitCut(cut, ...rest);
+          return store.commitSnapshot(cut, ...rest);
         },
       }),
     });
@@ -185,17 +185,17 @@ describe('a catalog of many functions', () => {
         };
         return {
           ...store,
-          snapshotFunctions: async (...given) => {
-            never('snapshotFunctions');
-            return store.snapshotFunctions(...given);
+          snapshotEntryRows: async (...given) => {
+            never('snapshotEntryRows');
+            return store.snapshotEntryRows(...given);
           },
-          catalogFunctions: async (name, names) => {
+          latestEntryRows: async (name, names) => {
             if (names === undefined) never('catalogFunctions');
-            return store.catalogFunctions(name, names);
+            return store.latestEntryRows(name, names);
           },
-          heldEntries: (...given) => {
-            never('heldEntries');
-            return store.heldEntries(...given);
+          latestEntries: (...given) => {
+            never('latestEntries');
+            return store.latestEntries(...given);
           },
           entries: async (digests) => {
             if (digests.length > 2) never('entries');

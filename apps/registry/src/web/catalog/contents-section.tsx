@@ -1,5 +1,5 @@
 import { REQUEST_LIMITS } from '@krmhub/api/parameters';
-import type { CatalogFunction, PlacePage, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogEntryRow, EntryPage, SnapshotRecord } from '@krmhub/catalog';
 import type { EntryVersion } from '@krmhub/schema';
 import { catalogContentsPath, catalogPath, functionPath, searchPath } from '../addresses.js';
 import { counted } from '../counted.js';
@@ -16,7 +16,7 @@ interface Contents {
   snapshot: SnapshotRecord;
   counts: CatalogCounts;
   query: ContentsQuery;
-  contents: PlacePage;
+  contents: EntryPage;
 }
 
 /** Where a function's API versions come from that are told; its page has all. */
@@ -27,7 +27,7 @@ const MAX_VERSIONS = 8;
 export function ContentsSection({ view, snapshot, counts, query, contents }: Contents) {
   const { at } = useSite();
   const { catalog } = snapshot;
-  const { places, next } = contents;
+  const { rows: places, next } = contents;
   const isFiltered = (query.q ?? '') !== '' || (query.source ?? '') !== '';
   return (
     <section aria-labelledby="contents">
@@ -136,7 +136,7 @@ function sourcesOf(
   });
 }
 
-function Place({ place }: { place: CatalogFunction }) {
+function Place({ place }: { place: CatalogEntryRow }) {
   const { at } = useSite();
   const origins = originsOf(place.versions);
   return (

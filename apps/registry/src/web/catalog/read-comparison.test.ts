@@ -1,4 +1,4 @@
-import { type ChangedPlace, renderEntry, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
+import { type ChangedEntry, renderEntry, type SnapshotRecord, type SnapshotStore } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, sha256 } from '@krmhub/schema';
 import { expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
@@ -38,13 +38,13 @@ function changing(count: number, length: number) {
     const versions = [{ name: 'v1', source: 'ours', definition: sha256(text) }];
     return { group: 'example.com', kind, versions, shadowed: [], yanked: [], entry: entry.digest };
   };
-  const changed = Array.from({ length: count }, (_, at): ChangedPlace => {
+  const changed = Array.from({ length: count }, (_, at): ChangedEntry => {
     const kind = `Kind${String(at).padStart(4, '0')}`;
     const before = place(kind, 'x'.repeat(length));
     return { group: 'example.com', kind, before, after: place(kind, 'y'.repeat(length)) };
   });
-  const store: Pick<SnapshotStore, 'changedPlaces' | 'entries'> = {
-    async changedPlaces(_, __, limit) {
+  const store: Pick<SnapshotStore, 'changedEntries' | 'entries'> = {
+    async changedEntries(_, __, limit) {
       read.asked.push(limit);
       return { changed: changed.slice(0, limit), isAll: changed.length <= limit };
     },

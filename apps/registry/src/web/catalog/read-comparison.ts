@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   type CatalogChange,
-  type CatalogFunction,
-  type ChangedPlace,
+  type CatalogEntryRow,
+  type ChangedEntry,
   compareCatalogs,
   type SnapshotRecord,
   type SnapshotStore,
@@ -48,7 +48,7 @@ export class SnapshotComparer {
   async #read(from: SnapshotRecord, to: SnapshotRecord): Promise<SnapshotComparison> {
     const isForward = from.serial <= to.serial;
     const serials = isForward ? { from: from.serial, to: to.serial } : { from: to.serial, to: from.serial };
-    const read = await this.#store.changedPlaces(from.catalog, serials, SERVER_LIMITS.maxComparedEntries);
+    const read = await this.#store.changedEntries(from.catalog, serials, SERVER_LIMITS.maxComparedEntries);
     const places = isForward ? read.changed : read.changed.map(turned);
     const differing = places.filter(isDifferent);
     const counts = { ...countChanges(places), isAll: read.isAll };
@@ -68,7 +68,7 @@ export class SnapshotComparer {
   }
 
   /** Gives the bytes that were looked at. */
-  async #compareOne(place: ChangedPlace, result: SnapshotComparison): Promise<number> {
+  async #compareOne(place: ChangedEntry, result: SnapshotComparison): Promise<number> {
     const { group, kind, before, after } = place;
     const digests = [before?.entry, after?.entry].filter((entry) => entry !== undefined);
     const entries = await this.#store.entries([...new Set(digests)]);
@@ -77,7 +77,7 @@ export class SnapshotComparer {
       result.tooLarge.push({ group, kind });
       return size;
     }
-    const side = (at: CatalogFunction | undefined) => {
+    const side = (at: CatalogEntryRow | undefined) => {
       const entry = at?.entry === undefined ? undefined : entries.get(at.entry);
       const functions = entry === undefined ? [] : [JSON.parse(entry.json) as FunctionDefinition];
       const provenance: SnapshotEntry[] = at === undefined ? [] : [{ group, kind, versions: at.versions }];
@@ -88,7 +88,7 @@ export class SnapshotComparer {
   }
 }
 
-function turned({ group, kind, before, after }: ChangedPlace): ChangedPlace {
+function turned({ group, kind, before, after }: ChangedEntry): ChangedEntry {
   return {
     group,
     kind,
@@ -98,7 +98,7 @@ function turned({ group, kind, before, after }: ChangedPlace): ChangedPlace {
 }
 
 /** Another entry, or the same one of which another release, source or signer is told. */
-function isDifferent({ before, after }: ChangedPlace): boolean {
+function isDifferent({ before, after }: ChangedEntry): boolean {
   return (
     before?.entry !== after?.entry || JSON.stringify(before?.versions) !== JSON.stringify(after?.versions)
   );

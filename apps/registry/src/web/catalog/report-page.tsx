@@ -1,5 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
-import { type CatalogFunction, type PlacePage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
+import { type CatalogEntryRow, type EntryPage, REPORT_REMARKS, type ReportRemark } from '@krmhub/catalog';
 import type { RefusalCode } from '@krmhub/schema';
 import type { Child } from 'hono/jsx';
 import { catalogPath, catalogReportPath, functionPath } from '../addresses.js';
@@ -22,7 +22,7 @@ export interface ReportPageData {
   /** The kind of remark whose functions are shown; absent for the overview. */
   of?: ReportRemark;
   /** One page for each kind that is shown. */
-  pages: Partial<Record<ReportRemark, PlacePage>>;
+  pages: Partial<Record<ReportRemark, EntryPage>>;
   after?: string;
 }
 
@@ -34,7 +34,7 @@ const MAX_MESSAGE = 500;
 export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
   const { at } = useSite();
   const { name, newest } = view.catalog;
-  const shown = REPORT_REMARKS.filter((remark) => (pages[remark]?.places.length ?? 0) > 0 || remark === of);
+  const shown = REPORT_REMARKS.filter((remark) => (pages[remark]?.rows.length ?? 0) > 0 || remark === of);
   const isNothing = shown.length === 0 && failingSources(view).length === 0 && invalidEntries(view) === 0;
   return (
     <div class="report">
@@ -79,7 +79,7 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
           name={name}
           remark={remark}
           count={counts.remarks[remark]}
-          page={pages[remark] ?? { places: [] }}
+          page={pages[remark] ?? { rows: [] }}
           isOverview={of === undefined}
           after={after}
         />
@@ -113,7 +113,7 @@ function Remarks({
   name: string;
   remark: ReportRemark;
   count: number;
-  page: PlacePage;
+  page: EntryPage;
   isOverview: boolean;
   after: string | undefined;
 }) {
@@ -127,12 +127,12 @@ function Remarks({
       <p>
         {meaning} <strong>What to do:</strong> {remedy}
       </p>
-      {remark === 'refused' ? <Codes places={page.places} /> : null}
-      {page.places.length === 0 ? (
+      {remark === 'refused' ? <Codes places={page.rows} /> : null}
+      {page.rows.length === 0 ? (
         <p class="quiet">{after === undefined ? 'There is none.' : 'There are no more.'}</p>
       ) : (
         <ol class="places">
-          {page.places.map((place) => (
+          {page.rows.map((place) => (
             <li>
               <FunctionName place={place} isHeld={place.entry !== undefined} />
               <ul class="plain-list">
@@ -164,7 +164,7 @@ function Remarks({
 }
 
 /** What no catalog holds has no page, unless this registry has a release of it. */
-function FunctionName({ place, isHeld }: { place: CatalogFunction; isHeld: boolean }) {
+function FunctionName({ place, isHeld }: { place: CatalogEntryRow; isHeld: boolean }) {
   const { at } = useSite();
   const isOwn = [...place.shadowed, ...(place.refused ?? []), ...place.yanked].some(
     ({ release }) => release !== undefined,
@@ -185,7 +185,7 @@ function FunctionName({ place, isHeld }: { place: CatalogFunction; isHeld: boole
   );
 }
 
-function RemarksOf({ place, remark }: { place: CatalogFunction; remark: ReportRemark }) {
+function RemarksOf({ place, remark }: { place: CatalogEntryRow; remark: ReportRemark }) {
   const remarks = { refused: refusedItems, shadowed: shadowedItems, yanked: yankedItems }[remark](place);
   return (
     <>
@@ -197,7 +197,7 @@ function RemarksOf({ place, remark }: { place: CatalogFunction; remark: ReportRe
   );
 }
 
-function refusedItems({ refused = [] }: CatalogFunction): Child[] {
+function refusedItems({ refused = [] }: CatalogEntryRow): Child[] {
   return refused.map(({ version, source, release, reasons }) => (
     <>
       {version} of {source}
@@ -212,7 +212,7 @@ function refusedItems({ refused = [] }: CatalogFunction): Child[] {
   ));
 }
 
-function shadowedItems({ shadowed }: CatalogFunction): Child[] {
+function shadowedItems({ shadowed }: CatalogEntryRow): Child[] {
   return shadowed.map(({ version, source, release, by }) => (
     <>
       {version} of {source}
@@ -222,7 +222,7 @@ function shadowedItems({ shadowed }: CatalogFunction): Child[] {
   ));
 }
 
-function yankedItems({ yanked }: CatalogFunction): Child[] {
+function yankedItems({ yanked }: CatalogEntryRow): Child[] {
   return yanked.map(({ release, source }) => (
     <>
       {release} <span class="quiet">of</span> {source}
@@ -231,7 +231,7 @@ function yankedItems({ yanked }: CatalogFunction): Child[] {
 }
 
 /** The reasons that occur on this page. */
-function Codes({ places }: { places: readonly CatalogFunction[] }) {
+function Codes({ places }: { places: readonly CatalogEntryRow[] }) {
   const codes = new Set(
     places.flatMap(({ refused = [] }) => refused.flatMap(({ reasons }) => reasons.map(({ code }) => code))),
   );

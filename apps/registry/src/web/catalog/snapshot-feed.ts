@@ -1,4 +1,4 @@
-import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
+import { describeTombstone, type SnapshotRecord } from '@krmhub/catalog';
 import { catalogFeedPath, catalogPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { atomFeed, type FeedEntry, permanentId } from '../feeds/atom.js';
@@ -31,7 +31,7 @@ function entryOf(site: Site, { snapshot, changes }: SnapshotRow): FeedEntry {
   const what =
     withdrawn === undefined
       ? changes && `${changesText(changes)}. `
-      : `Withdrawn: ${tombstoneText(withdrawn)}. `;
+      : `Withdrawn: ${describeTombstone(withdrawn)}. `;
   return {
     id: permanentId('snapshot', catalog, String(serial), digests['catalog.yaml']),
     title: `${catalog} ${serial}${withdrawn === undefined ? '' : ' withdrawn'}`,

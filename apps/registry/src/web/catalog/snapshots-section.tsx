@@ -1,5 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
-import { type SnapshotRecord, tombstoneText } from '@krmhub/catalog';
+import { describeTombstone, type SnapshotRecord } from '@krmhub/catalog';
 import { catalogFeedPath, compareSnapshotsPath } from '../addresses.js';
 import { counted } from '../counted.js';
 import { Digest } from '../parts/digest.js';
@@ -88,7 +88,7 @@ function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
       <td>
         {withdrawn !== undefined ? (
           <>
-            <Label tone="danger">withdrawn</Label> <Text value={tombstoneText(withdrawn)} max={200} />
+            <Label tone="danger">withdrawn</Label> <Text value={describeTombstone(withdrawn)} max={200} />
           </>
         ) : changes === undefined ? (
           <span class="quiet">{serial === 1 ? 'the first one' : 'the one before was withdrawn'}</span>

@@ -1,4 +1,4 @@
-import type { Mark } from '@krmhub/catalog';
+import type { LifecycleRecord } from '@krmhub/catalog';
 import { functionPath } from '../addresses.js';
 import { Banner } from '../parts/banner.js';
 import { Text } from '../parts/text.js';
@@ -64,7 +64,7 @@ export function Banners({ view }: { view: FunctionView }) {
   );
 }
 
-function LifecycleText({ mark }: { mark: Mark }) {
+function LifecycleText({ mark }: { mark: LifecycleRecord }) {
   return (
     <p>
       <Text value={sentence(mark.reason)} />{' '}

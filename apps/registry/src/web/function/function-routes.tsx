@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
-import { predecessorOf, shownRelease } from '@krmhub/catalog';
+import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { findFunction, findRelease } from '../../routes/find-function.js';
@@ -84,10 +84,10 @@ export function functionPageRoutes(app: RegistryApp, parts: WebDeps): void {
 
   servePage(app, FUNCTION_PAGE_ROUTES.comparePage, {}, async (c, { params, query }) => {
     const fn = await findFunction(store, params);
-    const to = query.to ?? shownRelease(fn.releases).release;
+    const to = query.to ?? displayedRelease(fn.releases).release;
     const from =
       query.from ??
-      predecessorOf({ releases: fn.releases }, to) ??
+      findPredecessor({ releases: fn.releases }, to) ??
       fn.releases.find(({ release }) => compareReleases(release, to) < 0)?.release;
     if (from === undefined) {
       throw new KrmhubError(

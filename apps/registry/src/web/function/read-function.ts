@@ -1,10 +1,10 @@
 import { fillPath } from '@krmhub/api/paths';
 import {
-  predecessorOf,
+  displayedRelease,
+  findPredecessor,
   type ReleaseRecord,
   type ReleaseSummary,
   type ServedEntry,
-  shownRelease,
 } from '@krmhub/catalog';
 import type { OciDigest } from '@krmhub/oci';
 import {
@@ -87,7 +87,7 @@ export async function readFunction(
     (await readRelease(parts, views, {
       name: fn,
       releases: fn.releases,
-      release: wanted.release ?? shownRelease(fn.releases).release,
+      release: wanted.release ?? displayedRelease(fn.releases).release,
     }));
   const definition = known?.release.definition ?? first!.definition;
   const digest = known?.release.digest ?? first!.versions[0]!.definition;
@@ -113,7 +113,7 @@ async function readRelease(
   { name, releases, release: wanted }: { name: FunctionName; releases: ReleaseSummary[]; release: string },
 ): Promise<KnownRelease> {
   const { release } = await findRelease(store, { group: name.group, kind: name.kind, release: wanted });
-  const predecessor = predecessorOf({ releases }, release.release);
+  const predecessor = findPredecessor({ releases }, release.release);
   const repository = functionRepository(release);
   const manifest = await store.manifestDescriptor(repository, release.release);
   const others =
@@ -125,7 +125,7 @@ async function readRelease(
         });
   return {
     release,
-    shown: shownRelease(releases).release,
+    shown: displayedRelease(releases).release,
     ...(predecessor === undefined ? {} : { predecessor }),
     ...(manifest === undefined ? {} : { manifest: manifest.digest }),
     signatures: signatureStates(trust.policies, release, others),
@@ -137,10 +137,10 @@ async function readMemberships(
   { store }: WebDeps,
   { group, kind }: FunctionName,
 ): Promise<CatalogMembership[]> {
-  const names = (await store.catalogsHolding(group, kind)).slice(0, MAX_CATALOGS);
+  const names = (await store.catalogsContaining(group, kind)).slice(0, MAX_CATALOGS);
   const places: CatalogMembership[] = [];
   for (const catalog of names) {
-    const [place] = await store.catalogFunctions(catalog, [{ group, kind }]);
+    const [place] = await store.latestEntryRows(catalog, [{ group, kind }]);
     places.push({ catalog, versions: place?.versions ?? [] });
   }
   return places;

@@ -1,4 +1,4 @@
-import { predecessorOf } from '@krmhub/catalog';
+import { findPredecessor } from '@krmhub/catalog';
 import { describe, expect, it } from 'vitest';
 import { predecessors } from './releases-section.js';
 
@@ -19,7 +19,7 @@ describe('the releases before each of many', () => {
     ];
     const found = predecessors(releases);
     for (const { release } of releases) {
-      expect([release, found.get(release)]).toEqual([release, predecessorOf({ releases }, release)]);
+      expect([release, found.get(release)]).toEqual([release, findPredecessor({ releases }, release)]);
     }
     expect(found.get('3.0.0-rc.2')).toBe('1.1.0');
   });

@@ -82,7 +82,7 @@ export function ReleasesSection({
   );
 }
 
-/** What `predecessorOf` gives for each, in one walk: a function may have thousands. They come newest first. */
+/** What `findPredecessor` gives for each, in one walk: a function may have thousands. They come newest first. */
 export function predecessors(
   releases: readonly Pick<ReleaseSummary, 'release' | 'yanked'>[],
 ): Map<string, string | undefined> {

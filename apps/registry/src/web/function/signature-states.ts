@@ -1,10 +1,10 @@
 import {
-  coveringPolicies,
+  applicablePolicies,
   describeSigner,
-  judgeSignatures,
+  evaluateSignatures,
   type ReleaseBundle,
   type ReleaseRecord,
-  revocation,
+  revocationReason,
   type Signer,
   type SigningPolicy,
   type Time,
@@ -47,7 +47,7 @@ export function signatureStates(
       }),
     );
   if (signatures.length === 0) {
-    const [policy] = coveringPolicies(policies, release);
+    const [policy] = applicablePolicies(policies, release);
     return [{ state: 'unsigned', ...(policy === undefined ? {} : { wanted: policy.name }) }, ...unsupported];
   }
   return [...signatures.map((bundle) => stateOf(policies, release, bundle)), ...unsupported];
@@ -61,8 +61,8 @@ function stateOf(
   const { signer, signedAt, receivedAt } = bundle;
   if (signer === undefined) return { state: 'unchecked', bundle };
   const signature = { signer, receivedAt, ...(signedAt === undefined ? {} : { signedAt }) };
-  const verdict = judgeSignatures(policies, release, [signature]);
-  const reason = verdict?.trusted === false ? verdict.reason : revocation(policies, signer);
+  const verdict = evaluateSignatures(policies, release, [signature]);
+  const reason = verdict?.trusted === false ? verdict.reason : revocationReason(policies, signer);
   if (reason !== undefined) return { state: 'failed', reason, bundle, signer };
   return {
     state: 'verified',

@@ -64,7 +64,7 @@ function Topic({ section: { topic, parts } }: { section: UsageSection }) {
   return (
     <>
       <h3 id={`use-${topic}`}>{TITLES[topic]}</h3>
-      {parts.slice(0, MAX_PARTS).map(({ words, snippet }) => (
+      {parts.slice(0, MAX_PARTS).map(({ text: words, snippet }) => (
         <>
           <p>
             <Text value={words} max={500} />

@@ -2,13 +2,13 @@ import { compareApiVersions, type FunctionName } from '@krmhub/schema';
 import type { CompatibilityRule } from '../rules.js';
 import {
   CATALOG_CHANGE_CLASSES,
-  CATALOG_CHANGE_WEIGHTS,
+  CATALOG_CHANGE_IMPACTS,
   type CatalogChange,
   type CatalogChangeClass,
 } from './classes.js';
 
 /** Changes of one class in one API version that are told one by one: a schema may have thousands. */
-const MAX_TOLD = 20;
+const MAX_PER_CLASS = 20;
 /** UTF-16 code units of a message and of a value: what is longer was made to be. */
 const MAX_TEXT = 1_024;
 
@@ -25,7 +25,7 @@ export interface ChangeDetails {
 export class FunctionChanges {
   readonly #changes: CatalogChange[] = [];
   readonly #counts = new Map<string, number>();
-  readonly #told = new Set<string>();
+  readonly #seen = new Set<string>();
 
   constructor(private readonly name: FunctionName) {}
 
@@ -34,12 +34,12 @@ export class FunctionChanges {
     const { version, rule, before, after } = details;
     const values = before === undefined && after === undefined ? [message] : [before, after];
     const said = JSON.stringify([version, name, ...values]);
-    if (this.#told.has(said)) return;
-    this.#told.add(said);
-    const place = this.#place(version, name);
+    if (this.#seen.has(said)) return;
+    this.#seen.add(said);
+    const place = this.#key(version, name);
     const count = (this.#counts.get(place) ?? 0) + 1;
     this.#counts.set(place, count);
-    if (count > MAX_TOLD) return;
+    if (count > MAX_PER_CLASS) return;
     this.#changes.push({
       group: this.name.group,
       kind: this.name.kind,
@@ -47,35 +47,35 @@ export class FunctionChanges {
       class: name,
       weight: CATALOG_CHANGE_CLASSES[name].weight,
       ...(rule === undefined ? {} : { rule }),
-      message: bounded(message),
-      ...(before === undefined ? {} : { before: bounded(before) }),
-      ...(after === undefined ? {} : { after: bounded(after) }),
+      message: truncate(message),
+      ...(before === undefined ? {} : { before: truncate(before) }),
+      ...(after === undefined ? {} : { after: truncate(after) }),
     });
   }
 
   has(name: CatalogChangeClass, version: string): boolean {
-    return this.#counts.has(this.#place(version, name));
+    return this.#counts.has(this.#key(version, name));
   }
 
   /** The heaviest first; of one weight in the order of the table, the most preferred API version first. */
-  inOrder(): CatalogChange[] {
+  sorted(): CatalogChange[] {
     const told = new Map<string, number>();
     for (const change of this.#changes) {
-      const place = this.#place(change.version, change.class);
+      const place = this.#key(change.version, change.class);
       const at = (told.get(place) ?? 0) + 1;
       told.set(place, at);
-      const left = (this.#counts.get(place) ?? 0) - MAX_TOLD;
-      if (at === MAX_TOLD && left > 0) change.message = `${change.message}; and ${left} more like this`;
+      const left = (this.#counts.get(place) ?? 0) - MAX_PER_CLASS;
+      if (at === MAX_PER_CLASS && left > 0) change.message = `${change.message}; and ${left} more like this`;
     }
     return this.#changes.sort(
       (a, b) =>
-        CATALOG_CHANGE_WEIGHTS.indexOf(a.weight) - CATALOG_CHANGE_WEIGHTS.indexOf(b.weight) ||
+        CATALOG_CHANGE_IMPACTS.indexOf(a.weight) - CATALOG_CHANGE_IMPACTS.indexOf(b.weight) ||
         CLASS_ORDER.indexOf(a.class) - CLASS_ORDER.indexOf(b.class) ||
         compareVersions(a.version, b.version),
     );
   }
 
-  #place(version: string | undefined, name: CatalogChangeClass): string {
+  #key(version: string | undefined, name: CatalogChangeClass): string {
     return `${name} ${version ?? ''}`;
   }
 }
@@ -85,6 +85,6 @@ function compareVersions(a: string | undefined, b: string | undefined): number {
   return compareApiVersions(a, b);
 }
 
-function bounded(text: string): string {
+function truncate(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
 }

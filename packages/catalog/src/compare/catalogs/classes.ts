@@ -5,11 +5,11 @@ import type { CompatibilityRule } from '../rules.js';
  * What a change asks of those who read a catalog: `breaking` files are refused or not served any more; after a `review`
  * somebody should have looked, for who provides a function or what it may do has moved; `quiet` is told and no more.
  */
-export const CATALOG_CHANGE_WEIGHTS = ['breaking', 'review', 'quiet'] as const;
-export type CatalogChangeWeight = (typeof CATALOG_CHANGE_WEIGHTS)[number];
+export const CATALOG_CHANGE_IMPACTS = ['breaking', 'review', 'quiet'] as const;
+export type CatalogChangeImpact = (typeof CATALOG_CHANGE_IMPACTS)[number];
 
 /** How each is called in counts, and what it says. */
-export const CATALOG_CHANGE_WEIGHT_WORDS: Record<CatalogChangeWeight, { label: string; meaning: string }> = {
+export const CATALOG_CHANGE_IMPACT_LABELS: Record<CatalogChangeImpact, { label: string; meaning: string }> = {
   breaking: { label: 'breaking', meaning: 'Files are refused, or are not served any more.' },
   review: {
     label: 'to review',
@@ -97,7 +97,7 @@ export const CATALOG_CHANGE_CLASSES = {
     weight: 'quiet',
     summary: 'Descriptions, tags, maintainers or addresses of documents differ.',
   },
-} as const satisfies Record<string, { weight: CatalogChangeWeight; summary: string }>;
+} as const satisfies Record<string, { weight: CatalogChangeImpact; summary: string }>;
 
 export type CatalogChangeClass = keyof typeof CATALOG_CHANGE_CLASSES;
 
@@ -105,7 +105,7 @@ export interface CatalogChange extends FunctionName {
   /** The API version that it concerns; absent for the function as a whole. */
   version?: string;
   class: CatalogChangeClass;
-  weight: CatalogChangeWeight;
+  weight: CatalogChangeImpact;
   /** The rule of the comparison of two definitions that tells it; absent where the catalog alone does. */
   rule?: CompatibilityRule;
   message: string;

@@ -11,7 +11,7 @@ import type { FunctionChanges } from './changes.js';
 import type { CatalogChangeClass } from './classes.js';
 
 /** Rules whose class is one alone; those that are not here speak of what is taken as functionConfig. */
-const CLASS_OF_RULE: Partial<Record<CompatibilityRule, CatalogChangeClass>> = {
+const RULE_CLASSES: Partial<Record<CompatibilityRule, CatalogChangeClass>> = {
   'version-removed': 'version-removed',
   'alpha-version-removed': 'alpha-version-removed',
   'version-added': 'version-added',
@@ -28,7 +28,7 @@ const CLASS_OF_RULE: Partial<Record<CompatibilityRule, CatalogChangeClass>> = {
   'publisher-changed': 'publisher-changed',
 };
 
-const CLASS_OF_EFFECT = {
+const EFFECT_CLASSES = {
   breaking: 'schema-breaking',
   review: 'schema-review',
   compatible: 'schema-compatible',
@@ -49,7 +49,7 @@ export const CAPABILITIES = [
 ] as const;
 
 /** Puts what the comparison of two definitions found into the classes of a catalog's changes. */
-export function tellDefinitionChanges(
+export function addDefinitionChanges(
   before: FunctionDefinition,
   after: FunctionDefinition,
   found: readonly Change[],
@@ -65,17 +65,17 @@ export function tellDefinitionChanges(
     if (rule === 'documentation-changed') {
       texts.push(name === undefined ? message : `${name}: ${message}`);
     } else if (rule === 'image-changed' || rule === 'download-changed') {
-      if (was !== undefined && is !== undefined) tellMove(was, is, change, changes);
+      if (was !== undefined && is !== undefined) addMove(was, is, change, changes);
     } else if (rule === 'capability-dropped') {
-      if (was !== undefined && is !== undefined) tellDropped(was, is, changes);
+      if (was !== undefined && is !== undefined) addDroppedCapabilities(was, is, changes);
     } else {
-      const values = valuesOf(change, { before, after, was, is });
-      changes.add(CLASS_OF_RULE[rule] ?? CLASS_OF_EFFECT[effect], message, { ...details, ...values });
+      const values = changedValues(change, { before, after, was, is });
+      changes.add(RULE_CLASSES[rule] ?? EFFECT_CLASSES[effect], message, { ...details, ...values });
     }
   }
   for (const [name, is] of now) {
     const was = old.get(name);
-    if (was !== undefined) tellPins(was, is, changes);
+    if (was !== undefined) addPinChange(was, is, changes);
   }
   if (texts.length === 0) return;
   const more = texts.length > MAX_TEXTS ? `; and ${texts.length - MAX_TEXTS} more` : '';
@@ -83,7 +83,7 @@ export function tellDefinitionChanges(
 }
 
 /** A release or a tag that became another one; a tag only where it says more than the release has said. */
-export function tellRelease(
+export function addReleaseChange(
   what: string,
   before: string | undefined,
   after: string | undefined,
@@ -100,7 +100,7 @@ export function tellRelease(
 }
 
 /** Another tag or address is another release; the same one with another digest was built again. */
-function tellMove(
+function addMove(
   was: FunctionVersion,
   is: FunctionVersion,
   { rule, at, message }: Change,
@@ -113,10 +113,10 @@ function tellMove(
     );
     if (!old?.ok || !now?.ok) return;
     if (old.tag !== now.tag) {
-      tellRelease('the image has the tag', old.tag, now.tag, details, changes);
+      addReleaseChange('the image has the tag', old.tag, now.tag, details, changes);
       return;
     }
-    const [before, after] = [digestOf(was), digestOf(is)];
+    const [before, after] = [imageDigest(was), imageDigest(is)];
     // What is named by its digest on one side alone is no other build for all that is known.
     if (before === undefined || after === undefined) return;
     changes.add('rebuilt', message, { ...details, before, after });
@@ -130,14 +130,14 @@ function tellMove(
   }
   const [old, now] = [before.address, after.address].map(releaseFromPath);
   if (old !== undefined && now !== undefined && old !== now) {
-    tellRelease('what is downloaded is', old, now, details, changes);
+    addReleaseChange('what is downloaded is', old, now, details, changes);
   } else {
     const addresses = { before: before.address, after: after.address };
     changes.add('release-changed', message, { ...details, ...addresses });
   }
 }
 
-function tellDropped(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
+function addDroppedCapabilities(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
   for (const { field, dropped, what } of CAPABILITIES) {
     const [asked, asks] = [was, is].map(({ runtime }) => runtime.container?.[field] === true);
     if (!asked || asks) continue;
@@ -148,9 +148,9 @@ function tellDropped(was: FunctionVersion, is: FunctionVersion, changes: Functio
   }
 }
 
-function tellPins(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
+function addPinChange(was: FunctionVersion, is: FunctionVersion, changes: FunctionChanges): void {
   if (was.runtime.container === undefined || is.runtime.container === undefined) return;
-  const [before, after] = [digestOf(was), digestOf(is)];
+  const [before, after] = [imageDigest(was), imageDigest(is)];
   if ((before === undefined) === (after === undefined)) return;
   const pinned = after !== undefined;
   const message = pinned
@@ -161,14 +161,14 @@ function tellPins(was: FunctionVersion, is: FunctionVersion, changes: FunctionCh
 }
 
 /** The digest by which a container's image is named, as 64 hexadecimal digits. */
-function digestOf({ runtime: { container } }: FunctionVersion): string | undefined {
+function imageDigest({ runtime: { container } }: FunctionVersion): string | undefined {
   if (container === undefined) return undefined;
   const reference = parseImageReference(container.image);
   return container.sha256 ?? (reference.ok ? reference.digest?.slice('sha256:'.length) : undefined);
 }
 
 /** What was and what is, of changes from one value to another. */
-function valuesOf(
+function changedValues(
   { rule, at }: Change,
   {
     before,
@@ -204,7 +204,7 @@ function referencesAt(
   const runtime = at.indexOf('runtime');
   const kind = at[runtime + 1];
   if (kind === 'container') {
-    return { before: imageOf(was), after: imageOf(is) };
+    return { before: imageReference(was), after: imageReference(is) };
   }
   if (kind === 'starlark') {
     return { before: { address: was.runtime.starlark }, after: { address: is.runtime.starlark } };
@@ -221,6 +221,6 @@ function referencesAt(
   };
 }
 
-function imageOf({ runtime: { container } }: FunctionVersion): Reference {
+function imageReference({ runtime: { container } }: FunctionVersion): Reference {
   return { address: container?.image, digest: container?.sha256 };
 }

@@ -29,7 +29,7 @@ export function eventRows(connection: Connection): EventStore {
     revocations: (after, limit) =>
       read(() => revoking.all({ after, limit: Math.max(0, limit) }).map(present)),
     lastEvent: () => read(() => last.get()?.sequence ?? 0),
-    functionsChanged: functionsChanged(connection),
+    changedFunctions: functionsChanged(connection),
   };
 }
 

@@ -2,7 +2,7 @@ import type { EventStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 
-export function functionsChanged({ client, read }: Connection): EventStore['functionsChanged'] {
+export function functionsChanged({ client, read }: Connection): EventStore['changedFunctions'] {
   type Range = { after: number; through: number };
   const OF_REGISTRY = `SELECT group_name AS "group", kind FROM event
      WHERE sequence > :after AND sequence <= :through AND type LIKE 'release.%'`;

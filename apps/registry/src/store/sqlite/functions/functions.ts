@@ -6,7 +6,7 @@ import type {
   ReleaseRecord,
   ReleaseSummary,
 } from '@krmhub/catalog';
-import { burnt, RevisionConflict } from '@krmhub/catalog';
+import { RevisionConflict, tombstoneConflict } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import { and, count, eq, getTableColumns, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
@@ -247,7 +247,8 @@ function functionCommitter(
         throw refused(change.release, `differs by case only from the kind ${current.kind}, which is there`);
       }
       const taken =
-        change.action === 'insert' && burnt(takedownsOf(change.group, change.kind), change.release);
+        change.action === 'insert' &&
+        tombstoneConflict(takedownsOf(change.group, change.kind), change.release);
       if (taken) throw taken;
       const { id, hasText } = upsertFunction(change, current);
       try {

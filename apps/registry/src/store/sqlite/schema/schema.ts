@@ -1,6 +1,6 @@
 import type {
   EventType,
-  Mark,
+  LifecycleRecord,
   ReleaseBundle,
   ReleaseRecord,
   ReleaseSignature,
@@ -86,9 +86,9 @@ export const releases = sqliteTable(
     publishedAt: text('published_at').notNull(),
     publishedBy: text('published_by').notNull(),
     /** JSON of a mark. */
-    yanked: text('yanked', { mode: 'json' }).$type<Mark>(),
+    yanked: text('yanked', { mode: 'json' }).$type<LifecycleRecord>(),
     /** JSON of a mark. */
-    deprecated: text('deprecated', { mode: 'json' }).$type<Mark>(),
+    deprecated: text('deprecated', { mode: 'json' }).$type<LifecycleRecord>(),
     /** JSON of the normal form; the last column, so that summaries are read without it. */
     definition: text('definition', { mode: 'json' }).$type<ReleaseRecord['definition']>().notNull(),
   },

@@ -1,4 +1,4 @@
-import type { FoundFunction, SearchPage, SearchQuery, SearchStore, UpstreamPlace } from '@krmhub/catalog';
+import type { SearchPage, SearchQuery, SearchResult, SearchStore, UpstreamOrigin } from '@krmhub/catalog';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
 import { type Filters, firstBy, scan } from '../../../search/scan.js';
 import { textQuery } from '../../../search/text.js';
@@ -141,8 +141,8 @@ function isAfter(
 
 function foundFunction(
   row: ItemRow,
-  placesOf: (group: string, kind: string) => UpstreamPlace[],
-): FoundFunction {
+  placesOf: (group: string, kind: string) => UpstreamOrigin[],
+): SearchResult {
   const { group, kind, description, publisher, release } = row;
   const list = (text: string): string[] => JSON.parse(text);
   return {

@@ -56,7 +56,7 @@ export function searchNotifier(connection: Connection): (snapshot: SnapshotRecor
   };
 }
 
-export function synchronizeSearch(connection: Connection): SearchStore['synchroniseSearch'] {
+export function synchronizeSearch(connection: Connection): SearchStore['synchronizeSearch'] {
   const { client, read, write } = connection;
   const { refresh } = upstreamRows(connection);
   const mark = markSearched(connection);

@@ -1,4 +1,4 @@
-import { entryDocument } from '@krmhub/catalog';
+import { upstreamSearchDocument } from '@krmhub/catalog';
 import { type Digest, type FunctionDefinition, KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { displayedEntry } from '../snapshots/served-entries.js';
@@ -60,7 +60,7 @@ export function upstreamRows(connection: Connection): UpstreamRows {
   const documentOf = (entry: Digest) => {
     const json = entryJson.get(entry);
     if (json === undefined) throw new KrmhubError('internal', `The rendered entry ${entry} is missing.`);
-    return entryDocument(JSON.parse(json) as FunctionDefinition);
+    return upstreamSearchDocument(JSON.parse(json) as FunctionDefinition);
   };
 
   return {
@@ -93,7 +93,7 @@ export function upstreamRows(connection: Connection): UpstreamRows {
 }
 
 /** The columns of a row that come from its entry. */
-export function upstreamColumns(document: ReturnType<typeof entryDocument>) {
+export function upstreamColumns(document: ReturnType<typeof upstreamSearchDocument>) {
   const { kind, description, publisher, versions, tags, runtimes, licenses } = document;
   return {
     kind,

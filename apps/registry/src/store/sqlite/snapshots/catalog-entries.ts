@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import {
-  type CatalogFunction,
-  type ChangedPlace,
+  type CatalogEntryRow,
+  type ChangedEntry,
   compareFunctionNames,
-  type PlaceFilter,
-  type PlaceQuery,
+  type EntryFilter,
+  type EntryQuery,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 import type { RegistryStore } from '../../registry-store.js';
@@ -17,7 +17,7 @@ const PASSED_AT_ONCE = 5_000;
 const READ_AT_ONCE = 100;
 
 /** Each has an index of its own, which holds all that is asked for here. */
-const CONDITIONS: Record<PlaceFilter['of'], string> = {
+const CONDITIONS: Record<EntryFilter['of'], string> = {
   held: 'entry IS NOT NULL',
   shadowed: `json_array_length(selection, '$.shadowed') > 0`,
   refused: `json_array_length(selection, '$.refused') > 0`,
@@ -34,7 +34,7 @@ type Range = Step & { serial: number; endGroup: string; endKind: string };
 /** Pages, counts and changes of a catalog's places, each in work that a page or a change bounds. */
 export function catalogEntryRows(
   connection: Connection,
-): Pick<RegistryStore, 'placePage' | 'countPlaces' | 'changedPlaces'> {
+): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
   const { client, read } = connection;
   const placeAt = client.prepare<FunctionName & { catalog: string; serial: number }, EntryRow>(
     `SELECT group_name AS "group", kind, entry, selection FROM catalog_function
@@ -57,7 +57,7 @@ export function catalogEntryRows(
     yanked: steppers('yanked'),
   };
 
-  function steppers(of: PlaceFilter['of']) {
+  function steppers(of: EntryFilter['of']) {
     const index = `FROM catalog_function INDEXED BY catalog_function_${of}
       WHERE ${CONDITIONS[of]} AND catalog = :catalog AND (group_name, kind) > (:group, :kind)`;
     const inRange = `${index} AND (group_name, kind) <= (:endGroup, :endKind)
@@ -89,7 +89,7 @@ export function catalogEntryRows(
 
   /** Calls for one range of names after the other, until there is no more or it is told to stop. */
   async function forRanges(
-    { catalog, serial, of }: PlaceFilter,
+    { catalog, serial, of }: EntryFilter,
     after: FunctionName,
     visit: (range: Range) => boolean,
   ): Promise<void> {
@@ -107,7 +107,7 @@ export function catalogEntryRows(
   }
 
   return {
-    async placePage({ text, source, after = { group: '', kind: '' }, limit, ...filter }: PlaceQuery) {
+    async entryPage({ text, source, after = { group: '', kind: '' }, limit, ...filter }: EntryQuery) {
       const names: FunctionName[] = [];
       await forRanges(filter, { group: after.group, kind: after.kind }, (range) => {
         // One more than the page has: whether there is another page.
@@ -126,10 +126,10 @@ export function catalogEntryRows(
         names.slice(0, limit).flatMap((name) => placeAt.all({ catalog, serial, ...name }).map(toEntryRow)),
       );
       const next = isMore ? names[limit - 1] : undefined;
-      return { places, ...(next === undefined ? {} : { next }) };
+      return { rows: places, ...(next === undefined ? {} : { next }) };
     },
 
-    async countPlaces(filter) {
+    async countEntries(filter) {
       const counts = new Map<string, number>();
       await forRanges(filter, { group: '', kind: '' }, (range) => {
         for (const { source, count } of steps[filter.of].counts.all(range)) {
@@ -140,18 +140,18 @@ export function catalogEntryRows(
       return counts;
     },
 
-    async changedPlaces(catalog, { from, to }, limit) {
+    async changedEntries(catalog, { from, to }, limit) {
       const rows = await read(() => changedNames.all({ catalog, from, to, limit: limit + 1 }));
       const unique = new Map(rows.map((name) => [`${name.group}/${name.kind}`, name]));
       const names = [...unique.values()].slice(0, limit).sort(compareFunctionNames);
-      const changed: ChangedPlace[] = [];
+      const changed: ChangedEntry[] = [];
       for (let start = 0; start < names.length; start += READ_AT_ONCE) {
         if (start > 0) await setImmediate();
         const batch = names.slice(start, start + READ_AT_ONCE);
-        const at = (name: FunctionName, serial: number): CatalogFunction[] =>
+        const at = (name: FunctionName, serial: number): CatalogEntryRow[] =>
           placeAt.all({ catalog, serial, ...name }).map(toEntryRow);
         const found = await read(() =>
-          batch.map((name): ChangedPlace => {
+          batch.map((name): ChangedEntry => {
             const [[before], [after]] = [at(name, from), at(name, to)];
             return {
               ...name,

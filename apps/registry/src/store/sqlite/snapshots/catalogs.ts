@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { CatalogRecord, HeldEntrySize, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
+import type { CatalogRecord, EntrySize, RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
@@ -16,23 +16,23 @@ export type CatalogRows = Pick<
   RegistryStore,
   | 'catalogs'
   | 'catalog'
-  | 'catalogsHolding'
+  | 'catalogsContaining'
   | 'applyRecipe'
-  | 'catalogFunctions'
-  | 'catalogEntry'
-  | 'commitCut'
+  | 'latestEntryRows'
+  | 'latestEntry'
+  | 'commitSnapshot'
   | 'snapshots'
   | 'snapshot'
-  | 'snapshotFunctions'
+  | 'snapshotEntryRows'
   | 'snapshotSignature'
   | 'renewSignature'
   | 'hasSignatures'
   | 'signatureBundle'
-  | 'heldEntries'
-  | 'heldEntrySizes'
-  | 'placePage'
-  | 'countPlaces'
-  | 'changedPlaces'
+  | 'latestEntries'
+  | 'latestEntrySizes'
+  | 'entryPage'
+  | 'countEntries'
+  | 'changedEntries'
   | 'storeEntries'
   | 'entries'
 >;
@@ -136,7 +136,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     };
   };
   const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', 'entry', PAGE);
-  const heldSizes = heldPages<HeldEntrySize>(
+  const heldSizes = heldPages<EntrySize>(
     'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
     // The sizes stand in it; every other way reads a page of the file for each entry.
     'entry INDEXED BY entry_sizes',
@@ -162,17 +162,17 @@ export function catalogRows(connection: Connection): CatalogRows {
         const row = one.get({ name: wanted });
         return row && record(row);
       }),
-    catalogsHolding: (group, kind) => read(() => holding.all(group, kind)),
+    catalogsContaining: (group, kind) => read(() => holding.all(group, kind)),
     applyRecipe: applyRecipe(connection),
-    catalogFunctions: (wanted, names) =>
+    latestEntryRows: (wanted, names) =>
       read(() => {
         if (names === undefined) return newestPlaces.all(wanted).map(toEntryRow);
         return names.flatMap(({ group, kind }) =>
           newestPlace.all({ name: wanted, group, kind }).map(fromEntryRow),
         );
       }),
-    catalogEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
-    commitCut: commitSnapshot(connection),
+    latestEntry: (wanted, group, kind) => read(() => newestEntry.get(wanted, group, kind)),
+    commitSnapshot: commitSnapshot(connection),
     snapshots: (wanted, limit) =>
       read(() => newestSnapshots.all({ name: wanted, limit: Math.max(0, limit) }).map(snapshot)),
     snapshot: (wanted, reference) =>
@@ -183,14 +183,14 @@ export function catalogRows(connection: Connection): CatalogRows {
             : byDigest.get({ name: wanted, digest: reference });
         return row && snapshot(row);
       }),
-    snapshotFunctions: (wanted, serial) =>
+    snapshotEntryRows: (wanted, serial) =>
       read(() => placesAt.all({ name: wanted, serial }).map(fromEntryRow)),
     ...signatureRows(connection),
     ...catalogEntryRows(connection),
-    async *heldEntries(wanted) {
+    async *latestEntries(wanted) {
       for await (const { group, kind, ...entry } of held(wanted)) yield { group, kind, entry };
     },
-    heldEntrySizes: heldSizes,
+    latestEntrySizes: heldSizes,
     storeEntries: (added) =>
       write(() => {
         for (const { digest, yaml, json } of added) addEntry.run(digest, yaml, json);

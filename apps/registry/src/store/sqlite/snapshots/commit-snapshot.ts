@@ -1,4 +1,4 @@
-import { type CatalogCut, type CatalogFunction, RevisionConflict } from '@krmhub/catalog';
+import { type CatalogEntryRow, RevisionConflict, type SnapshotBuild } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { RegistryStore } from '../../registry-store.js';
@@ -9,7 +9,7 @@ import { catalogFunctions, catalogs, entries, snapshots } from '../schema/schema
 import { searchNotifier } from '../search/synchronize.js';
 import { signatureWriter } from './signatures.js';
 
-export function commitSnapshot(connection: Connection): RegistryStore['commitCut'] {
+export function commitSnapshot(connection: Connection): RegistryStore['commitSnapshot'] {
   const { db, write } = connection;
   const appendEvent = eventAppender(connection);
   const storePlace = entryRowWriter(connection);
@@ -47,7 +47,7 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitCut
 }
 
 /** The serial that the cut's changes hold from. Throws where the catalog is not what the cut was planned on. */
-function nextSerial({ db }: Connection, cut: CatalogCut): number {
+function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
   const current = db.select().from(catalogs).where(eq(catalogs.name, cut.catalog)).get();
   if (current === undefined) throw new KrmhubError('not-found', `There is no catalog ${cut.catalog}.`);
   if (current.throughEvent !== cut.expectedThroughEvent) {
@@ -106,7 +106,7 @@ export function entryRowWriter({ client, db }: Connection) {
      VALUES (:catalog, :group, :kind, :fromSerial, :entry, :selection)`,
   );
 
-  return (catalog: string, next: number, { group, kind, entry, ...selection }: CatalogFunction): void => {
+  return (catalog: string, next: number, { group, kind, entry, ...selection }: CatalogEntryRow): void => {
     const current = open.get({ catalog, group, kind });
     if (current?.fromSerial === next) forget.run({ catalog, group, kind });
     else if (current !== undefined) close.run({ catalog, group, kind, next });

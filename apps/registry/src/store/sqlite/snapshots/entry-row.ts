@@ -1,4 +1,4 @@
-import type { CatalogFunction } from '@krmhub/catalog';
+import type { CatalogEntryRow } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { catalogFunctions } from '../schema/schema.js';
 
@@ -11,7 +11,7 @@ export interface EntryRow {
   selection: string;
 }
 
-export function toEntryRow({ selection, ...row }: EntryRow): CatalogFunction {
+export function toEntryRow({ selection, ...row }: EntryRow): CatalogEntryRow {
   return fromEntryRow({ ...row, selection: JSON.parse(selection) as StoredSelection });
 }
 
@@ -19,7 +19,7 @@ type StoredSelection = (typeof catalogFunctions.$inferSelect)['selection'];
 
 export function fromEntryRow(
   row: Omit<EntryRow, 'selection'> & { selection: StoredSelection },
-): CatalogFunction {
+): CatalogEntryRow {
   const { group, kind, entry, selection } = row;
   return { group, kind, ...selection, ...(entry !== null && { entry }) };
 }

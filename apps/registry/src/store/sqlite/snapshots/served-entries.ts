@@ -1,4 +1,4 @@
-import type { ServedEntry, SnapshotStore, UpstreamPlace } from '@krmhub/catalog';
+import type { ServedEntry, SnapshotStore, UpstreamOrigin } from '@krmhub/catalog';
 import { type Digest, type EntryVersion, KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
@@ -24,7 +24,7 @@ export function displayedEntry({
 /** Where a function comes from, each catalog and source once; to be called in a transaction. */
 export function upstreamEntryRows({
   client,
-}: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamPlace[] {
+}: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {
   const all = client.prepare<[string, string], { catalog: string; versions: string }>(
     `SELECT catalog, selection ->> '$.versions' AS versions ${OF_FUNCTION}`,
   );

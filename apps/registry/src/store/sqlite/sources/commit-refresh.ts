@@ -32,7 +32,7 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
         .where(and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source)))
         .run();
       const appended = event && appendEvent(event);
-      const changes = put.length + removed.length > 0 || refresh.judgeAnew;
+      const changes = put.length + removed.length > 0 || refresh.reevaluate;
       if (changes && appended === undefined) throw new TypeError('entries change with an event alone');
       if (changes) {
         const { sequence } = appended!;
@@ -41,9 +41,9 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
           removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
         }
         for (const entry of put) putEntry(record, entry, sequence);
-        if (refresh.judgeAnew) judgeAnew.run(sequence, catalog, source);
+        if (refresh.reevaluate) judgeAnew.run(sequence, catalog, source);
       }
-      forget.goneBefore(record, refresh.forgetGoneBefore, at);
+      forget.goneBefore(record, refresh.purgeGoneBefore, at);
       return appended;
     });
 

@@ -4,7 +4,7 @@ import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 
 /** An entry is of age once the catalog's clock is at the time when it was first seen and the minimum age, or past it. */
-export function applyMinimumAge(connection: Connection): SourceStore['matureEntries'] {
+export function applyMinimumAge(connection: Connection): SourceStore['advanceCatalogClock'] {
   const { client, write } = connection;
   const appendEvent = eventAppender(connection);
   const clockOf = clockFinder(connection);
@@ -35,7 +35,7 @@ export function applyMinimumAge(connection: Connection): SourceStore['matureEntr
     });
 }
 
-export function nextMinimumAge(connection: Connection): SourceStore['nextMaturity'] {
+export function nextMinimumAge(connection: Connection): SourceStore['nextMinimumAgeAt'] {
   const { client, read } = connection;
   const clockOf = clockFinder(connection);
   const oldestAfter = client

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SourceStore, UpstreamEntry, UpstreamEntryName, UpstreamOffers } from '@krmhub/catalog';
+import type { SourceStore, UpstreamCandidates, UpstreamEntry, UpstreamEntryName } from '@krmhub/catalog';
 import type { Digest, FunctionName } from '@krmhub/schema';
 import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
@@ -74,11 +74,11 @@ export function sourceRows(connection: Connection): SourceStore {
         const row = one.get({ catalog, source });
         return row && sourceRecord(row);
       }),
-    sourceCopies: () => read(() => new Set(copies.all())),
+    sourceCopyDigests: () => read(() => new Set(copies.all())),
     sourceEntries: (catalog, source) => read(() => entriesOf.all(catalog, source)),
     commitRefresh: commitRefresh(connection),
-    upstreamOffers: (catalog, names) => read(() => names.map((name) => offersOf(catalog, name))),
-    async *allUpstreamOffers(catalog) {
+    upstreamCandidates: (catalog, names) => read(() => names.map((name) => offersOf(catalog, name))),
+    async *allUpstreamCandidates(catalog) {
       let after = { group: '', kind: '' };
       for (;;) {
         const page = await read(() =>
@@ -91,15 +91,15 @@ export function sourceRows(connection: Connection): SourceStore {
         await setImmediate();
       }
     },
-    groupsHeld: (groups) =>
+    ownedGroups: (groups) =>
       read(() => new Set([...new Set(groups)].filter((group) => holding.get({ group }) !== undefined))),
-    upstreamNames: (catalog, group) => read(() => namesIn.all(catalog, group)),
-    matureEntries: applyMinimumAge(connection),
-    nextMaturity: nextMinimumAge(connection),
+    upstreamFunctionNames: (catalog, group) => read(() => namesIn.all(catalog, group)),
+    advanceCatalogClock: applyMinimumAge(connection),
+    nextMinimumAgeAt: nextMinimumAge(connection),
   };
 }
 
-function offerFinder({ client }: Connection): (catalog: string, name: FunctionName) => UpstreamOffers {
+function offerFinder({ client }: Connection): (catalog: string, name: FunctionName) => UpstreamCandidates {
   const find = client.prepare<{ catalog: string; group: string; folded: string }, EntryRow>(
     `SELECT ${ENTRY_COLUMNS} FROM upstream_entry AS one
      WHERE one.catalog = :catalog AND one.group_name = :group AND one.kind_folded = :folded AND one.source IN (
@@ -114,6 +114,6 @@ function offerFinder({ client }: Connection): (catalog: string, name: FunctionNa
       if (others === undefined) offers.set(row.source, [upstreamEntry(row)]);
       else if (others.length <= MAX_FORMER_ENTRIES) others.push(upstreamEntry(row));
     }
-    return { group, kind, offers };
+    return { group, kind, candidates: offers };
   };
 }

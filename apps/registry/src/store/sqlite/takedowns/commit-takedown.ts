@@ -3,7 +3,7 @@ import {
   type FunctionTakedown,
   type NewEvent,
   RevisionConflict,
-  type TakedownReach,
+  type TakedownResult,
 } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import { and, eq } from 'drizzle-orm';
@@ -19,8 +19,8 @@ import { entryWithdrawer } from './withdraw-entries.js';
 
 /** Rolls a rehearsal back. */
 class DryRunRollback extends Error {
-  readonly reach: TakedownReach;
-  constructor(reach: TakedownReach) {
+  readonly reach: TakedownResult;
+  constructor(reach: TakedownResult) {
     super();
     this.reach = reach;
   }
@@ -28,11 +28,11 @@ class DryRunRollback extends Error {
 
 export function commitTakedown(connection: Connection): FunctionStore['commitTakedown'] {
   const apply = applier(connection);
-  return async (takedown, { rehearse } = { rehearse: false }) => {
+  return async (takedown, { dryRun } = { dryRun: false }) => {
     try {
       return await connection.write(() => {
         const reach = apply(takedown);
-        if (rehearse) throw new DryRunRollback(reach);
+        if (dryRun) throw new DryRunRollback(reach);
         return reach;
       });
     } catch (error) {
@@ -42,7 +42,7 @@ export function commitTakedown(connection: Connection): FunctionStore['commitTak
   };
 }
 
-function applier(connection: Connection): (change: FunctionTakedown) => TakedownReach {
+function applier(connection: Connection): (change: FunctionTakedown) => TakedownResult {
   const { db } = connection;
   const find = functionFinder(connection);
   const revisionOf = lastRevision(connection);

@@ -1,4 +1,4 @@
-import type { FunctionTakedown, TakedownReach } from '@krmhub/catalog';
+import type { FunctionTakedown, TakedownResult } from '@krmhub/catalog';
 import { type BlobPlace, EMPTY_DIGEST, type OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { catalogRepository, functionRepository } from '../../../oci/repositories.js';
@@ -16,8 +16,8 @@ export function artifactWithdrawer(
   connection: Connection,
 ): (
   change: FunctionTakedown,
-  withdrawn: TakedownReach['withdrawn'],
-  blobs: TakedownReach['blobs'],
+  withdrawn: TakedownResult['withdrawn'],
+  blobs: TakedownResult['blobs'],
 ) => string[] {
   const { client } = connection;
   const writer = artifactWriter(connection);

@@ -1,4 +1,4 @@
-import type { FunctionTakedown, TakedownReach } from '@krmhub/catalog';
+import type { FunctionTakedown, TakedownResult } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { entryRowWriter } from '../snapshots/commit-snapshot.js';
@@ -17,7 +17,7 @@ interface WithdrawnRow {
  */
 export function entryWithdrawer(
   connection: Connection,
-): (change: FunctionTakedown) => TakedownReach['withdrawn'] {
+): (change: FunctionTakedown) => TakedownResult['withdrawn'] {
   const { client } = connection;
   const storePlace = entryRowWriter(connection);
   const holding = client.prepare<{ group: string; kind: string; digests: string }, WithdrawnRow>(
@@ -33,7 +33,7 @@ export function entryWithdrawer(
   );
   const withdraw = client.prepare<
     { catalog: string; from: number; to: number | null; takedown: string },
-    TakedownReach['withdrawn'][number]
+    TakedownResult['withdrawn'][number]
   >(
     `UPDATE snapshot SET withdrawn = :takedown
      WHERE catalog = :catalog AND serial >= :from AND (:to IS NULL OR serial < :to) AND withdrawn IS NULL

@@ -8,12 +8,12 @@ import {
   functionDefinition,
   functionRecord,
   functionVersion,
-  markOf,
+  lifecycleRecord,
   randomReleases,
   releaseRecord,
 } from '../testing/records.js';
-import { compareFunctionNames, sameSelection, selectFunction } from './build-entries.js';
 import { entryDefinition as entryOf } from './entry.js';
+import { compareFunctionNames, isSameSelection, selectFunction } from './select-function.js';
 
 const EVERYTHING = recipe({ name: 'all' });
 
@@ -58,7 +58,7 @@ describe('what each API version takes', () => {
   });
 
   it('is not yanked, and the report names what would have been chosen', () => {
-    const yanked = { yanked: markOf('broken') };
+    const yanked = { yanked: lifecycleRecord('broken') };
     const releases = [
       serving('1.0.0', ['v1']),
       serving('1.1.0', ['v1', 'v2'], yanked),
@@ -72,7 +72,7 @@ describe('what each API version takes', () => {
   it('is nothing where every release is yanked', () => {
     const selection = selectFunction(
       EVERYTHING,
-      functionRecord([serving('1.0.0', ['v1'], { yanked: markOf('x') })]),
+      functionRecord([serving('1.0.0', ['v1'], { yanked: lifecycleRecord('x') })]),
     );
     expect(selection.versions).toEqual([]);
     expect(selection.yanked).toEqual([{ release: '1.0.0', source: 'all' }]);
@@ -102,7 +102,7 @@ describe('what each API version takes', () => {
   });
 
   it('comes from a later source where the first has only yanked releases', () => {
-    const releases = [serving('1.0.0', ['v1'], { yanked: markOf('x') }), serving('2.0.0', ['v1'])];
+    const releases = [serving('1.0.0', ['v1'], { yanked: lifecycleRecord('x') }), serving('2.0.0', ['v1'])];
     const selection = selectFunction(
       recipe({ name: 'pinned', release: '1.x' }, { name: 'rest' }),
       functionRecord(releases),
@@ -273,12 +273,12 @@ it('API versions of one rank have one order', () => {
 
 describe('comparing', () => {
   it('sees every difference of two selections', () => {
-    const releases = [serving('1.0.0', ['v1']), serving('2.0.0', ['v1'], { yanked: markOf('x') })];
+    const releases = [serving('1.0.0', ['v1']), serving('2.0.0', ['v1'], { yanked: lifecycleRecord('x') })];
     const one = selectFunction(EVERYTHING, functionRecord(releases));
-    expect(sameSelection(one, structuredClone(one))).toBe(true);
-    expect(sameSelection(one, { ...one, yanked: [] })).toBe(false);
-    expect(sameSelection(one, { ...one, versions: [] })).toBe(false);
-    expect(sameSelection(one, { ...one, kind: 'Other' })).toBe(false);
+    expect(isSameSelection(one, structuredClone(one))).toBe(true);
+    expect(isSameSelection(one, { ...one, yanked: [] })).toBe(false);
+    expect(isSameSelection(one, { ...one, versions: [] })).toBe(false);
+    expect(isSameSelection(one, { ...one, kind: 'Other' })).toBe(false);
   });
 
   it('orders functions by code units, not by a locale', () => {

@@ -1,16 +1,16 @@
 import type { Digest, SourceProblem } from '@krmhub/schema';
 import {
   describeSigner,
-  namesSigner,
+  isNamedSigner,
+  isSameSigner,
   type Signer,
   type SigningPolicy,
-  sameSigner,
 } from '../policy/signing-policy.js';
 import type { Time } from '../ports/records.js';
-import type { OfferSignature, SourceCopy, SourceRecord } from './source-records.js';
+import type { SourceCopy, SourceRecord, SourceSignature } from './source-records.js';
 
 /** A signature over exactly the bytes of a copy that holds, whoever made it. */
-export interface FoundSignature {
+export interface VerifiedSignature {
   signer: Signer;
   /** When it was signed, where a log or an authority testifies that. */
   signedAt?: Time;
@@ -19,8 +19,8 @@ export interface FoundSignature {
 }
 
 /** What the bundles beside a copy are found to be. */
-export interface FoundSignatures {
-  signatures: readonly FoundSignature[];
+export interface VerificationResult {
+  signatures: readonly VerifiedSignature[];
   /** Why others are evidence of nothing. */
   problems: readonly string[];
 }
@@ -38,27 +38,27 @@ export type AcceptedCopy = Pick<SourceCopy, 'signatures' | 'snapshot'> & Pick<So
  * of snapshots only grow, one serial has one content, and what was signed has not expired. Signers whom no policy names
  * bind nobody: whoever changes the bytes could have signed them too.
  */
-export function judgeCopy(input: {
+export function evaluateCopy(input: {
   record: SourceRecord;
   policies: readonly SigningPolicy[];
   digest: Digest;
-  found: FoundSignatures;
+  found: VerificationResult;
   now: Time;
 }): { refused: Refusal } | { accepted: AcceptedCopy } {
   const { record, policies, digest, found, now } = input;
-  const isNamed = ({ signer }: { signer: Signer }) => namesSigner(policies, signer);
+  const isNamed = ({ signer }: { signer: Signer }) => isNamedSigner(policies, signer);
   const good = found.signatures.filter(isNamed);
   // Another address is another publisher until it says otherwise: whoever applied the recipe has chosen it.
   const binding = record.copy?.formerUrl === undefined ? record.copy?.signatures.find(isNamed) : undefined;
   const claim = newestClaim(good);
   const refused =
-    (binding && lessThanBefore(record.copy!, binding, good, claim, found)) ??
+    (binding && weakerThanBefore(record.copy!, binding, good, claim, found)) ??
     (claim && staleClaim(record.highest, claim, digest, now));
   if (refused !== undefined) return { refused };
   const highest = claim === undefined ? record.highest : { serial: claim.serial, digest };
   return {
     accepted: {
-      signatures: received(record.copy, digest, found.signatures, now),
+      signatures: withReceivedTimes(record.copy, digest, found.signatures, now),
       ...(claim === undefined ? {} : { snapshot: claim }),
       ...(highest === undefined ? {} : { highest }),
     },
@@ -67,18 +67,18 @@ export function judgeCopy(input: {
 
 type Claim = NonNullable<SourceCopy['snapshot']>;
 
-function newestClaim(signatures: readonly FoundSignature[]): Claim | undefined {
+function newestClaim(signatures: readonly VerifiedSignature[]): Claim | undefined {
   return signatures
     .flatMap(({ snapshot }) => snapshot ?? [])
     .sort((a, b) => b.serial - a.serial || Date.parse(b.expires) - Date.parse(a.expires))[0];
 }
 
-function lessThanBefore(
+function weakerThanBefore(
   { snapshot: before }: SourceCopy,
-  { signer }: OfferSignature,
-  good: readonly FoundSignature[],
+  { signer }: SourceSignature,
+  good: readonly VerifiedSignature[],
   claim: Claim | undefined,
-  { signatures, problems }: FoundSignatures,
+  { signatures, problems }: VerificationResult,
 ): Refusal | undefined {
   const was = `it was signed by ${describeSigner(signer)}`;
   if (good.length === 0) {
@@ -126,17 +126,17 @@ function staleClaim(
 }
 
 /** Of the same bytes a signature is as old as it was. */
-function received(
+function withReceivedTimes(
   copy: SourceCopy | undefined,
   digest: Digest,
-  found: readonly FoundSignature[],
+  found: readonly VerifiedSignature[],
   now: Time,
-): OfferSignature[] {
+): SourceSignature[] {
   const known = copy?.digest === digest ? copy.signatures : [];
-  const signatures: OfferSignature[] = [];
+  const signatures: SourceSignature[] = [];
   for (const { signer, signedAt } of found) {
-    if (signatures.some((one) => sameSigner(one.signer, signer) && one.signedAt === signedAt)) continue;
-    const before = known.find((one) => sameSigner(one.signer, signer) && one.signedAt === signedAt);
+    if (signatures.some((one) => isSameSigner(one.signer, signer) && one.signedAt === signedAt)) continue;
+    const before = known.find((one) => isSameSigner(one.signer, signer) && one.signedAt === signedAt);
     signatures.push({
       signer,
       ...(signedAt === undefined ? {} : { signedAt }),

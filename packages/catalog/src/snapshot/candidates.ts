@@ -2,7 +2,7 @@ import type { FunctionName } from '@krmhub/schema';
 import type { ReleaseSummary, Selection } from '../ports/records.js';
 import type { Recipe } from '../recipe/recipe.js';
 import type { UpstreamEntry, VersionFacts } from '../upstream/source-records.js';
-import type { FunctionOffers } from './build-entries.js';
+import type { FunctionCandidates } from './select-function.js';
 
 /** The same for kinds that differ by case only: those are one function. */
 export function functionKey({ group, kind }: FunctionName): string {
@@ -10,7 +10,7 @@ export function functionKey({ group, kind }: FunctionName): string {
 }
 
 /** A function of this registry, as cuts look at it. */
-export interface OfferedFunction extends FunctionName {
+export interface RegistryFunction extends FunctionName {
   releases: readonly ReleaseSummary[];
   /** By name of the release; needed where `needsFacts(recipe)`. */
   facts?: ReadonlyMap<string, readonly VersionFacts[]>;
@@ -20,11 +20,11 @@ export interface OfferedFunction extends FunctionName {
  * What all sources have of one function; undefined where none has anything. Its kind is spelt as this registry does, else
  * as the first source of the recipe that has it: a name that does not depend on the order in which things are found.
  */
-export function functionOffers(
+export function functionCandidates(
   { sources }: Pick<Recipe, 'sources'>,
-  own: OfferedFunction | undefined,
+  own: RegistryFunction | undefined,
   upstream: ReadonlyMap<string, readonly UpstreamEntry[]>,
-): FunctionOffers | undefined {
+): FunctionCandidates | undefined {
   const named = sources.flatMap(({ name, catalog }) =>
     catalog === undefined ? [] : (upstream.get(name)?.slice(0, 1) ?? []),
   );
@@ -40,6 +40,6 @@ export function functionOffers(
 }
 
 /** Whether a function has no place in a catalog, and no line in its report. */
-export function saysNothing({ versions, shadowed, refused = [], yanked }: Selection): boolean {
+export function isEmptySelection({ versions, shadowed, refused = [], yanked }: Selection): boolean {
   return versions.length === 0 && shadowed.length === 0 && refused.length === 0 && yanked.length === 0;
 }

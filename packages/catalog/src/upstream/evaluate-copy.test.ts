@@ -1,7 +1,7 @@
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { Signer, SigningPolicy } from '../policy/signing-policy.js';
-import { type FoundSignature, judgeCopy } from './judge-copy.js';
+import { evaluateCopy, type VerifiedSignature } from './evaluate-copy.js';
 import type { SourceCopy, SourceRecord } from './source-records.js';
 
 const AT = '2030-01-02T03:04:05.678Z';
@@ -46,11 +46,11 @@ const signedBy = (signer: Signer, more: Partial<SourceCopy> = {}) =>
 
 function judge(
   record: SourceRecord,
-  signatures: FoundSignature[],
+  signatures: VerifiedSignature[],
   options: { text?: string; problems?: string[]; policies?: SigningPolicy[]; now?: string } = {},
 ) {
   const { text = 'new', problems = [], policies = [POLICY], now = AT } = options;
-  return judgeCopy({ record, policies, digest: sha256(text), found: { signatures, problems }, now });
+  return evaluateCopy({ record, policies, digest: sha256(text), found: { signatures, problems }, now });
 }
 
 describe('a copy', () => {

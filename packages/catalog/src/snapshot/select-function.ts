@@ -7,21 +7,21 @@ import {
   type Refused,
 } from '@krmhub/schema';
 import semver from 'semver';
-import { newestOf, signaturesOf } from '../plan/newest.js';
+import { newestByRelease, releaseSignatures } from '../plan/newest.js';
 import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
-import { judgeByPolicy } from '../recipe/policy.js';
+import { evaluatePolicy } from '../recipe/policy.js';
 import {
   type Recipe,
   type RecipeSource,
-  type SelectedBy,
+  type SelectableFields,
   sourceMatches,
   type UpstreamCatalog,
 } from '../recipe/recipe.js';
-import { rewriteAll } from '../recipe/rewrite.js';
-import type { OfferSignature, UpstreamEntry, VersionFacts } from '../upstream/source-records.js';
+import { rewriteReferences } from '../recipe/rewrite.js';
+import type { SourceSignature, UpstreamEntry, VersionFacts } from '../upstream/source-records.js';
 
 /** What all sources of a recipe have of one function; kinds that differ by case only are one. */
-export interface FunctionOffers extends FunctionName {
+export interface FunctionCandidates extends FunctionName {
   /** Of this registry. */
   releases: readonly ReleaseSummary[];
   /** By name of the release; needed where `needsFacts(recipe)`. */
@@ -34,17 +34,17 @@ export interface FunctionOffers extends FunctionName {
 }
 
 /** What a cut knows beside the functions. */
-export interface CutContext {
+export interface SelectionContext {
   /** By which minimum ages are judged. */
   clock: Time;
   /** Whether this registry holds a release of a group. */
-  holdsGroup(group: string): boolean;
+  ownsGroup(group: string): boolean;
   /** Signatures of catalogs elsewhere that hold, by name of the source. */
-  signatures: ReadonlyMap<string, readonly OfferSignature[]>;
+  signatures: ReadonlyMap<string, readonly SourceSignature[]>;
 }
 
 /** For recipes that take nothing from elsewhere. */
-export const NOTHING_ELSEWHERE: CutContext = { clock: '', holdsGroup: () => true, signatures: new Map() };
+export const NO_UPSTREAMS: SelectionContext = { clock: '', ownsGroup: () => true, signatures: new Map() };
 
 /** Whether what is known of releases does not suffice, and the facts of their definitions are needed. */
 export function needsFacts({ sources, policy }: Recipe): boolean {
@@ -55,11 +55,11 @@ export function needsFacts({ sources, policy }: Recipe): boolean {
 }
 
 /** Whether a source of functions of this registry takes a release; says nothing of yanks and policy. */
-export function isOffered({ sources }: Recipe, name: FunctionName, release: ReleaseSummary): boolean {
-  return sources.some((source) => source.catalog === undefined && takesRelease(source, name, release));
+export function isCandidate({ sources }: Recipe, name: FunctionName, release: ReleaseSummary): boolean {
+  return sources.some((source) => source.catalog === undefined && acceptsRelease(source, name, release));
 }
 
-function takesRelease(source: RecipeSource, name: FunctionName, release: ReleaseSummary): boolean {
+function acceptsRelease(source: RecipeSource, name: FunctionName, release: ReleaseSummary): boolean {
   if (!sourceMatches(source, name, release)) return false;
   return source.release === undefined || semver.satisfies(release.release, source.release);
 }
@@ -72,33 +72,33 @@ function takesRelease(source: RecipeSource, name: FunctionName, release: Release
  */
 export function selectFunction(
   recipe: Recipe,
-  offers: FunctionOffers,
-  context: CutContext = NOTHING_ELSEWHERE,
+  candidates: FunctionCandidates,
+  context: SelectionContext = NO_UPSTREAMS,
 ): Selection {
-  const selection = new SelectionMaker(recipe, offers, context);
+  const selection = new SelectionBuilder(recipe, candidates, context);
   for (const source of recipe.sources) selection.take(source);
   return selection.finish();
 }
 
 /** A release or an entry, as sources and policies look at it. */
-interface Offer {
+interface Candidate {
   kind: string;
   release?: string;
   definition: Digest;
   /** API versions. */
   versions: readonly string[];
-  summary: SelectedBy;
+  summary: SelectableFields;
   facts: readonly VersionFacts[] | undefined;
-  signatures: readonly OfferSignature[];
+  signatures: readonly SourceSignature[];
   yanked: boolean;
   /** When an entry that is too young may be taken. */
-  takenFrom?: Time;
+  availableAt?: Time;
 }
 
-class SelectionMaker {
+class SelectionBuilder {
   readonly #recipe: Recipe;
-  readonly #offers: FunctionOffers;
-  readonly #context: CutContext;
+  readonly #candidates: FunctionCandidates;
+  readonly #context: SelectionContext;
   readonly #versions: Selection['versions'] = [];
   readonly #shadowed: Selection['shadowed'] = [];
   readonly #yanked: Selection['yanked'] = [];
@@ -106,38 +106,41 @@ class SelectionMaker {
   /** As the first source that provides something spells it. */
   #kind: string | undefined;
 
-  constructor(recipe: Recipe, offers: FunctionOffers, context: CutContext) {
+  constructor(recipe: Recipe, candidates: FunctionCandidates, context: SelectionContext) {
     this.#recipe = recipe;
-    this.#offers = offers;
+    this.#candidates = candidates;
     this.#context = context;
   }
 
   take(source: RecipeSource): void {
-    const offers =
+    const candidates =
       source.catalog === undefined ? this.#releases(source) : this.#entries(source, source.catalog);
-    for (const version of apiVersions(offers)) {
-      const serving = offers.filter(({ versions }) => versions.includes(version));
+    for (const version of apiVersions(candidates)) {
+      const serving = candidates.filter(({ versions }) => versions.includes(version));
       const standing = serving.filter(({ yanked }) => !yanked);
-      const judged = standing.map((offer) => ({ offer, ...this.#judge(source, offer, version) }));
-      const wanted = newest(standing);
-      const refused = judged.find(({ offer }) => offer === wanted);
+      const judged = standing.map((candidate) => ({
+        candidate,
+        ...this.#evaluate(source, candidate, version),
+      }));
+      const wanted = newestCandidate(standing);
+      const refused = judged.find(({ candidate }) => candidate === wanted);
       if (refused !== undefined && refused.reasons.length > 0) {
-        const { offer, reasons } = refused;
-        this.#refused.push({ version, source: source.name, ...named(offer.release), reasons });
+        const { candidate, reasons } = refused;
+        this.#refused.push({ version, source: source.name, ...releaseField(candidate.release), reasons });
       }
       const passing = judged.filter(({ reasons }) => reasons.length === 0);
-      const best = newest(passing.map(({ offer }) => offer));
-      this.#place(
+      const best = newestCandidate(passing.map(({ candidate }) => candidate));
+      this.#record(
         source,
         version,
-        passing.find(({ offer }) => offer === best),
-        newest(serving)!,
+        passing.find(({ candidate }) => candidate === best),
+        newestCandidate(serving)!,
       );
     }
   }
 
   finish(): Selection {
-    const { group, kind } = this.#offers;
+    const { group, kind } = this.#candidates;
     return {
       group,
       kind: this.#kind ?? kind,
@@ -148,34 +151,44 @@ class SelectionMaker {
     };
   }
 
-  #place(source: RecipeSource, name: string, chosen: Judged | undefined, wanted: Offer): void {
+  #record(
+    source: RecipeSource,
+    name: string,
+    chosen: EvaluatedCandidate | undefined,
+    wanted: Candidate,
+  ): void {
     const earlier = this.#versions.find((version) => version.name === name);
     if (earlier !== undefined) {
       if (chosen === undefined) return;
-      const by = { source: earlier.source, ...named(earlier.release) };
-      this.#shadowed.push({ version: name, source: source.name, ...named(chosen.offer.release), by });
+      const by = { source: earlier.source, ...releaseField(earlier.release) };
+      this.#shadowed.push({
+        version: name,
+        source: source.name,
+        ...releaseField(chosen.candidate.release),
+        by,
+      });
       return;
     }
     const { release = '', yanked } = wanted;
     const known = this.#yanked.some((one) => one.source === source.name && one.release === release);
     if (yanked && !known) this.#yanked.push({ release, source: source.name });
     if (chosen === undefined) return;
-    const { offer, signedBy, rewritten } = chosen;
-    this.#kind ??= offer.kind;
+    const { candidate, signedBy, rewritten } = chosen;
+    this.#kind ??= candidate.kind;
     this.#versions.push({
       name,
       source: source.name,
-      ...named(offer.release),
-      definition: offer.definition,
+      ...releaseField(candidate.release),
+      definition: candidate.definition,
       ...(signedBy === undefined ? {} : { signedBy }),
       ...(rewritten ? { rewritten } : {}),
     });
   }
 
-  #releases(source: RecipeSource): Offer[] {
-    const { group, kind, releases, facts } = this.#offers;
+  #releases(source: RecipeSource): Candidate[] {
+    const { group, kind, releases, facts } = this.#candidates;
     return releases
-      .filter((release) => takesRelease(source, { group, kind }, release))
+      .filter((release) => acceptsRelease(source, { group, kind }, release))
       .map((release) => ({
         kind,
         release: release.release,
@@ -183,7 +196,7 @@ class SelectionMaker {
         versions: release.versions,
         summary: release,
         facts: facts?.get(release.release),
-        signatures: signaturesOf(release),
+        signatures: releaseSignatures(release),
         yanked: release.yanked !== undefined,
       }));
   }
@@ -192,25 +205,26 @@ class SelectionMaker {
    * The entry that stands in a catalog; while it is too young, also the latest of those before it that came of age where
    * they stood: one that was put right in time must not come back when its own time would have come.
    */
-  #entries(source: RecipeSource, { minimumAgeSeconds }: UpstreamCatalog): Offer[] {
-    const known = this.#offers.upstream?.get(source.name) ?? [];
-    const takenFrom = ({ firstSeen }: UpstreamEntry): Time | undefined => {
+  #entries(source: RecipeSource, { minimumAgeSeconds }: UpstreamCatalog): Candidate[] {
+    const known = this.#candidates.upstream?.get(source.name) ?? [];
+    const availableAt = ({ firstSeen }: UpstreamEntry): Time | undefined => {
       if (minimumAgeSeconds === undefined) return undefined;
-      const time = comesOfAge(firstSeen, minimumAgeSeconds);
+      const time = minimumAgeReachedAt(firstSeen, minimumAgeSeconds);
       return time <= this.#context.clock ? undefined : time;
     };
     const [current, ...before] = known;
     const old =
-      known.length === 0 || takenFrom(current!) === undefined
+      known.length === 0 || availableAt(current!) === undefined
         ? undefined
         : before.find(
-            ({ firstSeen, goneAt = firstSeen }) => comesOfAge(firstSeen, minimumAgeSeconds ?? 0) <= goneAt,
+            ({ firstSeen, goneAt = firstSeen }) =>
+              minimumAgeReachedAt(firstSeen, minimumAgeSeconds ?? 0) <= goneAt,
           );
     return [current, old]
       .filter((entry) => entry !== undefined)
       .filter((entry) => sourceMatches(source, entry, entry))
       .map((entry) => {
-        const time = takenFrom(entry);
+        const time = availableAt(entry);
         return {
           kind: entry.kind,
           definition: entry.definition,
@@ -219,36 +233,40 @@ class SelectionMaker {
           facts: entry.versions,
           signatures: this.#context.signatures.get(source.name) ?? [],
           yanked: false,
-          ...(time === undefined ? {} : { takenFrom: time }),
+          ...(time === undefined ? {} : { availableAt: time }),
         };
       });
   }
 
-  #judge(source: RecipeSource, offer: Offer, version: string): Omit<Judged, 'offer'> {
-    const { group } = this.#offers;
-    const { kind, release, takenFrom, summary } = offer;
+  #evaluate(
+    source: RecipeSource,
+    candidate: Candidate,
+    version: string,
+  ): Omit<EvaluatedCandidate, 'candidate'> {
+    const { group } = this.#candidates;
+    const { kind, release, availableAt, summary } = candidate;
     const reasons: Reason[] = [];
-    const claim = claimOf(this.#recipe, source, group, this.#context.holdsGroup);
+    const claim = groupConflict(this.#recipe, source, group, this.#context.ownsGroup);
     if (claim !== undefined) reasons.push({ code: 'claim', message: claim });
     if (this.#kind !== undefined && kind !== this.#kind) {
       const message = `its kind ${kind} differs by case only from ${this.#kind}, which an earlier source provides`;
       reasons.push({ code: 'kind-case', message });
     }
-    if (takenFrom !== undefined) {
-      reasons.push({ code: 'minimum-age', message: `it is too new, and is taken from ${takenFrom} on` });
+    if (availableAt !== undefined) {
+      reasons.push({ code: 'minimum-age', message: `it is too new, and is taken from ${availableAt} on` });
     }
     if (!needsFacts(this.#recipe) && source.rewrite === undefined) return { reasons, rewritten: false };
-    const facts = offer.facts?.find(({ name }) => name === version);
+    const facts = candidate.facts?.find(({ name }) => name === version);
     if (facts === undefined) throw new RangeError(`the facts of ${group}/${kind} ${version} are needed`);
-    const { changed, problem } = rewriteAll(source.rewrite ?? [], facts.references);
+    const { changed, problem } = rewriteReferences(source.rewrite ?? [], facts.references);
     if (problem !== undefined) reasons.push({ code: 'rewrite', message: problem });
-    const judged = judgeByPolicy(this.#recipe.policy, {
+    const judged = evaluatePolicy(this.#recipe.policy, {
       group,
       kind,
-      ...named(release),
+      ...releaseField(release),
       summary,
       facts,
-      signatures: offer.signatures,
+      signatures: candidate.signatures,
     });
     return { ...judged, reasons: [...reasons, ...judged.reasons], rewritten: changed };
   }
@@ -256,8 +274,8 @@ class SelectionMaker {
 
 type Reason = Refused['reasons'][number];
 
-interface Judged {
-  offer: Offer;
+interface EvaluatedCandidate {
+  candidate: Candidate;
   reasons: Reason[];
   signedBy?: string;
   rewritten: boolean;
@@ -267,42 +285,42 @@ interface Judged {
  * Why a group is not a source's to provide. It belongs to the sources whose `match` names it outright; where none does,
  * to this registry if it holds a release of it; else to nobody.
  */
-function claimOf(
+function groupConflict(
   { sources }: Recipe,
   source: RecipeSource,
   group: string,
-  holdsGroup: CutContext['holdsGroup'],
+  ownsGroup: SelectionContext['ownsGroup'],
 ): string | undefined {
-  if (namesGroup(source, group)) return undefined;
-  const owner = sources.find((one) => namesGroup(one, group));
+  if (matchesGroup(source, group)) return undefined;
+  const owner = sources.find((one) => matchesGroup(one, group));
   if (owner !== undefined) return `the group ${group} belongs to the source ${owner.name}, which names it`;
-  if (source.catalog === undefined || !holdsGroup(group)) return undefined;
+  if (source.catalog === undefined || !ownsGroup(group)) return undefined;
   return `the group ${group} belongs to this registry, which has functions of it`;
 }
 
-function namesGroup({ match }: RecipeSource, group: string): boolean {
+function matchesGroup({ match }: RecipeSource, group: string): boolean {
   return match?.some((selector) => selector.group === group) ?? false;
 }
 
 /** When an entry is as old as it must be. */
-export function comesOfAge(firstSeen: Time, minimumAgeSeconds: number): Time {
+export function minimumAgeReachedAt(firstSeen: Time, minimumAgeSeconds: number): Time {
   return new Date(Date.parse(firstSeen) + minimumAgeSeconds * 1_000).toISOString();
 }
 
 /** By precedence; entries have no release, and the first of them goes before. */
-function newest(offers: readonly Offer[]): Offer | undefined {
-  const releases = offers.filter(
-    (offer): offer is Offer & { release: string } => offer.release !== undefined,
+function newestCandidate(candidates: readonly Candidate[]): Candidate | undefined {
+  const releases = candidates.filter(
+    (candidate): candidate is Candidate & { release: string } => candidate.release !== undefined,
   );
-  return releases.length === 0 ? offers[0] : newestOf(releases);
+  return releases.length === 0 ? candidates[0] : newestByRelease(releases);
 }
 
-function named(release: string | undefined): { release?: string } {
+function releaseField(release: string | undefined): { release?: string } {
   return release === undefined ? {} : { release };
 }
 
 /** Whether two selections say the same, reports included. */
-export function sameSelection(a: Selection, b: Selection): boolean {
+export function isSameSelection(a: Selection, b: Selection): boolean {
   const text = ({ group, kind, versions, shadowed, refused = [], yanked }: Selection) =>
     canonicalJson({ group, kind, versions, shadowed, refused, yanked } as unknown as JsonObject);
   return text(a) === text(b);
@@ -313,9 +331,9 @@ export function compareFunctionNames(a: FunctionName, b: FunctionName): number {
   return compareText(a.group, b.group) || compareText(a.kind, b.kind);
 }
 
-/** API versions that any of the offers serves, most preferred first. */
-function apiVersions(offers: readonly Offer[]): string[] {
-  return [...new Set(offers.flatMap(({ versions }) => versions))].sort(compareApiVersions);
+/** API versions that any of the candidates serves, most preferred first. */
+function apiVersions(candidates: readonly Candidate[]): string[] {
+  return [...new Set(candidates.flatMap(({ versions }) => versions))].sort(compareApiVersions);
 }
 
 function compareText(a: string, b: string): number {
