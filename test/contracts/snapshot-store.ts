@@ -229,7 +229,7 @@ export function catalogContract(store: () => RegistryStore): void {
       const page = (query: Partial<EntryQuery>) =>
         store().entryPage({ catalog: 'c', serial: 1, of: 'held', limit: 9, ...query });
       const kinds = async (query: Partial<EntryQuery>) => (await page(query)).rows.map(({ kind }) => kind);
-      expect(await page({})).toEqual({ places: [places[0], places[1], places[3], places[4]] });
+      expect(await page({})).toEqual({ rows: [places[0], places[1], places[3], places[4]] });
       expect(await kinds({ serial: 2 })).toEqual(['B', 'C', 'D', 'E']);
       expect(await kinds({ serial: 0 })).toEqual([]);
       expect(await kinds({ catalog: 'other' })).toEqual([]);
@@ -245,9 +245,9 @@ export function catalogContract(store: () => RegistryStore): void {
       expect(await kinds({ text: '%' })).toEqual([]);
 
       const first = await page({ limit: 2 });
-      expect(first).toEqual({ places: [places[0], places[1]], next: { group: 'example.com', kind: 'B' } });
-      expect(await page({ limit: 2, after: first.next! })).toEqual({ places: [places[3], places[4]] });
-      expect(await page({ after: { group: 'other.example', kind: 'E' } })).toEqual({ places: [] });
+      expect(first).toEqual({ rows: [places[0], places[1]], next: { group: 'example.com', kind: 'B' } });
+      expect(await page({ limit: 2, after: first.next! })).toEqual({ rows: [places[3], places[4]] });
+      expect(await page({ after: { group: 'other.example', kind: 'E' } })).toEqual({ rows: [] });
 
       const counts = async (serial: number, of: EntryQuery['of']) =>
         Object.fromEntries(await store().countEntries({ catalog: 'c', serial, of }));

@@ -240,13 +240,13 @@ export function sourceContract(harness: () => RegistryStoreHarness): void {
       expect(offers).toEqual([
         {
           ...names[0],
-          offers: new Map([
+          candidates: new Map([
             ['a', [entryOf('Apply')]],
             ['b', [entryOf('apply', 'apply', { tags: [], firstSeen: hours(1) })]],
           ]),
         },
-        { ...names[1], offers: new Map() },
-        { ...names[2], offers: new Map([['a', [entryOf('Zed')]]]) },
+        { ...names[1], candidates: new Map() },
+        { ...names[2], candidates: new Map([['a', [entryOf('Zed')]]]) },
       ]);
       expect(await store().upstreamCandidates('c', [])).toEqual([]);
       expect(await all('c')).toEqual(['up.example.com/Apply a b', 'up.example.com/Zed a']);

@@ -115,8 +115,8 @@ describe('a look at a source', () => {
         { ...entryOf('B'), firstSeen: AT },
       ],
       removed: [],
-      judgeAnew: false,
-      forgetGoneBefore: after(-REFRESH_LIMITS.retentionDays * 86_400),
+      reevaluate: false,
+      purgeGoneBefore: after(-REFRESH_LIMITS.retentionDays * 86_400),
       event: {
         type: 'source.changed',
         at: AT,
@@ -163,7 +163,7 @@ describe('a look at a source', () => {
 
   it('keeps the last good copy where it fails, and tells the first time', () => {
     const first = plan(known, failed());
-    expect(first).toMatchObject({ put: [], removed: [], judgeAnew: false });
+    expect(first).toMatchObject({ put: [], removed: [], reevaluate: false });
     expect(first.record).toEqual({
       ...known,
       checkedAt: AT,
@@ -224,17 +224,17 @@ describe('a look at a source', () => {
     const signature = (receivedAt: string) => ({ signatures: [{ signer, receivedAt }] });
     const signed = { ...known, copy: { ...known.copy!, ...signature(BEFORE) } };
     const newly = plan(known, unchanged(signature(AT)), { policies });
-    expect(newly).toMatchObject({ judgeAnew: true, put: [], event: { type: 'source.changed' } });
+    expect(newly).toMatchObject({ reevaluate: true, put: [], event: { type: 'source.changed' } });
     expect(newly.record.copy?.signatures).toHaveLength(1);
     expect(plan(signed, fetched(undefined, { accepted: signature(AT) }), { policies })).toMatchObject({
-      judgeAnew: false,
+      reevaluate: false,
     });
     expect(plan(signed, fetched(undefined, { accepted: signature(after(60)) }), { policies })).toMatchObject({
-      judgeAnew: true,
+      reevaluate: true,
     });
-    expect(plan(known, unchanged(signature(AT)))).toMatchObject({ judgeAnew: false });
+    expect(plan(known, unchanged(signature(AT)))).toMatchObject({ reevaluate: false });
     expect(plan(fresh, fetched(undefined, { accepted: signature(AT) }), { policies })).toMatchObject({
-      judgeAnew: false,
+      reevaluate: false,
     });
   });
 

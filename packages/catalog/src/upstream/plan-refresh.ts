@@ -81,10 +81,10 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
   }
   const copy = nextCopy(record, outcome, now);
   const { put, removed } = entryChanges(input);
-  const judgeAnew = record.copy !== undefined && hasOtherVerdicts(input.policies, record.copy, copy);
+  const reevaluate = record.copy !== undefined && hasOtherVerdicts(input.policies, record.copy, copy);
   const changed =
     put.length + removed.length > 0 ||
-    judgeAnew ||
+    reevaluate ||
     record.copy === undefined ||
     canonicalJson(reportedFields(record.copy)) !== canonicalJson(reportedFields(copy));
   const type = changed ? 'source.changed' : record.failure === undefined ? undefined : 'source.recovered';
@@ -101,7 +101,7 @@ export function planRefresh(input: RefreshInput): SourceRefresh {
     },
     put,
     removed,
-    reevaluate: judgeAnew,
+    reevaluate: reevaluate,
     ...(type === undefined ? {} : event(type, { digest: copy.digest })),
   };
 }

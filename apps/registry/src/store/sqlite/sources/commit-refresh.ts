@@ -16,7 +16,7 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition AND gone_at IS NULL`,
   );
-  const judgeAnew = client.prepare<[number, string, string]>(
+  const reevaluate = client.prepare<[number, string, string]>(
     `UPDATE upstream_entry SET changed_event = ? WHERE catalog = ? AND source = ? AND gone_at IS NULL`,
   );
 
@@ -41,7 +41,7 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
           removeEntry.run({ at, event: sequence, catalog, source, group, kindFolded, definition });
         }
         for (const entry of put) putEntry(record, entry, sequence);
-        if (refresh.reevaluate) judgeAnew.run(sequence, catalog, source);
+        if (refresh.reevaluate) reevaluate.run(sequence, catalog, source);
       }
       forget.goneBefore(record, refresh.purgeGoneBefore, at);
       return appended;
