@@ -64,6 +64,9 @@ for (const name of workspaces) {
     if (existsSync(path.join(from, folder))) copy(path.join(from, folder), path.join(to, folder));
   }
   copy(path.join(from, 'dist'), path.join(to, 'dist'), isProgram);
+  if (existsSync(path.join(from, 'dist/bundle'))) {
+    copy(path.join(from, 'dist/bundle'), path.join(to, 'dist/bundle'));
+  }
   const link = path.join(
     installed,
     'node_modules',

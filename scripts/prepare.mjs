@@ -28,6 +28,7 @@ if (read(stamp) !== wanted) {
 }
 console.error('Building …');
 run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b']);
+run(process.execPath, [path.join(root, 'scripts/bundle.mjs')]);
 // For action/krmhub.sh, which runs checkouts that nobody changes and looks no closer.
 writeFileSync(path.join(path.dirname(stamp), 'krmhub-built'), '');
 

@@ -27,7 +27,8 @@ it('npm start builds and runs a registry, which stops when it is told to', async
       child.stderr.setEncoding('utf8').on('data', read);
       closed.then(() => reject(new Error(`npm start ended:\n${output}`)));
     });
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    // It listens before its first snapshot is built.
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
     expect((await fetch(`${url}/catalogs/default/catalog.yaml`)).status).toBe(200);
     expect(existsSync(path.join(data, 'admin.token'))).toBe(true);
     expect(statSync(path.join(data, 'admin.token')).mode & 0o777).toBe(0o600);
@@ -38,4 +39,4 @@ it('npm start builds and runs a registry, which stops when it is told to', async
     await closed;
     remove();
   }
-}, 60_000);
+}, 120_000);

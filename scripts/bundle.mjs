@@ -1,0 +1,78 @@
+// Joins the built program and what it imports into a few files. Node takes most of the time of a start to find and
+// read modules, of which a registry has some 900. `apps/cli/bin/krmhub.js` runs the bundle while it is newer than
+// everything it was made from, so that `tsc -b` alone is enough to try a change.
+import { readFileSync, rmSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const outdir = path.join(root, 'apps/cli/dist/bundle');
+
+const workspaces = [
+  'packages/schema',
+  'packages/catalog',
+  'packages/api',
+  'packages/oci',
+  'packages/signing',
+];
+workspaces.push('packages/sources', 'apps/registry', 'apps/cli');
+const changed = [fileURLToPath(import.meta.url), ...workspaces.map((name) => `${name}/dist/.tsbuildinfo`)];
+const bundled = modified('apps/cli/dist/bundle/krmhub.js');
+if (bundled !== undefined && changed.every((file) => (modified(file) ?? 0) <= bundled)) process.exit(0);
+
+/** Files that run in threads and processes of their own, by the names by which the program asks for them. */
+const registry = JSON.parse(readFileSync(path.join(root, 'apps/registry/package.json'), 'utf8'));
+const entries = Object.entries(registry.exports)
+  .filter(([, file]) => typeof file === 'string')
+  .map(([name, file]) => [name.slice('./'.length), path.join(root, 'apps/registry', file)]);
+
+/** Modules that stay files of their own: drivers that load a binary, and a logger that finds its threads by path. */
+const EXTERNAL = ['better-sqlite3', 'better-sqlite3-13', 'pino'];
+
+/** What a module reads beside itself stays where the module was built. */
+const ownModules = {
+  name: 'own-modules',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\](?:apps|packages)[/\\][^/\\]+[/\\]dist[/\\].*\.js$/ }, async ({ path: file }) => {
+      if (file.endsWith('built-entry.js')) return { contents: BUILT_ENTRY };
+      const place = path.relative(outdir, file).split(path.sep).join('/');
+      const contents = (await readFile(file, 'utf8')).replaceAll(
+        'import.meta.url',
+        `new URL(${JSON.stringify(place)}, import.meta.url).href`,
+      );
+      return { contents };
+    });
+  },
+};
+
+/** Threads and processes of a bundle are entries of the same bundle. */
+const BUILT_ENTRY = `import { fileURLToPath } from 'node:url';
+export const builtEntry = (entry) => fileURLToPath(new URL('./' + entry + '.js', import.meta.url));`;
+
+rmSync(outdir, { recursive: true, force: true });
+await build({
+  entryPoints: [
+    { in: path.join(root, 'apps/cli/dist/main.js'), out: 'krmhub' },
+    ...entries.map(([out, file]) => ({ in: file, out })),
+  ],
+  outdir,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.17',
+  external: EXTERNAL,
+  // Libraries that are CommonJS require modules of Node.
+  banner: {
+    js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",
+  },
+  legalComments: 'none',
+  logLevel: 'warning',
+  plugins: [ownModules],
+});
+
+function modified(file) {
+  return statSync(path.resolve(root, file), { throwIfNoEntry: false })?.mtimeMs;
+}

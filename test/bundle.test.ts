@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { root, temporaryFolder } from './running.js';
+
+const { folder, remove } = temporaryFolder();
+const built = ['packages/schema', 'packages/oci', 'apps/registry', 'apps/cli'];
+const bundle = path.join(folder, 'apps/cli/dist/bundle/krmhub.js');
+
+/** What the command would run, in a checkout whose parts were compiled and bundled at these times. */
+function chosen(compiled: number, bundled: number): string {
+  for (const name of built) utimesSync(path.join(folder, name, 'dist/.tsbuildinfo'), 1_000, 1_000);
+  utimesSync(path.join(folder, 'packages/oci/dist/.tsbuildinfo'), compiled, compiled);
+  utimesSync(bundle, bundled, bundled);
+  return run();
+}
+const run = () =>
+  execFileSync(process.execPath, [path.join(folder, 'apps/cli/bin/krmhub.js')], { encoding: 'utf8' });
+
+beforeAll(() => {
+  cpSync(path.join(root, 'apps/cli/bin'), path.join(folder, 'apps/cli/bin'), { recursive: true });
+  for (const name of built) {
+    mkdirSync(path.join(folder, name, 'dist'), { recursive: true });
+    writeFileSync(path.join(folder, name, 'dist/.tsbuildinfo'), '');
+  }
+  writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
+  writeFileSync(path.join(folder, 'apps/cli/dist/main.js'), "process.stdout.write('compiled')");
+  mkdirSync(path.dirname(bundle));
+  writeFileSync(bundle, "process.stdout.write('bundled')");
+});
+afterAll(remove);
+
+it('runs the bundle unless a part was compiled after it', () => {
+  expect(chosen(1_000, 2_000)).toBe('bundled');
+  expect(chosen(3_000, 2_000)).toBe('compiled');
+});
+
+it('runs the bundle where nothing else is installed, and the compiled program where there is no bundle', () => {
+  for (const name of built) rmSync(path.join(folder, name, 'dist/.tsbuildinfo'));
+  expect(run()).toBe('bundled');
+  rmSync(bundle);
+  expect(run()).toBe('compiled');
+});
