@@ -1,3 +1,20 @@
+/**
+ * Building snapshots. The event log is the work list: a catalog records the last event that it includes.
+ *
+ * - A build selects entries from release summaries, only for functions that later events touched; a policy also reads
+ *   their definitions. A new recipe selects every function again. Releases that arrive during a build share the next
+ *   one.
+ * - It writes all entries piece by piece into the renditions: YAML and JSON, under both kinds of the KEP. An entry is
+ *   in memory only while it is written, so a catalog can have any size.
+ * - If there is an earlier snapshot, its renditions are copied in long runs where nothing changed
+ *   (renditions/patch.ts).
+ * - Small renditions are compressed before the snapshot is served, large ones once the catalog is quiet; until then
+ *   clients get them uncompressed. For large catalogs, the renditions under the second kind are also made then, or on
+ *   request.
+ * - A catalog entry is a row with the serials where it begins and ends, so a snapshot costs what changed, not what it
+ *   contains. One transaction commits entries, snapshot, and signature.
+ */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';

@@ -1,3 +1,12 @@
+/**
+ * Serving catalogs from memory, on node:http in front of the framework. The routes give the same responses, and all
+ * others.
+ *
+ * The ETag is the digest of the snapshot, with a suffix for each content coding. Renditions of old snapshots are
+ * evicted; a request regenerates them from the stored entries, and the digest is checked
+ * (renditions/snapshot-renditions.ts).
+ */
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ROUTES } from '@krmhub/api/routes';
 import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';

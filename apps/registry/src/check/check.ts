@@ -1,3 +1,8 @@
+/**
+ * `krmhub fsck`. It reads one state of the database next to the registry that serves it, and the files as they are.
+ * What a publish or a build has in flight is not named by that state yet, and is not damage.
+ */
+
 import { KrmhubError } from '@krmhub/schema';
 import { dataPaths } from '../server/data-folder.js';
 import { readBlobFolder } from '../store/blobs/reader.js';

@@ -1,3 +1,12 @@
+/**
+ * Bundles of releases. A bundle arrives with a publish, with `attach`, or as a referrer that a client pushes.
+ *
+ * It is verified once: who signed, when, and that it covers this release by its name or its manifest. The result is
+ * stored with the release (`ReleaseBundle`), and the bytes as a referrer in the repository of the function. Whether
+ * the signer is trusted is evaluated on each read under the current policies (`judgeSignatures`), so a revocation
+ * needs no migration. Bundles by unknown keys are verified again when policies name new keys.
+ */
+
 import { setImmediate } from 'node:timers/promises';
 import { applicablePolicies, BUNDLE_LIMITS, type ReleaseBundle } from '@krmhub/catalog';
 import { bundleManifest, type OciDigest, type Subject } from '@krmhub/oci';

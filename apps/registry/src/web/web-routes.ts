@@ -1,3 +1,13 @@
+/**
+ * Web pages. Each request renders HTML with components that are functions of what was read (hono/jsx), from the same
+ * store calls as the API.
+ *
+ * Expensive parts are cached by the digest of their input: a README, the fields and example of a functionConfig, the
+ * counts of a catalog. Lists are pages of the store, never whole catalogs. Assets have URLs with their digest. No page
+ * runs a script or style that is not such a file, and nothing is loaded from other sites. Everything is escaped except
+ * the output of the Markdown renderer, which treats HTML as text.
+ */
+
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp } from '../http/context.js';
 import type { RegistryParts } from '../server/environment.js';

@@ -1,3 +1,9 @@
+/**
+ * The database: SQLite in WAL mode with full synchronization, one process per file. Writes that arrive together share
+ * a transaction. A write that finds the database locked by another program waits between turns of the event loop, so
+ * that reads continue.
+ */
+
 import type { RegistryStore } from '../registry-store.js';
 import { manifestStore } from './artifacts/artifacts.js';
 import { missingArtifacts } from './artifacts/store-artifacts.js';

@@ -1,3 +1,15 @@
+/**
+ * Operator pages under `/operate`. A session is a row in memory and a random number in a cookie; the row has the hash
+ * of both cookie and token, and no rights. Each request checks the token as the API does, so a revocation ends the
+ * session at once.
+ *
+ * Sessions are not signed texts, because signing out could not end those. There is one process and a limit
+ * (`maxSessions`), and after a restart users sign in again. Only these pages read the cookie, and they never read
+ * `Authorization`. A form must come from our own origin and carry the key of its session; the sign-in form, which has
+ * no session yet, relies on the origin. Responses are private: `no-store`, no other origin, and uncompressed, because
+ * they contain secrets.
+ */
+
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { TokenScope } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema';

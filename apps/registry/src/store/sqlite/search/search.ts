@@ -1,3 +1,14 @@
+/**
+ * Search. Each function has one row and one full-text document, made from its displayed release: the newest that is
+ * not yanked.
+ *
+ * SQLite's full-text index finds words: kind first, then tags, description, group, and publisher. Filters, facet
+ * counts, and order run over arrays in memory that hold, for each function, the number of its set of values
+ * (search/facet-column.ts), so a search over everything is one loop. The event log and the serials of catalogs say
+ * which functions to read again, so a search sees every committed write. The first page without a query is cached
+ * until the next change.
+ */
+
 import type { SearchPage, SearchQuery, SearchResult, SearchStore, UpstreamOrigin } from '@krmhub/catalog';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
 import { type Filters, firstBy, scan } from '../../../search/scan.js';

@@ -1,3 +1,14 @@
+/**
+ * Upstream functions in search. They have a table of their own (`upstream_function`), so that nothing that counts,
+ * builds, or serves functions of this registry sees them. Ids are shared, because the full-text index covers both
+ * tables.
+ *
+ * A row is made from the entry in a newest snapshot. A few changes are written with the build, many after it in short
+ * transactions. A catalog records the serial that search includes, so an interrupted synchronization continues. A
+ * publish takes over the name, whatever the case of its kind. After the last takedown, a catalog whose `match` names
+ * the group can have it again.
+ */
+
 import { setTimeout } from 'node:timers/promises';
 import type { SearchStore, SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
