@@ -9,18 +9,16 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ROUTES } from '@krmhub/api/routes';
-import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';
-import { type SnapshotForm, sha256 } from '@krmhub/schema';
+import type { RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { BytesCache } from '../http/bytes-cache.js';
-import { CACHE_REVALIDATE, codedTags, entityTag, matchingTag } from '../http/bytes-response.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
-import { type Coding, negotiateCoding } from '../http/content-coding.js';
+import { NegotiatedDocument, type ResponseHead, type ServedDocument } from '../http/negotiated-document.js';
 import { commonHeaders, DENY_ALL_POLICY, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { MEDIA_TYPES, snapshotLink } from '../routes/snapshots.js';
 import type { AccessSettings, RegistryParts } from '../server/environment.js';
 import type { Metrics } from '../server/metrics.js';
-import { cacheKey, catalogHeader, selectRendition } from './renditions/snapshot-renditions.js';
+import { cacheKey } from './renditions/snapshot-renditions.js';
+import { newestCatalog, newestEntries } from './served-catalog.js';
 
 const CATALOG = /^\/catalogs\/([a-z0-9-]+)\/catalog\.(yaml|json)$/;
 const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]+)\.yaml$/;
@@ -28,40 +26,32 @@ const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]
 /** How many spellings of Accept-Encoding are remembered; clients have a handful. */
 const MAX_SPELLINGS = 100;
 
-/** Bytes beside an entry's own that its prepared answer takes. */
+/** Bytes beside an entry's own that its prepared response takes. */
 const ENTRY_RESPONSE_BYTES = 1_024;
 
-/** Header fields as node:http takes them, names and values in turn; the last is the request's id. */
-type HeaderFields = string[];
+const NO_BYTES = new Uint8Array();
 
-/** An answer of which nothing but the request's id is made anew. */
-interface PreparedResponse {
-  /** As `codedTags` gives them. */
-  tags: string[];
-  found: HeaderFields;
-  /** The last two are the tag and the request's id. */
-  notModified: HeaderFields;
-}
-
-/** Of the form of a snapshot in a coding. Whoever has it needs no bytes, so they may not be in memory yet. */
-interface RenditionResponse extends Omit<PreparedResponse, 'found'> {
-  /** Of the bytes, as `SnapshotRenditions` has them. */
-  nameInMemory: string;
-  coding: Coding;
-  found?: HeaderFields;
-}
-
-interface PreparedRendition {
-  snapshot: SnapshotRecord;
-  form: SnapshotForm;
-  syntax: 'yaml' | 'json';
+interface CountedRoute {
   route: string;
   count: ReturnType<Metrics['storedResponses']>;
-  byAccepted: Map<string, RenditionResponse>;
 }
 
-interface EntryResponse extends PreparedResponse {
+interface PreparedCatalog extends CountedRoute {
   snapshot: SnapshotRecord;
+  document: ServedDocument;
+  byAccepted: Map<string, PreparedRendition>;
+}
+
+/** A client that has the catalog needs no bytes, so they may not be in memory. */
+interface PreparedRendition {
+  negotiated: NegotiatedDocument;
+  /** Of the bytes, as `SnapshotRenditions` has them. */
+  nameInMemory: string;
+}
+
+interface PreparedEntry {
+  snapshot: SnapshotRecord;
+  negotiated: NegotiatedDocument;
   bytes: Buffer;
   byteLength: number;
 }
@@ -71,8 +61,8 @@ type Parts = Pick<RegistryParts, 'store' | 'renditions' | 'newestSnapshots' | 'm
 
 /**
  * Answers reads of newest catalogs, whole where their bytes are in memory, and of single entries on the bare
- * server: a framework would cost more than all the rest. What it does not answer goes to the routes, which give
- * the same answers.
+ * server: a framework would cost more than all the rest. The routes answer everything else. Both write out what
+ * `served-catalog.ts` and `NegotiatedDocument` decide.
  */
 export function storedResponses(parts: Parts, routes: RequestListener): RequestListener {
   const answerCatalog = catalogResponder(parts);
@@ -86,17 +76,17 @@ export function storedResponses(parts: Parts, routes: RequestListener): RequestL
 }
 
 function catalogResponder({
-  renditions: forms,
+  renditions,
   newestSnapshots: newest,
   metrics,
   log,
   config,
 }: Omit<Parts, 'store'>): Responder {
-  const logged = responseLog(log, config);
+  const write = responseWriter(config, log);
   /** By path. There are as many as catalogs: others have no snapshot. */
-  const prepared = new Map<string, PreparedRendition>();
+  const prepared = new Map<string, PreparedCatalog>();
 
-  const preparedFor = (url: string): PreparedRendition | undefined => {
+  const preparedFor = (url: string): PreparedCatalog | undefined => {
     const known = prepared.get(url);
     if (known !== undefined && known.snapshot === newest.known(known.snapshot.catalog)) return known;
     const match = CATALOG.exec(url);
@@ -104,10 +94,9 @@ function catalogResponder({
     if (match === null || snapshot === undefined) return undefined;
     const syntax = match[2] === 'yaml' ? 'yaml' : 'json';
     const route = ROUTES[syntax === 'yaml' ? 'catalogYaml' : 'catalogJson'].path;
-    const fresh: PreparedRendition = {
+    const fresh: PreparedCatalog = {
       snapshot,
-      form: selectRendition('Catalog', syntax),
-      syntax,
+      document: newestCatalog(config, snapshot, { syntax, kind: 'Catalog' }),
       route,
       count: metrics.storedResponses(route),
       byAccepted: new Map(),
@@ -116,97 +105,54 @@ function catalogResponder({
     return fresh;
   };
 
-  const headersOf = ({ snapshot, syntax }: PreparedRendition) => ({
-    ...catalogHeaders(config, snapshot, syntax),
-    Vary: 'Accept-Encoding',
-  });
-
-  const prepare = (prepared: PreparedRendition, accepted: string): RenditionResponse => {
-    const { snapshot, form, byAccepted } = prepared;
-    const coding = negotiateCoding(accepted);
-    const tags = codedTags(snapshot.digests[form], coding);
-    const answer = {
-      nameInMemory: cacheKey(snapshot.digests[form], coding),
-      coding,
-      tags,
-      notModified: notModifiedFields(headersOf(prepared), tags),
-    };
-    if (byAccepted.size < MAX_SPELLINGS) byAccepted.set(accepted, answer);
-    return answer;
+  const prepare = ({ document, byAccepted }: PreparedCatalog, accepted: string): PreparedRendition => {
+    const negotiated = new NegotiatedDocument(document, accepted);
+    const rendition = { negotiated, nameInMemory: cacheKey(document.digest, negotiated.coding) };
+    if (byAccepted.size < MAX_SPELLINGS) byAccepted.set(accepted, rendition);
+    return rendition;
   };
 
   return (request, response) => {
-    const { method = '', url = '' } = request;
-    const known = preparedFor(url);
+    const known = preparedFor(request.url ?? '');
     if (known === undefined) return false;
-    const { route, count, byAccepted } = known;
     const accepted = (request.headers['accept-encoding'] as string | undefined) ?? 'identity';
-    const answer = byAccepted.get(accepted) ?? prepare(known, accepted);
-    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
-    const matched = matchingTag(request.headers['if-none-match'], answer.tags);
-    if (matched !== undefined) sendNotModified(response, answer.notModified, matched, requestId);
-    else {
-      const bytes = forms.inMemory(answer.nameInMemory);
-      if (bytes === undefined) return false;
-      answer.found ??= okFields(headersOf(known), answer.tags, known.syntax, bytes, answer.coding);
-      sendOk(request, response, answer.found, bytes, requestId);
-    }
-    const status = response.statusCode;
-    count(method, status);
-    logged(request, () => ({ requestId, method, route, path: url, status }));
+    const { negotiated, nameInMemory } = known.byAccepted.get(accepted) ?? prepare(known, accepted);
+    const notModified = negotiated.notModified(request.headers['if-none-match']);
+    const bytes = notModified === undefined ? renditions.inMemory(nameInMemory) : NO_BYTES;
+    if (bytes === undefined) return false;
+    const head = notModified ?? negotiated.ok(negotiated.coding, bytes.byteLength);
+    write(request, response, known, head, bytes);
     return true;
   };
 }
 
-/**
- * Answers with one entry as a catalog of its own, where path and kind are spelt as they are stored. The document
- * is the entry behind the head that all catalogs of the snapshot have.
- */
+/** Answers with one entry as a catalog of its own, where path and kind are spelt as they are stored. */
 function entryResponder(
   { store, newestSnapshots: newest, metrics, log, config }: Omit<Parts, 'renditions'>,
   routes: RequestListener,
 ): Responder {
-  const logged = responseLog(log, config);
+  const write = responseWriter(config, log);
   const route = ROUTES.catalogEntry.path;
-  const count = metrics.storedResponses(route);
+  const counted = { route, count: metrics.storedResponses(route) };
   /** By path. */
-  const prepared = new BytesCache<EntryResponse>(SERVER_LIMITS.maxEntryCacheBytes);
-  const heads = new WeakMap<SnapshotRecord, { text: string; headers: Record<string, string> }>();
-  const headOf = (snapshot: SnapshotRecord) => {
-    const nothing = { digest: snapshot.digests['catalog.yaml'], yaml: '', json: '' };
-    const text = [...renderCatalog('catalog.yaml', catalogHeader(snapshot), [nothing])].join('');
-    const head = { text, headers: catalogHeaders(config, snapshot, 'yaml') };
-    heads.set(snapshot, head);
-    return head;
+  const prepared = new BytesCache<PreparedEntry>(SERVER_LIMITS.maxEntryCacheBytes);
+
+  const prepare = (url: string, snapshot: SnapshotRecord, entry: RenderedEntry): PreparedEntry => {
+    const { document, bytes } = newestEntries(config, snapshot, { kind: 'Catalog', entries: [entry] });
+    const negotiated = new NegotiatedDocument(document, undefined);
+    const fresh = { snapshot, negotiated, bytes, byteLength: bytes.byteLength + ENTRY_RESPONSE_BYTES };
+    prepared.set(url, fresh);
+    return fresh;
   };
 
-  const prepare = (url: string, snapshot: SnapshotRecord, entry: RenderedEntry): EntryResponse => {
-    const { text, headers } = heads.get(snapshot) ?? headOf(snapshot);
-    const bytes = Buffer.from(text + entry.yaml);
-    const tag = entityTag(sha256(bytes), 'identity');
-    const byteLength = bytes.byteLength + ENTRY_RESPONSE_BYTES;
-    const answer = {
-      snapshot,
-      bytes,
-      byteLength,
-      tags: [tag],
-      found: okFields(headers, [tag], 'yaml', bytes, 'identity'),
-      notModified: notModifiedFields(headers, [tag]),
-    };
-    prepared.set(url, answer);
-    return answer;
-  };
-
-  const answerWith = (request: IncomingMessage, response: ServerResponse, answer: EntryResponse): void => {
-    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
-    const { tags, found, notModified, bytes } = answer;
-    const matched = matchingTag(request.headers['if-none-match'], tags);
-    if (matched !== undefined) sendNotModified(response, notModified, matched, requestId);
-    else sendOk(request, response, found, bytes, requestId);
-    const { method = '', url } = request;
-    const status = response.statusCode;
-    count(method, status);
-    logged(request, () => ({ requestId, method, route, path: url, status }));
+  const answerWith = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    { negotiated, bytes }: PreparedEntry,
+  ): void => {
+    const head =
+      negotiated.notModified(request.headers['if-none-match']) ?? negotiated.ok('identity', bytes.byteLength);
+    write(request, response, counted, head, bytes);
   };
 
   return (request, response) => {
@@ -234,70 +180,37 @@ function entryResponder(
   };
 }
 
-// node:http copies header fields at once, so that those of a prepared answer are free for the next one.
-
-function sendOk(
+type ResponseWriter = (
   request: IncomingMessage,
   response: ServerResponse,
-  fields: HeaderFields,
+  counted: CountedRoute,
+  head: ResponseHead,
   bytes: Uint8Array,
-  requestId: string,
-): void {
-  fields[fields.length - 1] = requestId;
-  response.writeHead(200, fields);
-  response.end(request.method === 'HEAD' ? undefined : bytes);
-}
+) => void;
 
-function sendNotModified(
-  response: ServerResponse,
-  fields: HeaderFields,
-  tag: string,
-  requestId: string,
-): void {
-  fields[fields.length - 3] = tag;
-  fields[fields.length - 1] = requestId;
-  response.writeHead(304, fields);
-  response.end();
-}
-
-function okFields(
-  common: Record<string, string>,
-  [tag = '']: readonly string[],
-  syntax: 'yaml' | 'json',
-  bytes: Uint8Array,
-  coding: Coding,
-): HeaderFields {
-  const content = {
-    'Content-Type': MEDIA_TYPES[syntax],
-    ...(coding === 'identity' ? {} : { 'Content-Encoding': coding }),
-    'Content-Length': String(bytes.byteLength),
-  };
-  return Object.entries({ ...common, ...content, ETag: tag, 'X-Request-Id': '' }).flat();
-}
-
-function notModifiedFields(common: Record<string, string>, [tag = '']: readonly string[]): HeaderFields {
-  return Object.entries({ ...common, ETag: tag, 'X-Request-Id': '' }).flat();
-}
-
-function catalogHeaders(
-  config: AccessSettings,
-  snapshot: SnapshotRecord,
-  syntax: 'yaml' | 'json',
-): Record<string, string> {
-  return {
+function responseWriter(config: AccessSettings, log: RegistryParts['log']): ResponseWriter {
+  const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
+  const common = {
     ...commonHeaders(config.publicUrl),
     ...READ_HEADERS,
     'Content-Security-Policy': DENY_ALL_POLICY,
-    'Cache-Control': CACHE_REVALIDATE,
-    Link: snapshotLink(config, snapshot, syntax, 'Catalog'),
   };
-}
-
-/** Writes the line of a request where anybody wants it: looking at addresses costs as much as an answer. */
-function responseLog(log: RegistryParts['log'], { trustedProxies = [] }: AccessSettings) {
-  const { proxies } = readTrustedProxies(trustedProxies);
-  return (request: IncomingMessage, line: () => object): void => {
+  const flatten = (head: ResponseHead): string[] =>
+    Object.entries({ ...common, ...head.headers, 'X-Request-Id': '' }).flat();
+  return (request, response, { route, count }, head, bytes) => {
+    const { method = '', url } = request;
+    const { status } = head;
+    const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
+    head.fields ??= flatten(head);
+    const { fields } = head;
+    // node:http copies header fields at once, so they are free for the next response.
+    fields[fields.length - 1] = requestId;
+    response.writeHead(status, fields);
+    response.end(status === 304 || method === 'HEAD' ? undefined : bytes);
+    count(method, status);
+    // Looking at addresses costs as much as a response.
     if (!log.isLevelEnabled('debug')) return;
-    log.debug({ client: clientAddress(request, proxies), ...line() }, 'request');
+    const client = clientAddress(request, proxies);
+    log.debug({ client, requestId, method, route, path: url, status }, 'request');
   };
 }

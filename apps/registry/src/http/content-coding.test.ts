@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { matchingTag } from './bytes-response.js';
 import { negotiateCoding } from './content-coding.js';
+import { matchingTag } from './negotiated-document.js';
 
 describe('negotiateCoding', () => {
   it.each([

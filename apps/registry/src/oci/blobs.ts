@@ -1,6 +1,7 @@
 import { EMPTY_CONFIG, type OciDigest, OciError, type RepositoryBlob, readRange } from '@krmhub/oci';
-import { CACHE_FOREVER, matchingTag } from '../http/bytes-response.js';
+import { CACHE_FOREVER } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
+import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { OciDeps } from './oci-deps.js';
 import { isPushedBlob } from './pushed-blob.js';

@@ -1,7 +1,8 @@
 import { isOciDigest, type ManifestDescriptor, MEDIA_TYPES, type OciDigest, OciError } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
-import { CACHE_FOREVER, CACHE_REVALIDATE, matchingTag } from '../http/bytes-response.js';
+import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
+import { matchingTag } from '../http/negotiated-document.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { OciDeps } from './oci-deps.js';

@@ -1,20 +1,25 @@
 import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import { renderCatalog, renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
+import { renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
 import { type CatalogKind, KrmhubError, type Profile } from '@krmhub/schema';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
-import { catalogHeader, selectRendition } from '../catalogs/renditions/snapshot-renditions.js';
-import { bytesResponse, CACHE_FOREVER, CACHE_REVALIDATE, textResponse } from '../http/bytes-response.js';
+import { selectRendition } from '../catalogs/renditions/snapshot-renditions.js';
+import {
+  CATALOG_MEDIA_TYPES,
+  type CatalogSyntax,
+  newestCatalog,
+  newestEntries,
+  newestLink,
+  snapshotCatalog,
+} from '../catalogs/served-catalog.js';
+import { bytesResponse, CACHE_FOREVER, textResponse, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import { publicAddress } from '../http/public-address.js';
-import type { AccessSettings, RegistryParts } from '../server/environment.js';
+import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from './find-function.js';
 import { snapshotSummary } from './presentation.js';
 import { profileResponses } from './profiles.js';
-
-export const MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, renditions: forms, config } = parts;
@@ -27,28 +32,24 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     if (profile !== undefined) c.get('limits').countBy(c, 'read');
     const snapshot = await newestSnapshot(params.name);
     if (profile !== undefined) return profiles.respond(c, snapshot, profile);
-    const headers = { Link: snapshotLink(config, snapshot, 'yaml', kind) };
-    return renditionResponse(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_REVALIDATE, headers });
+    return renditionResponse(c, snapshot, { served: newestCatalog, syntax: 'yaml', kind });
   });
 
   serveRoute(app, ROUTES.catalogJson, async (c, { params, query: { kind } }) => {
     const snapshot = await newestSnapshot(params.name);
-    const headers = { Link: snapshotLink(config, snapshot, 'json', kind) };
-    return renditionResponse(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_REVALIDATE, headers });
+    return renditionResponse(c, snapshot, { served: newestCatalog, syntax: 'json', kind });
   });
 
   serveRoute(app, ROUTES.snapshotCatalogYaml, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
     const snapshot = await standingSnapshot(params);
     if (profile !== undefined) return profiles.respond(c, snapshot, profile);
-    const headers = { Link: newestLink(config, snapshot) };
-    return renditionResponse(c, snapshot, { syntax: 'yaml', kind, cacheControl: CACHE_FOREVER, headers });
+    return renditionResponse(c, snapshot, { served: snapshotCatalog, syntax: 'yaml', kind });
   });
 
   serveRoute(app, ROUTES.snapshotCatalogJson, async (c, { params, query: { kind } }) => {
     const snapshot = await standingSnapshot(params);
-    const headers = { Link: newestLink(config, snapshot) };
-    return renditionResponse(c, snapshot, { syntax: 'json', kind, cacheControl: CACHE_FOREVER, headers });
+    return renditionResponse(c, snapshot, { served: snapshotCatalog, syntax: 'json', kind });
   });
 
   serveRoute(app, ROUTES.snapshotProfile, async (c, { params }) =>
@@ -75,13 +76,8 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     }
     const entries = await store.entries([place.entry]);
     if (profile !== undefined) return profiles.respondWithEntry(c, snapshot, profile, [...entries.values()]);
-    const form = selectRendition(kind, 'yaml');
-    const text = [...renderCatalog(form, catalogHeader(snapshot), entries.values())].join('');
-    return textResponse(c, text, {
-      mediaType: 'application/yaml',
-      cacheControl: CACHE_REVALIDATE,
-      headers: { Link: snapshotLink(config, snapshot, 'yaml', kind) },
-    });
+    const { document, bytes } = newestEntries(config, snapshot, { kind, entries: entries.values() });
+    return bytesResponse(c, { ...document, find: async () => uncompressed(bytes) });
   });
 
   serveRoute(app, ROUTES.snapshots, async (c, { params, query }) => {
@@ -95,7 +91,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const snapshot = await namedSnapshot(params);
     const functions = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     return textResponse(c, renderSnapshot(snapshot, functions), {
-      mediaType: MEDIA_TYPES.json,
+      mediaType: CATALOG_MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
       headers: { Link: newestLink(config, snapshot) },
     });
@@ -106,7 +102,7 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     const functions = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     const text = renderReport(snapshot, functions);
     return textResponse(c, text, {
-      mediaType: MEDIA_TYPES.json,
+      mediaType: CATALOG_MEDIA_TYPES.json,
       cacheControl: CACHE_FOREVER,
       headers: { Link: newestLink(config, snapshot) },
     });
@@ -115,21 +111,11 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
   function renditionResponse(
     c: RegistryContext,
     snapshot: SnapshotRecord,
-    answer: {
-      syntax: 'yaml' | 'json';
-      kind: 'Catalog' | 'KRMFunctionCatalog';
-      cacheControl: string;
-      headers: Record<string, string>;
-    },
+    asked: { served: typeof newestCatalog; syntax: CatalogSyntax; kind: CatalogKind },
   ): Promise<Response> {
-    const { syntax, kind, cacheControl, headers } = answer;
-    const form = selectRendition(kind, syntax);
+    const form = selectRendition(asked.kind, asked.syntax);
     return bytesResponse(c, {
-      digest: snapshot.digests[form],
-      mediaType: MEDIA_TYPES[syntax],
-      cacheControl,
-      headers,
-      coded: true,
+      ...asked.served(config, snapshot, asked),
       find: (coding) => forms.find(snapshot, form, coding),
     });
   }
@@ -151,25 +137,4 @@ function requestedRendition({
     });
   }
   return { kind: kind ?? 'Catalog', profile };
-}
-
-/** RFC 7089 calls the fixed state of what changes its memento. */
-export function snapshotLink(
-  config: AccessSettings,
-  { catalog, serial }: SnapshotRecord,
-  syntax: 'yaml' | 'json',
-  kind: 'Catalog' | 'KRMFunctionCatalog',
-): string {
-  const route = syntax === 'yaml' ? 'snapshotCatalogYaml' : 'snapshotCatalogJson';
-  const path = publicAddress(config, fillPath(route, { name: catalog, snapshot: String(serial) }));
-  const query = kind === 'Catalog' ? '' : `?kind=${kind}`;
-  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
-  return `<${path}${query}>; rel="memento", <${history}>; rel="version-history"`;
-}
-
-/** RFC 5829. */
-function newestLink(config: AccessSettings, { catalog }: SnapshotRecord): string {
-  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
-  const newest = publicAddress(config, fillPath('catalogYaml', { name: catalog }));
-  return `<${newest}>; rel="latest-version", <${history}>; rel="version-history"`;
 }

@@ -1,0 +1,80 @@
+import { fillPath } from '@krmhub/api/paths';
+import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/catalog';
+import { type CatalogKind, sha256 } from '@krmhub/schema';
+import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
+import type { ServedDocument } from '../http/negotiated-document.js';
+import { publicAddress } from '../http/public-address.js';
+import type { AccessSettings } from '../server/environment.js';
+import { catalogHeader, selectRendition } from './renditions/snapshot-renditions.js';
+
+export const CATALOG_MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
+
+export type CatalogSyntax = keyof typeof CATALOG_MEDIA_TYPES;
+
+/** How the newest snapshot of a catalog is served; its bytes are the rendition that the digest names. */
+export function newestCatalog(
+  config: AccessSettings,
+  snapshot: SnapshotRecord,
+  { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
+): ServedDocument {
+  return {
+    digest: snapshot.digests[selectRendition(kind, syntax)],
+    mediaType: CATALOG_MEDIA_TYPES[syntax],
+    cacheControl: CACHE_REVALIDATE,
+    headers: { Link: snapshotLink(config, snapshot, syntax, kind) },
+    coded: true,
+  };
+}
+
+/** How a snapshot is served at its own address, for ever. */
+export function snapshotCatalog(
+  config: AccessSettings,
+  snapshot: SnapshotRecord,
+  { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
+): ServedDocument {
+  return {
+    ...newestCatalog(config, snapshot, { syntax, kind }),
+    cacheControl: CACHE_FOREVER,
+    headers: { Link: newestLink(config, snapshot) },
+  };
+}
+
+/** How entries of the newest snapshot are served as a catalog of their own, in YAML. */
+export function newestEntries(
+  config: AccessSettings,
+  snapshot: SnapshotRecord,
+  { kind, entries }: { kind: CatalogKind; entries: Iterable<RenderedEntry> },
+): { document: ServedDocument; bytes: Buffer } {
+  const text = [...renderCatalog(selectRendition(kind, 'yaml'), catalogHeader(snapshot), entries)].join('');
+  const bytes = Buffer.from(text);
+  return {
+    document: {
+      digest: sha256(bytes),
+      mediaType: CATALOG_MEDIA_TYPES.yaml,
+      cacheControl: CACHE_REVALIDATE,
+      headers: { Link: snapshotLink(config, snapshot, 'yaml', kind) },
+    },
+    bytes,
+  };
+}
+
+/** RFC 7089 calls the fixed state of what changes its memento. */
+function snapshotLink(
+  config: AccessSettings,
+  { catalog, serial }: SnapshotRecord,
+  syntax: CatalogSyntax,
+  kind: CatalogKind,
+): string {
+  const route = syntax === 'yaml' ? 'snapshotCatalogYaml' : 'snapshotCatalogJson';
+  const path = publicAddress(config, fillPath(route, { name: catalog, snapshot: String(serial) }));
+  const query = kind === 'Catalog' ? '' : `?kind=${kind}`;
+  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
+  return `<${path}${query}>; rel="memento", <${history}>; rel="version-history"`;
+}
+
+/** RFC 5829. */
+export function newestLink(config: AccessSettings, { catalog }: SnapshotRecord): string {
+  const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
+  const newest = publicAddress(config, fillPath('catalogYaml', { name: catalog }));
+  return `<${newest}>; rel="latest-version", <${history}>; rel="version-history"`;
+}
