@@ -100,11 +100,11 @@ suite('an operator at a browser', () => {
     it('makes a token, whose secret is shown once, and revokes it', () =>
       asOperator('/operate/tokens', async (page) => {
         const name = `pipeline-${javaScriptEnabled}`;
-        await page.getByRole('link', { name: 'Make a token' }).click();
+        await page.getByRole('link', { name: 'Create a token' }).click();
         await page.getByLabel('Name').fill(name);
         await page.getByRole('checkbox').first().check();
         await page.getByLabel('Groups').fill('functions.example.com');
-        await page.getByRole('button', { name: 'Make the token' }).click();
+        await page.getByRole('button', { name: 'Create the token' }).click();
         const secret = /krmhub_[0-9a-f]+/.exec((await page.locator('main').textContent())!)![0];
         const whoAmI = () =>
           fetch(`${site.url}/api/v1/tokens`, { headers: { Authorization: `Bearer ${secret}` } });

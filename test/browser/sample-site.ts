@@ -184,7 +184,7 @@ Selectors of Deployments are left alone: they cannot be changed once they are ap
 ## Limits
 
 1. Labels that begin with \`kubernetes.io/\` are refused.
-2. A label that is there already is overwritten, and the result says so.
+2. A label that already exists is overwritten, and the result says so.
 `;
 
 /** What its author would like to do on the pages of others. */

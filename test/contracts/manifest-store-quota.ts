@@ -98,7 +98,7 @@ export function quotaContract(harness: () => ManifestStoreHarness): void {
       await put(store(), manifest, { tag: 'x', quota: 101 });
     });
 
-    it('does not hinder what is there already: pushes of it again, tags, and deleting', async () => {
+    it('does not hinder what already exists: pushes of it again, tags, and deleting', async () => {
       await add('a', 100);
       const manifest = sampleManifest('123');
       await put(store(), manifest);

@@ -179,7 +179,7 @@ describe('a function that only a catalog elsewhere has', () => {
       const io = await run(args);
       expect([args, io.exitCode, io.out()]).toEqual([args, 3, '']);
       expect(io.err()).toContain(
-        'Releases of vendor.example.org/PeelBanana are not known here: the catalog platform takes it from elsewhere (banana)',
+        'this registry has no releases of vendor.example.org/PeelBanana: catalog platform includes it from upstream source banana',
       );
       expect(io.err()).toContain('krmhub show vendor.example.org/PeelBanana');
     }
@@ -235,7 +235,7 @@ describe('search and the data folder', () => {
     const many = Array.from({ length: 300 }, (_, at) => ({ kind: `Many${at}`, tags: ['many'] }));
     await cut('zoo', many);
     expect(await problems()).toEqual([
-      'information upstream: snapshot zoo 1: search does not know yet what it takes from catalogs elsewhere: the registry goes on with that',
+      'information upstream: snapshot zoo 1: search does not have its upstream functions yet; the registry is adding them',
     ]);
     await start();
     await expect.poll(async () => (await client.search({ tag: ['many'] })).total).toBe(300);
@@ -247,12 +247,12 @@ describe('search and the data folder', () => {
     [
       'a row that is another',
       `UPDATE upstream_function SET description = 'x', tags = '[]' WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: search shows another description, tags than its entry has/,
+      /^damage upstream: \S+Weigh: the search row differs from its entry in description, tags/,
     ],
     [
       'a row of an older entry',
       `UPDATE upstream_function SET entry = 'sha256:x' WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: search shows the entry sha256:x, and a newest snapshot has sha256:/,
+      /^damage upstream: \S+Weigh: search has entry sha256:x, but a newest snapshot has sha256:/,
     ],
     [
       'a row of nothing',
@@ -263,7 +263,7 @@ describe('search and the data folder', () => {
     [
       'a row that is not there',
       `DELETE FROM upstream_function WHERE kind = 'Weigh'`,
-      /^damage upstream: \S+Weigh: a newest snapshot takes it from elsewhere, and search does not find it/,
+      /^damage upstream: \S+Weigh: a newest snapshot has it from an upstream catalog, but search does not/,
     ],
     [
       'a row of a function of the registry',

@@ -209,7 +209,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
       await expect(refused).rejects.toMatchObject({
         code: 5,
         stderr: expect.stringMatching(
-          /data folder \/var\/lib\/krmhub cannot be written.*\n.*belongs to user 0/,
+          /cannot write to the data folder \/var\/lib\/krmhub.*\n.*belongs to user 0/,
         ),
       });
     },

@@ -72,7 +72,7 @@ it('is refused for another workflow, another issuer and another sigstore', async
     [workflow, stranger, 'could not be verified (the sigstore instance of this registry)'],
   ] as const) {
     const { code, stderr } = await publish(identity, by);
-    expect([code, stderr]).toEqual([4, expect.stringContaining(`${NAME} is not published`)]);
+    expect([code, stderr]).toEqual([4, expect.stringContaining(`cannot publish ${NAME}`)]);
     expect(stderr).toContain(reason);
   }
 }, 60_000);

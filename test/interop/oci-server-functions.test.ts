@@ -155,7 +155,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     const reference = `${host}/${labels}:1.0.0`;
     const digest = await user.does('crane', 'digest', reference);
     const byDigest = `${host}/${labels}@${digest}`;
-    const forever = 'A release is forever, and cannot be deleted. Yank it';
+    const forever = 'cannot delete a release: it is immutable. Yank it';
     expect(await user.isRefused('crane', 'delete', reference)).toContain(`DENIED: ${forever}`);
     expect(await user.isRefused('crane', 'delete', byDigest)).toContain(`DENIED: ${forever}`);
     const skopeo = ['delete', '--tls-verify=false', `docker://${reference}`];
@@ -166,7 +166,7 @@ describe.skipIf(missing !== undefined)(titled('a function as an artifact', missi
     expect(await user.does('crane', 'digest', reference)).toBe(digest);
   });
 
-  it('is taken from who may publish in its group, and from nobody else', async () => {
+  it('comes from who may publish in its group, and from nobody else', async () => {
     const ours = await newToken(registry, 'ours', '--scope', 'publish', '--group', 'functions.example.com');
     const others = await newToken(registry, 'others', '--scope', 'publish', '--group', 'example.com');
     const pusher = await newToken(registry, 'pusher', '--scope', 'push');
@@ -234,14 +234,14 @@ describe.skipIf(missing !== undefined)(titled('what the registry makes itself', 
   it('takes signatures of a catalog, and no catalog', async () => {
     const catalog = `${host}/catalogs/default`;
     const { digest } = await manifestAt(registry.url, 'catalogs/default', 'latest');
-    const cut = 'DENIED: Catalogs are cut by the registry; only what speaks of them is taken here';
+    const cut = 'DENIED: cannot push catalogs: the registry builds them';
     for (const target of [`${catalog}:latest`, `${catalog}:mine`, `${host}/catalogs/mine:1`])
       expect(await user.isRefused('crane', 'copy', `${host}/${labels}:1.0.0`, target)).toContain(cut);
     const put = ['artifact', 'put', '--artifact-type', signatureType, '--file', 'signature.json'];
     await user.regctl(...put, '--subject', `${catalog}@${digest}`);
     expect(await user.regctl('artifact', 'list', `${catalog}@${digest}`)).toContain(signatureType);
     expect(await user.isRefused('crane', 'delete', `${catalog}@${digest}`)).toContain(
-      'A snapshot is forever, and cannot be deleted',
+      'cannot delete a snapshot: it is immutable',
     );
     expect((await manifestAt(registry.url, 'catalogs/default', 'latest')).digest).toBe(digest);
   });

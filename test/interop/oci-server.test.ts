@@ -58,10 +58,10 @@ describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
     const manifest = await user.does('crane', 'manifest', `${host}/team/listed@${digest}`);
     expect(JSON.parse(manifest)).toMatchObject({ schemaVersion: 2, layers: [{}] });
     expect(await user.isRefused('crane', 'manifest', `${host}/team/listed:v3`)).toContain(
-      'MANIFEST_UNKNOWN: There is no such manifest here',
+      'MANIFEST_UNKNOWN: manifest not found in this repository',
     );
     expect(await user.isRefused('crane', 'ls', `${host}/team/nothing`)).toContain(
-      'NAME_UNKNOWN: There is no such repository',
+      'NAME_UNKNOWN: repository not found',
     );
   });
 
@@ -98,7 +98,7 @@ describe.skipIf(noCrane !== undefined)(titled('crane', noCrane), () => {
       expect(said).toContain('krmhub token create NAME --scope push --repository other/image');
     }
     expect(await user.isRefused('crane', ...append, `${host}/functions/example.com/x:1`)).toContain(
-      'lacks the scope "publish", which functions need',
+      'lacks the scope "publish", which functions require',
     );
   });
 

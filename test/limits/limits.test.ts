@@ -91,13 +91,13 @@ const requests: Limit[] = [
         body: new Uint8Array(padded(source(), size)),
         type: 'application/yaml',
       }),
-    says: `413 The body has more than ${maxDefinitionBytes} bytes`,
+    says: `413 the body exceeds ${maxDefinitionBytes} bytes`,
   },
   {
     name: 'maxReadmeBytes',
     limit: maxReadmeBytes,
     attempt: (size) => putForm(form(0, size)),
-    says: `413 The part "readme" has more than ${maxReadmeBytes} bytes`,
+    says: `413 the part "readme" exceeds ${maxReadmeBytes} bytes`,
   },
   {
     name: 'maxMultipartOverheadBytes',
@@ -111,7 +111,7 @@ const requests: Limit[] = [
       const answer = await putForm(form(size, maxReadmeBytes, BUNDLE_LIMITS.maxPerPublish));
       return answer?.startsWith('413') === true ? answer : undefined;
     },
-    says: /^413 The body has more than \d+ bytes/,
+    says: /^413 the body exceeds \d+ bytes/,
   },
   {
     name: 'maxFormParts',
@@ -121,7 +121,7 @@ const requests: Limit[] = [
       const answer = await putForm(new Uint8Array(Buffer.from(`${body.join('')}--${BOUNDARY}--\r\n`)));
       return answer?.includes('more than') ? answer : undefined;
     },
-    says: `400 The form has more than ${SERVER_LIMITS.maxFormParts} parts`,
+    says: `400 the form has more than ${SERVER_LIMITS.maxFormParts} parts`,
   },
   {
     name: 'maxPartHeaderBytes',
@@ -133,14 +133,14 @@ const requests: Limit[] = [
       const answer = await putForm(new Uint8Array(Buffer.from(body)));
       return answer?.includes('header of a part') ? answer : undefined;
     },
-    says: `413 The header of a part has more than ${SERVER_LIMITS.maxPartHeaderBytes} bytes`,
+    says: `413 the header of a part exceeds ${SERVER_LIMITS.maxPartHeaderBytes} bytes`,
   },
   {
     name: 'maxJsonBytes',
     limit: SERVER_LIMITS.maxJsonBytes,
     attempt: (size) =>
       ask('/api/v1/tokens', { method: 'POST', body: '{"name":"x","scopes":["yank"]}'.padEnd(size, ' ') }),
-    says: `413 The body has more than ${SERVER_LIMITS.maxJsonBytes} bytes`,
+    says: `413 the body exceeds ${SERVER_LIMITS.maxJsonBytes} bytes`,
   },
   {
     name: 'maxDiscardedBytes',

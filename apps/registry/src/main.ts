@@ -9,7 +9,7 @@ async function main(): Promise<void> {
   const registry = await startRegistry({ config, log });
   const stop = () => {
     registry.close().catch((error: unknown) => {
-      log.fatal({ err: error }, 'registry not stopped cleanly');
+      log.fatal({ err: error }, 'the registry did not stop cleanly');
       process.exitCode = 5;
     });
   };

@@ -40,8 +40,8 @@ describe('lines', () => {
     const limits = { maxLineBytes: 4, maxFunctions: 2 };
     const refused = (...texts: string[]) => all(splitLines(pieces(...texts), 'x', limits));
     await expect(refused('four\n')).resolves.toEqual(['four']);
-    await expect(refused('fiv', 'es\n')).rejects.toThrow('a line has more than 4 bytes');
-    await expect(refused('fives')).rejects.toThrow('a line has more than 4 bytes');
+    await expect(refused('fiv', 'es\n')).rejects.toThrow('a line exceeds 4 bytes');
+    await expect(refused('fives')).rejects.toThrow('a line exceeds 4 bytes');
     await expect(refused('a\nb\nc\n')).rejects.toThrow('more than 2 lines');
     await expect(refused('a\nb')).rejects.toThrow('ends in the middle of a line');
   });

@@ -255,7 +255,7 @@ describe('corrections', () => {
     expect(place(result, ['versions', 0, 'runtime', 'starlark'])).toContain(`starlark.${name} 7:`);
   });
 
-  it('respells digests and leaves what is no digest', () => {
+  it('respells digests and leaves what is not a digest', () => {
     const result = exec(
       `container: {image: a, sha256: 'sha256:${HEX.toUpperCase()}'}\nexec:\n  platforms:\n  - {sha256: ${HEX.toUpperCase()}}\n  - {sha256: 'sha256:abc'}\n  - {sha256: ${HEX}}\n`,
     );

@@ -117,10 +117,10 @@ describe('evidence that is absent or damaged', () => {
   const { dsseEnvelope } = good;
   it.for([
     ['nothing', new Uint8Array(), 'it is empty'],
-    ['no JSON', bytes, 'it is not JSON, or cut off'],
-    ['cut off', bundleBytes(good).slice(0, 300), 'it is not JSON, or cut off'],
-    ['no text', new Uint8Array([0xff]), 'it is not JSON, or cut off'],
-    ['deep', new TextEncoder().encode('['.repeat(1_000_000)), 'it is not JSON, or cut off'],
+    ['no JSON', bytes, 'it is not valid JSON, or cut off'],
+    ['cut off', bundleBytes(good).slice(0, 300), 'it is not valid JSON, or cut off'],
+    ['no text', new Uint8Array([0xff]), 'it is not valid JSON, or cut off'],
+    ['deep', new TextEncoder().encode('['.repeat(1_000_000)), 'it is not valid JSON, or cut off'],
     ['null', null, 'it is no JSON object'],
     ['a list', [good], 'it is no JSON object'],
     ['an empty object', {}, 'it has no mediaType'],
@@ -134,7 +134,7 @@ describe('evidence that is absent or damaged', () => {
       'has none or several',
     ],
     ['a text for the envelope', { ...good, dsseEnvelope: 'x' }, ''],
-    ['too long', new Uint8Array(4_194_305), 'it has more than 4194304 bytes'],
+    ['too long', new Uint8Array(4_194_305), 'it exceeds 4194304 bytes'],
   ] as const)('is refused: %s', ([, bundle, reason]) => {
     expect(refusal(bundle)).toMatch(/^bundle: /);
     expect(refusal(bundle)).toContain(reason);

@@ -151,7 +151,7 @@ describe('backup and restore', () => {
 
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
     const refused = await run(['restore', 'made']);
-    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('holds a registry')]);
+    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('already contains a registry')]);
     expect((await run(['fsck'])).exitCode).toBe(0);
   });
 
@@ -195,7 +195,7 @@ describe('backup and restore', () => {
     const changed = await run(['restore', 'made', '--data', 'restored']);
     expect([changed.exitCode, changed.err()]).toEqual([
       1,
-      expect.stringContaining('registry.db is not what it was'),
+      expect.stringContaining('registry.db has changed since the backup'),
     ]);
 
     const none = await run(['restore', 'data', '--data', 'restored']);

@@ -292,7 +292,7 @@ describe('catalog verify refuses', () => {
     ['null', { body: 'null' }, 'it is no JSON object'],
     ['[]', { body: '[]' }, 'it is no JSON object'],
     ['an empty bundle', { body: '' }, 'it is empty'],
-    ['a page of HTML', { body: '<html></html>' }, 'it is not JSON'],
+    ['a page of HTML', { body: '<html></html>' }, 'it is not valid JSON'],
   ])('%s', async (_, answer, reason) => {
     show(await snapshot(3), 3);
     if (answer === undefined) answers.delete(bundleAnswer);
@@ -309,7 +309,7 @@ describe('catalog verify refuses', () => {
       await expectRefused(
         await verify('default', ...KEY, '--out', 'out'),
         'bundle',
-        'it is not JSON, or cut off',
+        'it is not valid JSON, or cut off',
       );
     }
   });

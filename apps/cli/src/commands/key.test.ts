@@ -66,7 +66,7 @@ describe('key', () => {
     data = path.join(folder, 'nothing');
     for (const name of ['list', 'rotate']) {
       const io = await run(name);
-      expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('There is no registry')]);
+      expect([io.exitCode, io.err()]).toEqual([5, expect.stringContaining('no registry found')]);
     }
   });
 

@@ -79,7 +79,7 @@ it('replaces no key that is there, unless it is told to', async () => {
   await keygen(env, '--out', 'keys/release');
   const before = read('keys/release.key');
   const refused = await keygen(env, '--out', 'keys/release');
-  expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('is there already')]);
+  expect([refused.exitCode, refused.err()]).toEqual([1, expect.stringContaining('already exists')]);
   expect(read('keys/release.key')).toBe(before);
   rmSync(path.join(folder, 'keys/release.key'));
   expect((await keygen(env, '--out', 'keys/release')).exitCode).toBe(1);

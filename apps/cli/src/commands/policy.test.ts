@@ -56,7 +56,7 @@ describe('policy apply and publish', () => {
     for (const args of [[], ['--key', 'other.key'], ['--dry-run']]) {
       const io = await publish(...args);
       expect({ args, exitCode: io.exitCode }).toEqual({ args, exitCode: 4 });
-      expect(io.err()).toContain(`${NAME} is not published`);
+      expect(io.err()).toContain(`cannot publish ${NAME}`);
     }
     const io = await publish('--key', 'team.key');
     expect(io.exitCode).toBe(0);

@@ -51,7 +51,7 @@ describe('files', () => {
   it('get a bundle beside them, which is replaced only where it is said so', async () => {
     await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key');
     const bundle = readFileSync(at('a.txt.sigstore.json'), 'utf8');
-    expect((await ends(1, 'sign', 'a.txt', '--key', 'krmhub.key')).err()).toContain('is there already');
+    expect((await ends(1, 'sign', 'a.txt', '--key', 'krmhub.key')).err()).toContain('already exists');
     expect(readFileSync(at('a.txt.sigstore.json'), 'utf8')).toBe(bundle);
     await ends(0, 'sign', 'a.txt', '--key', 'krmhub.key', '--overwrite');
     const { err } = await ends(0, 'verify', 'a.txt', '--key', 'krmhub.pub');

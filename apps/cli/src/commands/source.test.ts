@@ -61,12 +61,14 @@ describe('a recipe over catalogs elsewhere', () => {
     expect(applied.exitCode, applied.err()).toBe(0);
     expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 unusable$/m);
     expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: Is the url in the recipe right/);
-    expect(applied.err()).toContain('Until then nothing of it is taken.');
+    expect(applied.err()).toContain('Until then, nothing is included from it.');
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
     const shown = await run(['catalog', 'show', 'platform']);
-    expect(shown.out()).toContain('1 of 4 catalogs elsewhere not current: krmhub source list platform\n');
+    expect(shown.out()).toContain(
+      '1 of 4 catalogs upstream copies out of date: krmhub source list platform\n',
+    );
     const again = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(again.err()).not.toContain('banana: 2 entries');
   });

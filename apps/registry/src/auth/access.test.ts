@@ -308,7 +308,7 @@ describe('ensureAdminToken', () => {
     for (const { id } of all) await store.revokeToken(id, now.toISOString());
     expect(await ensureAdminToken(store, file, now)).toEqual({
       outcome: 'blocked',
-      reason: 'holds no token',
+      reason: 'does not contain a token',
     });
   });
 });

@@ -23,14 +23,15 @@ export async function authenticate(
 ): Promise<TokenRecord> {
   const header = c.req.header('authorization');
   const hint =
-    'Give a token with `krmhub login` or KRMHUB_TOKEN. An administrator makes tokens with `krmhub token create`; the first one is in admin.token in the data folder of the registry.';
-  if (header === undefined) throw new KrmhubError('unauthorized', 'This operation needs a token', { hint });
+    'Set a token with `krmhub login` or KRMHUB_TOKEN. An administrator creates tokens with `krmhub token create`; the first one is in admin.token in the data folder.';
+  if (header === undefined)
+    throw new KrmhubError('unauthorized', 'this operation requires a token', { hint });
   const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
   if (secret !== undefined) return authenticateSecret(c, { store, clock, log }, secret, hint);
   const limits = c.get('limits');
   limits.refuseGuessing(c, undefined);
   limits.recordLogin(c, undefined, false);
-  throw new KrmhubError('unauthorized', 'The Authorization header is not `Bearer` and a token', { hint });
+  throw new KrmhubError('unauthorized', 'invalid Authorization header: expected `Bearer TOKEN`', { hint });
 }
 
 /** The token of a secret, by the same rules. */
@@ -45,7 +46,7 @@ export async function authenticateSecret(
   const limits = c.get('limits');
   limits.refuseGuessing(c, hash);
   limits.recordLogin(c, hash, false);
-  const message = 'The token is malformed: it was cut off, mistyped or made by something else';
+  const message = 'malformed token: it is truncated, mistyped or not a krmhub token';
   throw new KrmhubError('unauthorized', message, { hint });
 }
 
@@ -64,7 +65,7 @@ export async function authenticateHash(
   };
   // The database compares hashes of what was sent, so its timing tells nothing of a stored secret.
   const token = await store.tokenByHash(hash);
-  if (token === undefined) throw refuse('This registry does not know the token');
+  if (token === undefined) throw refuse('unknown token');
   const now = clock();
   const problem = tokenProblem(token, now.toISOString());
   if (problem !== undefined) throw refuse(`The token "${token.name}" is ${problem}`);
@@ -86,7 +87,7 @@ async function recordUse(
     await store.touchToken(token.id, now.toISOString());
   } catch (error) {
     // What the request asks for matters more than the record of its token.
-    log.warn({ err: error, tokenId: token.id }, 'last use of a token not recorded');
+    log.warn({ err: error, tokenId: token.id }, 'cannot record the last use of a token');
   }
 }
 
@@ -122,6 +123,6 @@ export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: str
   const lacks = lackingRights(token, scope, group);
   if (lacks.length === 0) return;
   throw new KrmhubError('forbidden', `The token "${token.name}" lacks ${lacks.join(' and ')}`, {
-    hint: `It has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another.`,
+    hint: `The token has ${token.scopes.join(', ')} for ${token.groups.join(', ')}. An administrator can create another one.`,
   });
 }

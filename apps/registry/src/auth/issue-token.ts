@@ -17,13 +17,13 @@ export async function issueToken(
   wanted: TokenRequest,
   by: string,
 ): Promise<{ token: TokenRecord; secret: string }> {
-  refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Groups are like example.com');
-  refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Repositories are like team/catalog');
+  refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Use groups such as example.com');
+  refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Use repositories such as team/catalog');
   refuseIdleLimits(wanted);
   // An administrator can create any token, so fewer groups would be no limit.
   if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
-    throw new KrmhubError('invalid-request', 'The scope admin is for the whole registry', {
-      hint: 'Leave the groups out, or the scope admin.',
+    throw new KrmhubError('invalid-request', 'the scope admin covers the whole registry', {
+      hint: 'Omit the groups or the scope admin.',
     });
   }
   return createToken(store, wanted, { now: clock(), by });
@@ -32,15 +32,15 @@ export async function issueToken(
 /** Revokes a token, or leaves it as it was revoked before; rejects with `not-found`. */
 export async function revokeToken({ store, clock }: TokenParts, id: string): Promise<TokenRecord> {
   const token = await store.revokeToken(id, clock().toISOString());
-  if (token === undefined) throw new KrmhubError('not-found', `There is no token ${id}`);
+  if (token === undefined) throw new KrmhubError('not-found', `token ${id} not found`);
   return token;
 }
 
 function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, example: string): void {
   const wrong = globs.filter((glob) => !pattern.test(glob)).map((glob) => JSON.stringify(glob));
   if (wrong.length === 0) return;
-  throw new KrmhubError('invalid-request', `${wrong.join(', ')}: no ${what} and no glob`, {
-    hint: `${example}; \`*\` stands for any characters.`,
+  throw new KrmhubError('invalid-request', `${wrong.join(', ')}: not a ${what} or a glob`, {
+    hint: `${example}; \`*\` matches any characters.`,
   });
 }
 
@@ -48,19 +48,23 @@ function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, ex
 function refuseIdleLimits({ scopes, groups, repositories }: TokenRequest): void {
   const limited = (globs: readonly string[]) => !globs.includes('*');
   if (limited(groups) && scopes.every((scope) => scope === 'push')) {
-    throw new KrmhubError('invalid-request', 'Groups limit no token of the scope push alone', {
-      hint: 'Give repositories for it, such as team/*, or the scope publish.',
+    throw new KrmhubError('invalid-request', 'groups do not apply to a token with only the scope push', {
+      hint: 'Set repositories such as team/*, or add the scope publish.',
     });
   }
   if (limited(repositories) && !scopes.includes('push')) {
-    throw new KrmhubError('invalid-request', 'Repositories limit no token without the scope push', {
-      hint: 'Give groups for it, such as example.com, or the scope push.',
+    throw new KrmhubError('invalid-request', 'repositories do not apply to a token without the scope push', {
+      hint: 'Set groups such as example.com, or add the scope push.',
     });
   }
   const functions = repositories.filter((glob) => glob.startsWith('functions/'));
   if (functions.length > 0) {
-    throw new KrmhubError('invalid-request', `${functions.join(', ')}: the scope push is not for functions`, {
-      hint: 'Give the scope publish and the group of the functions.',
-    });
+    throw new KrmhubError(
+      'invalid-request',
+      `${functions.join(', ')}: the scope push does not cover functions`,
+      {
+        hint: 'Use the scope publish and the group of the functions.',
+      },
+    );
   }
 }

@@ -104,7 +104,7 @@ export class RequestLimits implements RequestLimiter {
     if (rateLimitClass !== 'read' || this.#reads === undefined) return;
     const allowance = this.#reads.take(rateLimitKey(c.get('client')), this.#now());
     c.set('allowance', allowance);
-    if (!allowance.allowed) throw new TooManyRequests('Your address asks too often', allowance);
+    if (!allowance.allowed) throw new TooManyRequests('too many requests from your address', allowance);
   }
 
   /** To be called with the token of a request that is to change something. Throws TooManyRequests. */
@@ -113,7 +113,7 @@ export class RequestLimits implements RequestLimiter {
     const allowance = this.#writes.take(token.id, this.#now());
     c.set('allowance', allowance);
     if (!allowance.allowed) {
-      throw new TooManyRequests(`The token "${token.name}" is used too often`, allowance);
+      throw new TooManyRequests(`too many requests with the token "${token.name}"`, allowance);
     }
   }
 
@@ -127,7 +127,7 @@ export class RequestLimits implements RequestLimiter {
     const allowance = this.#failures.peek(rateLimitKey(c.get('client')), this.#now());
     if (allowance.allowed) return;
     c.set('allowance', allowance);
-    throw new TooManyRequests('Too many tokens from your address were refused', allowance);
+    throw new TooManyRequests('too many failed logins from your address', allowance);
   }
 
   /** To be called with what became of a token that was given. */

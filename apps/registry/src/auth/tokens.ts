@@ -100,12 +100,12 @@ export async function ensureAdminToken(store: TokenStore, file: string, now: Dat
   let secret = newSecret();
   if (!(await writeOnce(file, `${secret}\n`))) {
     secret = (await readFile(file, 'utf8')).trim();
-    if (!isTokenSecret(secret)) return { outcome: 'blocked', reason: 'holds no token' };
+    if (!isTokenSecret(secret)) return { outcome: 'blocked', reason: 'does not contain a token' };
     const stored = await store.tokenByHash(hashSecret(secret));
     if (stored !== undefined) {
       return {
         outcome: 'blocked',
-        reason: `holds a token that is ${tokenProblem(stored, now.toISOString()) ?? 'no admin token'}`,
+        reason: `contains a token that is ${tokenProblem(stored, now.toISOString()) ?? 'not an admin token'}`,
       };
     }
   }

@@ -31,8 +31,8 @@ export interface BackupInput {
 export async function backupRegistry(input: BackupInput): Promise<Manifest> {
   const { out } = input;
   if ((await fileErrors(out, () => namesIn(out))).length > 0) {
-    throw new KrmhubError('usage', `${out} is there already, and a backup never replaces anything`, {
-      hint: 'Name a folder that is not there yet with --out.',
+    throw new KrmhubError('usage', `${out} already exists`, {
+      hint: 'Choose a folder that does not exist with --out.',
     });
   }
   const unfinished = `${out}.unfinished-${randomUUID()}`;
@@ -67,10 +67,10 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     throw new KrmhubError(
       'conflict',
       [
-        `No backup was made: the copy is not whole, in ${damaged.length} ways. The first:`,
+        `backup failed: the copy has ${damaged.length} problems. First:`,
         ...damaged.slice(0, 3).map(({ subject, message }) => `${subject}: ${message}`),
       ].join('\n'),
-      { hint: '`krmhub fsck` tells all that is damaged; where it finds nothing, make the backup again.' },
+      { hint: 'Run `krmhub fsck` to see all damage. If it finds nothing, run the backup again.' },
     );
   }
   const database = await digestOf(to.database);

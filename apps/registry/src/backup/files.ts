@@ -15,11 +15,11 @@ export async function fileErrors<Result>(folder: string, work: () => Promise<Res
     const full = code === 'ENOSPC' || code === 'EDQUOT';
     throw new KrmhubError(
       full ? 'storage-full' : 'unavailable',
-      full ? `The disk that holds ${folder} is full.` : `${folder} cannot be used (${code} from ${syscall}).`,
+      full ? `cannot write to ${folder}: disk full` : `cannot use ${folder}: ${code} (${syscall})`,
       {
         hint: full
-          ? 'Free space on it; what was begun there is removed.'
-          : 'Look whether it is a folder, belongs to this user, and its disk is sound.',
+          ? 'Free some space. Partial files are removed.'
+          : 'Check that it is a folder, that you own it, and that its disk works.',
         cause: error,
       },
     );

@@ -20,18 +20,21 @@ export function manifestFile(folder: string): string {
 /** Rejects with `usage` where the folder holds no backup, and `unavailable` where a newer program made it. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFileBytes(manifestFile(folder));
-  const hint = 'Name a folder that `krmhub backup` made.';
+  const hint = 'Use a folder that `krmhub backup` wrote.';
   if (text === undefined) {
-    throw new KrmhubError('usage', `${folder} is no backup: it has no backup.json`, { hint });
+    throw new KrmhubError('usage', `${folder} is not a backup: backup.json is missing`, { hint });
   }
   let manifest: Partial<Manifest> | null;
   try {
     manifest = JSON.parse(Buffer.from(text).toString('utf8'));
   } catch (cause) {
-    throw new KrmhubError('usage', `${folder} is no backup: its backup.json is not JSON`, { hint, cause });
+    throw new KrmhubError('usage', `${folder} is not a backup: backup.json is not valid JSON`, {
+      hint,
+      cause,
+    });
   }
   if (manifest?.format === 1 && typeof manifest.database === 'string') return manifest as Manifest;
-  throw new KrmhubError('unavailable', `${folder} is not a backup that this program understands`, {
-    hint: 'Restore it with the version of krmhub that made it, or a later one.',
+  throw new KrmhubError('unavailable', `${folder}: unsupported backup format`, {
+    hint: 'Use the krmhub version that wrote it, or a later one.',
   });
 }

@@ -72,7 +72,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
   const from = dataPaths(backup);
   const to = dataPaths(folder);
   if ((await digestOf(from.database)) !== manifest.database) {
-    throw damaged(backup, 'registry.db is not what it was');
+    throw damaged(backup, 'registry.db has changed since the backup');
   }
   await copyFileBytes(from.database, to.database);
   // A backup of an older version is brought up to date; one file is left, as in the backup.
@@ -97,7 +97,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
 
 function damaged(backup: string, ...problems: string[]): KrmhubError {
   return new KrmhubError('conflict', [`The backup ${backup} is damaged:`, ...problems].join('\n'), {
-    hint: `Nothing was restored. \`krmhub fsck --data ${backup}\` tells all of it; take another backup.`,
+    hint: `Nothing was restored. Run \`krmhub fsck --data ${backup}\` for details, and use another backup.`,
   });
 }
 
@@ -112,7 +112,7 @@ async function refuseRegistry(dataFolder: string): Promise<void> {
   );
   const there = names.filter((name) => parts.some((part) => name === part || name.startsWith(`${part}-`)));
   if (there.length === 0) return;
-  throw new KrmhubError('usage', `${dataFolder} holds a registry: ${there.join(', ')}`, {
-    hint: 'Restore into a folder without one, and move it in its place once you have looked at it.',
+  throw new KrmhubError('usage', `${dataFolder} already contains a registry: ${there.join(', ')}`, {
+    hint: 'Restore into an empty folder, check it, then move it into place.',
   });
 }

@@ -24,8 +24,8 @@ export type RecipeState = Digest | 'none';
 /** Somebody else has applied another recipe since this one was begun. */
 export class RecipeChanged extends KrmhubError {
   constructor(name: string) {
-    super('conflict', `The recipe of ${name} was changed since you began with yours`, {
-      hint: 'Compare both, and apply yours again where it is still right.',
+    super('conflict', `the recipe of catalog ${name} has changed since you read it`, {
+      hint: 'Compare both recipes, then apply yours again.',
     });
   }
 }
@@ -37,8 +37,8 @@ export function recipeState(stored: { recipe: string } | undefined): RecipeState
 /** Throws `conflict` for the catalog whose recipe nobody applies. */
 export function refuseBuiltIn(name: string): void {
   if (name !== DEFAULT_CATALOG) return;
-  throw new KrmhubError('conflict', 'The catalog default is built in and cannot be replaced', {
-    hint: 'Apply the recipe under another name.',
+  throw new KrmhubError('conflict', 'cannot replace the built-in catalog "default"', {
+    hint: 'Use another catalog name.',
   });
 }
 
@@ -49,16 +49,12 @@ export function checkRecipe(
 ): { text: string; recipe: Recipe; diagnostics: Diagnostic[] } {
   const { recipe, diagnostics } = readRecipe(bytes, `${name}.yaml`);
   if (recipe === undefined) {
-    throw new KrmhubError('invalid-document', 'The recipe has errors', { diagnostics });
+    throw new KrmhubError('invalid-document', 'invalid recipe', { diagnostics });
   }
   if (recipe.name !== name) {
-    throw new KrmhubError(
-      'invalid-document',
-      `The recipe is of the catalog ${recipe.name}, and is applied to ${name}`,
-      {
-        hint: 'Make metadata.name and the URL the same.',
-      },
-    );
+    throw new KrmhubError('invalid-document', `the recipe is for catalog ${recipe.name}, not ${name}`, {
+      hint: 'Use the same name in metadata.name and in the URL.',
+    });
   }
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   return { text, recipe, diagnostics };
@@ -100,7 +96,7 @@ export async function storeRecipe(
     }
     return current === undefined ? 'created' : 'changed';
   }
-  throw new KrmhubError('unavailable', `The catalog ${name} is being changed by others all the time`);
+  throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
 }
 
 /** Those that are catalogs elsewhere. */

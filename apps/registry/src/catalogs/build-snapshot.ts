@@ -42,7 +42,7 @@ export async function buildSnapshot(
       if (!(error instanceof RevisionConflict)) throw error;
     }
   }
-  throw new KrmhubError('unavailable', `The catalog ${name} was changed by others all the time`);
+  throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
 }
 
 async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {

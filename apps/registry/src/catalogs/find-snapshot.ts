@@ -21,7 +21,7 @@ export function snapshotFinder({
     await findCatalog(store, name);
     const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));
     if (found !== undefined) return found;
-    throw new KrmhubError('not-found', `The catalog ${name} has no snapshot ${snapshot}`, {
+    throw new KrmhubError('not-found', `catalog ${name} has no snapshot ${snapshot}`, {
       hint: `GET ${fillPath('snapshots', { name })} lists them.`,
     });
   };
@@ -30,14 +30,14 @@ export function snapshotFinder({
     async newestSnapshot(name) {
       const snapshot = await newest.get(name);
       if (snapshot?.withdrawn !== undefined) {
-        throw new KrmhubError('unavailable', `The catalog ${name} is being cut without what was taken down`, {
-          hint: 'Ask again in a moment.',
+        throw new KrmhubError('unavailable', `catalog ${name} is being rebuilt after a takedown`, {
+          hint: 'Try again in a moment.',
         });
       }
       if (snapshot !== undefined) return snapshot;
       await findCatalog(store, name);
-      throw new KrmhubError('unavailable', `The catalog ${name} has not been cut yet`, {
-        hint: 'Ask again in a moment.',
+      throw new KrmhubError('unavailable', `catalog ${name} has no snapshot yet`, {
+        hint: 'Try again in a moment.',
       });
     },
     async currentSnapshot(params) {

@@ -4,7 +4,7 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 let registry: TestRegistry;
 afterEach(() => registry.close());
 
-it('tells that a catalog cannot be cut, also where a pass has gone by it already', async () => {
+it('tells that a catalog cannot be built, also where a pass has gone by it already', async () => {
   let failing = false;
   let held: Promise<void> | undefined;
   let reachedHold: () => void = () => undefined;

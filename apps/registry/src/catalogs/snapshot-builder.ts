@@ -107,8 +107,8 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#again = true;
     this.#builtThrough.event = Math.min(this.#builtThrough.event, event - 1);
     if (!(await this.waitFor(event))) {
-      throw new KrmhubError('unavailable', `The catalog ${name} is still being cut`, {
-        hint: 'Ask again later.',
+      throw new KrmhubError('unavailable', `catalog ${name} is still being built`, {
+        hint: 'Try again later.',
       });
     }
     const failure = this.#failures.get(name);
@@ -160,7 +160,7 @@ export class SnapshotBuilder implements CatalogBuilder {
         this.#storeFailure = undefined;
       } catch (error) {
         this.#storeFailure = this.#nextFailure(this.#storeFailure, error);
-        this.#deps.log.error({ err: error }, 'catalogs cannot be cut');
+        this.#deps.log.error({ err: error }, 'cannot build snapshots');
         this.#deps.onPass?.(this.#builtThrough.event, this.status());
       }
     }
@@ -246,7 +246,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     } catch (error) {
       this.#failures.set(name, this.#nextFailure(earlier, error));
       metrics.cut(name, 'failed', seconds());
-      log.error({ err: error, catalog: name }, 'catalog not cut');
+      log.error({ err: error, catalog: name }, 'cannot build a snapshot');
       return;
     }
     try {
@@ -261,7 +261,7 @@ export class SnapshotBuilder implements CatalogBuilder {
       this.#swept.add(name);
     } catch (error) {
       // Old forms take room and nothing else; the next cut forgets them.
-      log.warn({ err: error, catalog: name }, 'forms of old snapshots not forgotten');
+      log.warn({ err: error, catalog: name }, 'cannot evict renditions of old snapshots');
     }
   }
 
@@ -313,11 +313,11 @@ export class SnapshotBuilder implements CatalogBuilder {
             continue;
           }
           // The catalog is there without it, and its next snapshot or the next start tries again.
-          if (!this.#stopping) log.warn({ err: error, catalog }, 'a catalog could not be compressed');
+          if (!this.#stopping) log.warn({ err: error, catalog }, 'cannot compress a catalog');
         }
       }
     } catch (error) {
-      if (!this.#stopping) log.error({ err: error }, 'catalogs cannot be compressed');
+      if (!this.#stopping) log.error({ err: error }, 'cannot compress catalogs');
     } finally {
       this.#compression = undefined;
     }

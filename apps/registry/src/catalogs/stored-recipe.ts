@@ -15,7 +15,7 @@ export function storedRecipe({ name, recipe: text }: Pick<CatalogRecord, 'name' 
     if (lastRead.size > MAX_CACHED) lastRead.delete(lastRead.keys().next().value!);
     return recipe;
   }
-  throw new KrmhubError('invalid-document', `The stored recipe of ${name} is not understood`, {
+  throw new KrmhubError('invalid-document', `cannot read the stored recipe of catalog ${name}`, {
     diagnostics,
   });
 }

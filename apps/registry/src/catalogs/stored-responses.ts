@@ -173,7 +173,7 @@ function entryResponder(
         else answerWith(request, response, prepare(url, snapshot, entry));
       })
       .catch((error) => {
-        log.error({ err: error }, 'an answer could not be written');
+        log.error({ err: error }, 'cannot write a response');
         response.destroy();
       });
     return true;

@@ -39,7 +39,7 @@ export const checkArtifactBlobs: Check = async function* (input) {
       }
     }
     checked += rows.length;
-    await input.progress(`${checked} blobs of artifacts checked`);
+    await input.progress(`${checked} artifact blobs checked`);
   }
 };
 
@@ -61,7 +61,7 @@ async function problemOfBlob(
     const named = client.prepare<[string, string]>(
       'SELECT 1 FROM release WHERE digest = ? UNION ALL SELECT 1 FROM release WHERE readme = ? LIMIT 1',
     );
-    return named.get(file, file) === undefined ? 'no release has this file any more' : undefined;
+    return named.get(file, file) === undefined ? 'no release has this file' : undefined;
   }
   if (place === 'forms') {
     const snapshot = client.prepare<[string, string]>(
@@ -97,7 +97,7 @@ async function problemOfFile(
   try {
     const stored = await artifacts.read(file);
     if (stored === undefined) return `its bytes ${file} are missing`;
-    if (stored.size !== expected.size) return `has ${stored.size} bytes where its row says ${expected.size}`;
+    if (stored.size !== expected.size) return `has ${stored.size} bytes, expected ${expected.size}`;
     const other = expected.digest.startsWith('sha512:') ? createHash('sha512') : undefined;
     for await (const piece of stored.pieces) other?.update(piece);
     const actual = other === undefined ? expected.digest : `sha512:${other.digest('hex')}`;
@@ -105,7 +105,7 @@ async function problemOfFile(
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     return error.code === 'internal'
-      ? `no longer has the digest ${file}`
+      ? `does not match its digest ${file}`
       : `cannot be read: ${error.message}`;
   }
 }
@@ -145,7 +145,7 @@ export const checkManifests: Check = async function* (input) {
         (one) => one !== EMPTY_DIGEST && isThere.get(repository, one, repository, one) === 0,
       );
       for (const one of missing) {
-        const message = `names ${one}, which its repository does not have`;
+        const message = `refers to ${one}, which is missing in its repository`;
         // Manifests are deleted one by one, and an index may be the last to go.
         yield manifest.kind === 'index'
           ? information(subject, message)
@@ -160,8 +160,7 @@ export const checkManifests: Check = async function* (input) {
 function readRow({ digest, mediaType, size, bytes }: ManifestRow): Manifest | string {
   const actual = computeDigest(bytes, digest);
   if (actual !== digest) return `the manifest has the digest ${actual}`;
-  if (bytes.byteLength !== size)
-    return `the manifest has ${bytes.byteLength} bytes where its row says ${size}`;
+  if (bytes.byteLength !== size) return `the manifest has ${bytes.byteLength} bytes, expected ${size}`;
   try {
     return readManifest(bytes, mediaType);
   } catch (error) {
@@ -180,7 +179,7 @@ async function* withoutArtifact({ client }: CheckInput) {
     .pluck()
     .get();
   if (count !== undefined && count > 0) {
-    yield information('artifacts', `${count} releases are no artifacts yet; the next start makes them`);
+    yield information('artifacts', `${count} releases have no artifact yet; the next start creates them`);
   }
 }
 
@@ -195,6 +194,6 @@ async function* wrongSums({ client }: CheckInput) {
     )
     .all();
   for (const { name, bytes, sum } of wrong) {
-    yield damage(name, `is said to have ${bytes} bytes, and has ${sum}`, FROM_BACKUP);
+    yield damage(name, `is recorded with ${bytes} bytes but has ${sum}`, FROM_BACKUP);
   }
 }

@@ -140,12 +140,12 @@ describe('finds damage', () => {
     [
       'a changed blob of an artifact',
       async () => writeFile((await blobFiles('artifacts'))[0]!, 'the bytes of a fool'),
-      /^artifacts: team\/tool@sha256:\w+: no longer has the digest sha256:\w+$/,
+      /^artifacts: team\/tool@sha256:\w+: does not match its digest sha256:\w+$/,
     ],
     [
       'a blob of an artifact that was cut off',
       async () => truncate((await blobFiles('artifacts'))[0]!, 3),
-      /^artifacts: team\/tool@sha256:\w+: has 3 bytes where its row says 19$/,
+      /^artifacts: team\/tool@sha256:\w+: has 3 bytes, expected 19$/,
     ],
     [
       'a blob under another digest',
@@ -155,7 +155,7 @@ describe('finds damage', () => {
     [
       'a blob of a release that is gone',
       () => sql(`UPDATE oci_blob SET file = 'sha256:' || lower(hex(zeroblob(32))) WHERE place = 'releases'`),
-      /^artifacts: functions\/\S+@sha256:\w+: no release has this file any more$/,
+      /^artifacts: functions\/\S+@sha256:\w+: no release has this file$/,
     ],
     [
       'a changed manifest',
@@ -170,19 +170,19 @@ describe('finds damage', () => {
       () =>
         sql(`DELETE FROM oci_blob WHERE repository = 'team/tool' AND digest LIKE 'sha256:%';
         UPDATE oci_repository SET bytes = bytes - 19 WHERE name = 'team/tool'`),
-      /^manifests: team\/tool@sha256:\w+: names sha256:\w+, which its repository does not have$/,
+      /^manifests: team\/tool@sha256:\w+: refers to sha256:\w+, which is missing in its repository$/,
     ],
     [
       'a signature that is none',
       () => sql(`UPDATE snapshot_signature SET bundle = 'x' WHERE serial = 7`),
-      /^signatures: signature of snapshot default 7: it is not JSON/,
+      /^signatures: signature of snapshot default 7: it is not valid JSON/,
     ],
     [
       'the signature of another snapshot',
       () =>
         sql(`UPDATE snapshot_signature SET bundle = (
           SELECT bundle FROM snapshot_signature WHERE serial = 6) WHERE serial = 7`),
-      /^signatures: signature of snapshot default 7: it is of snapshot 6 of default$/,
+      /^signatures: signature of snapshot default 7: it is for snapshot 6 of catalog default$/,
     ],
     [
       'a signature whose row names another key',
@@ -195,7 +195,7 @@ describe('finds damage', () => {
         sql(
           `UPDATE catalog_function SET selection = replace(selection, '"1.1.0"', '"1.1.1"') WHERE kind = 'RenderChart' AND to_serial IS NULL`,
         ),
-      /^signatures: .* it says that snapshot\.json has the digest sha256:\w+, and it has sha256:\w+$/,
+      /^signatures: .* it signs snapshot\.json with digest sha256:\w+, but the digest is sha256:\w+$/,
     ],
     [
       'a changed signature of an artifact',
@@ -205,7 +205,7 @@ describe('finds damage', () => {
     [
       'lost keys',
       async () => rm(dataPaths(folder).keys, { recursive: true }),
-      /^signatures: keys: snapshots are signed, and the keys of the registry are gone$/,
+      /^signatures: keys: snapshots are signed, but the registry keys are missing$/,
     ],
     [
       'a damaged key',
@@ -218,12 +218,12 @@ describe('finds damage', () => {
     [
       'a wrong sum of bytes',
       () => sql(`UPDATE oci_repository SET bytes = bytes + 1 WHERE name = 'team/tool'`),
-      /^manifests: team\/tool: is said to have \d+ bytes, and has \d+$/,
+      /^manifests: team\/tool: is recorded with \d+ bytes but has \d+$/,
     ],
     [
       'changed bytes',
       async () => writeFile((await blobFiles('blobs'))[0]!, 'other'),
-      /^releases: \S+: its definition no longer has the digest/,
+      /^releases: \S+: its definition does not match its digest/,
     ],
     ['another length', () => sql('UPDATE release SET size = 1 WHERE id = 1'), /^releases: .* row says 1$/],
     [
@@ -245,12 +245,12 @@ describe('finds damage', () => {
     [
       'a snapshot that no event tells of',
       () => sql(`UPDATE event SET serial = 99 WHERE type = 'catalog.cut' AND serial = 3`),
-      /^events: snapshot default 3: no event tells of its cut/,
+      /^events: snapshot default 3: its snapshot event is missing/,
     ],
     [
       'a place that does not end',
       () => sql(`UPDATE catalog_function SET to_serial = NULL WHERE kind = 'SetLabels'`),
-      /^snapshots: \S+SetLabels in default: its place from serial \d does not end/,
+      /^snapshots: \S+SetLabels in default: its entry range from serial \d does not end/,
     ],
     [
       'a release that no event tells of',
@@ -265,23 +265,23 @@ describe('finds damage', () => {
     [
       'a changed entry',
       () => sql(`UPDATE entry SET yaml = yaml || ' ' WHERE rowid = 1`),
-      /^entries: entry sha256:\w+: its text has another digest/,
+      /^entries: entry sha256:\w+: its text does not match its digest/,
     ],
     [
       'an entry whose JSON says something else',
       () => sql(`UPDATE entry SET json = replace(json, 'container', 'contained')`),
-      /^snapshots: snapshot default 2: catalog\.json put together again/,
+      /^snapshots: snapshot default 2: regenerated catalog\.json/,
     ],
     ['a lost entry', () => sql('DELETE FROM entry WHERE rowid = 1'), /^snapshots: .*cannot be read/],
     [
       'a lost snapshot',
       () => sql('DELETE FROM snapshot WHERE serial = 3'),
-      /^snapshots: snapshot default 4: it follows snapshot 2/,
+      /^snapshots: snapshot default 4: its predecessor is snapshot 2/,
     ],
     [
       'a half snapshot',
       () => sql(`DELETE FROM catalog_function WHERE to_serial IS NULL AND kind = 'SetLabels'`),
-      /^snapshots: snapshot default 7: it holds 2 functions where its row says 3/,
+      /^snapshots: snapshot default 7: it has 2 functions, expected 3/,
     ],
     [
       'a chain that is broken',
@@ -291,7 +291,7 @@ describe('finds damage', () => {
     [
       'a snapshot of the future',
       () => sql('UPDATE catalog SET through_event = 1000'),
-      /^events: catalog default: it was cut through an event that is not there/,
+      /^events: catalog default: it was built through an event that is missing/,
     ],
     [
       'a form with other bytes',
@@ -301,7 +301,7 @@ describe('finds damage', () => {
     [
       'a search row of another release',
       () => sql(`UPDATE function SET release = '1.0.0', description = 'x' WHERE kind = 'SetLabels'`),
-      /^search: \S+SetLabels: search shows another description, release/,
+      /^search: \S+SetLabels: the search row differs from its releases in description, release/,
     ],
     [
       'a function without releases',
@@ -368,11 +368,11 @@ describe('what only takes room', () => {
     const { healthy: isWhole, findings } = await check();
     expect(isWhole).toBe(true);
     expect(findings.map(({ severity, message }) => `${severity}: ${message}`)).toEqual([
-      'information: 1 stored forms of snapshots are missing; they are made again when asked for',
-      'information: 1 published files that no release names: 5 bytes',
-      'information: 1 forms that no row names: 5 bytes',
-      'information: 1 unfinished files, which the next start removes: 5 bytes',
-      'information: 1 stored forms are of no snapshot',
+      'information: 1 stored renditions are missing; they are regenerated on request',
+      'information: 1 published files that no release uses: 5 bytes',
+      'information: 1 renditions that no row uses: 5 bytes',
+      'information: 1 partial files; the next start removes them: 5 bytes',
+      'information: 1 stored renditions belong to no snapshot',
     ]);
   });
 

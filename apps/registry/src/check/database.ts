@@ -11,6 +11,6 @@ export const checkDatabase: Check = async function* ({ client }) {
   }
   const references = client.pragma('foreign_key_check') as { table: string; rowid: number; parent: string }[];
   for (const { table, rowid, parent } of references) {
-    yield damage(`row ${rowid} of ${table}`, `names a row of ${parent} that is not there`, FROM_BACKUP);
+    yield damage(`row ${rowid} of ${table}`, `refers to a missing row of ${parent}`, FROM_BACKUP);
   }
 };

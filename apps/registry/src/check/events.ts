@@ -16,25 +16,25 @@ export const checkEvents: Check = async function* ({ client }) {
   const given = number(`SELECT seq FROM sqlite_sequence WHERE name = 'event'`);
   const last = number('SELECT max(sequence) FROM event');
   if (given !== last) {
-    yield damage(`event ${given}`, `it is the newest, and the log ends with event ${last}`, FROM_BACKUP);
+    yield damage(`event ${given}`, `it is the newest, but the log ends at event ${last}`, FROM_BACKUP);
   }
   for (const name of rows(namesOf(`${RELEASES} EXCEPT ${PUBLISHED}`, RELEASE_NAME))) {
-    yield damage(name, 'no event tells of its publishing', FROM_BACKUP);
+    yield damage(name, 'its publish event is missing', FROM_BACKUP);
   }
   const missing = namesOf(`${PUBLISHED} EXCEPT ${RELEASES}`, RELEASE_NAME);
   for (const name of rows(`${missing} WHERE NOT EXISTS (
       SELECT 1 FROM takedown WHERE takedown.group_name = one.group_name
         AND takedown.kind_folded = lower(one.kind) AND takedown.release = one.release)`)) {
-    yield damage(name, 'an event tells of it, and it is not there', FROM_BACKUP);
+    yield damage(name, 'an event names it, but it is missing', FROM_BACKUP);
   }
   for (const name of rows(namesOf(`${SNAPSHOTS} EXCEPT ${CUT}`, SNAPSHOT_NAME))) {
-    yield damage(name, 'no event tells of its cut', FROM_BACKUP);
+    yield damage(name, 'its snapshot event is missing', FROM_BACKUP);
   }
   for (const name of rows(namesOf(`${CUT} EXCEPT ${SNAPSHOTS}`, SNAPSHOT_NAME))) {
-    yield damage(name, 'an event tells of it, and it is not there', FROM_BACKUP);
+    yield damage(name, 'an event names it, but it is missing', FROM_BACKUP);
   }
   for (const name of rows(`SELECT name FROM catalog WHERE max(through_event, applied_event) > ${last}`)) {
-    yield damage(`catalog ${name}`, 'it was cut through an event that is not there', FROM_BACKUP);
+    yield damage(`catalog ${name}`, 'it was built through an event that is missing', FROM_BACKUP);
   }
 };
 

@@ -45,4 +45,4 @@ export function information(subject: string, message: string): Omit<Finding, 'ch
   return { severity: 'information', subject, message };
 }
 
-export const FROM_BACKUP = 'Restore the registry from a backup that `krmhub fsck` finds whole.';
+export const FROM_BACKUP = 'Restore the registry from a backup that passes `krmhub fsck`.';

@@ -16,28 +16,28 @@ export const checkLeftovers: Check = async function* (input) {
     'SELECT 1 FROM release WHERE digest = :digest UNION ALL SELECT 1 FROM release WHERE readme = :digest',
   );
   const ofForm = named('SELECT 1 FROM form WHERE blob = :digest');
-  yield* reclaimable(input, 'blobs', 'published files that no release names', unnamed(blobs, ofRelease));
-  yield* reclaimable(input, 'forms', 'forms that no row names', unnamed(forms, ofForm));
+  yield* reclaimable(input, 'blobs', 'published files that no release uses', unnamed(blobs, ofRelease));
+  yield* reclaimable(input, 'forms', 'renditions that no row uses', unnamed(forms, ofForm));
   const ofRepository = named("SELECT 1 FROM oci_blob WHERE file = :digest AND place = 'artifacts'");
   yield* reclaimable(
     input,
     'artifacts',
-    'files that no repository has, which the registry removes',
+    'files that no repository uses; the registry removes them',
     unnamed(artifacts, ofRepository),
   );
   yield* reclaimable(
     input,
     'copies',
-    'copies that no source has, which the registry removes',
+    'copies that no source uses; the registry removes them',
     unnamed(copies, named(`SELECT 1 FROM (${COPIES}) WHERE digest = :digest`)),
   );
-  yield* reclaimable(input, 'copies', 'unfinished files, which the next start removes', copies.unfinished());
-  yield* reclaimable(input, 'blobs', 'unfinished files, which the next start removes', blobs.unfinished());
-  yield* reclaimable(input, 'forms', 'unfinished files, which the next start removes', forms.unfinished());
+  yield* reclaimable(input, 'copies', 'partial files; the next start removes them', copies.unfinished());
+  yield* reclaimable(input, 'blobs', 'partial files; the next start removes them', blobs.unfinished());
+  yield* reclaimable(input, 'forms', 'partial files; the next start removes them', forms.unfinished());
   yield* reclaimable(
     input,
     'artifacts',
-    'unfinished files, which the next start removes',
+    'partial files; the next start removes them',
     artifacts.unfinished(),
   );
   yield* unusedRenditions(input);
@@ -62,7 +62,7 @@ async function* unusedRenditions(input: CheckInput) {
   const still = new Set(input.now(ofNoSnapshot).map(({ digest }) => digest));
   const left = before.filter(({ digest, blob }) => !inFlight.has(blob) && still.has(digest));
   const count = new Set(left.map(({ digest }) => digest)).size;
-  if (count > 0) yield information('forms', `${count} stored forms are of no snapshot`);
+  if (count > 0) yield information('forms', `${count} stored renditions belong to no snapshot`);
 }
 
 function isInFlight({ began }: CheckInput, written: Date): boolean {

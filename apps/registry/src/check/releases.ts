@@ -49,12 +49,12 @@ async function problemOf({ blobs }: CheckInput, digest: Digest, size?: number): 
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     return error.code === 'internal'
-      ? `no longer has the digest ${digest}`
+      ? `does not match its digest ${digest}`
       : `cannot be read: ${error.message}`;
   }
   if (bytes === undefined) return `${digest} is missing`;
   if (size !== undefined && bytes.byteLength !== size) {
-    return `has ${bytes.byteLength} bytes where its row says ${size}`;
+    return `has ${bytes.byteLength} bytes, expected ${size}`;
   }
   return undefined;
 }

@@ -26,8 +26,8 @@ export const checkRenditions: Check = async function* (input) {
     if (state === 'damaged') {
       yield damage(
         `form ${row.digest} (${row.coding})`,
-        `its stored bytes ${row.blob} are not what they were`,
-        `Remove the file that is named by this digest below forms/: it is made again when somebody asks for it.`,
+        `its stored bytes ${row.blob} have changed`,
+        `Remove the file with this digest in forms/. It is regenerated on the next request.`,
       );
     }
   }
@@ -40,10 +40,7 @@ export const checkRenditions: Check = async function* (input) {
     return missing.filter((blob) => isNamed.get(blob) === 1).length;
   });
   if (lost > 0) {
-    yield information(
-      'forms',
-      `${lost} stored forms of snapshots are missing; they are made again when asked for`,
-    );
+    yield information('forms', `${lost} stored renditions are missing; they are regenerated on request`);
   }
 };
 

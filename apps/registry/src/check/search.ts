@@ -25,7 +25,7 @@ export const checkSearchRows: Check = async function* ({ store, client, progress
     if (differing.length > 0) {
       yield damage(
         subject,
-        `search shows another ${differing.join(', ')} than its releases have`,
+        `the search row differs from its releases in ${differing.join(', ')}`,
         FROM_BACKUP,
       );
     }
@@ -44,7 +44,7 @@ function columnsOf({ group: _, kind: __, ...document }: SearchDocument): Record<
 
 /** The full-text index holds the words of every function, and no others: it is compared with one made anew. */
 export const checkFullText: Check = async function* ({ client, progress }) {
-  await progress('The full-text index is made anew to compare it');
+  await progress('Rebuilding the full-text index for comparison');
   makeExpectedText(client);
   const differing = client
     .prepare<[], string>(
@@ -57,7 +57,7 @@ export const checkFullText: Check = async function* ({ client, progress }) {
     .all();
   client.exec('DROP TABLE temp.expected_words; DROP TABLE temp.indexed_words; DROP TABLE temp.expected_text');
   for (const name of differing) {
-    yield damage(name, 'the full-text index holds other words than its row', FROM_BACKUP);
+    yield damage(name, 'the full-text index does not match its row', FROM_BACKUP);
   }
 };
 
@@ -67,7 +67,7 @@ function makeExpectedText(client: BetterSqlite3.Database): void {
     .prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'function_text'`)
     .pluck()
     .get();
-  if (made === undefined) throw new Error('there is no full-text index');
+  if (made === undefined) throw new Error('the full-text index is missing');
   client.exec(
     made.replace(/^CREATE VIRTUAL TABLE\s+"?function_text"?/i, 'CREATE VIRTUAL TABLE temp.expected_text'),
   );

@@ -18,7 +18,7 @@ export const checkSignatures: Check = async function* (input) {
     return;
   }
   if (keys.length === 0 && (await store.hasSignatures())) {
-    yield damage('keys', 'snapshots are signed, and the keys of the registry are gone', FROM_BACKUP);
+    yield damage('keys', 'snapshots are signed, but the registry keys are missing', FROM_BACKUP);
     return;
   }
   let unsigned = 0;
@@ -34,7 +34,7 @@ export const checkSignatures: Check = async function* (input) {
     yield damage(
       `signature of snapshot ${name} ${newest.serial}`,
       problem,
-      'The next start of the registry signs it anew where it is no signature any more; else restore a backup.',
+      'Start the registry: it signs the snapshot again if the signature is unreadable. Otherwise restore a backup.',
     );
   }
   // As in a database that an older program made, which nobody has started since.
@@ -54,12 +54,12 @@ async function problemOf(
 ): Promise<string | undefined> {
   const { catalog, serial } = snapshot;
   const { checks, signed } = verifySnapshot(new TextEncoder().encode(bundle), keys);
-  if (signed === undefined) return checks.find(({ passed }) => !passed)?.message ?? 'it does not hold';
+  if (signed === undefined) return checks.find(({ passed }) => !passed)?.message ?? 'it is not valid';
   const { claim, digests, signer } = signed;
   if (claim.catalog !== catalog || claim.serial !== serial || claim.previous !== snapshot.previous) {
-    return `it is of snapshot ${claim.serial} of ${claim.catalog}`;
+    return `it is for snapshot ${claim.serial} of catalog ${claim.catalog}`;
   }
-  if (signer.fingerprint !== key) return `it is by the key ${signer.fingerprint}, and its row says ${key}`;
+  if (signer.fingerprint !== key) return `it is signed with key ${signer.fingerprint}, expected ${key}`;
   const manifest = client
     .prepare<[string, string], { digest: `sha256:${string}`; size: number }>(
       `SELECT digest, size FROM oci_manifest JOIN oci_tag ON oci_manifest.id = oci_tag.manifest
@@ -71,7 +71,7 @@ async function problemOf(
   for (const [name, digest] of Object.entries(snapshotDigests(snapshot, functions, manifest))) {
     const said = digests.get(name);
     if (said !== digest)
-      return `it says that ${name} has the digest ${said ?? '(none)'}, and it has ${digest}`;
+      return `it signs ${name} with digest ${said ?? '(none)'}, but the digest is ${digest}`;
   }
   return undefined;
 }

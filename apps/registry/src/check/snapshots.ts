@@ -16,7 +16,7 @@ export const checkEntries: Check = async function* ({ client, progress }) {
   for (let rows = page.all('', PAGE); rows.length > 0; rows = page.all(rows.at(-1)!.digest, PAGE)) {
     for (const { digest, yaml } of rows) {
       if (sha256(yaml) !== digest)
-        yield damage(`entry ${digest}`, 'its text has another digest', FROM_BACKUP);
+        yield damage(`entry ${digest}`, 'its text does not match its digest', FROM_BACKUP);
     }
     checked += rows.length;
     await progress(`${checked} entries checked`);
@@ -32,14 +32,14 @@ export const checkSnapshots: Check = async function* (input) {
       const subject = `snapshot ${name} ${snapshot.serial}`;
       const before = snapshots[index - 1];
       if (snapshot.serial !== (before?.serial ?? 0) + 1) {
-        yield damage(subject, `it follows snapshot ${before?.serial ?? 0}`, FROM_BACKUP);
+        yield damage(subject, `its predecessor is snapshot ${before?.serial ?? 0}`, FROM_BACKUP);
       } else if (snapshot.previous !== (before?.digests['catalog.yaml'] ?? null)) {
-        yield damage(subject, 'the digest of the snapshot before it is another', FROM_BACKUP);
+        yield damage(subject, 'the digest of its predecessor does not match', FROM_BACKUP);
       }
       // The bytes of a snapshot that was withdrawn are gone for good.
       if (snapshot.withdrawn !== undefined) continue;
       for (const message of await problemsOf(input, snapshot)) yield damage(subject, message, FROM_BACKUP);
-      await input.progress(`${index + 1} of ${snapshots.length} snapshots of ${name} put together again`);
+      await input.progress(`${index + 1} of ${snapshots.length} snapshots of catalog ${name} regenerated`);
     }
   }
 };
@@ -52,7 +52,7 @@ function* brokenEntryRanges({ client }: CheckInput) {
        FROM catalog_function) WHERE to_serial IS NOT next`,
   );
   for (const { catalog, name, serial } of broken.all()) {
-    const message = `its place from serial ${serial} does not end where the next begins`;
+    const message = `its entry range from serial ${serial} does not end where the next one begins`;
     yield damage(`${name} in ${catalog}`, message, FROM_BACKUP);
   }
 }
@@ -79,12 +79,12 @@ async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Prom
   }
   const problems: string[] = [];
   if (digests.length !== snapshot.functions) {
-    problems.push(`it holds ${digests.length} functions where its row says ${snapshot.functions}`);
+    problems.push(`it has ${digests.length} functions, expected ${snapshot.functions}`);
   }
   for (const { form, pieces, hash } of forms) {
     const digest = `sha256:${hash.update(pieces.end()).digest('hex')}`;
     if (digest !== snapshot.digests[form]) {
-      problems.push(`${form} put together again has the digest ${digest}, not ${snapshot.digests[form]}`);
+      problems.push(`regenerated ${form} has digest ${digest}, expected ${snapshot.digests[form]}`);
     }
   }
   return problems;

@@ -89,7 +89,7 @@ describe('finds damage of', () => {
     [
       'a copy with other bytes',
       () => each((file) => writeFile(file, 'other')),
-      /^sources: source theirs of ours: its copy no longer has the digest/,
+      /^sources: source theirs of ours: its copy does not match its digest/,
     ],
     [
       'a source that lost its row',
@@ -104,12 +104,12 @@ describe('finds damage of', () => {
     [
       'a recipe that cannot be read',
       () => sql(`UPDATE catalog SET recipe = 'x' WHERE name = 'ours'`),
-      /^sources: catalog ours: The stored recipe of ours is not understood$/,
+      /^sources: catalog ours: cannot read the stored recipe of catalog ours$/,
     ],
     [
       'lost entries',
       () => sql('DELETE FROM upstream_entry WHERE gone_at IS NULL'),
-      /^sources: source theirs of ours: it has 0 entries where its copy has 1$/,
+      /^sources: source theirs of ours: it has 0 entries, but its copy has 1$/,
     ],
     [
       'an entry without its text',
@@ -152,7 +152,7 @@ it('counts copies that no source has once they are old', async () => {
   const { healthy: isWhole, findings } = await check();
   expect(isWhole).toBe(true);
   expect(findings.map(({ subject, message }) => `${subject}: ${message}`)).toEqual([
-    expect.stringMatching(/^copies: 1 copies that no source has, which the registry removes: \d+ bytes$/),
+    expect.stringMatching(/^copies: 1 copies that no source uses; the registry removes them: \d+ bytes$/),
   ]);
 });
 

@@ -3,7 +3,7 @@ import { type Digest, KrmhubError } from '@krmhub/schema';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
-const AGAIN = 'The registry fetches it again with the next look at the source.';
+const AGAIN = 'The registry fetches it again on the next sync.';
 
 /** Every catalog elsewhere that a recipe takes from has its row, and every row its recipe and its copy. */
 export const checkSources: Check = async function* (input) {
@@ -38,7 +38,7 @@ export const checkSources: Check = async function* (input) {
     const subject = `source ${source} of ${catalog}`;
     const entries = present.get(catalog, source)!;
     if (entries !== (copy?.entries ?? 0)) {
-      const message = `it has ${entries} entries where its copy has ${copy?.entries ?? 0}`;
+      const message = `it has ${entries} entries, but its copy has ${copy?.entries ?? 0}`;
       yield damage(subject, message, FROM_BACKUP);
     }
     const problem = copy === undefined ? undefined : await problemOf(input, copy);
@@ -56,11 +56,11 @@ async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promis
     const bytes = await copies.get(digest);
     if (bytes === undefined) return `${digest} is missing`;
     if (bytes.byteLength === size) return undefined;
-    return `has ${bytes.byteLength} bytes where its row says ${size}`;
+    return `has ${bytes.byteLength} bytes, expected ${size}`;
   } catch (error) {
     if (!(error instanceof KrmhubError)) throw error;
     return error.code === 'internal'
-      ? `no longer has the digest ${digest}`
+      ? `does not match its digest ${digest}`
       : `cannot be read: ${error.message}`;
   }
 }

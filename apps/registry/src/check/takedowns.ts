@@ -9,7 +9,7 @@ interface TakedownRow {
 }
 
 const AGAIN =
-  'Start the registry: it finishes takedowns. Where that does not help, take the release down again.';
+  'Start the registry to finish the takedown. If that does not help, take the release down again.';
 
 /** What was taken down is gone: its row, its bytes, and the forms of the snapshots that had it. */
 export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
@@ -22,7 +22,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     )
     .pluck()
     .all();
-  for (const name of standing) yield damage(name, 'it was taken down, and is there', FROM_BACKUP);
+  for (const name of standing) yield damage(name, 'it was taken down but still exists', FROM_BACKUP);
   const rows = client
     .prepare<[], TakedownRow>(
       `SELECT group_name || '/' || kind || '@' || release AS name, digest, readme, finished FROM takedown ORDER BY id`,
@@ -30,10 +30,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     .all();
   for (const { name, digest, readme, finished } of rows) {
     if (finished === 0) {
-      yield information(
-        name,
-        'it was taken down, and is not erased from the disk yet: the next start does that',
-      );
+      yield information(name, 'it was taken down but not yet erased from disk; the next start erases it');
       continue;
     }
     for (const blob of readme === null ? [digest] : [digest, readme]) {
@@ -42,7 +39,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
       const bytes = await blobs.get(blob).catch(() => new Uint8Array());
       // Others may have published the same bytes meanwhile.
       if (bytes !== undefined && !now((latest) => isNamed(latest, blob)))
-        yield damage(name, `it was taken down, and its file ${blob} is still there`, AGAIN);
+        yield damage(name, `it was taken down, but its file ${blob} still exists`, AGAIN);
     }
   }
   if (rows.some(({ finished }) => finished === 0)) return;
@@ -54,7 +51,8 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     )
     .pluck()
     .all();
-  for (const form of forms) yield damage(`form ${form}`, 'its snapshot was withdrawn, and it is kept', AGAIN);
+  for (const form of forms)
+    yield damage(`form ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
 };
 
 function isNamed(client: CheckInput['client'], digest: Digest): boolean {

@@ -22,7 +22,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   for (const { catalog, newest } of behind) {
     yield information(
       `snapshot ${catalog} ${newest}`,
-      'search does not know yet what it takes from catalogs elsewhere: the registry goes on with that',
+      'search does not have its upstream functions yet; the registry is adding them',
     );
   }
   const waiting = namesWaiting(client);
@@ -37,11 +37,11 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const problemOf = (row: Row): string | undefined => {
     const kindFolded = row.kind.toLowerCase();
     if (isOurs.get(row.id, row.group, kindFolded) !== undefined)
-      return 'search has it as a function of this registry and as one of catalogs elsewhere';
+      return 'search has it both as a function of this registry and as an upstream function';
     if (waiting.has(nameOf(row))) return undefined;
     const entry = shown(row.group, kindFolded);
-    if (entry === undefined) return 'search shows it, and no newest snapshot takes it from elsewhere';
-    if (entry !== row.entry) return `search shows the entry ${row.entry}, and a newest snapshot has ${entry}`;
+    if (entry === undefined) return 'search has it, but no newest snapshot has it from an upstream catalog';
+    if (entry !== row.entry) return `search has entry ${row.entry}, but a newest snapshot has ${entry}`;
     const json = jsonOf.get(entry);
     if (json === undefined) return `its entry ${entry} is missing`;
     const expected = Object.entries(
@@ -50,7 +50,7 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
     const differing = expected.filter(([column, value]) => row[column] !== value).map(([column]) => column);
     return differing.length === 0
       ? undefined
-      : `search shows another ${differing.join(', ')} than its entry has`;
+      : `the search row differs from its entry in ${differing.join(', ')}`;
   };
   let checked = 0;
   for (let rows = page.all(0); rows.length > 0; rows = page.all(rows.at(-1)!.id)) {
@@ -59,11 +59,11 @@ export const checkUpstreamRows: Check = async function* ({ client, progress }) {
       if (problem !== undefined) yield damage(`${row.group}/${row.kind}`, problem, FROM_BACKUP);
     }
     checked += rows.length;
-    await progress(`${checked} search rows of catalogs elsewhere checked`);
+    await progress(`${checked} search rows of upstream functions checked`);
   }
   for (const name of namesWithoutRow(client)) {
     if (waiting.has(nameOf(name))) continue;
-    const message = 'a newest snapshot takes it from elsewhere, and search does not find it';
+    const message = 'a newest snapshot has it from an upstream catalog, but search does not';
     yield damage(`${name.group}/${name.kind}`, message, FROM_BACKUP);
   }
 };

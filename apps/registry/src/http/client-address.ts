@@ -69,7 +69,7 @@ export function clientAddresses(
         told = true;
         log.warn(
           { proxy: peer },
-          'X-Forwarded-For of an address that is no trusted proxy is not believed: if it is one, name it in KRMHUB_TRUSTED_PROXIES',
+          'ignored X-Forwarded-For from an untrusted address: if it is a proxy, add it to KRMHUB_TRUSTED_PROXIES',
         );
       }
     }

@@ -67,8 +67,8 @@ export function refuseOtherMethods(app: RegistryApp, routes: readonly RouteConfi
       c.set('route', path);
       c.header('Allow', allowed.join(', '));
       if (c.req.method === 'OPTIONS') return c.body(null, 204);
-      throw new KrmhubError('method-not-allowed', `${c.req.method} is not possible here`, {
-        hint: `Possible: ${allowed.join(', ')}.`,
+      throw new KrmhubError('method-not-allowed', `method ${c.req.method} is not allowed`, {
+        hint: `Use ${allowed.join(', ')}.`,
       });
     });
   }

@@ -13,8 +13,8 @@ export class LineStreams {
     const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_REVALIDATE };
     if (c.req.method === 'HEAD') return new Response(null, { headers });
     if (this.#running >= SERVER_LIMITS.maxExports) {
-      throw new KrmhubError('unavailable', 'Everything is being read by many others at once', {
-        hint: 'Ask again in a minute.',
+      throw new KrmhubError('unavailable', 'too many exports are running', {
+        hint: 'Try again in a minute.',
       });
     }
     this.#running += 1;

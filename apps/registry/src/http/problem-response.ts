@@ -58,8 +58,8 @@ function shortened(message: string): string {
 }
 
 function internalError(cause: unknown): KrmhubError {
-  return new KrmhubError('internal', 'Something went wrong inside the registry', {
-    hint: 'Its log has the cause under this request ID.',
+  return new KrmhubError('internal', 'internal error', {
+    hint: 'The operator finds the cause in the log under this request ID.',
     cause,
   });
 }

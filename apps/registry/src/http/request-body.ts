@@ -16,11 +16,11 @@ export async function readBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const coding = c.req.header('content-encoding');
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
-    throw new KrmhubError('unsupported-media-type', `Bodies with Content-Encoding ${coding} are not taken`, {
-      hint: 'Send the body as it is.',
+    throw new KrmhubError('unsupported-media-type', `unsupported Content-Encoding ${coding}`, {
+      hint: 'Send the body uncompressed.',
     });
   }
-  const tooLarge = () => new KrmhubError('too-large', `The body has more than ${maxBytes} bytes`);
+  const tooLarge = () => new KrmhubError('too-large', `the body exceeds ${maxBytes} bytes`);
   const declared = Number(c.req.header('content-length') ?? 0);
   if (declared > maxBytes + SERVER_LIMITS.maxDiscardedBytes) throw tooLarge();
   const { body } = c.req.raw;
@@ -55,7 +55,7 @@ export async function readBody(
     reader.cancel().catch(() => undefined);
     if (error instanceof KrmhubError) throw error;
     if (deadline.passed) throw requestTimeout(milliseconds);
-    throw new KrmhubError('invalid-request', 'The body was cut off', { cause: error });
+    throw new KrmhubError('invalid-request', 'the body is incomplete', { cause: error });
   } finally {
     deadline.clear();
   }
@@ -69,7 +69,7 @@ export async function* bodyPieces(c: RegistryContext): AsyncIterable<Uint8Array>
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
-        throw new KrmhubError('invalid-request', 'The body was cut off', { cause });
+        throw new KrmhubError('invalid-request', 'the body is incomplete', { cause });
       });
       if (done) return;
       yield value;
@@ -114,10 +114,7 @@ function startDeadline(reader: BodyReader, milliseconds: number): { passed: bool
 }
 
 function requestTimeout(milliseconds: number): KrmhubError {
-  return new KrmhubError(
-    'invalid-request',
-    `The body was not complete within ${milliseconds / 1000} seconds`,
-  );
+  return new KrmhubError('invalid-request', `the body did not arrive within ${milliseconds / 1000} seconds`);
 }
 
 /** The media type of the body in lower case, without parameters; undefined where there is none. */
@@ -148,7 +145,7 @@ export async function readYamlBody(
   if (mediaType === undefined || !YAML_MEDIA_TYPES.includes(mediaType)) {
     throw new KrmhubError(
       'unsupported-media-type',
-      `${refused.what} cannot be ${mediaType ?? 'of no media type'}`,
+      `unsupported media type for ${refused.what}: ${mediaType ?? '(none)'}`,
       { hint: refused.hint },
     );
   }
@@ -167,14 +164,14 @@ export async function readJsonBody<Schema extends z.ZodType>(
   if (mediaType !== 'application/json') {
     throw new KrmhubError(
       'unsupported-media-type',
-      `The body is ${mediaType ?? 'of no media type'}, not application/json`,
+      `the body is ${mediaType ?? 'without a media type'}, expected application/json`,
     );
   }
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw new KrmhubError('invalid-request', 'The body is not JSON', { cause });
+    throw new KrmhubError('invalid-request', 'the body is not valid JSON', { cause });
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;

@@ -113,15 +113,15 @@ export class BoundedProcess {
       stopped ??= why;
       this.kill();
     };
-    const onAbort = () => stop(new ProcessEnded('broken-off', 'it was broken off'));
+    const onAbort = () => stop(new ProcessEnded('broken-off', 'canceled'));
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
     const timer = setTimeout(
-      () => stop(new ProcessEnded('exhausted', 'it takes too long')),
+      () => stop(new ProcessEnded('exhausted', 'it took too long')),
       this.#milliseconds,
     );
     const answered = this.#frame(maxResponseBytes, () =>
-      stop(new ProcessEnded('exhausted', 'its answer is too long')),
+      stop(new ProcessEnded('exhausted', 'its output is too large')),
     );
     this.#child.stdin.write(frameLength(input));
     this.#child.stdin.write(input);
@@ -130,7 +130,7 @@ export class BoundedProcess {
       if (stopped !== undefined) throw stopped;
       if (Buffer.isBuffer(result)) return result;
       if (result.signal !== null && OUT_OF_MEMORY.includes(result.signal)) {
-        throw new ProcessEnded('exhausted', 'it takes too much memory');
+        throw new ProcessEnded('exhausted', 'it used too much memory');
       }
       throw this.#failure(result);
     } finally {

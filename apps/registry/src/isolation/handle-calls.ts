@@ -25,7 +25,7 @@ export function handleCalls(methods: Record<string, (input: never) => Promise<un
     let answer: CallResult;
     try {
       const work = methods[method];
-      if (work === undefined) throw new Error(`this thread has no ${method}`);
+      if (work === undefined) throw new Error(`this thread has no method ${method}`);
       answer = { id, result: await work(input as never) };
     } catch (error) {
       answer = { id, error: sentError(error) };

@@ -13,8 +13,8 @@ export class KeyedMutex {
     const line = this.#lines.get(thing) ?? { last: Promise.resolve(), length: 0 };
     // The first is at work, and waits for nobody.
     if (line.length > SERVER_LIMITS.maxLockWaiters) {
-      throw new KrmhubError('unavailable', `Too many requests wait to change ${thing}`, {
-        hint: 'Ask again in a moment.',
+      throw new KrmhubError('unavailable', `too many requests are waiting to change ${thing}`, {
+        hint: 'Try again in a moment.',
       });
     }
     const mine = line.last.then(work, work);

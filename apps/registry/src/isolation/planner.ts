@@ -34,8 +34,8 @@ export class Planner {
   async plan(input: PublishInput): Promise<PublishPlan> {
     if (bytesOf(input) <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
-      throw new KrmhubError('unavailable', 'Too many large definitions are waiting to be checked', {
-        hint: 'Publish it again in a moment.',
+      throw new KrmhubError('unavailable', 'too many large definitions are waiting to be checked', {
+        hint: 'Publish again in a moment.',
       });
     }
     this.#waiting++;
@@ -63,12 +63,12 @@ export class Planner {
 
 function refusal(cause: unknown): KrmhubError {
   if (cause instanceof ProcessEnded && cause.end === 'exhausted') {
-    return new KrmhubError('invalid-request', 'The definition takes too much time or memory to check', {
-      hint: 'Make its schemas smaller.',
+    return new KrmhubError('invalid-request', 'checking the definition takes too much time or memory', {
+      hint: 'Simplify its schemas.',
     });
   }
-  return new KrmhubError('unavailable', 'The definition could not be checked', {
-    hint: 'Publish it again in a moment.',
+  return new KrmhubError('unavailable', 'cannot check the definition', {
+    hint: 'Publish again in a moment.',
     cause,
   });
 }

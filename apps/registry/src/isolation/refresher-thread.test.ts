@@ -82,7 +82,7 @@ describe('a refresher in a thread', () => {
     expect(await store.sourceEntries('ours', 'theirs')).toHaveLength(1);
     expect(changes).toBe(1);
     expect(logged).toContainEqual(
-      expect.objectContaining({ catalog: 'ours', source: 'theirs', entries: 1, msg: 'source has changed' }),
+      expect.objectContaining({ catalog: 'ours', source: 'theirs', entries: 1, msg: 'source changed' }),
     );
     await refresher.refreshNow('ours', 'theirs');
     expect(changes).toBe(1);

@@ -37,7 +37,7 @@ export function refresherThread(
   };
   const workerData: RefreshThreadInput = { ...input, logLevel: log.level };
   const call = async (method: string, given?: unknown): Promise<unknown> => {
-    if (stopping !== undefined) throw new KrmhubError('unavailable', 'The registry is stopping');
+    if (stopping !== undefined) throw new KrmhubError('unavailable', 'the registry is shutting down');
     thread ??= new Thread({
       name: 'refresh-thread',
       start: () => startWorker('refresh-thread', { workerData }),

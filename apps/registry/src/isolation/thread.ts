@@ -52,8 +52,8 @@ export class Thread {
   async call(method: string, input?: unknown): Promise<unknown> {
     if (this.#closing || this.#restart !== undefined) throw stopped();
     if (this.#pending.size >= SERVER_LIMITS.maxThreadCalls) {
-      throw new KrmhubError('unavailable', 'Too many requests wait for the same work.', {
-        hint: 'Ask again in a moment.',
+      throw new KrmhubError('unavailable', 'too many requests are waiting for the same work', {
+        hint: 'Try again in a moment.',
       });
     }
     const id = this.#calls++;
@@ -103,8 +103,8 @@ export class Thread {
 }
 
 function stopped(): KrmhubError {
-  return new KrmhubError('unavailable', 'The registry is starting or stopping this work.', {
-    hint: 'Ask again in a moment.',
+  return new KrmhubError('unavailable', 'this part of the registry is starting or stopping', {
+    hint: 'Try again in a moment.',
   });
 }
 

@@ -8,7 +8,7 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 const DAY = 86_400_000;
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 const HINT =
-  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`; below functions/ with `--scope publish`.';
+  'Log in with `docker login`, `oras login` or another client: any user name, and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
 
 let registry: TestRegistry;
 const client = testClient(
@@ -156,7 +156,9 @@ describe('a repository', () => {
     expect(await lacking('other/x')).toBe(
       'The token "tester" lacks the repository "other/x". An administrator can create another with `krmhub token create NAME --scope push --repository other/x`.',
     );
-    expect(await lacking('functions/a.com/x')).toContain('lacks the scope "publish", which functions need');
+    expect(await lacking('functions/a.com/x')).toContain(
+      'lacks the scope "publish", which functions require',
+    );
     expect(await lacking('functions')).toContain('functions are at functions/GROUP/KIND');
   });
 });

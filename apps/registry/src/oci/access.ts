@@ -12,7 +12,7 @@ import { repositoryKind } from './repositories.js';
 export type Action = 'push' | 'delete';
 
 const HINT =
-  'Log in with `docker login`, `oras login` or the like: any user name, and a token of the registry as password. An administrator makes tokens with `krmhub token create NAME --scope push`; below functions/ with `--scope publish`.';
+  'Log in with `docker login`, `oras login` or another client: any user name, and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
 const SERVICE = 'krmhub';
 /** Host and port as a client may name them; anything else is never put into an answer. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
@@ -32,12 +32,12 @@ export class RepositoryAccess {
    */
   async checkCredentials(c: RegistryContext): Promise<void> {
     const credentials = readCredentials(c.req.header('authorization'));
-    if (credentials === 'none') throw this.#challenge(c, 'Give credentials, or take an anonymous token');
+    if (credentials === 'none') throw this.#challenge(c, 'provide credentials or request an anonymous token');
     if (credentials === 'malformed')
-      throw this.#challenge(c, 'The Authorization header is neither Basic nor Bearer');
+      throw this.#challenge(c, 'invalid Authorization header: expected Basic or Bearer');
     if ('secret' in credentials) await this.#bySecret(c, credentials.secret);
     else if (this.#tokens.read(credentials.token, this.#now()) === undefined) {
-      throw this.#challenge(c, 'The access token is unknown or over', { error: 'invalid_token' });
+      throw this.#challenge(c, 'the access token is invalid or has expired', { error: 'invalid_token' });
     }
   }
 
@@ -45,7 +45,7 @@ export class RepositoryAccess {
   async issue(c: RegistryContext): Promise<Record<string, string | number>> {
     const credentials = readCredentials(c.req.header('authorization'));
     if (credentials === 'malformed' || (credentials !== 'none' && 'token' in credentials)) {
-      throw this.#challenge(c, 'An access token is given for Basic credentials, or none');
+      throw this.#challenge(c, 'request an access token with Basic credentials or anonymously');
     }
     const token = credentials === 'none' ? undefined : await this.#bySecret(c, credentials.secret);
     const scopes = new URL(c.req.url).searchParams.getAll('scope').flatMap((scope) => scope.split(' '));
@@ -75,9 +75,9 @@ export class RepositoryAccess {
   async authorize(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
     const scope = `repository:${repository}:${action === 'push' ? 'pull,push' : action}`;
     const credentials = readCredentials(c.req.header('authorization'));
-    if (credentials === 'none') throw this.#challenge(c, 'This needs a token', { scope });
+    if (credentials === 'none') throw this.#challenge(c, 'this operation requires a token', { scope });
     if (credentials === 'malformed') {
-      throw this.#challenge(c, 'The Authorization header is neither Basic nor Bearer', { scope });
+      throw this.#challenge(c, 'invalid Authorization header: expected Basic or Bearer', { scope });
     }
     const record =
       'secret' in credentials
@@ -116,16 +116,19 @@ export class RepositoryAccess {
   ): Promise<TokenRecord> {
     const claims = this.#tokens.read(text, this.#now());
     if (claims === undefined) {
-      throw this.#challenge(c, 'The access token is unknown or over', { scope, error: 'invalid_token' });
+      throw this.#challenge(c, 'the access token is invalid or has expired', {
+        scope,
+        error: 'invalid_token',
+      });
     }
-    if (claims.hash === undefined) throw this.#challenge(c, 'This needs a token', { scope });
+    if (claims.hash === undefined) throw this.#challenge(c, 'this operation requires a token', { scope });
     const record = await this.#translated(c, () => authenticateHash(c, this.#authority, claims.hash!, HINT));
     const granted = claims.access.some(
       (one) => one.repository === repository && (one.actions.includes(action) || one.actions.includes('*')),
     );
     // Who could have it and did not ask is told how to; who cannot is refused by what the token lacks.
     if (!granted && lacks(record, repository) === undefined) {
-      throw this.#challenge(c, 'The access token was not asked for this', {
+      throw this.#challenge(c, 'the access token does not cover this operation', {
         scope,
         error: 'insufficient_scope',
       });
@@ -183,7 +186,7 @@ export class RepositoryAccess {
 function lacks({ scopes, groups, repositories }: TokenRecord, name: string): string | undefined {
   const kind = repositoryKind(name);
   if (kind.of === 'function') {
-    if (!scopes.includes('publish')) return 'the scope "publish", which functions need';
+    if (!scopes.includes('publish')) return 'the scope "publish", which functions require';
     return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
   }
   if (!scopes.includes('push')) return 'the scope "push"';
@@ -194,7 +197,7 @@ function lacks({ scopes, groups, repositories }: TokenRecord, name: string): str
   if (kind.of === 'catalog') {
     return named.some((glob) => matchesGlob(glob, name))
       ? undefined
-      : `the repository "${name}", which \`*\` alone is not for`;
+      : `the repository "${name}", which \`*\` alone does not match`;
   }
   return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
 }

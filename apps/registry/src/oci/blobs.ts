@@ -48,7 +48,7 @@ export async function readBlob(c: RegistryContext, parts: OciDeps, route: BlobRo
   const asked = c.req.header('if-range') ?? tag;
   const range = asked === tag ? readRange(c.req.header('range'), found.size) : undefined;
   if (range === 'unsatisfiable') {
-    throw new OciError('RANGE_INVALID', `The blob has ${found.size} bytes, and none in this range`, {
+    throw new OciError('RANGE_INVALID', `range not satisfiable: the blob has ${found.size} bytes`, {
       headers: { 'Content-Range': `bytes */${found.size}` },
     });
   }
@@ -59,7 +59,7 @@ export async function readBlob(c: RegistryContext, parts: OciDeps, route: BlobRo
   if (start === end) return new Response(new Uint8Array(), { status, headers });
   const read = await found.open();
   if (read === undefined)
-    throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
+    throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
   return new Response(streamOf(read({ start, end })), { status, headers });
 }
 
@@ -79,7 +79,7 @@ async function findBlob(parts: OciDeps, route: BlobRoute): Promise<FoundBlob> {
     };
     return { size: EMPTY_CONFIG.byteLength, open: async () => pieces };
   }
-  throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'There is no such blob here', route);
+  throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
 }
 
 /** Who pushes and is told that a blob is there relies on it: it must outlive the manifest's way here. */
@@ -101,9 +101,9 @@ export async function deleteBlob(c: RegistryContext, parts: OciDeps, route: Blob
   const { repository, digest } = route;
   await parts.access.authorize(c, repository, 'delete');
   const outcome = await parts.store.deleteBlob(repository, digest);
-  if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'There is no such blob here');
+  if (outcome === 'unknown') throw new OciError('BLOB_UNKNOWN', 'blob not found in this repository');
   if (outcome === 'named') {
-    throw new OciError('UNSUPPORTED', 'A manifest names this blob, which would be broken without it', {
+    throw new OciError('UNSUPPORTED', 'a manifest refers to this blob', {
       hint: 'Delete the manifest first; the blob is then removed by itself.',
     });
   }

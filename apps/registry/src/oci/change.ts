@@ -27,7 +27,7 @@ export function quotaRefusal(
 ): OciError {
   return new OciError(
     'DENIED',
-    `The repository ${repository} may have ${quota} bytes, and would have ${bytes}`,
+    `repository ${repository}: quota exceeded: ${bytes} of ${quota} bytes`,
     {
       hint: 'Delete manifests that are not needed any more by their digests (a tag alone is no room): their blobs go two hours later. Or ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).',
       detail: { bytes, quota },

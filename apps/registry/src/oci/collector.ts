@@ -80,7 +80,7 @@ export class Collector {
   #run<Result>(work: () => Promise<Result>): Promise<Result> {
     const running = this.#running.then(work);
     this.#running = running.catch((error: unknown) => {
-      this.#parts.log.error({ err: error }, 'unused artifacts could not be removed');
+      this.#parts.log.error({ err: error }, 'cannot remove unused artifacts');
     });
     return running;
   }

@@ -119,7 +119,7 @@ describe('tags', () => {
 
   it('of a repository that nobody pushed to are unknown', async () => {
     const refused = await refusalOf(await get('team/unknown/tags/list'));
-    expect(refused).toEqual({ status: 404, code: 'NAME_UNKNOWN', message: 'There is no such repository' });
+    expect(refused).toEqual({ status: 404, code: 'NAME_UNKNOWN', message: 'repository not found' });
     await client.blob('team/unknown', 'x');
     expect(await (await get('team/unknown/tags/list')).json()).toEqual({ name: 'team/unknown', tags: [] });
   });

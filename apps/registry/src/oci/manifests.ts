@@ -25,7 +25,7 @@ export async function manifestResponse(
     : await store.manifest(repository, named);
   if (found === undefined) {
     const byDigest = isOciDigest(reference);
-    throw await goneOrNotFound({ store }, 'MANIFEST_UNKNOWN', 'There is no such manifest here', {
+    throw await goneOrNotFound({ store }, 'MANIFEST_UNKNOWN', 'manifest not found in this repository', {
       repository,
       ...(byDigest ? { digest: reference } : { tag: reference }),
     });
@@ -82,23 +82,23 @@ async function removeManifest(
     if (forever) {
       const [what, hint] =
         kind.of === 'function'
-          ? ['release', 'Yank it to advise against it; an administrator takes down what must go.']
+          ? ['release', 'Yank it to advise against it. An administrator can take down what must go.']
           : [
               'snapshot',
               'Where an administrator takes a release down, snapshots that hold it are withdrawn.',
             ];
-      throw new OciError('DENIED', `A ${what} is forever, and cannot be deleted`, { hint });
+      throw new OciError('DENIED', `cannot delete a ${what}: it is immutable`, { hint });
     }
     if (isDigest && kind.of === 'function' && (await isEvidence(store, kind, reference))) {
-      throw new OciError('DENIED', 'A bundle of a release is evidence, and cannot be deleted', {
-        hint: 'Who is no longer to be believed is revoked in the signing policies.',
+      throw new OciError('DENIED', 'cannot delete a bundle of a release', {
+        hint: 'To stop trusting its signer, revoke the key in the signing policies.',
       });
     }
   }
   const deleted = isDigest
     ? await store.deleteManifest(repository, reference)
     : await store.deleteTag(repository, reference);
-  if (!deleted) throw new OciError('MANIFEST_UNKNOWN', 'There is no such manifest here');
+  if (!deleted) throw new OciError('MANIFEST_UNKNOWN', 'manifest not found in this repository');
 }
 
 /** Whether a release has this manifest as one of its bundles. */
@@ -119,7 +119,7 @@ export async function listTags(
 ): Promise<Response> {
   const { limit, after } = page(c);
   const tags = await store.tags(repository, after, Math.max(limit, 1) + 1);
-  if (tags === undefined) throw new OciError('NAME_UNKNOWN', 'There is no such repository');
+  if (tags === undefined) throw new OciError('NAME_UNKNOWN', 'repository not found');
   const shown = tags.slice(0, limit);
   return c.json(
     { name: repository, tags: shown },
@@ -192,7 +192,7 @@ async function referrersPage(
 function page(c: RegistryContext): { limit: number; after: string } {
   const { n, last } = c.req.query();
   if (n !== undefined && !/^\d{1,9}$/.test(n)) {
-    throw new OciError('PAGINATION_NUMBER_INVALID', 'n is a number of results, 0 or more');
+    throw new OciError('PAGINATION_NUMBER_INVALID', 'invalid n: expected a number of 0 or more');
   }
   const limit =
     n === undefined ? SERVER_LIMITS.maxPageEntries : Math.min(Number(n), SERVER_LIMITS.maxPageEntries);

@@ -79,7 +79,7 @@ it('a manifest that is deleted from under an index is no damage, and keeps nobod
   const { healthy: whole, findings } = await checkRegistry(registry.folder, { began: new Date() });
   expect([whole, findings.map(({ severity, message }) => `${severity}: ${message}`)]).toEqual([
     true,
-    [`information: names ${digest}, which its repository does not have`],
+    [`information: refers to ${digest}, which is missing in its repository`],
   ]);
 });
 

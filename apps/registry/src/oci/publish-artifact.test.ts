@@ -329,7 +329,7 @@ describe('what is no release', () => {
     expect([tagged.status, tagged.code, tagged.message]).toEqual([
       403,
       'DENIED',
-      'A release is published by putting its manifest under one tag',
+      'a release has exactly one tag',
     ]);
     expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
   });

@@ -84,11 +84,11 @@ async function readArtifact(
     if (stands !== undefined) {
       throw new OciError(
         'DENIED',
-        `The release ${tag} stands with ${stands.digest}, and a release is forever`,
+        `release ${tag} already exists with ${stands.digest}`,
       );
     }
-    throw new OciError('MANIFEST_INVALID', 'A tag of a function takes a definition, and this is none', {
-      hint: 'Push the definition as `krmhub push` does. Other artifacts, such as scripts and binaries, go to repositories of their own.',
+    throw new OciError('MANIFEST_INVALID', 'not a function definition', {
+      hint: 'Push the definition as `krmhub push` does. Push other artifacts, such as scripts and binaries, to another repository.',
     });
   }
   let layer: Descriptor;
@@ -101,15 +101,15 @@ async function readArtifact(
   if (titled !== undefined) {
     throw new OciError(
       'MANIFEST_INVALID',
-      `The title ${JSON.stringify(titled.annotations?.[TITLE]?.slice(0, 100))} is a path, and a file of a release has a name`,
-      { hint: 'Push the file from its own folder, so that its title is its name.' },
+      `the title ${JSON.stringify(titled.annotations?.[TITLE]?.slice(0, 100))} is a path, expected a file name`,
+      { hint: 'Push the file from its own folder.' },
     );
   }
   const readmes = manifest.image.layers.filter(({ mediaType }) => /^text\/markdown\b/.test(mediaType));
   if (readmes.length > 1) {
     throw new OciError(
       'MANIFEST_INVALID',
-      `A release has one README, and the artifact has ${readmes.length}`,
+      `expected at most one README, found ${readmes.length}`,
     );
   }
   const readme = readmes[0];
@@ -132,17 +132,17 @@ async function layerBytes(
   const unknown = () =>
     new OciError(
       'MANIFEST_BLOB_UNKNOWN',
-      `The manifest names what this repository does not have: ${digest}`,
+      `the manifest refers to ${digest}, which is missing in this repository`,
       {
         detail: [{ digest }],
-        hint: 'Push blobs first.',
+        hint: 'Push the blobs first.',
       },
     );
   if (blob === undefined) throw unknown();
   if (blob.size > maxBytes) {
     throw new OciError(
       'MANIFEST_INVALID',
-      `The layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, and at most ${maxBytes} are taken`,
+      `layer ${mediaType.slice(0, 100)} has ${blob.size} bytes, the limit is ${maxBytes}`,
     );
   }
   const bytes = await readBlobBytes(parts, repository, blob);
@@ -153,10 +153,10 @@ async function layerBytes(
 /** What to do about a diagnostic, where there is no command line of ours to give options to. */
 function hintOf({ code, hint }: Diagnostic): string | undefined {
   if (code === 'publish/name-mismatch') {
-    return 'Push it to functions/GROUP/KIND with the group and the kind of the definition, the kind in lower case.';
+    return 'Push it to functions/GROUP/KIND with the group of the definition and its kind in lower case.';
   }
   if (code !== 'publish/breaking') return hint;
-  return `Make the change in a new API version and keep this one, or allow it with the annotation ${ALLOW_BREAKING}=true of the manifest. \`krmhub diff\` tells all changes.`;
+  return `Make the change in a new API version, or allow it with the manifest annotation ${ALLOW_BREAKING}=true. Run \`krmhub diff\` to see all changes.`;
 }
 
 function asRefusal(error: unknown): unknown {

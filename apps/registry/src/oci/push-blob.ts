@@ -15,7 +15,7 @@ export async function startUpload(c: RegistryContext, parts: OciDeps, repository
   if (mount !== undefined) {
     const mounted = parseDigest(mount);
     if (from !== undefined && !isRepository(from)) {
-      throw new OciError('NAME_INVALID', 'The repository to mount from has no name that one can have');
+      throw new OciError('NAME_INVALID', 'invalid name of the repository to mount from');
     }
     const done = await withinQuota(repository, () =>
       parts.store.mountBlob(from, repository, mounted, changeOf(parts, token)),
@@ -70,7 +70,7 @@ export async function finishUpload(
   const upload = parts.uploads.find(repository, id);
   const { digest } = c.req.query();
   if (digest === undefined) {
-    throw new OciError('DIGEST_INVALID', 'The end of an upload names its digest: ?digest=sha256:…');
+    throw new OciError('DIGEST_INVALID', 'missing digest: finish the upload with ?digest=sha256:…');
   }
   const wanted = parseDigest(digest);
   return parts.uploads.exclusive(upload, () => receiveLast(c, parts, { upload, digest: wanted, token }));
@@ -89,7 +89,7 @@ export async function cancelUpload(
 
 async function authorizeUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<TokenRecord> {
   const kind = repositoryKind(repository);
-  if (kind.of === 'nothing') throw new OciError('DENIED', `Nothing can be pushed here: ${kind.why}`);
+  if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
   return parts.access.authorize(c, repository, 'push');
 }
 
@@ -105,7 +105,7 @@ async function receive(
   const stored = quota === undefined ? 0 : await parts.store.countBytes(upload.repository);
   const refuse = (size: number): void => {
     if (size > SERVER_LIMITS.maxBlobBytes) {
-      throw new OciError('SIZE_INVALID', `A blob may have ${SERVER_LIMITS.maxBlobBytes} bytes`);
+      throw new OciError('SIZE_INVALID', `the blob exceeds ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
     if (quota === undefined) return;
     // What is on its way counts too, or many uploads at once would fill the disk.
@@ -128,11 +128,11 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
   const range = readChunkRange(header);
   const wrong =
     range === undefined
-      ? 'The Content-Range of a chunk is START-END, both included'
+      ? 'invalid Content-Range: expected START-END, both inclusive'
       : range.start !== upload.size
-        ? `The next byte is ${upload.size}, and the chunk begins with ${range.start}`
+        ? `the chunk starts at ${range.start}, expected ${upload.size}`
         : length !== undefined && Number(length) !== range.end - range.start
-          ? `The chunk has ${length} bytes, and its Content-Range ${range.end - range.start}`
+          ? `the chunk has ${length} bytes, but its Content-Range has ${range.end - range.start}`
           : undefined;
   if (wrong === undefined) return;
   const { Range, ...headers } = sessionHeaders(upload);

@@ -37,7 +37,7 @@ export async function putManifest(
   { repository, reference }: { repository: string; reference: string },
 ): Promise<Response> {
   const kind = repositoryKind(repository);
-  if (kind.of === 'nothing') throw new OciError('DENIED', `Nothing can be pushed here: ${kind.why}`);
+  if (kind.of === 'nothing') throw new OciError('DENIED', `cannot push to this repository: ${kind.why}`);
   const token = await parts.access.authorize(c, repository, 'push');
   const bytes = await receiveManifest(c);
   const pushed = checkedManifest(bytes, c.req.header('content-type'), reference);
@@ -48,7 +48,7 @@ export async function putManifest(
   let published: string | undefined;
   if (kind.of === 'function' && tags.some((tag) => !isFallbackTag(tag))) {
     if (byDigest || tags.length !== 1) {
-      throw new OciError('DENIED', 'A release is published by putting its manifest under one tag');
+      throw new OciError('DENIED', 'a release has exactly one tag');
     }
     published = await publishArtifact(
       parts,
@@ -87,7 +87,7 @@ let receiving = 0;
 /** A manifest is in memory while it comes, so that not too many may come at once. */
 async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
   if (receiving >= SERVER_LIMITS.maxManifestsReceived) {
-    throw new OciError('TOOMANYREQUESTS', 'Too many manifests are being sent', {
+    throw new OciError('TOOMANYREQUESTS', 'too many manifests are being uploaded', {
       hint: 'Try again in a moment.',
       headers: { 'Retry-After': '1' },
     });
@@ -110,10 +110,10 @@ export async function refuseUnknown<Result>(work: () => Promise<Result>): Promis
     const named = digests.slice(0, 3).join(', ') + (digests.length > 3 ? ' …' : '');
     throw new OciError(
       'MANIFEST_BLOB_UNKNOWN',
-      `The manifest names what this repository does not have: ${named}`,
+      `the manifest refers to content that is missing in this repository: ${named}`,
       {
         detail: digests.map((digest) => ({ digest })),
-        hint: 'Push blobs and the manifests of an index first.',
+        hint: 'Push the blobs and the manifests of an index first.',
       },
     );
   }
@@ -126,17 +126,17 @@ function checkedManifest(
 ): PushedManifest {
   const mediaType = contentType?.split(';')[0]?.trim();
   if (mediaType === undefined || mediaType === '') {
-    throw new OciError('MANIFEST_INVALID', 'The manifest was sent without a media type', {
-      hint: 'Say it in Content-Type.',
+    throw new OciError('MANIFEST_INVALID', 'the manifest has no media type', {
+      hint: 'Set Content-Type.',
     });
   }
   const digest = computeDigest(bytes, isOciDigest(reference) ? reference : 'sha256');
   if (isOciDigest(reference) && digest !== reference) {
-    throw new OciError('DIGEST_INVALID', `The manifest has the digest ${digest}, not ${reference}`);
+    throw new OciError('DIGEST_INVALID', `the manifest has digest ${digest}, expected ${reference}`);
   }
   if (!isOciDigest(reference) && !isTag(reference)) {
-    throw new OciError('MANIFEST_INVALID', `"${reference.slice(0, 130)}" is no tag`, {
-      hint: 'A tag has at most 128 letters, digits, dots, dashes and underscores.',
+    throw new OciError('MANIFEST_INVALID', `"${reference.slice(0, 130)}" is not a valid tag`, {
+      hint: 'Use at most 128 letters, digits, dots, dashes and underscores.',
     });
   }
   const manifest = parsedManifest(bytes, mediaType);
@@ -181,8 +181,8 @@ function requestedTags(c: RegistryContext): string[] {
     throw new OciError(
       'MANIFEST_INVALID',
       wrong === undefined
-        ? `At most ${SERVER_LIMITS.maxTagsAtOnce} tags are set at once`
-        : `"${wrong.slice(0, 130)}" is no tag`,
+        ? `too many tags: the limit is ${SERVER_LIMITS.maxTagsAtOnce}`
+        : `"${wrong.slice(0, 130)}" is not a valid tag`,
     );
   }
   return tags;
@@ -192,7 +192,7 @@ function requestedTags(c: RegistryContext): string[] {
 function refuseSnapshots({ record }: PushedManifest, tags: readonly string[]): void {
   const onlySpeaks = (record.subject !== undefined || tags.length > 0) && tags.every(isFallbackTag);
   if (onlySpeaks) return;
-  throw new OciError('DENIED', 'Catalogs are cut by the registry; only what speaks of them is taken here', {
-    hint: 'Push signatures and attestations with the catalog as their subject; other artifacts to another repository.',
+  throw new OciError('DENIED', 'cannot push catalogs: the registry builds them', {
+    hint: 'Push signatures and attestations with the catalog as their subject, and other artifacts to another repository.',
   });
 }

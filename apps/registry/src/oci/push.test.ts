@@ -114,10 +114,10 @@ describe('a manifest that is pushed', () => {
     expect(await refusalOf(await put(imageOf([]), `${digest}?${tags(maxTagsAtOnce + 1)}`))).toEqual({
       status: 400,
       code: 'MANIFEST_INVALID',
-      message: `At most ${maxTagsAtOnce} tags are set at once`,
+      message: `too many tags: the limit is ${maxTagsAtOnce}`,
     });
     const wrong = await refusalOf(await put(imageOf([]), `${digest}?tag=c&tag=-x`));
-    expect([wrong.code, wrong.message]).toEqual(['MANIFEST_INVALID', '"-x" is no tag']);
+    expect([wrong.code, wrong.message]).toEqual(['MANIFEST_INVALID', '"-x" is not a valid tag']);
     const list = await client.ask('GET', `${REPOSITORY}/tags/list`);
     const { tags: named } = (await list.json()) as { tags: string[] };
     expect([named.length, named.includes('c')]).toEqual([2 + maxTagsAtOnce, false]);
@@ -200,7 +200,7 @@ describe('a manifest that cannot be believed', () => {
       expect(await refusalOf(answer)).toEqual({
         status: 413,
         code: 'SIZE_INVALID',
-        message: `The body has more than ${MAX_MANIFEST_BYTES} bytes`,
+        message: `the body exceeds ${MAX_MANIFEST_BYTES} bytes`,
       });
     }
     expect((await client.ask('GET', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
@@ -231,7 +231,7 @@ describe('a manifest that cannot be believed', () => {
     expect([refused.status, refused.code]).toEqual([404, 'MANIFEST_BLOB_UNKNOWN']);
     const missing = ['one', 'three', 'four'].map((layer) => ({ digest: sha256(layer) }));
     expect(refused.detail).toEqual(missing);
-    expect(refused.message).toContain(`does not have: ${missing.map(({ digest }) => digest).join(', ')}.`);
+    expect(refused.message).toContain(`missing in this repository: ${missing.map(({ digest }) => digest).join(', ')}.`);
     const child = await refusalOf(await put(indexOf([imageOf([])])));
     expect(child).toMatchObject({
       code: 'MANIFEST_BLOB_UNKNOWN',
@@ -301,7 +301,7 @@ describe('a path', () => {
     async (tag) => {
       const refused = await refusalOf(await put(imageOf([]), tag));
       expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
-      expect(refused.message).toContain('is no tag');
+      expect(refused.message).toContain('is not a valid tag');
     },
   );
 

@@ -23,13 +23,16 @@ export function repositoryKind(name: string): RepositoryKind {
   const [first, second, third, ...more] = name.split('/');
   if (first === 'functions') {
     if (second === undefined || third === undefined || more.length > 0) {
-      return { of: 'nothing', why: 'functions are at functions/GROUP/KIND, the kind in lower case' };
+      return {
+        of: 'nothing',
+        why: 'the repository of a function is functions/GROUP/KIND, the kind in lower case',
+      };
     }
     return { of: 'function', group: second, kindFolded: third };
   }
   if (first !== 'catalogs') return { of: 'anything' };
   if (second === undefined || third !== undefined) {
-    return { of: 'nothing', why: 'catalogs are at catalogs/NAME' };
+    return { of: 'nothing', why: 'the repository of a catalog is catalogs/NAME' };
   }
   return { of: 'catalog', catalog: second };
 }

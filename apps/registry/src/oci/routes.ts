@@ -99,14 +99,14 @@ async function serve(c: RegistryContext, parts: OciDeps): Promise<Response> {
   // As it was sent: a name that is percent-encoded is none.
   const route = parseOciPath(new URL(c.req.url).pathname.slice(PREFIX.length));
   if (route === undefined) {
-    throw new OciError('NAME_UNKNOWN', 'There is nothing at this path', {
-      hint: 'The OCI distribution specification has the paths below /v2/.',
+    throw new OciError('NAME_UNKNOWN', 'path not found', {
+      hint: 'See the OCI distribution specification for the paths below /v2/.',
     });
   }
   c.set('route', OCI_TEMPLATES[route.what]);
   const methods = OCI_METHODS[route.what];
   if (!methods.includes(method)) {
-    throw new OciError('UNSUPPORTED', `${method} is not possible here`, {
+    throw new OciError('UNSUPPORTED', `method ${method} is not allowed`, {
       headers: { Allow: methods.join(', ') },
       hint: `Possible: ${methods.join(', ')}.`,
     });
@@ -166,8 +166,8 @@ function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps)
 function asRefusal(failure: unknown): OciError {
   if (failure instanceof OciError) return failure;
   if (!(failure instanceof KrmhubError)) {
-    return new OciError('UNKNOWN', 'Something went wrong inside the registry', {
-      hint: 'Its log has the cause under this request ID.',
+    return new OciError('UNKNOWN', 'internal error', {
+      hint: 'The operator finds the cause in the log under this request ID.',
     });
   }
   const { code, message, hint, takedowns, diagnostics } = failure;

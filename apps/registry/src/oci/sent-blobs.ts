@@ -77,7 +77,7 @@ export function sentBlobs(parts: Parts, routes: RequestListener): RequestListene
       .then((found) => (found === undefined ? routes(request, response) : send(request, response, found)))
       .catch((error) => {
         if (response.destroyed) return;
-        log.error({ err: error }, 'an answer could not be written');
+        log.error({ err: error }, 'cannot write a response');
         response.destroy();
       });
   };
@@ -118,7 +118,7 @@ async function sendRange(
 ): Promise<void> {
   for (let at = start; at < end; ) {
     const read = await open.readInto(buffer.subarray(0, Math.min(buffer.length, end - at)), at);
-    if (read === 0) throw new Error(`a blob ends after ${at} bytes where ${end} are expected`);
+    if (read === 0) throw new Error(`the blob ends after ${at} bytes, expected ${end}`);
     await written(response, buffer.subarray(0, read));
     at += read;
   }

@@ -28,7 +28,7 @@ export async function storeMissingArtifacts({
   };
   // What cannot be made is no reason not to serve everything else.
   const tell = (error: unknown, name: object) =>
-    log.error({ err: error, ...name }, 'the artifact of a release could not be made');
+    log.error({ err: error, ...name }, 'cannot create the artifact of a release');
   for (let after: number | undefined = 0; after !== undefined; ) {
     const { without, last } = await store.releasesWithoutArtifact({ after, limit: BATCH });
     // At once, so that they share a transaction.
@@ -46,8 +46,8 @@ export async function storeMissingArtifacts({
       await store.putArtifact(snapshotArtifact(newest, size), { at: newest.createdAt, by: 'krmhub' });
       made += 1;
     } catch (error) {
-      log.error({ err: error, catalog: name }, 'the artifact of a snapshot could not be made');
+      log.error({ err: error, catalog: name }, 'cannot create the artifact of a snapshot');
     }
   }
-  if (made > 0) log.info({ artifacts: made }, 'artifacts made of releases and snapshots');
+  if (made > 0) log.info({ artifacts: made }, 'created missing artifacts of releases and snapshots');
 }

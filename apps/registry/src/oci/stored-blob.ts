@@ -40,7 +40,7 @@ export async function openStoredBlob(
   if (open === undefined) return undefined;
   if (open.size !== size) {
     await open.close();
-    throw lost(file, `it has ${open.size} bytes, and had ${size}`);
+    throw lost(file, `it has ${open.size} bytes, expected ${size}`);
   }
   return ({ start, end }) => open.read(start, end);
 }
@@ -69,8 +69,8 @@ export async function readBlobBytes(
 }
 
 export function lost(file: Digest, why: string): KrmhubError {
-  return new KrmhubError('internal', `The stored bytes of ${file} are damaged: ${why}`, {
-    hint: 'Put them back from a backup; `krmhub fsck` tells what else is damaged.',
+  return new KrmhubError('internal', `stored bytes of ${file} are damaged: ${why}`, {
+    hint: 'Restore them from a backup. Run `krmhub fsck` to see what else is damaged.',
   });
 }
 

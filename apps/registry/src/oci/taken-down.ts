@@ -32,5 +32,5 @@ export async function goneOrNotFound(
 }
 
 function taken(code: OciErrorCode, what: string, reason: string): OciError {
-  return new OciError(code, `This is gone: ${what}: ${reason}`, { status: 410 });
+  return new OciError(code, `${what}: ${reason}`, { status: 410 });
 }

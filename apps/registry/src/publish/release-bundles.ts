@@ -64,7 +64,7 @@ export function verifySubmittedBundle(
   const { bytes } = given;
   if (bytes.byteLength > BUNDLE_LIMITS.maxBytes) {
     return {
-      problem: `a bundle has ${bytes.byteLength} bytes, and at most ${BUNDLE_LIMITS.maxBytes} are taken`,
+      problem: `a bundle has ${bytes.byteLength} bytes, the limit is ${BUNDLE_LIMITS.maxBytes}`,
     };
   }
   const verification = verifyBundle(bytes, { digests: releaseDigests(release) }, trust);
@@ -75,7 +75,7 @@ export function verifySubmittedBundle(
   if (namesOtherManifest(verification, release.manifests)) {
     const { group, kind, release: name } = release;
     return {
-      problem: `it signs ${group}/${kind}@${name} with another README, or with none, or in another manifest`,
+      problem: `it signs another manifest of ${group}/${kind}@${name}, for example with another README`,
     };
   }
   // Without a policy nobody has said whose key it should be: it is kept for those who know the key, as is what says
@@ -103,7 +103,7 @@ function found(
 
 function problemOf({ checks }: Verification): string {
   const { check, message } = checks.at(-1)!;
-  return `a bundle fails the check of its ${check}: ${message}`;
+  return `bundle verification failed: ${check}: ${message}`;
 }
 
 export interface StoredBundle {

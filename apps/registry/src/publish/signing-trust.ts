@@ -44,8 +44,8 @@ export async function configuredRoot(file: string | undefined): Promise<TrustedR
   try {
     text = await readFile(file, 'utf8');
   } catch (cause) {
-    throw new KrmhubError('usage', `The trusted root ${file} cannot be read: ${(cause as Error).message}`, {
-      hint: 'KRMHUB_TRUSTED_ROOT names the trusted_root.json of a sigstore instance.',
+    throw new KrmhubError('usage', `cannot read the trusted root ${file}: ${(cause as Error).message}`, {
+      hint: 'Set KRMHUB_TRUSTED_ROOT to the trusted_root.json of a sigstore instance.',
       cause,
     });
   }
@@ -57,8 +57,8 @@ export async function configuredRoot(file: string | undefined): Promise<TrustedR
 function readStoredPolicies(text: string): readonly SigningPolicy[] {
   const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
   if (policies !== undefined) return policies;
-  throw new KrmhubError('invalid-document', 'The stored signing policies are not understood', {
+  throw new KrmhubError('invalid-document', 'cannot read the stored signing policies', {
     diagnostics,
-    hint: 'Another version of this program has applied them; run that one, or a newer one.',
+    hint: 'A newer version of krmhub applied them. Run that version or a later one.',
   });
 }

@@ -15,7 +15,7 @@ export interface Submission {
   bundlesMayFail?: boolean;
 }
 
-const FORM_HINT = 'A form has one file "definition", at most one file "readme", and a few files "bundle".';
+const FORM_HINT = 'Send one file "definition", at most one file "readme", and any files "bundle".';
 
 const MEDIA_TYPES: ReadonlyMap<string, DefinitionMediaType> = new Map([
   ['application/yaml', 'application/yaml'],
@@ -33,7 +33,7 @@ export async function readSubmission(c: RegistryContext): Promise<Submission> {
   if (mediaType === undefined) {
     throw new KrmhubError(
       'unsupported-media-type',
-      `A definition cannot be ${essence ?? 'of no media type'}`,
+      `unsupported media type of a definition: ${essence ?? '(none)'}`,
       {
         hint: 'Send it as application/yaml, application/json or multipart/form-data.',
       },
@@ -68,10 +68,10 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   if (definition === undefined && !form.has('definition')) problems.push('the part "definition" is missing');
   const mediaType = definition && fileMediaType(definition);
   if (definition !== undefined && mediaType === undefined) {
-    problems.push(`the part "definition" is ${definition.type}, not application/yaml or application/json`);
+    problems.push(`the part "definition" is ${definition.type}, expected application/yaml or application/json`);
   }
   if (problems.length > 0 || definition === undefined || mediaType === undefined) {
-    throw new KrmhubError('invalid-request', `In the form ${problems.join('; ')}`, {
+    throw new KrmhubError('invalid-request', `invalid form: ${problems.join('; ')}`, {
       hint: FORM_HINT,
     });
   }
@@ -90,7 +90,7 @@ async function parseForm(body: Uint8Array<ArrayBuffer>, contentType: string): Pr
   try {
     return await new Response(body, { headers: { 'Content-Type': contentType } }).formData();
   } catch (cause) {
-    throw new KrmhubError('invalid-request', 'The body is not a multipart form', { cause });
+    throw new KrmhubError('invalid-request', 'the body is not a multipart form', { cause });
   }
 }
 
@@ -107,13 +107,13 @@ function checkParts(body: Buffer, contentType: string): void {
     if (body.toString('latin1', start, start + 2) === '--') return;
     parts += 1;
     if (parts > maxFormParts) {
-      throw new KrmhubError('invalid-request', `The form has more than ${maxFormParts} parts`, {
+      throw new KrmhubError('invalid-request', `the form has more than ${maxFormParts} parts`, {
         hint: FORM_HINT,
       });
     }
     const head = body.subarray(start, start + maxPartHeaderBytes);
     if (head.length === maxPartHeaderBytes && !head.includes('\r\n\r\n')) {
-      throw new KrmhubError('too-large', `The header of a part has more than ${maxPartHeaderBytes} bytes`);
+      throw new KrmhubError('too-large', `the header of a part exceeds ${maxPartHeaderBytes} bytes`);
     }
   }
 }
@@ -128,7 +128,7 @@ function onlyFile(form: FormData, name: string, problems: string[]): File | unde
 function files(form: FormData, name: string, problems: string[]): File[] {
   return form.getAll(name).flatMap((part) => {
     if (typeof part !== 'string') return [part];
-    problems.push(`the part "${name}" has no file name, and so is no file`);
+    problems.push(`the part "${name}" has no file name`);
     return [];
   });
 }
@@ -142,6 +142,6 @@ function fileMediaType(file: File): DefinitionMediaType | undefined {
 
 async function fileBytes(file: File, name: string, maxBytes: number): Promise<Uint8Array> {
   if (file.size > maxBytes)
-    throw new KrmhubError('too-large', `The part "${name}" has more than ${maxBytes} bytes`);
+    throw new KrmhubError('too-large', `the part "${name}" exceeds ${maxBytes} bytes`);
   return new Uint8Array(await file.arrayBuffer());
 }

@@ -57,9 +57,13 @@ export function bundleRoutes(app: RegistryApp, parts: RegistryParts): void {
 async function readBundleBody(c: RegistryContext): Promise<Uint8Array> {
   const mediaType = bodyMediaType(c);
   if (mediaType !== BUNDLE_MEDIA_TYPE && mediaType !== 'application/json') {
-    throw new KrmhubError('unsupported-media-type', `A bundle cannot be ${mediaType ?? 'of no media type'}`, {
-      hint: `Send it as ${BUNDLE_MEDIA_TYPE} or application/json.`,
-    });
+    throw new KrmhubError(
+      'unsupported-media-type',
+      `unsupported media type of a bundle: ${mediaType ?? '(none)'}`,
+      {
+        hint: `Send it as ${BUNDLE_MEDIA_TYPE} or application/json.`,
+      },
+    );
   }
   return readBody(c, BUNDLE_LIMITS.maxBytes);
 }

@@ -64,8 +64,8 @@ export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
 async function waitUntilSynced({ store, refresher }: RegistryParts, name: string): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
   if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.unaskedWaitMilliseconds))) return;
-  throw new KrmhubError('unavailable', `Sources of the catalog ${name} are still being asked`, {
-    hint: 'Ask again later.',
+  throw new KrmhubError('unavailable', `catalog ${name}: sources are still syncing`, {
+    hint: 'Try again later.',
   });
 }
 

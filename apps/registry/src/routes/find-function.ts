@@ -30,7 +30,7 @@ export async function findFunction(
   if (takedowns.length > 0) throw takenDownError(takedowns);
   const [served] = await store.servedEntries(group, kind);
   if (served !== undefined) throw withoutReleases(served);
-  throw new KrmhubError('not-found', `There is no function ${group}/${kind}`, {
+  throw new KrmhubError('not-found', `function ${group}/${kind} not found`, {
     hint: 'GET /api/v1/functions?q= searches.',
   });
 }
@@ -55,8 +55,8 @@ function withoutReleases({ group, kind, catalog, versions }: ServedEntry): Krmhu
   const source = versions.find(({ release }) => release === undefined)?.source;
   return new KrmhubError(
     'not-found',
-    `Releases of ${group}/${kind} are not known here: the catalog ${catalog} takes it from elsewhere (${source})`,
-    { hint: `\`krmhub show ${group}/${kind}\` shows what the catalog serves.` },
+    `this registry has no releases of ${group}/${kind}: catalog ${catalog} includes it from upstream source ${source}`,
+    { hint: `Run \`krmhub show ${group}/${kind}\` to see what the catalog serves.` },
   );
 }
 
@@ -74,7 +74,7 @@ export async function findDisplayedRelease(
 /** What is left of releases that were taken down, as the answer to who asks for one. */
 export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
   return new KrmhubError('gone', takedowns.map(describeTombstone).join('; '), {
-    hint: 'It does not come back: remove copies of it, and use another release.',
+    hint: 'A takedown is final. Remove copies, and use another release.',
     takedowns,
   });
 }
@@ -86,8 +86,8 @@ export async function findCatalog(
 ): Promise<CatalogRecord> {
   const catalog = await store.catalog(name);
   if (catalog !== undefined) return catalog;
-  throw new KrmhubError('not-found', `There is no catalog ${name}`, {
-    hint: 'GET /api/v1/catalogs lists them.',
+  throw new KrmhubError('not-found', `catalog ${name} not found`, {
+    hint: 'List catalogs with GET /api/v1/catalogs.',
   });
 }
 
@@ -101,9 +101,9 @@ export async function findSource(
   if (record !== undefined) return record;
   throw new KrmhubError(
     'not-found',
-    `The recipe of ${name} has no source ${source} that is a catalog elsewhere`,
+    `catalog ${name} has no upstream source ${source}`,
     {
-      hint: 'GET /api/v1/sources lists them.',
+      hint: 'List sources with GET /api/v1/sources.',
     },
   );
 }

@@ -63,7 +63,7 @@ async function definitionOf(
     const served = entries.find(({ versions }) => versions.some(({ name }) => name === version));
     if (served !== undefined) return served.definition;
     const names = new Set(entries.flatMap(({ versions }) => versions.map(({ name }) => name)));
-    throw new KrmhubError('not-found', `No catalog has ${group}/${kind} with the API version ${version}`, {
+    throw new KrmhubError('not-found', `no catalog has ${group}/${kind} with API version ${version}`, {
       hint: `They have ${[...names].join(', ')}.`,
     });
   }
@@ -75,8 +75,8 @@ async function definitionOf(
     const versions = [...new Set(fn.releases.flatMap((release) => release.versions))];
     throw new KrmhubError(
       'not-found',
-      `${fn.group}/${fn.kind} has no release with the API version ${version} that is not yanked`,
-      { hint: `It has had ${versions.join(', ')}.` },
+      `${fn.group}/${fn.kind} has no release with API version ${version} that is not yanked`,
+      { hint: `Its API versions are ${versions.join(', ')}.` },
     );
   }
   const { release } = await findRelease(store, { ...fn, release: displayedRelease(serving).release });

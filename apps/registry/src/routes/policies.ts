@@ -41,7 +41,7 @@ async function readPolicyBody(
   });
   const { policies, diagnostics } = readSigningPolicies(bytes, 'policies.yaml');
   if (policies === undefined) {
-    throw new KrmhubError('invalid-document', 'The signing policies have errors', { diagnostics });
+    throw new KrmhubError('invalid-document', 'invalid signing policies', { diagnostics });
   }
   return {
     text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),

@@ -53,11 +53,11 @@ export function verdict(
   if (judged !== undefined) return judged;
   const [first] = signatures;
   return first === undefined
-    ? { trusted: false, reason: 'it is not signed, and no policy asks for it' }
+    ? { trusted: false, reason: 'not signed; no policy requires a signature' }
     : {
         trusted: false,
         signer: describeSigner(first.signer),
-        reason: 'no policy says who may sign it',
+        reason: 'no policy covers its signer',
       };
 }
 
@@ -95,7 +95,7 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
     ...(from === undefined ? {} : { from }),
     runtimes: runtimes as api.SearchItem['runtimes'],
     license: licenses.join(', '),
-    signedBy: trusted ? [`${signer}, by the policy ${policy}`] : [],
+    signedBy: trusted ? [`${signer} (policy ${policy})`] : [],
     signature,
   };
 }
@@ -103,7 +103,7 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
 /** Policies speak of releases. */
 const NO_RELEASE: api.Verdict = {
   trusted: false,
-  reason: 'this registry has no release of it, only catalogs that take it from elsewhere',
+  reason: 'only upstream catalogs have this function; this registry has no release of it',
 };
 
 export function functionDetail(

@@ -61,7 +61,7 @@ describe('search', () => {
       runtimes: ['container'],
       license: 'Apache-2.0',
       signedBy: [],
-      signature: { trusted: false, reason: 'it is not signed, and no policy asks for it' },
+      signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
       yanked: false,
       deprecated: false,
     });

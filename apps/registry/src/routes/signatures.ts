@@ -39,8 +39,8 @@ export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {
     const signature = await store.snapshotSignature(catalog, serial);
     if (signature !== undefined)
       return textResponse(c, signature.bundle, { mediaType: BUNDLE_MEDIA_TYPE, cacheControl });
-    throw new KrmhubError('not-found', `Snapshot ${serial} of ${catalog} is not signed`, {
-      hint: `It is older than signatures of snapshots. GET ${fillPath('catalogBundle', { name: catalog })} has that of the newest.`,
+    throw new KrmhubError('not-found', `snapshot ${serial} of catalog ${catalog} is not signed`, {
+      hint: `Older snapshots were not signed. Use GET ${fillPath('catalogBundle', { name: catalog })} for the newest.`,
     });
   }
 }

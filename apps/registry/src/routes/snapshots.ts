@@ -68,9 +68,9 @@ export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
     if (place?.entry === undefined) {
       throw new KrmhubError(
         'not-found',
-        `The catalog ${params.name} has no function ${params.group}/${params.kind}`,
+        `catalog ${params.name} has no function ${params.group}/${params.kind}`,
         {
-          hint: `GET ${fillPath('catalogYaml', { name: params.name })} has all of them.`,
+          hint: `See GET ${fillPath('catalogYaml', { name: params.name })} for all functions.`,
         },
       );
     }
@@ -132,8 +132,8 @@ function requestedRendition({
   profile: Profile | undefined;
 } {
   if (kind !== undefined && profile !== undefined) {
-    throw new KrmhubError('invalid-request', 'kind and profile cannot be asked for together', {
-      hint: `Leave out kind: the profile ${profile} has one of its own.`,
+    throw new KrmhubError('invalid-request', 'cannot combine kind and profile', {
+      hint: `Omit kind: the profile ${profile} sets its own.`,
     });
   }
   return { kind: kind ?? 'Catalog', profile };

@@ -33,13 +33,9 @@ export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
     const { copy } = await findSource(store, params);
     const bytes = copy && (await copies.get(copy.digest));
     if (copy === undefined || bytes === undefined) {
-      throw new KrmhubError(
-        'not-found',
-        `There is no copy of the source ${params.source} of ${params.name}`,
-        {
-          hint: 'GET /api/v1/sources says why.',
-        },
-      );
+      throw new KrmhubError('not-found', `source ${params.source} of catalog ${params.name} has no copy`, {
+        hint: 'See GET /api/v1/sources for the reason.',
+      });
     }
     return bytesResponse(c, {
       digest: copy.digest,

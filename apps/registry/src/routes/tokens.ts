@@ -39,8 +39,8 @@ export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
   serveRoute(app, ROUTES.reportLeak, async (c) => {
     const { token: secret } = await readJsonBody(c, LeakReport);
     if (!isTokenSecret(secret)) {
-      throw new KrmhubError('invalid-request', 'This is no krmhub token, or not the whole of it', {
-        hint: 'A token is krmhub_ and 72 hexadecimal digits.',
+      throw new KrmhubError('invalid-request', 'not a complete krmhub token', {
+        hint: 'A token is krmhub_ followed by 72 hexadecimal digits.',
       });
     }
     const token = await store.tokenByHash(hashSecret(secret));

@@ -18,8 +18,8 @@ export function readCursor(query: SearchQuery, cursor: string, numbers: number):
     position.length === numbers + 2 &&
     position.every((value, at) => typeof value === (at < numbers ? 'number' : 'string'));
   if (!fits || of !== fingerprint(query)) {
-    throw new KrmhubError('invalid-request', 'The cursor does not belong to this search.', {
-      hint: 'Give a cursor as the page before gave it, with the same text, filters and order, or leave it out.',
+    throw new KrmhubError('invalid-request', 'the cursor does not belong to this search', {
+      hint: 'Use the cursor of the previous page with the same text, filters and order, or omit it.',
     });
   }
   return position as Position;

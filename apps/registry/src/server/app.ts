@@ -55,8 +55,8 @@ export function createApp(parts: RegistryParts): RegistryApp {
   });
   app.onError((error, c) => errorResponse(c, error, site, parts));
   app.notFound((c) => {
-    const missing = new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
-      hint: 'The first page, /, says what is where.',
+    const missing = new KrmhubError('not-found', `path ${c.req.path} not found`, {
+      hint: 'See / for an overview.',
     });
     return errorResponse(c, missing, site, parts);
   });

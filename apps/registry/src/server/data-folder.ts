@@ -47,10 +47,10 @@ export function dataPaths(folder: string): DataPaths {
 export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   try {
     await makeFolder(folder, 0o700);
-    if (!(await stat(folder)).isDirectory()) throw new Error('it is no folder');
+    if (!(await stat(folder)).isDirectory()) throw new Error('it is not a folder');
   } catch (cause) {
-    throw new KrmhubError('usage', `The data folder ${folder} cannot be made: ${(cause as Error).message}`, {
-      hint: 'Name another folder with --data or KRMHUB_DATA, or mend its permissions.',
+    throw new KrmhubError('usage', `cannot create the data folder ${folder}: ${(cause as Error).message}`, {
+      hint: 'Choose another folder with --data or KRMHUB_DATA, or fix its permissions.',
       cause,
     });
   }
@@ -59,8 +59,8 @@ export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   } catch (cause) {
     const { uid, gid } = await stat(folder);
     const reason = (cause as NodeJS.ErrnoException).code === 'EROFS' ? ': its file system is read-only' : '';
-    throw new KrmhubError('usage', `The data folder ${folder} cannot be written${reason}.`, {
-      hint: `It belongs to user ${uid} and group ${gid}: give it to the account that the registry runs under.`,
+    throw new KrmhubError('usage', `cannot write to the data folder ${folder}${reason}`, {
+      hint: `It belongs to user ${uid} and group ${gid}. Change its owner to the account that runs the registry.`,
       cause,
     });
   }

@@ -13,7 +13,7 @@ export function limitConnections(server: Server, max: number, log: Pick<Log, 'wa
     refused += 1;
     if (performance.now() - saidAt < LOG_MILLISECONDS) return;
     saidAt = performance.now();
-    log.warn({ refused, maxConnections: max }, 'connections refused: there are too many');
+    log.warn({ refused, maxConnections: max }, 'refused connections: the limit is reached');
     refused = 0;
   });
 }

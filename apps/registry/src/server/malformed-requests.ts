@@ -21,17 +21,17 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
     code: 'too-large',
-    detail: `The URL and the headers have more than ${SERVER_LIMITS.maxHeaderBytes} bytes together`,
+    detail: `the URL and the headers exceed ${SERVER_LIMITS.maxHeaderBytes} bytes`,
   },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
     status: 413,
     code: 'too-large',
-    detail: 'The extensions of a chunk are too long',
+    detail: 'the chunk extensions are too long',
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     code: 'invalid-request',
-    detail: `The headers were not complete within ${SERVER_LIMITS.headersMilliseconds / 1_000} seconds, or the request not within ${SERVER_LIMITS.requestMilliseconds / 1_000}`,
+    detail: `request timeout: send the headers within ${SERVER_LIMITS.headersMilliseconds / 1_000} seconds and the request within ${SERVER_LIMITS.requestMilliseconds / 1_000}`,
   },
 };
 
@@ -92,7 +92,7 @@ function responseText(errorCode: string | undefined): string {
   const { status, code, detail } = (errorCode === undefined ? undefined : REFUSALS[errorCode]) ?? {
     status: 400,
     code: 'invalid-request',
-    detail: 'This is no HTTP request that can be read',
+    detail: 'malformed HTTP request',
   };
   const title = STATUS_CODES[status] ?? 'Error';
   const problem: Problem = { type: 'about:blank', title, status, code, detail };

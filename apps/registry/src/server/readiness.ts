@@ -23,7 +23,7 @@ async function checkReadiness({
       return { name, status: 'ok' };
     } catch (error) {
       log.error({ err: error, check: name }, 'readiness check failed');
-      return { name, status: 'failing', detail: 'It cannot be written; the log has the cause' };
+      return { name, status: 'failing', detail: 'not writable; see the log' };
     }
   };
   const { caughtUp, failure, failing } = cutter.status();
@@ -32,7 +32,7 @@ async function checkReadiness({
     failure ??
     (caughtUp
       ? failing.map(({ catalog, message }) => `${catalog}: ${message}`).join('; ')
-      : 'The catalogs are being cut for the first time since the start');
+      : 'catalogs are being built for the first time since startup');
   const checks: Readiness['checks'] = [
     await attempt('store', () => store.check()),
     await attempt('blobs', async () => {

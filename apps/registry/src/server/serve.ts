@@ -54,7 +54,7 @@ export async function startRegistry(
     if (admin.outcome === 'blocked') {
       log.warn(
         { file: paths.adminToken },
-        `there is no usable admin token, and this file ${admin.reason}: empty it to have a new one made at the next start`,
+        `no usable admin token: this file ${admin.reason}. Empty it to create a new token at the next start`,
       );
     } else if (admin.outcome === 'created') {
       log.info({ file: paths.adminToken }, 'admin token written');
@@ -77,7 +77,7 @@ export async function startRegistry(
     log.info({ url, dataFolder: config.dataFolder }, 'registry started');
     let closing: Promise<void> | undefined;
     const close = async () => {
-      log.info('registry is stopping');
+      log.info('registry is shutting down');
       await drain(SERVER_LIMITS.shutdownMilliseconds);
       await registry.close();
       log.info('registry stopped');
@@ -143,8 +143,8 @@ async function listen(server: Server, { host, port }: Config): Promise<void> {
     await once(server, 'listening');
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const reason = code === 'EADDRINUSE' ? 'another program listens there' : message;
-    throw new KrmhubError('usage', `Cannot listen on ${host}:${port}: ${reason}`, {
+    const reason = code === 'EADDRINUSE' ? 'address already in use' : message;
+    throw new KrmhubError('usage', `cannot listen on ${host}:${port}: ${reason}`, {
       hint:
         code === 'EADDRINUSE' || code === 'EACCES'
           ? 'Choose another port with --port or KRMHUB_PORT.'

@@ -98,7 +98,7 @@ describe('the files of keys', () => {
     await addKeyFile(folder, later(1_000));
     const second = path.join(folder, (await keyFileNames(folder))[1]!);
     await writeFile(second, await readFile(first));
-    await expect(readKeyFiles(folder)).rejects.toThrow('holds another key than its name says');
+    await expect(readKeyFiles(folder)).rejects.toThrow('does not contain the key that its name says');
     await rm(second);
     await rename(first, path.join(folder, 'registry.pem'));
     await expect(readKeyFiles(folder)).rejects.toThrow('is not named as a key');

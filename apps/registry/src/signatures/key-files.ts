@@ -18,7 +18,7 @@ export interface RegistryKey {
 /** A file is called by the time from which its key signs, and by the beginning of the key's fingerprint. */
 const FILE_NAME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z-([a-f0-9]{16})\.pem$/;
 
-const FROM_BACKUP = 'Put it back from a backup.';
+const FROM_BACKUP = 'Restore it from a backup.';
 
 /**
  * The keys of a folder, newest first; none where there is no folder. Rejects with `unavailable` where a file is no key of
@@ -35,17 +35,15 @@ export async function keyFileNames(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);
     if (platform() !== 'win32' && ((await stat(folder)).mode & 0o002) !== 0) {
-      throw new KrmhubError(
-        'unavailable',
-        `Every account of this machine can put keys into ${folder}, the folder of the registry's keys`,
-        { hint: `Look whose files are in it, then run: chmod 700 ${folder}` },
-      );
+      throw new KrmhubError('unavailable', `key folder ${folder} is writable by other accounts`, {
+        hint: `Check who owns its files, then run: chmod 700 ${folder}`,
+      });
     }
     return names.filter((name) => name.endsWith('.pem') && !name.startsWith('.')).sort();
   } catch (cause) {
     if (cause instanceof KrmhubError) throw cause;
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw refused(`The folder of the registry's keys ${folder} cannot be read`, cause);
+    throw refused(`cannot read the key folder ${folder}`, cause);
   }
 }
 
@@ -80,15 +78,15 @@ export async function addKeyFile(folder: string, validFrom: Date, owner?: Owner)
     return key;
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw refused(`No key can be written to ${folder}`, cause);
+    throw refused(`cannot write a key to ${folder}`, cause);
   }
 }
 
 async function readKeyFile(file: string): Promise<RegistryKey> {
   const match = FILE_NAME.exec(path.basename(file));
   if (match === null) {
-    throw new KrmhubError('unavailable', `${file} is not named as a key of the registry`, {
-      hint: 'Give it the name that it had, such as 20300102T030405678Z-0123456789abcdef.pem, or move it away.',
+    throw new KrmhubError('unavailable', `${file} does not have the name of a registry key`, {
+      hint: 'Restore its name, for example 20300102T030405678Z-0123456789abcdef.pem, or move it away.',
     });
   }
   const [, year, month, day, hour, minute, second, milliseconds, fingerprint] = match;
@@ -97,26 +95,25 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
   try {
     const status = await stat(file);
     // A pipe would be waited for, and a device read without an end.
-    if (!status.isFile()) throw new KrmhubError('unavailable', `${file} is no file`, { hint: FROM_BACKUP });
+    if (!status.isFile())
+      throw new KrmhubError('unavailable', `${file} is not a file`, { hint: FROM_BACKUP });
     const { mode, size } = status;
     if (platform() !== 'win32' && (mode & 0o007) !== 0) {
-      throw new KrmhubError(
-        'unavailable',
-        `${file} is a private key that every account of this machine can read`,
-        {
-          hint: `Run: chmod 600 ${file}; where others may have read it, make the next key with \`krmhub key rotate\`.`,
-        },
-      );
+      throw new KrmhubError('unavailable', `private key ${file} is readable by other accounts`, {
+        hint: `Run: chmod 600 ${file}. If others may have read it, rotate the key with \`krmhub key rotate\`.`,
+      });
     }
     text = size > MAX_KEY_LENGTH ? '' : await readFile(file, 'utf8');
   } catch (cause) {
     if (cause instanceof KrmhubError) throw cause;
-    throw refused(`The key ${file} cannot be read`, cause);
+    throw refused(`cannot read the key ${file}`, cause);
   }
   const key = parsed(text, validFrom);
   if (key?.publicKey.fingerprint.slice('sha256:'.length, 'sha256:'.length + 16) === fingerprint) return key!;
   const reason =
-    key === undefined ? 'is damaged: it holds no private key' : 'holds another key than its name says';
+    key === undefined
+      ? 'is damaged: it does not contain a private key'
+      : 'does not contain the key that its name says';
   throw new KrmhubError('unavailable', `The key ${file} ${reason}`, { hint: FROM_BACKUP });
 }
 
@@ -145,8 +142,8 @@ function refused(message: string, cause: unknown): KrmhubError {
   const full = code === 'ENOSPC' || code === 'EDQUOT';
   return new KrmhubError(full ? 'storage-full' : 'unavailable', `${message} (${code ?? 'unknown reason'}).`, {
     hint: full
-      ? 'Free space on its disk.'
-      : 'Give the folder and its files to the account that the registry runs under.',
+      ? 'Free some disk space.'
+      : 'Change the owner of the folder and its files to the account that runs the registry.',
     cause,
   });
 }

@@ -35,8 +35,8 @@ export async function rotateRegistryKey(
   const keys = await readKeyFiles(folder);
   const validFrom = from ?? now;
   if (validFrom.getTime() < now.getTime()) {
-    throw new KrmhubError('usage', `A key cannot sign from ${validFrom.toISOString()} on: that is past`, {
-      hint: 'Leave out --from to have it sign at once.',
+    throw new KrmhubError('usage', `start time ${validFrom.toISOString()} is in the past`, {
+      hint: 'Omit --from to use the key now.',
     });
   }
   // One that is announced for later stays announced, and takes over when its time comes.
@@ -46,8 +46,8 @@ export async function rotateRegistryKey(
     known.includes(validFrom.getTime()) ||
     (signing !== undefined && validFrom.getTime() <= Date.parse(signing))
   ) {
-    throw new KrmhubError('usage', `There is a key already that signs from ${validFrom.toISOString()} on`, {
-      hint: 'Name another time with --from; `krmhub key list` shows the keys.',
+    throw new KrmhubError('usage', `a key that starts at ${validFrom.toISOString()} already exists`, {
+      hint: 'Choose another time with --from. `krmhub key list` shows the keys.',
     });
   }
   await addKeyFile(folder, validFrom, owner);
@@ -61,7 +61,7 @@ async function registryIn(dataFolder: string): Promise<{ folder: string; owner: 
   const { database, keys } = dataPaths(dataFolder);
   const owner = await stat(database).catch(() => undefined);
   if (owner !== undefined) return { folder: keys, owner };
-  throw new KrmhubError('unavailable', `There is no registry: ${database} is missing.`, {
-    hint: 'Name the data folder of a registry with --data or KRMHUB_DATA.',
+  throw new KrmhubError('unavailable', `no registry found: ${database} is missing`, {
+    hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',
   });
 }

@@ -38,10 +38,7 @@ export class RegistryKeys {
         if (keys.length === 0) throw missing(this.#folder);
         this.#keys = keys;
       } catch (error) {
-        this.#log.error(
-          { err: error },
-          'the keys of the registry cannot be read; those known before are used',
-        );
+        this.#log.error({ err: error }, 'cannot read the registry keys; using the ones read before');
       }
     }
     return this.#keys;
@@ -75,7 +72,7 @@ export async function ensureRegistryKey(
 /** The newest that is not of the future; the first of all signs also where the clock was set back. */
 export function signingKey(keys: readonly RegistryKey[], now: Date): RegistryKey {
   const key = keys.find(({ validFrom }) => Date.parse(validFrom) <= now.getTime()) ?? keys.at(-1);
-  if (key === undefined) throw new RangeError('there is no key');
+  if (key === undefined) throw new RangeError('no key');
   return key;
 }
 
@@ -95,9 +92,9 @@ export function publishedKeys(keys: readonly RegistryKey[]): PublishedKey[] {
 function missing(folder: string): KrmhubError {
   return new KrmhubError(
     'unavailable',
-    `The registry has signed snapshots, and its keys are gone from ${folder}`,
+    `the registry has signed snapshots, but its keys are missing in ${folder}`,
     {
-      hint: 'Put the folder back from a backup. Where the keys are lost for good, `krmhub key rotate` makes a new one, and everybody who has pinned the old one must pin it.',
+      hint: 'Restore the folder from a backup. If the keys are lost, create a new one with `krmhub key rotate`; consumers that pinned the old key must pin the new one.',
     },
   );
 }

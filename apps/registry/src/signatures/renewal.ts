@@ -54,7 +54,7 @@ export class SignatureRenewal {
       try {
         if (await renewCatalog(this.#parts, catalog, thorough)) renewed += 1;
       } catch (error) {
-        log.error({ err: error, catalog: catalog.name }, 'the signature of a snapshot was not renewed');
+        log.error({ err: error, catalog: catalog.name }, 'cannot renew the signature of a snapshot');
       }
     }
     return renewed;
@@ -64,7 +64,7 @@ export class SignatureRenewal {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => {
       this.#running = this.renew()
-        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'signatures cannot be renewed'))
+        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'cannot renew signatures'))
         .finally(() => this.#schedule());
     }, SERVER_LIMITS.renewEveryMilliseconds);
     this.#timer.unref();
@@ -102,7 +102,7 @@ async function renewCatalog(
   if (!(await store.renewSignature(signature, artifact))) return false;
   const { key, expiresAt } = signature;
   metrics.signatureExpires(catalog, Date.parse(expiresAt));
-  log.info({ catalog, serial, key, expiresAt, before: known?.key }, 'snapshot signed anew');
+  log.info({ catalog, serial, key, expiresAt, before: known?.key }, 'renewed the signature of a snapshot');
   return true;
 }
 
@@ -128,6 +128,6 @@ async function signedDigests(
   const { signed } = verifySnapshot(new TextEncoder().encode(known.bundle), keys);
   if (signed?.claim.catalog === catalog && signed.claim.serial === serial)
     return Object.fromEntries(signed.digests);
-  log.warn({ catalog, serial, key: known.key }, 'a stored signature is of no key of the registry');
+  log.warn({ catalog, serial, key: known.key }, 'a stored signature is not from a key of this registry');
   return undefined;
 }

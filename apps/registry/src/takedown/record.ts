@@ -45,7 +45,7 @@ export function openTakedownRecord(file: string): TakedownRecord {
 /** The takedowns of a record or a saved revocation feed; throws `invalid-document` naming every bad line. */
 export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   if (bytes.byteLength > SERVER_LIMITS.maxTakedownRecordBytes) {
-    throw new KrmhubError('too-large', `${file} has more than ${SERVER_LIMITS.maxTakedownRecordBytes} bytes`);
+    throw new KrmhubError('too-large', `${file} exceeds ${SERVER_LIMITS.maxTakedownRecordBytes} bytes`);
   }
   const takedowns: Takedown[] = [];
   const wrong: number[] = [];
@@ -57,8 +57,8 @@ export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   }
   if (wrong.length === 0) return takedowns;
   const lines = `${wrong.slice(0, 10).join(', ')}${wrong.length > 10 ? ', …' : ''}`;
-  throw new KrmhubError('invalid-document', `${file} is damaged: no takedowns are in the lines ${lines}`, {
-    hint: 'Mend or remove these lines; a line is an event of GET /api/v1/revocations as JSON.',
+  throw new KrmhubError('invalid-document', `${file} is damaged: invalid lines ${lines}`, {
+    hint: 'Fix or remove these lines. A line is an event of GET /api/v1/revocations as JSON.',
   });
 }
 

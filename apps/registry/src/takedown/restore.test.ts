@@ -31,7 +31,7 @@ it('puts what is known from elsewhere beside the restored database, and names wh
   const { takedowns, notice } = await restoreTakedowns({ dataFolder, others: [before, after], backupTime });
   expect(takedowns).toEqual([before, after]);
   expect(await record.read()).toEqual([before, after]);
-  expect(notice).toContain(`This backup is of ${backupTime}`);
+  expect(notice).toContain(`This backup is from ${backupTime}`);
   expect(notice).toContain('1 recorded since then will be taken down again');
   expect(notice).toContain('example.com/Bad@2.0.0');
   expect(notice).not.toContain('1.0.0');
@@ -43,7 +43,7 @@ it('says loudly that nothing after the backup is known', async () => {
   expect(notice).toContain('BEFORE the registry starts');
   const given = await restoreTakedowns({ dataFolder, others: [before], backupTime });
   expect(given.takedowns).toEqual([before]);
-  expect(given.notice).toContain('The record that was given has none after it');
+  expect(given.notice).toContain('The given record has no later takedowns');
 });
 
 it('counts what it does not name', async () => {

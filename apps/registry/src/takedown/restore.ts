@@ -28,13 +28,13 @@ export async function restoreTakedowns(options: {
 }
 
 function noticeOf(later: readonly Takedown[], backupTime: string, given: boolean): string {
-  const opening = `This backup is of ${backupTime}: whatever was taken down after that is in it again.`;
+  const opening = `This backup is from ${backupTime}. It contains everything that was taken down later.`;
   if (later.length === 0) {
     return given
-      ? `${opening} The record that was given has none after it.`
-      : `${opening} No such takedown is recorded here. Were there any, restore into another folder with \`--takedowns\` and a copy of the old takedowns.jsonl, or of the revocation feed that a mirror has kept, BEFORE the registry starts.`;
+      ? `${opening} The given record has no later takedowns.`
+      : `${opening} No later takedown is recorded here. If there were any, restore into another folder with \`--takedowns\` and a copy of the old takedowns.jsonl, or of a mirror's revocation feed, BEFORE you start the registry.`;
   }
   const names = later.slice(0, 20).map(({ group, kind, release }) => `${group}/${kind}@${release}`);
   const more = later.length > 20 ? ` and ${later.length - 20} more` : '';
-  return `${opening} ${later.length} recorded since then will be taken down again when the registry starts: ${names.join(', ')}${more}.`;
+  return `${opening} The registry will take down ${later.length} of them again when it starts: ${names.join(', ')}${more}.`;
 }

@@ -109,14 +109,14 @@ export async function applyTakedowns(
         result.applied.push(takedown);
       } catch (error) {
         if (!(error instanceof KrmhubError && error.code === 'conflict')) throw error;
-        log.error({ err: error, takedown }, 'takedown not applied again');
+        log.error({ err: error, takedown }, 'cannot apply a takedown again');
         result.differing.push(takedown);
       }
     }
     await attempt(parts, () => erase(parts));
   });
   if (result.applied.length > 0) {
-    log.warn({ takedowns: result.applied }, 'takedowns applied again: the database is older than they are');
+    log.warn({ takedowns: result.applied }, 'applied takedowns again: the database is older');
   }
   return result;
 }
@@ -165,11 +165,9 @@ async function commit(
       if (!(error instanceof RevisionConflict)) throw error;
     }
   }
-  throw new KrmhubError(
-    'unavailable',
-    `${takedown.group}/${takedown.kind} is being changed by others all the time`,
-    { hint: 'Nothing was taken down; try again.' },
-  );
+  throw new KrmhubError('unavailable', `${takedown.group}/${takedown.kind}: concurrent update`, {
+    hint: 'Nothing was taken down. Try again.',
+  });
 }
 
 /** To be called alone. */
@@ -200,7 +198,7 @@ async function attempt({ log }: TakedownDeps, work: () => Promise<unknown>): Pro
     await work();
     return true;
   } catch (error) {
-    log.error({ err: error }, 'bytes of takedowns are left on the disk');
+    log.error({ err: error }, 'bytes of takedowns remain on disk');
     return false;
   }
 }

@@ -16,17 +16,17 @@ export async function readCredentialsFile(file: string): Promise<Map<string, Sou
     json = JSON.parse(text);
   } catch {
     // The parser's own message repeats what it read.
-    throw refused(file, 'it is not JSON');
+    throw refused(file, 'it is not valid JSON');
   }
-  if (!isMapping(json)) throw refused(file, 'it is no mapping of origins');
+  if (!isMapping(json)) throw refused(file, 'expected an object with origins as keys');
   const credentials = new Map<string, SourceCredentials>();
   for (const [origin, value] of Object.entries(json)) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw refused(file, `${JSON.stringify(origin.slice(0, 200))} is no origin such as https://host`);
+      throw refused(file, `${JSON.stringify(origin.slice(0, 200))} is not an origin such as https://host`);
     }
     const read = readCredentials(value);
     if (read === undefined) {
-      throw refused(file, `${origin} has neither a token nor a username and a password, and nothing else`);
+      throw refused(file, `${origin}: expected either a token, or a username and a password`);
     }
     credentials.set(origin, read);
   }
@@ -39,12 +39,12 @@ async function readPrivately(file: string): Promise<string> {
     handle = await open(file, 'r');
     const { mode, size } = await handle.stat();
     if ((mode & 0o077) !== 0)
-      throw refused(file, 'others than its owner may read or write it', 'Run chmod 600 on it.');
-    if (size > MAX_BYTES) throw refused(file, `it has more than ${MAX_BYTES} bytes`);
+      throw refused(file, 'other accounts can read or write it', 'Run chmod 600 on it.');
+    if (size > MAX_BYTES) throw refused(file, `it exceeds ${MAX_BYTES} bytes`);
     return await handle.readFile('utf8');
   } catch (cause) {
     if (cause instanceof KrmhubError) throw cause;
-    throw refused(file, `it cannot be read (${(cause as NodeJS.ErrnoException).code})`);
+    throw refused(file, `cannot read it: ${(cause as NodeJS.ErrnoException).code}`);
   } finally {
     await handle?.close();
   }
@@ -67,6 +67,6 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function refused(file: string, why: string, hint = 'KRMHUB_SOURCE_CREDENTIALS names it.'): KrmhubError {
-  return new KrmhubError('usage', `The credentials for sources in ${file} cannot be used: ${why}`, { hint });
+function refused(file: string, why: string, hint = 'KRMHUB_SOURCE_CREDENTIALS sets this file.'): KrmhubError {
+  return new KrmhubError('usage', `cannot use the source credentials in ${file}: ${why}`, { hint });
 }

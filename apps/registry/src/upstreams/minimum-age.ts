@@ -36,7 +36,7 @@ export class MinimumAgeScheduler {
       const following = await store.nextMinimumAgeAt(name, minimumAges);
       if (following !== undefined) next = Math.min(next, Date.parse(following));
       if (matured === undefined) continue;
-      log.info({ catalog: name }, 'entries of sources have come of age');
+      log.info({ catalog: name }, 'upstream entries reached their minimum age');
       onEvent();
     }
     return next;
@@ -54,7 +54,7 @@ export class MinimumAgeScheduler {
       }
     } catch (error) {
       // It is not cut either, and whoever cuts it says so too.
-      this.#parts.log.error({ err: error, catalog: name }, 'the minimum ages of a recipe cannot be read');
+      this.#parts.log.error({ err: error, catalog: name }, 'cannot read the minimum ages of a recipe');
     }
     this.#ages.set(name, { recipe, ages });
     return ages;

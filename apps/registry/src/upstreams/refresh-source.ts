@@ -67,10 +67,7 @@ export async function refreshSource(
       if (!(error instanceof RevisionConflict)) throw error;
     }
   }
-  throw new KrmhubError(
-    'unavailable',
-    `The source ${name.source} of ${name.catalog} is being changed by others all the time`,
-  );
+  throw new KrmhubError('unavailable', `source ${name.source} of catalog ${name.catalog}: concurrent update`);
 }
 
 async function refreshOnce(
@@ -117,7 +114,7 @@ function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): U
   const isMeant = (one: RecipeSource) => one.name === source && one.catalog?.url === url;
   const upstream = recipe.sources.find(isMeant)?.catalog;
   if (upstream === undefined) {
-    throw new RevisionConflict(`The recipe of ${catalog} has no source ${source} of ${url}`);
+    throw new RevisionConflict(`the recipe of catalog ${catalog} has no source ${source} with URL ${url}`);
   }
   return upstream;
 }
@@ -166,7 +163,7 @@ async function pollSource(parts: RefreshDeps, before: Known, signal: AbortSignal
   }
   const bytes = fetched.bytes ?? held;
   if (bytes === undefined) {
-    return failed({ problem: 'bad-answer', message: 'it says that nothing changed, and was not asked that' });
+    return failed({ problem: 'bad-answer', message: 'unexpected response 304 Not Modified' });
   }
   return judge(parts, before, fetched, bytes, held !== undefined);
 }

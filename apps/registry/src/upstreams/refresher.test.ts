@@ -342,7 +342,7 @@ describe('a source', () => {
     expect(sources.every(({ copy }) => copy !== undefined)).toBe(true);
   });
 
-  it('is taken from the mirror of the newest recipe', async () => {
+  it('comes from the mirror of the newest recipe', async () => {
     put({ One: 'first' });
     const image = async () => {
       const [place] = await registry.parts.store.latestEntryRows('ours');

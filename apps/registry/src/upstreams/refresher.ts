@@ -140,7 +140,7 @@ export class Refresher implements CatalogRefresher {
         next = await this.#pass();
         failures = 0;
       } catch (error) {
-        this.#parts.log.error({ err: error }, 'sources cannot be looked at');
+        this.#parts.log.error({ err: error }, 'cannot sync sources');
         failures += 1;
         next = this.#now() + retryDelay(failures);
       }
@@ -231,7 +231,7 @@ export class Refresher implements CatalogRefresher {
       this.#failures.set(key, { attempts, retryAt: this.#now() + retryDelay(attempts) });
       if (!this.#isStopping) {
         metrics.refresh(catalog, source, 'internal');
-        log.error({ err: error, catalog, source }, 'a source could not be looked at');
+        log.error({ err: error, catalog, source }, 'cannot sync a source');
       }
       for (const { reject } of demands) reject(this.#isStopping ? stopped() : error);
     }
@@ -303,13 +303,13 @@ function logPoll(log: Log, { record, event, outcome }: Refreshed, wasFailing: bo
       reason: failure.message,
       attempts: failure.attempts,
     };
-    if (wasFailing) log.debug(line, 'a source fails');
-    else log.warn(line, 'a source fails; its last good copy stays');
+    if (wasFailing) log.debug(line, 'source sync failed');
+    else log.warn(line, 'source sync failed; still serving the last good copy');
     return;
   }
   const line = { catalog, source, digest: copy?.digest, entries: copy?.entries, outcome };
-  if (event === undefined) log.debug(line, 'source looked at');
-  else log.info(line, wasFailing ? 'source is back' : 'source has changed');
+  if (event === undefined) log.debug(line, 'source synced');
+  else log.info(line, wasFailing ? 'source recovered' : 'source changed');
 }
 
 function sourceOrigin(url: string): string {
@@ -331,9 +331,9 @@ function retryDelay(attempts: number): number {
 }
 
 function sourceNotFound(key: string): KrmhubError {
-  return new KrmhubError('not-found', `There is no source ${key}`);
+  return new KrmhubError('not-found', `source ${key} not found`);
 }
 
 function stopped(): KrmhubError {
-  return new KrmhubError('unavailable', 'The registry is stopping', { hint: 'Ask again in a moment.' });
+  return new KrmhubError('unavailable', 'the registry is shutting down', { hint: 'Try again in a moment.' });
 }

@@ -33,11 +33,8 @@ async function findCredentials(file: string, origin: string, log: Log) {
   try {
     return (await readCredentialsFile(file)).get(origin);
   } catch (error) {
-    log.error({ err: error }, 'the credentials for sources cannot be used');
+    log.error({ err: error }, 'cannot use the source credentials');
     // Everybody may read why a source fails.
-    throw new SourceFailure(
-      'unauthorized',
-      'the credentials of this registry cannot be used: its log says why',
-    );
+    throw new SourceFailure('unauthorized', 'cannot use the source credentials; see the log of the registry');
   }
 }

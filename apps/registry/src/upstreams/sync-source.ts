@@ -33,9 +33,9 @@ async function withinTime(
     timer = setTimeout(() => {
       const error = new KrmhubError(
         'unavailable',
-        `The source ${source} of ${catalog} is still being asked`,
+        `source ${source} of catalog ${catalog} is still syncing`,
         {
-          hint: 'GET /api/v1/sources says what came of it.',
+          hint: 'See GET /api/v1/sources for the result.',
         },
       );
       reject(error);

@@ -72,7 +72,7 @@ describe('reading a catalog elsewhere', () => {
     const hostile = read('x');
     const good = read('good');
     expect(await hostile).toEqual({
-      refused: { problem: 'invalid-catalog', message: 'it takes too much time or memory to read' },
+      refused: { problem: 'invalid-catalog', message: 'reading it takes too much time or memory' },
     });
     expect(await good).toMatchObject({ entries: [] });
   });
@@ -137,7 +137,7 @@ respondToFrames(() => serialize({ problem: 'read' }));`,
   ])('refuses what ends its process by %s, and the log has what it said', async (_, body, said) => {
     readerThat(body);
     expect(await read('x')).toEqual({
-      refused: { problem: 'internal', message: 'it cannot be read: the log of this registry says why' },
+      refused: { problem: 'internal', message: 'cannot read it; see the log of the registry' },
     });
     expect(logged).toEqual([expect.stringMatching(said)]);
   });

@@ -67,10 +67,10 @@ export class UpstreamReader {
     } catch (error) {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
-        return refused('invalid-catalog', 'it takes too much time or memory to read');
+        return refused('invalid-catalog', 'reading it takes too much time or memory');
       // Its entries are the ones that are missing: were this thrown, its catalog would wait for it for ever.
-      this.#log?.error({ err: error, source: file }, 'the process that reads a source failed');
-      return refused('internal', 'it cannot be read: the log of this registry says why');
+      this.#log?.error({ err: error, source: file }, 'the process that reads upstream catalogs failed');
+      return refused('internal', 'cannot read it; see the log of the registry');
     }
   }
 

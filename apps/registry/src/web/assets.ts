@@ -46,7 +46,7 @@ export function readAssets(): Assets {
     find: (name) => assets.get(name),
     path: (name) => {
       const asset = assets.get(name);
-      if (asset === undefined) throw new Error(`There is no asset ${name}.`);
+      if (asset === undefined) throw new Error(`asset ${name} not found`);
       return asset.path;
     },
   };
@@ -57,12 +57,12 @@ export const ASSET_ROUTES = {
     method: 'get',
     path: '/assets/{digest}/{name}',
     request: { params: z.object({ digest: z.string(), name: z.string() }) },
-    responses: { 200: { description: 'A file that pages load' } },
+    responses: { 200: { description: 'A static file of the pages' } },
   }),
   favicon: createRoute({
     method: 'get',
     path: '/favicon.ico',
-    responses: { 200: { description: 'The icon, for who asks by this name' } },
+    responses: { 200: { description: 'The favicon' } },
   }),
 } as const;
 
@@ -82,8 +82,8 @@ export function assetRoutes(app: RegistryApp, assets: Assets): void {
   servePage(app, ASSET_ROUTES.asset, { rateLimitClass: 'free' }, (c, { params: { digest, name } }) => {
     const asset = assets.find(name);
     if (asset === undefined || asset.path !== `/assets/${digest}/${name}`) {
-      throw new KrmhubError('not-found', `There is nothing at ${c.req.path}`, {
-        hint: 'Load the page again: it names its files as they are now.',
+      throw new KrmhubError('not-found', `path ${c.req.path} not found`, {
+        hint: 'Reload the page.',
       });
     }
     return answer(c, asset, CACHE_FOREVER);

@@ -119,7 +119,7 @@ function Footer({ site: { at } }: { site: Site }) {
       <div class="site-footer-row">
         <p>
           For programs: the <a href={at('/openapi.json')}>HTTP API</a>, the{' '}
-          <a href={at('/catalogs/default/catalog.yaml')}>catalog of everything</a>, and OCI artifacts at{' '}
+          <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a>, and OCI artifacts at{' '}
           <code>/v2/</code>.
         </p>
         <ul>

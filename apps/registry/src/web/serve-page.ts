@@ -3,7 +3,7 @@ import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/conte
 import { type EndpointInput, serveRoute } from '../http/endpoint.js';
 
 /** What is said with a page's parameters that are wrong: whoever wrote them follows links and fills in forms. */
-const WRONG_PARAMETERS = 'Leave out what is wrong in the address, or begin anew at the search.';
+const WRONG_PARAMETERS = 'Correct the URL, or start again from the search.';
 
 /** Serves a route of the pages: counted as reading where nothing else is said, its hints for people. */
 export function servePage<Route extends RouteConfig>(

@@ -87,7 +87,7 @@ describe('failures', () => {
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(response.headers.get('cache-control')).toBe('no-store');
     const text = await response.text();
-    expect(text).toContain('There is nothing at /nothing/here.');
+    expect(text).toContain('path  not found/nothing/here.');
     expect(text).toContain('Not Found');
     expect(text).toContain(response.headers.get('x-request-id') ?? 'no id');
   });
@@ -140,7 +140,7 @@ describe('failures', () => {
   it('of a wrong method name those that are possible', async () => {
     const response = await registry.request('/', { method: 'POST', headers: { Accept: BROWSER } });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    expect(await response.text()).toContain('POST is not possible here');
+    expect(await response.text()).toContain('method POST is not allowed');
   });
 });
 

@@ -199,7 +199,7 @@ describe('a minimum age', () => {
         version: 'v1',
         source: 'a',
         reasons: [
-          { code: 'minimum-age', message: 'it is too new, and is taken from 2030-01-02T13:00:00.000Z on' },
+          { code: 'minimum-age', message: 'it is too new, and comes from 2030-01-02T13:00:00.000Z on' },
         ],
       },
     ]);

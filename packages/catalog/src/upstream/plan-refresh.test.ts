@@ -203,7 +203,7 @@ describe('a look at a source', () => {
     expect([next(0, failed()), next(1, failed())]).toEqual([after(54), after(66)]);
   });
 
-  it('tells when a source is back', () => {
+  it('tells when a source recovered', () => {
     for (const outcome of [unchanged(), fetched()]) {
       const { record, event } = plan(failing, outcome);
       expect(record.failure).toBeUndefined();

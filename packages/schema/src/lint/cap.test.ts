@@ -36,7 +36,7 @@ describe('capped', () => {
     expect(told.at(-1)).toMatchObject({ severity: 'warning', message: 'and 1 warning, 2 notes more' });
   });
 
-  it('is as severe as what it leaves out', () => {
+  it('is as severe as what it omits', () => {
     const told = capped([at(1, 'error'), at(2, 'error'), at(3, 'error')], 1, 'f');
     expect(told.at(-1)).toMatchObject({ severity: 'error', message: 'and 2 errors more' });
   });

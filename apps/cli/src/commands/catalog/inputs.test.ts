@@ -164,11 +164,11 @@ it('builds what the registry has cut piece by piece, whatever changed', async ()
     ['an entry that was in the way is gone', () => put('first', 'fruit.co', ['Peel'])],
     ['the same in another spelling', () => put('first', 'fruit.co', ['Peel', 'slice'])],
     ['another text', () => put('second', 'fruit.co', ['SPLIT', 'Slice', 'Peel'], 'Another text.')],
-    ['a source fails', () => served.delete('/second.yaml')],
+    ['source sync failed', () => served.delete('/second.yaml')],
     ['the registry holds the group', () => publish('Chop')],
     ['and a function that a source has', () => publish('Peel')],
     ['which it takes back', () => client.yank('fruit.co', 'Peel', '1.0.0', 'bad')],
-    ['the source is back with less', () => put('second', 'fruit.co', ['Slice'])],
+    ['the source recovered with less', () => put('second', 'fruit.co', ['Slice'])],
     ['and the other has nothing', () => put('first', 'fruit.co', [])],
   ];
   for (const [what, change] of changes) {

@@ -68,8 +68,8 @@ export class ProfileRenditions {
     if (made !== undefined) return made;
     throw new KrmhubError(
       'unavailable',
-      `The profile ${form.profile} of snapshot ${snapshot.serial} of ${snapshot.catalog} is being made again`,
-      { hint: 'Ask again in a moment.' },
+      `the profile ${form.profile} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog} is being regenerated`,
+      { hint: 'Try again in a moment.' },
     );
   }
 

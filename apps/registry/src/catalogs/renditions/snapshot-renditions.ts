@@ -185,9 +185,9 @@ export class SnapshotRenditions {
     }
     throw new KrmhubError(
       'unavailable',
-      `Snapshot ${snapshot.serial} of ${snapshot.catalog} is being made again`,
+      `snapshot ${snapshot.serial} of catalog ${snapshot.catalog} is being regenerated`,
       {
-        hint: 'Ask again in a moment.',
+        hint: 'Try again in a moment.',
       },
     );
   }
@@ -214,7 +214,7 @@ export class SnapshotRenditions {
     if (digest !== snapshot.digests[form]) {
       await assembled.discard();
       throw new Error(
-        `${form} of snapshot ${snapshot.serial} of ${snapshot.catalog} was ${snapshot.digests[form]}, and made again is ${digest}`,
+        `${form} of snapshot ${snapshot.serial} of catalog ${snapshot.catalog}: expected digest ${snapshot.digests[form]}, regenerated ${digest}`,
       );
     }
     await assembled.commit();
@@ -285,7 +285,7 @@ export function selectRendition(
   syntax: 'yaml' | 'json',
 ): SnapshotForm {
   const form = SNAPSHOT_FORMS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
-  if (form === undefined) throw new RangeError(`${kind} has no form ${syntax}`);
+  if (form === undefined) throw new RangeError(`${kind} has no rendition ${syntax}`);
   return form;
 }
 

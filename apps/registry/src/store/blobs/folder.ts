@@ -195,7 +195,7 @@ async function* partOf(
       const wanted = Math.min(PART_BYTES, end - at);
       // Pieces are queued and sent while the next is read, so that each needs a buffer of its own.
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, at);
-      if (bytesRead === 0) throw new Error(`a blob ends after ${at} bytes where ${end} are expected`);
+      if (bytesRead === 0) throw new Error(`the blob ends after ${at} bytes, expected ${end}`);
       at += bytesRead;
       yield bytesRead === wanted ? buffer : buffer.subarray(0, bytesRead);
     }
@@ -225,11 +225,9 @@ async function* checkedPieces(folder: string, digest: Digest): AsyncIterable<Uin
 }
 
 function damaged(folder: string, digest: Digest): KrmhubError {
-  return new KrmhubError(
-    'internal',
-    `The stored bytes of ${digest} are damaged: they no longer match their digest.`,
-    { hint: `Put them back from a backup: ${paths.blob(folder, digest)}` },
-  );
+  return new KrmhubError('internal', `stored bytes of ${digest} are damaged: they do not match the digest`, {
+    hint: `Restore them from a backup: ${paths.blob(folder, digest)}`,
+  });
 }
 
 /** Makes every folder at once, so that a put has one folder to sync and not its parents too. */
@@ -278,13 +276,13 @@ export function translateFileError(folder: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (!(error instanceof Error) || typeof code !== 'string' || syscall === undefined) return error;
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new KrmhubError('storage-full', `The disk that holds the blobs in ${folder} is full.`, {
-      hint: 'Free space on it; nothing of this request was stored.',
+    return new KrmhubError('storage-full', `cannot write blobs to ${folder}: disk full`, {
+      hint: 'Free some space. Nothing of this request was stored.',
       cause: error,
     });
   }
-  return new KrmhubError('unavailable', `The blobs in ${folder} cannot be used (${code} from ${syscall}).`, {
-    hint: 'Look whether the folder is there, belongs to this user, and its disk is sound.',
+  return new KrmhubError('unavailable', `cannot use the blobs in ${folder}: ${code} (${syscall})`, {
+    hint: 'Check that the folder exists, belongs to this user, and that its disk works.',
     cause: error,
   });
 }

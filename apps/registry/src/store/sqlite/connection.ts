@@ -119,8 +119,8 @@ function connection(
     check: () =>
       whenFree(CHECK_PATIENCE_MS, () => {
         if (fileIdentity(client) !== identity) {
-          throw new KrmhubError('unavailable', `The database file ${client.name} is gone or was replaced.`, {
-            hint: 'Put it back and start the registry again.',
+          throw new KrmhubError('unavailable', `the database file ${client.name} was removed or replaced`, {
+            hint: 'Restore it, then restart the registry.',
           });
         }
         // While writes wait, another connection of this process is writing.
@@ -210,13 +210,13 @@ function lockFile(file: string): BetterSqlite3.Database {
     lock?.close();
     if (!(error instanceof Database.SqliteError)) {
       // The driver throws a TypeError where the folder does not exist.
-      throw new KrmhubError('unavailable', `The database ${file} cannot be opened: its folder is missing.`, {
+      throw new KrmhubError('unavailable', `cannot open the database ${file}: its folder is missing`, {
         cause: error,
       });
     }
     if (!error.code.startsWith('SQLITE_BUSY')) throw translateSqliteError(error);
-    throw new KrmhubError('unavailable', `Another process serves the database ${file}.`, {
-      hint: 'Stop it, or give this one a data folder of its own.',
+    throw new KrmhubError('unavailable', `another process uses the database ${file}`, {
+      hint: 'Stop that process, or use another data folder.',
       cause: error,
     });
   }
@@ -234,8 +234,8 @@ export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: st
   if (unknown === 0) return;
   throw new KrmhubError(
     'unavailable',
-    `The database ${file} is newer than this program: ${unknown} of its ${applied.length} migrations are unknown here.`,
-    { hint: 'Start the version of krmhub that last served it, or a later one. Nothing was changed.' },
+    `the database ${file} is newer than this version of krmhub: ${unknown} of ${applied.length} migrations are unknown`,
+    { hint: 'Use the krmhub version that last served it, or a later one. Nothing was changed.' },
   );
 }
 

@@ -7,14 +7,14 @@ export function translateSqliteError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined) return error;
   if (code.startsWith('SQLITE_FULL')) {
-    return new KrmhubError('storage-full', 'The disk that holds the database is full.', {
-      hint: 'Free space on it; nothing of this request was stored.',
+    return new KrmhubError('storage-full', 'cannot write to the database: disk full', {
+      hint: 'Free some space. Nothing of this request was stored.',
       cause: error,
     });
   }
   if (UNAVAILABLE.test(code)) {
-    return new KrmhubError('unavailable', `The database cannot be used at the moment (${code}).`, {
-      hint: 'Try again; if it stays so, look whether another process holds the database or its disk fails.',
+    return new KrmhubError('unavailable', `the database is unavailable: ${code}`, {
+      hint: 'Try again. If the error persists, check whether another process locks the database or its disk fails.',
       cause: error,
     });
   }

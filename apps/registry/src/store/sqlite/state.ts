@@ -34,8 +34,8 @@ export interface DatabaseState {
  */
 export function openDatabaseState(file: string): DatabaseState {
   if (!isThere(file)) {
-    throw new KrmhubError('unavailable', `There is no registry: ${file} is missing.`, {
-      hint: 'Name the data folder of a registry with --data or KRMHUB_DATA.',
+    throw new KrmhubError('unavailable', `no registry found: ${file} is missing`, {
+      hint: 'Set the data folder of a registry with --data or KRMHUB_DATA.',
     });
   }
   let client: BetterSqlite3.Database | undefined;
@@ -82,15 +82,15 @@ function refuseMissingMigrations(client: BetterSqlite3.Database, file: string): 
   const applied =
     tables === undefined ? 0 : client.prepare('SELECT count(*) FROM __drizzle_migrations').pluck().get();
   if (applied === readMigrationFiles({ migrationsFolder: MIGRATIONS_FOLDER }).length) return;
-  throw new KrmhubError('unavailable', `The database ${file} was not brought up to date yet.`, {
-    hint: 'Start this version of krmhub on the data folder once. Nothing was changed.',
+  throw new KrmhubError('unavailable', `the database ${file} is not migrated yet`, {
+    hint: 'Start this version of krmhub once on the data folder. Nothing was changed.',
   });
 }
 
 /** SQLite's errors that say that a file is no database, or none that can be opened. */
 function asUnreadable(file: string, error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
-  return new KrmhubError('unavailable', `${file} cannot be read as a database (${error.code}).`, {
+  return new KrmhubError('unavailable', `cannot read ${file} as a database: ${error.code}`, {
     hint: 'Restore the registry from a backup.',
     cause: error,
   });
@@ -101,8 +101,8 @@ function isThere(file: string): boolean {
     return statSync(file, { throwIfNoEntry: false }) !== undefined;
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new KrmhubError('unavailable', `${file} cannot be read (${code}).`, {
-      hint: 'Run this as the account that owns the data folder.',
+    throw new KrmhubError('unavailable', `cannot read ${file}: ${code}`, {
+      hint: 'Run the command as the owner of the data folder.',
       cause,
     });
   }

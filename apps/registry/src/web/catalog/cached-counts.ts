@@ -102,5 +102,5 @@ export function changesText(
     [changed, 'changed'],
   ].flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]));
   if (!isAll) return `more than ${limit.toLocaleString('en')} functions`;
-  return parts.length === 0 ? 'nothing but labels or the report' : parts.join(', ');
+  return parts.length === 0 ? 'only labels or the report' : parts.join(', ');
 }

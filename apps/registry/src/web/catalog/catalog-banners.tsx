@@ -12,10 +12,9 @@ export function CatalogBanners({ view, hasSources = true }: { view: CatalogView;
     <>
       <StateBanner view={view} />
       {view.recipe === undefined ? (
-        <Banner tone="danger" title="Its recipe is not understood">
+        <Banner tone="danger" title="The recipe cannot be read">
           <p>
-            Another version of this program has applied it. Until it is applied anew the catalog stays as it
-            is.
+            A newer version of krmhub applied it. The catalog does not change until the recipe is applied again.
           </p>
         </Banner>
       ) : null}
@@ -28,13 +27,13 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   const { newest } = catalog;
   if (state.state === 'failing') {
     return (
-      <Banner tone="danger" title="The catalog cannot be cut">
+      <Banner tone="danger" title="The catalog cannot be built">
         <p>
           <Text value={state.message} max={MAX_MESSAGE} />.{' '}
           {newest === undefined
-            ? 'There is nothing to serve until that is mended.'
-            : `Snapshot ${newest.serial} is served until that is mended.`}{' '}
-          It is tried again by itself.
+            ? 'There is no snapshot to serve until this is fixed.'
+            : `Snapshot ${newest.serial} is served until this is fixed.`}{' '}
+          The registry retries automatically.
         </p>
       </Banner>
     );
@@ -42,10 +41,9 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   if (state.state === 'withdrawn') {
     const { withdrawn, serial = 0 } = newest ?? {};
     return (
-      <Banner tone="warning" title={`Snapshot ${serial} was withdrawn, and the next one is being cut`}>
+      <Banner tone="warning" title={`Snapshot ${serial} was withdrawn; the next one is being built`}>
         <p>
-          {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}.
-          Until there is a snapshot without it, the addresses of the catalog answer 503.
+          {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}. Until the next snapshot is ready, the catalog URLs return 503.
         </p>
       </Banner>
     );
@@ -53,16 +51,16 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
   if (state.state !== 'waiting') return null;
   const waits =
     state.unasked.length === 0
-      ? 'It is being cut at this moment.'
-      : `It is cut once each of its sources was asked; ${names(state.unasked)} ${state.unasked.length === 1 ? 'was' : 'were'} not yet.`;
+      ? 'It is being built now.'
+      : `It is built after each source has been synced once. Not synced yet: ${names(state.unasked)}.`;
   return newest === undefined ? (
-    <Banner title="This catalog was not cut yet">
-      <p>{waits} Its addresses answer 503 until then.</p>
+    <Banner title="This catalog has no snapshot yet">
+      <p>{waits} Its URLs return 503 until then.</p>
     </Banner>
   ) : (
-    <Banner title="Its recipe was changed">
+    <Banner title="The recipe has changed">
       <p>
-        {waits} Until then snapshot {newest.serial}, of the recipe before, is served.
+        {waits} Until then snapshot {newest.serial}, built from the previous recipe, is served.
       </p>
     </Banner>
   );
@@ -73,13 +71,13 @@ function SourcesBanner({ view }: { view: CatalogView }) {
   if (failing.length === 0) return null;
   const without = failing.filter(({ copy }) => copy === undefined).map(({ source }) => source);
   return (
-    <Banner tone="warning" title={`${counted(failing.length, 'source')} could not be read at the last look`}>
+    <Banner tone="warning" title={`The last sync of ${counted(failing.length, 'source')} failed`}>
       <p>
-        {failing.length > without.length ? 'The last good copy is served on. ' : ''}
+        {failing.length > without.length ? 'The last good copy is still served.' : ''}
         {without.length === 0
           ? ''
-          : `There is no copy of ${names(without)}, so that nothing of it is in the catalog. `}
-        <a href="#sources">What is wrong with which</a>
+          : `There is no copy of ${names(without)}, so the catalog has none of its functions.`}
+        <a href="#sources">Show the problems</a>
       </p>
     </Banner>
   );

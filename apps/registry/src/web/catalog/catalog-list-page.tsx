@@ -27,11 +27,11 @@ export function CatalogListPage({
     <div class="catalogs">
       <h1>Catalogs</h1>
       <p class="lead">
-        A catalog is what an orchestrator reads to learn which image or binary runs a function. Each is cut
-        from a recipe, signed, and numbered whenever something in it changes.
+        An orchestrator reads a catalog to learn which image or binary runs a function. Each catalog is built
+        from a recipe and signed, and gets a new number when its content changes.
       </p>
       {total === 0 ? (
-        <Empty title="There is no catalog yet.">
+        <Empty title="There are no catalogs yet.">
           <p>
             <code>krmhub catalog apply recipe.yaml</code> makes one.
           </p>
@@ -88,22 +88,22 @@ function CatalogItem({ view }: { view: CatalogView }) {
 /** Nothing for a catalog that is as it should be. */
 export function StateLabel({ view }: { view: CatalogView }) {
   const { state } = view.state;
-  if (state === 'failing') return <Label tone="danger">cannot be cut</Label>;
+  if (state === 'failing') return <Label tone="danger">cannot be built</Label>;
   if (state === 'withdrawn') return <Label tone="warning">withdrawn</Label>;
   if (state === 'waiting')
-    return <Label>{view.catalog.newest === undefined ? 'not cut yet' : 'being cut'}</Label>;
+    return <Label>{view.catalog.newest === undefined ? 'not built yet' : 'being cut'}</Label>;
   const failing = failingSources(view).length;
   if (failing === 0) return null;
   return (
     <Label tone="warning">
       {failing} of {counted(view.sources.filter(({ record }) => record !== undefined).length, 'catalog')}{' '}
-      elsewhere not current
+      upstream copies out of date
     </Label>
   );
 }
 
 function SourceNames({ view: { sources, recipe } }: { view: CatalogView }) {
-  if (recipe === undefined) return <>Its recipe was applied by another version of this program.</>;
+  if (recipe === undefined) return <>A newer version of krmhub applied its recipe.</>;
   const elsewhere = sources.filter(({ record }) => record !== undefined);
   const more = elsewhere.length - MAX_SOURCES;
   const isOwn = sources.length > elsewhere.length;

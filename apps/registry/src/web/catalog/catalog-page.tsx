@@ -48,7 +48,7 @@ export function CatalogPage(data: CatalogPageData) {
           {name} <StateLabel view={view} />
         </h1>
         {newest === undefined ? (
-          <p class="lead">Nothing was cut from its recipe yet.</p>
+          <p class="lead">It has no snapshot yet.</p>
         ) : (
           <ul class="function-facts">
             <li>

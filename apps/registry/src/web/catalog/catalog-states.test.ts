@@ -78,9 +78,9 @@ describe('a catalog that is not as it will be', () => {
     const registry = await open({ start: false });
     await apply(registry, 'waiting', theirs(upstream.origin));
     const words = wordsOf(await pageOf(registry, '/catalogs/waiting'));
-    expect(words).toContain('This catalog was not cut yet');
-    expect(words).toContain('It is cut once each of its sources was asked; theirs was not yet.');
-    expect(words).toContain('not asked yet');
+    expect(words).toContain('This catalog has no snapshot yet');
+    expect(words).toContain('It is built after each source has been synced once. Not synced yet: theirs.');
+    expect(words).toContain('not synced yet');
     expect(words).toContain('Recipe');
     expect(words).not.toContain('Downloads');
     expect(words).not.toContain('krmhub catalog pull');
@@ -94,7 +94,7 @@ describe('a catalog that is not as it will be', () => {
     expect(compared.status).toBe(404);
   });
 
-  it('cannot be cut, and says why', async () => {
+  it('cannot be built, and says why', async () => {
     const registry = await open({
       wrapStore: (store) => ({
         ...store,
@@ -107,10 +107,10 @@ describe('a catalog that is not as it will be', () => {
     await apply(registry, 'failing', '  - {name: ours, functions: {}}\n');
     await expect
       .poll(async () => wordsOf(await pageOf(registry, '/catalogs/failing')))
-      .toContain('The catalog cannot be cut');
+      .toContain('The catalog cannot be built');
     const text = await pageOf(registry, '/catalogs/failing');
     expect(text).toContain('&lt;b&gt;the disk is full&lt;/b&gt;');
-    expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing cannot be cut');
+    expect(wordsOf(await pageOf(registry, '/catalogs'))).toContain('failing cannot be built');
   });
 
   it('holds nothing, and has nothing left out', async () => {
@@ -119,7 +119,7 @@ describe('a catalog that is not as it will be', () => {
     await registry.waitForCatalogs();
     const words = wordsOf(await pageOf(registry, '/catalogs/empty'));
     expect(words).toContain('0 functions');
-    expect(words).toContain('This snapshot holds none.');
+    expect(words).toContain('This snapshot has no functions.');
     expect(words).toContain('krmhub catalog pull empty');
   });
 
@@ -135,7 +135,7 @@ describe('a catalog that is not as it will be', () => {
     const done = send(registry, 'POST', change, reason);
     await expect.poll(async () => (await parts.store.catalog('default'))?.newest?.withdrawn).toBeDefined();
     const text = await pageOf(registry, '/catalogs/default');
-    expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn, and the next one is being cut/);
+    expect(wordsOf(text)).toMatch(/Snapshot \d+ was withdrawn; the next one is being built/);
     expect(text).toContain('it &lt;i&gt;steals&lt;/i&gt; secrets');
     expect(kindsOf(text)).not.toContain('Bad');
     expect(wordsOf(text)).not.toContain('krmhub catalog pull');
@@ -159,9 +159,9 @@ describe('a catalog that is not as it will be', () => {
     upstream.files.delete('/catalog.yaml');
     await send(registry, 'POST', '/api/v1/catalogs/copied/sources/theirs/refresh');
     const words = wordsOf(await pageOf(registry, '/catalogs/copied'));
-    expect(words).toContain('The last good copy is served on.');
+    expect(words).toContain('The last good copy is still served.');
     expect(words).toMatch(/theirs stale/);
-    expect(words).toMatch(/Until then the last good copy is used, fetched \d{4}-/);
+    expect(words).toMatch(/Until then, the last good copy is used, fetched \d{4}-/);
     expect(words).toContain('1 function');
   });
 });
@@ -250,7 +250,7 @@ describe('a catalog of many functions', () => {
     expect(text.match(/class="found-function"/g)).toHaveLength(maxComparedClosely);
     const words = wordsOf(text);
     expect(words).toContain(`${count} changed`);
-    expect(words).toContain('Of 20 functions more only the number is told here.');
+    expect(words).toContain('20 more functions differ but are not listed here.');
     expect(words).toContain('krmhub catalog diff many 1 2');
     expect(wordsOf(await pageOf(registry, '/catalogs/many'))).toContain('more than 100 functions');
   });

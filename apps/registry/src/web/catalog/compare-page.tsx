@@ -59,7 +59,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
           <p>
             {from.digests['catalog.yaml'] === to.digests['catalog.yaml']
               ? 'Both snapshots have the same bytes.'
-              : 'Only labels of the catalog are other ones.'}
+              : 'Only labels of the catalog differ.'}
           </p>
         </Empty>
       ) : (
@@ -68,9 +68,9 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
           {counts.isAll && uncompared === 0 ? null : (
             <p>
               {counts.isAll
-                ? `Of ${counted(uncompared, 'function')} more only the number is told here.`
-                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedEntries)}; the first ones are told here.`}{' '}
-              The command below tells all.
+                ? `${counted(uncompared, 'more function')} differ but are not listed here.`
+                : `The snapshots differ in ${changesText(counts, SERVER_LIMITS.maxComparedEntries)}. The first ones are listed here.`}{' '}
+              The command below lists all of them.
             </p>
           )}
           <ol class="found-list">
@@ -82,7 +82,10 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
                 <h2>
                   <FunctionLink name={name} />
                 </h2>
-                <p>It changed, and is too large to be compared on a page. The command below tells how.</p>
+                <p>
+                  It changed, but it is too large to compare on a page. The command below shows the
+                  difference.
+                </p>
               </li>
             ))}
           </ol>
@@ -90,7 +93,7 @@ export function CompareSnapshotsPage({ catalog, from, to, comparison, snapshots 
       )}
       <h2>In a terminal</h2>
       <CopySnippet
-        label="Compare by krmhub"
+        label="Compare with krmhub"
         code={`krmhub catalog diff ${catalog} ${from.serial} ${to.serial}`}
       />
     </div>

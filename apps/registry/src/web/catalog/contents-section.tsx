@@ -36,14 +36,14 @@ export function ContentsSection({ view, snapshot, counts, query, contents }: Con
       </h2>
       {snapshot.functions === 0 ? (
         <p>
-          This snapshot holds none. <a href="#report">What is left out, and why</a>
+          This snapshot has no functions. <a href="#report">What is omitted, and why</a>
         </p>
       ) : (
         <>
           <Filter view={view} counts={counts} query={query} />
           {places.length === 0 ? (
             <p>
-              No function of it fits. <a href={at(catalogContentsPath(catalog, {}))}>See all of them</a>
+              No function matches. <a href={at(catalogContentsPath(catalog, {}))}>Show all</a>
               {query.q === undefined ? null : (
                 <>
                   , or{' '}

@@ -29,7 +29,7 @@ export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRec
           </dd>
         </div>
         <div>
-          <dt>Of this snapshot</dt>
+          <dt>This snapshot</dt>
           <dd>
             <a href={at(fillPath('snapshotJson', fixed))}>snapshot.json</a> ·{' '}
             <a href={at(fillPath('snapshotReport', fixed))}>report.json</a>
@@ -52,7 +52,7 @@ export function DownloadsSection({ snapshot, isSigned }: { snapshot: SnapshotRec
             <dd>
               {PROFILE_SUMMARIES[profile]} ·{' '}
               <a href={at(fillPath('snapshotProfile', { ...fixed, profile }))}>
-                what it leaves out<span class="unseen"> in the profile {profile}</span>
+                what it omits<span class="unseen"> in the profile {profile}</span>
               </a>
             </dd>
           </div>

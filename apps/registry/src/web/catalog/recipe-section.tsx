@@ -16,11 +16,12 @@ export function RecipeSection({
   return (
     <section aria-labelledby="recipe">
       <h2 id="recipe">Recipe</h2>
-      <p>What the catalog is made from, as it was applied.</p>
+      <p>The catalog is built from this recipe, shown as applied.</p>
       <CopySnippet label="Recipe" code={visibleText(cutText(recipe, MAX_RECIPE))} />
       {recipe.length > MAX_RECIPE ? (
         <p>
-          This is its beginning. <a href={at(fillPath('catalog', { name }))}>All of it, as JSON</a>
+          Only the beginning is shown.{' '}
+          <a href={at(fillPath('catalog', { name }))}>The whole recipe as JSON</a>
         </p>
       ) : null}
     </section>

@@ -44,8 +44,8 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
       <h1>What {name} leaves out</h1>
       <p class="lead">
         {newest === undefined
-          ? 'The catalog was not cut yet.'
-          : 'As the catalog is now. Each snapshot keeps its own report.'}
+          ? 'The catalog has no snapshot yet.'
+          : 'For the current snapshot. Each snapshot has its own report.'}
       </p>
       {of === undefined ? <CatalogBanners view={view} hasSources={false} /> : null}
       <nav class="contents" aria-label="Kinds of remarks">
@@ -69,8 +69,8 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
         </ul>
       </nav>
       {isNothing && of === undefined ? (
-        <Empty title="Nothing is left out.">
-          <p>Everything that the sources provide is in the catalog.</p>
+        <Empty title="Nothing is omitted.">
+          <p>The catalog contains everything that the sources provide.</p>
         </Empty>
       ) : null}
       {of === undefined ? <FailedSources view={view} /> : null}
@@ -85,8 +85,8 @@ export function ReportPage({ view, counts, of, pages, after }: ReportPageData) {
         />
       ))}
       {of === undefined ? <InvalidEntries view={view} /> : null}
-      <h2>The same for programs</h2>
-      <CopySnippet label="Report by krmhub" code={`krmhub catalog report ${name}`} />
+      <h2>For scripts</h2>
+      <CopySnippet label="Report with krmhub" code={`krmhub catalog report ${name}`} />
       <p>
         <a href={at(fillPath('catalogReport', { name }))}>This report as JSON</a>
         {newest === undefined ? null : (
@@ -129,7 +129,7 @@ function Remarks({
       </p>
       {remark === 'refused' ? <Codes places={page.rows} /> : null}
       {page.rows.length === 0 ? (
-        <p class="quiet">{after === undefined ? 'There is none.' : 'There are no more.'}</p>
+        <p class="quiet">{after === undefined ? 'None.' : 'No more.'}</p>
       ) : (
         <ol class="places">
           {page.rows.map((place) => (
@@ -216,7 +216,7 @@ function shadowedItems({ shadowed }: CatalogEntryRow): Child[] {
   return shadowed.map(({ version, source, release, by }) => (
     <>
       {version} of {source}
-      {release === undefined ? '' : ` ${release}`} <span class="quiet">is taken from</span> {by.source}
+      {release === undefined ? '' : ` ${release}`} <span class="quiet">comes from</span> {by.source}
       {by.release === undefined ? '' : ` ${by.release}`}
     </>
   ));
@@ -258,7 +258,7 @@ function FailedSources({ view }: { view: CatalogView }) {
   return (
     <section aria-labelledby="failing">
       <h2 id="failing">
-        Sources that are not current <span class="quiet">{failing.length}</span>
+        Sources that are out of date <span class="quiet">{failing.length}</span>
       </h2>
       {failing.map((record) => (
         <>
@@ -282,8 +282,7 @@ function InvalidEntries({ view }: { view: CatalogView }) {
         Invalid entries <span class="quiet">{invalidEntries(view).toLocaleString('en')}</span>
       </h2>
       <p>
-        Entries of sources that cannot be used; they spoil no others. <strong>What to do:</strong> tell who
-        publishes the catalog. <code>krmhub lint</code> says of a file what is wrong with it.
+        Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the publisher of the catalog. <code>krmhub lint</code> shows what is wrong with a file.
       </p>
       {records.map(({ source, copy: { invalid, invalidEntries: count } }) => (
         <>
@@ -309,7 +308,7 @@ function InvalidEntries({ view }: { view: CatalogView }) {
             ))}
           </ol>
           {count > invalid.length ? (
-            <p class="quiet">And {(count - invalid.length).toLocaleString('en')} more, which are not kept.</p>
+            <p class="quiet">And {(count - invalid.length).toLocaleString('en')} more are not stored.</p>
           ) : null}
         </>
       ))}

@@ -16,9 +16,9 @@ export function ReportSection({ view, counts }: { view: CatalogView; counts: Cat
   const isEmpty = remarks.length === 0 && failing === 0 && invalid === 0;
   return (
     <section aria-labelledby="report">
-      <h2 id="report">What is left out</h2>
+      <h2 id="report">What is omitted</h2>
       {isEmpty ? (
-        <p>Nothing: everything that its sources provide is in the catalog.</p>
+        <p>Nothing: the catalog contains everything that its sources provide.</p>
       ) : (
         <dl class="facts">
           {remarks.map((remark) => (
@@ -41,7 +41,7 @@ export function ReportSection({ view, counts }: { view: CatalogView; counts: Cat
                   {invalid === 1 ? '1 entry' : `${invalid.toLocaleString('en')} entries`}
                 </a>
                 <br />
-                <span class="quiet">Entries of sources that cannot be used; they spoil no others.</span>
+                <span class="quiet">Invalid source entries. They do not affect other entries.</span>
               </dd>
             </div>
           )}

@@ -5,63 +5,60 @@ import type { RefusalCode } from '@krmhub/schema';
 export const REMARK_TEXTS: Record<ReportRemark, { title: string; meaning: string; remedy: string }> = {
   refused: {
     title: 'Refused',
-    meaning: 'A source provides it, and the recipe or its policy does not let it pass.',
-    remedy: 'Each reason says what it would take.',
+    meaning: 'A source provides it, but the recipe or its policy rejects it.',
+    remedy: 'Each reason says how to fix it.',
   },
   shadowed: {
     title: 'Shadowed',
-    meaning:
-      'An earlier source of the recipe provides the same API version already, so this one is not used.',
+    meaning: 'An earlier source of the recipe provides the same API version.',
     remedy:
-      'Nothing, where the order of the sources is as it is meant. Else put the source before the other one, or leave the function out there with exclude.',
+      'Nothing, if the order of the sources is intended. Otherwise move the source up, or exclude the function from the other source.',
   },
   yanked: {
     title: 'Yanked',
-    meaning: 'Releases of this registry that the catalog would have taken, had they not been yanked.',
+    meaning: 'Releases of this registry that match but are yanked.',
     remedy:
-      'Nothing: the catalog serves the newest release before them, where there is one. The page of the function has the reason.',
+      'Nothing: the catalog serves the newest earlier release, if there is one. See the page of the function for the reason.',
   },
 };
 
 /** Why something is refused, and the way out. */
 export const REFUSAL_TEXTS: Record<RefusalCode, { meaning: string; remedy: string }> = {
   claim: {
-    meaning:
-      'Its group belongs to somebody else: to the sources whose match names it, or else to this registry.',
-    remedy: 'Name the group in the match of the source that may provide it, or exclude it from this one.',
+    meaning: 'Another source or this registry owns its group.',
+    remedy: 'Add the group to the match of the source that may provide it, or exclude it from this one.',
   },
   'kind-case': {
-    meaning: 'Its kind differs by case only from one that an earlier source has.',
+    meaning: 'Its kind differs only by case from a kind of an earlier source.',
     remedy: 'Exclude one of the two.',
   },
   'minimum-age': {
-    meaning:
-      'It has not been known for as long as minimumAge asks; what stood there before is served until then.',
-    remedy: 'Wait, or ask for a shorter minimumAge.',
+    meaning: 'It has not reached minimumAge yet. The previous entry is served until then.',
+    remedy: 'Wait, or set a shorter minimumAge.',
   },
   signature: {
-    meaning: 'It is not signed by those whom requireSignature names.',
-    remedy: 'Ask who provides it for a signature, or name the right signer.',
+    meaning: 'It has no signature from a signer in requireSignature.',
+    remedy: 'Ask the provider to sign it, or add the right signer.',
   },
   digest: {
-    meaning: 'An image or script is not pinned by its digest, which requireDigest asks for.',
-    remedy: 'Ask who provides it for a digest.',
+    meaning: 'requireDigest is set, but an image or script is not pinned by digest.',
+    remedy: 'Ask the provider to pin it by digest.',
   },
   network: {
-    meaning: 'It needs the network, which allowNetwork forbids.',
-    remedy: 'Allow it, or do without.',
+    meaning: 'It requires network access, which allowNetwork forbids.',
+    remedy: 'Allow it, or use another function.',
   },
   storage: {
-    meaning: 'It needs storage to be mounted, which allowStorage forbids.',
-    remedy: 'Allow it, or do without.',
+    meaning: 'It requires mounted storage, which allowStorage forbids.',
+    remedy: 'Allow it, or use another function.',
   },
   license: {
-    meaning: 'Its licence is not among those that licenses allows.',
-    remedy: 'Add it, or do without.',
+    meaning: 'Its license is not in the allowed licenses.',
+    remedy: 'Add the license, or use another function.',
   },
-  denied: { meaning: 'The recipe names it under deny.', remedy: 'Take the rule out, where it is wrong.' },
+  denied: { meaning: 'A deny rule of the recipe matches it.', remedy: 'Remove the rule if it is wrong.' },
   rewrite: {
-    meaning: 'What rewrite makes of a reference is none any more.',
-    remedy: 'Mend the rule of the source.',
+    meaning: 'A rewrite rule produces an invalid reference.',
+    remedy: 'Fix the rewrite rule of the source.',
   },
 };

@@ -31,13 +31,13 @@ export function SnapshotsSection({
     <section aria-labelledby="snapshots">
       <h2 id="snapshots">Snapshots</h2>
       <table class="releases">
-        <caption class="unseen">Snapshots, the newest first</caption>
+        <caption class="unseen">Snapshots, newest first</caption>
         <thead>
           <tr>
             <th scope="col">Serial</th>
             <th scope="col">Cut</th>
             <th scope="col">Holds</th>
-            <th scope="col">Against the one before</th>
+            <th scope="col">Changes</th>
             <th scope="col">Digest</th>
           </tr>
         </thead>
@@ -58,7 +58,7 @@ export function SnapshotsSection({
         {isMore ? (
           <>
             {' · '}
-            <a href={at(fillPath('snapshots', { name: catalog }))}>Older ones, as JSON</a>
+            <a href={at(fillPath('snapshots', { name: catalog }))}>Older snapshots as JSON</a>
           </>
         ) : null}
       </p>
@@ -91,7 +91,7 @@ function Row({ row: { snapshot, changes } }: { row: SnapshotRow }) {
             <Label tone="danger">withdrawn</Label> <Text value={describeTombstone(withdrawn)} max={200} />
           </>
         ) : changes === undefined ? (
-          <span class="quiet">{serial === 1 ? 'the first one' : 'the one before was withdrawn'}</span>
+          <span class="quiet">{serial === 1 ? 'first snapshot' : 'previous snapshot withdrawn'}</span>
         ) : (
           <a href={at(compareSnapshotsPath(catalog, { from: serial - 1, to: serial }))}>
             {changesText(changes)}

@@ -4,26 +4,26 @@ import type { Tone } from '../parts/label.js';
 
 /** How a source that is a catalog elsewhere stands, in a word. */
 export function sourceState({ checkedAt, failure, copy }: SourceRecord): { tone: Tone; word: string } {
-  if (checkedAt === undefined) return { tone: 'plain', word: 'not asked yet' };
+  if (checkedAt === undefined) return { tone: 'plain', word: 'not synced yet' };
   if (failure === undefined) return { tone: 'good', word: 'current' };
   return copy === undefined ? { tone: 'danger', word: 'missing' } : { tone: 'warning', word: 'stale' };
 }
 
 const PROBLEMS: Record<SourceProblem, string> = {
-  unreachable: 'Nobody answers at its address',
-  'too-slow': 'It takes too long to answer',
-  'too-large': 'What it gives is too large',
-  'forbidden-address': 'Its address is not one that this registry may ask',
-  'too-many-redirects': 'It leads from one address to the next',
-  'not-found': 'It has nothing at this address',
-  unauthorized: 'It wants credentials, or others',
-  'bad-answer': 'It answers something else than a catalog',
-  'invalid-catalog': 'What it gives is no catalog that can be read',
-  signature: 'It was signed before, and is not any more, or its signature does not hold',
-  rollback: 'It gives an older snapshot than was seen before',
-  frozen: 'What it has signed has expired',
-  equivocation: 'It gives another catalog under a serial that was seen before',
-  internal: 'It could not be asked',
+  unreachable: 'No response from its URL',
+  'too-slow': 'The request timed out',
+  'too-large': 'The response is too large',
+  'forbidden-address': 'This registry may not connect to its address',
+  'too-many-redirects': 'Too many redirects',
+  'not-found': 'Not found at this URL',
+  unauthorized: 'Missing or wrong credentials',
+  'bad-answer': 'The response is not a catalog',
+  'invalid-catalog': 'The catalog is invalid',
+  signature: 'Its signature is missing or invalid; it was signed before',
+  rollback: 'It serves an older snapshot than before',
+  frozen: 'Its signature has expired',
+  equivocation: 'It serves different content for a known serial',
+  internal: 'The sync failed',
 };
 
 /** What is wrong with it and the way out; undefined where nothing is. */

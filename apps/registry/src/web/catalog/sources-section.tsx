@@ -26,8 +26,8 @@ export function SourcesSection({ view, counts }: { view: CatalogView; counts: Ca
       </h2>
       <p>
         {sources.length === 1
-          ? 'Everything comes from one source.'
-          : 'In this order: of each API version of a function, the first source that provides it counts.'}
+          ? 'The catalog has one source.'
+          : 'In this order. For each API version of a function, the first source that provides it wins.'}
       </p>
       <ol class="found-list">
         {sources.map((source) => (
@@ -128,10 +128,10 @@ export function Problem({ record }: { record: SourceRecord }) {
       <p>
         {problem.hint}{' '}
         {copy === undefined ? (
-          'Until then nothing of it is taken.'
+          'Until then, nothing is included from it.'
         ) : (
           <>
-            Until then the last good copy is used, fetched <Time at={copy.fetchedAt} isPrecise />
+            Until then, the last good copy is used, fetched <Time at={copy.fetchedAt} isPrecise />
             {copy.formerUrl === undefined ? null : (
               <>
                 {' '}
@@ -152,7 +152,7 @@ function CopyDetails({ record }: { record: SourceRecord }) {
   const signers = requiredSigners(record);
   return (
     <details>
-      <summary>The copy that is used</summary>
+      <summary>The copy in use</summary>
       <DefinitionList
         items={[
           ['Digest', <Digest value={copy.digest} />],
@@ -170,7 +170,7 @@ function CopyDetails({ record }: { record: SourceRecord }) {
           [
             'Signed by',
             signers.length === 0 ? (
-              'nobody, as far as this registry knows'
+              'no known signer'
             ) : (
               <ul class="plain-list">
                 {signers.slice(0, MAX_SIGNERS).map((signer) => (

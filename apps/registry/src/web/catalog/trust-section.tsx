@@ -20,13 +20,14 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
       <h2 id="trust">Trust</h2>
       {signature === undefined ? (
         <p>
-          <Label>unsigned</Label> Snapshot {serial} was cut by a program that signed none.
+          <Label>unsigned</Label> Snapshot {serial} was built by a version of krmhub that did not sign
+          snapshots.
         </p>
       ) : (
         <>
           <p>
-            This registry has signed snapshot {serial}: that these are its bytes, and that it is the newest.
-            The signature says who cut the catalog, and not whether its functions are good.
+            This registry signed snapshot {serial}: these are its bytes, and it is the newest. The signature
+            says who built the catalog, not whether its functions are safe.
           </p>
           <DefinitionList
             items={[
@@ -48,8 +49,8 @@ export function TrustSection({ snapshot, signing }: { snapshot: SnapshotRecord; 
             ]}
           />
           <p>
-            Prove it yourself. Whose key that is, the registry cannot say: have who runs it tell you the
-            fingerprint, on another way than this page.
+            Verify it yourself. Get the fingerprint from the operator of the registry through another channel
+            than this page.
           </p>
           <CopySnippet
             label="Verify the catalog"

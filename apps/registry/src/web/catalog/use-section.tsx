@@ -12,9 +12,9 @@ export function UseSection({ snapshot: { catalog, serial } }: { snapshot: Snapsh
   return (
     <section aria-labelledby="use">
       <h2 id="use">Use it</h2>
-      <p>The address for an orchestrator. Its ETag is the digest of what it serves.</p>
+      <p>The URL for an orchestrator. Its ETag is the digest of the content.</p>
       <CopySnippet
-        label="Address of the catalog"
+        label="URL of the catalog"
         code={
           <>
             <RegistryAddress />
@@ -22,7 +22,7 @@ export function UseSection({ snapshot: { catalog, serial } }: { snapshot: Snapsh
           </>
         }
       />
-      <p>As a file, checked against its digest; or this snapshot for ever:</p>
+      <p>As a file, checked against its digest, or pinned to this snapshot:</p>
       <CopySnippet
         label="Pull the catalog"
         code={
@@ -38,7 +38,7 @@ export function UseSection({ snapshot: { catalog, serial } }: { snapshot: Snapsh
         <>
           <p>As an OCI artifact:</p>
           <CopySnippet
-            label="Pull the catalog by oras"
+            label="Pull the catalog with oras"
             code={
               <>
                 oras pull <RegistryAddress isHost />

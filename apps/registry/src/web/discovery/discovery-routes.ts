@@ -15,17 +15,17 @@ export const DISCOVERY_ROUTES = {
     method: 'get',
     path: '/suggestions',
     request: { query: z.object({ q: SearchParameters.shape.q }) },
-    responses: { 200: { description: 'Functions for a text that is being typed, as OpenSearch has it' } },
+    responses: { 200: { description: 'OpenSearch suggestions for a search text' } },
   }),
   openSearch: createRoute({
     method: 'get',
     path: '/opensearch.xml',
-    responses: { 200: { description: 'How browsers search here' } },
+    responses: { 200: { description: 'OpenSearch description' } },
   }),
   robots: createRoute({
     method: 'get',
     path: '/robots.txt',
-    responses: { 200: { description: 'What crawlers should leave alone' } },
+    responses: { 200: { description: 'Rules for crawlers' } },
   }),
 } as const;
 
@@ -51,13 +51,9 @@ export function discoveryRoutes(app: RegistryApp, { site, store }: WebDeps): voi
 
   servePage(app, DISCOVERY_ROUTES.openSearch, { rateLimitClass: 'free' }, (c) => {
     if (site.publicUrl === undefined) {
-      throw new KrmhubError(
-        'not-found',
-        'This registry does not know the address by which browsers reach it',
-        {
-          hint: 'Whoever operates it can say it: KRMHUB_PUBLIC_URL.',
-        },
-      );
+      throw new KrmhubError('not-found', 'the public URL of this registry is not set', {
+        hint: 'The operator can set KRMHUB_PUBLIC_URL.',
+      });
     }
     return textResponse(c, openSearchDescription(site), {
       mediaType: 'application/opensearchdescription+xml',

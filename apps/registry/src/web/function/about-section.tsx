@@ -52,7 +52,7 @@ export function AboutSection({ view }: { view: FunctionView }) {
           [
             'Catalogs',
             catalogs.length === 0
-              ? 'In none of this registry'
+              ? 'Not in a catalog of this registry'
               : list(
                   catalogs.map(({ catalog, versions }) => (
                     <>

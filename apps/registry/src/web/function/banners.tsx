@@ -15,7 +15,7 @@ export function Banners({ view }: { view: FunctionView }) {
     return (
       <Banner title="Release unknown">
         <p>
-          This registry has no release of it. What is shown is the entry that{' '}
+          This registry has no release of it. This page shows the entry of{' '}
           {entries.length === 1 ? 'the catalog' : 'catalogs'} <Text value={places} /> of this registry{' '}
           {entries.length === 1 ? 'takes' : 'take'} from a catalog elsewhere, which does not say which release
           it is from.
@@ -37,8 +37,8 @@ export function Banners({ view }: { view: FunctionView }) {
         <Banner tone="danger" title="This release was yanked">
           <LifecycleText mark={release.yanked} />
           <p>
-            Catalogs no longer have it; its bytes stay for those who pinned it.{' '}
-            {isShown ? 'There is no release that is not yanked.' : <>Use {other} instead.</>}
+            Catalogs no longer include it. Its bytes stay available to users who pinned it.{' '}
+            {isShown ? 'All releases are yanked.' : <>Use {other} instead.</>}
           </p>
         </Banner>
       )}
@@ -56,7 +56,7 @@ export function Banners({ view }: { view: FunctionView }) {
         </Banner>
       )}
       {isShown || release.yanked !== undefined || release.deprecated !== undefined ? null : (
-        <Banner title={`This is not the newest release: ${shown} is`}>
+        <Banner title={`This is not the newest release: ${shown} is newer newer`}>
           <p>Go to {other}.</p>
         </Banner>
       )}

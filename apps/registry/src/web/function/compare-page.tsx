@@ -21,9 +21,9 @@ const TITLES: Record<Effect, string> = {
   compatible: 'Compatible',
 };
 const MEANINGS: Record<Effect, string> = {
-  breaking: 'Files that were written before are refused, or mean something else.',
-  review: 'Files are taken as before; their meaning, or what the function may do, can have moved.',
-  compatible: 'Files mean what they meant.',
+  breaking: 'Existing files may be rejected or change their meaning.',
+  review: 'Existing files stay valid. Their meaning or the permissions of the function may have changed.',
+  compatible: 'Existing files keep their meaning.',
 };
 /** Of one effect; `krmhub diff` tells all. */
 const MAX_CHANGES = 300;
@@ -53,15 +53,15 @@ export function ComparePage({ name, releases, from, to, changes }: Comparison) {
         <Time at={to.publishedAt} />.
       </p>
       {changes === undefined ? (
-        <Empty title="The definitions are too large to be compared here">
-          <p>The command below compares them, whatever their size.</p>
+        <Empty title="The definitions are too large to compare here">
+          <p>The command below compares definitions of any size.</p>
         </Empty>
       ) : changes.length === 0 ? (
         <Empty title="Nothing changes">
           <p>
             {from.digest === to.digest
-              ? 'It is the same definition, byte for byte.'
-              : 'The definitions say the same, in other bytes.'}
+              ? 'The definitions are identical.'
+              : 'The definitions have the same meaning but different bytes.'}
           </p>
         </Empty>
       ) : (
@@ -70,7 +70,7 @@ export function ComparePage({ name, releases, from, to, changes }: Comparison) {
         ))
       )}
       <p class="quiet">
-        The same in a terminal:{' '}
+        In a terminal:{' '}
         <code>
           krmhub diff {name.group}/{name.kind}@{from.release} {to.release}
         </code>

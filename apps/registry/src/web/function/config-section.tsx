@@ -25,13 +25,13 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
       ) : (
         <p>
           {rules.length === 0
-            ? 'It has no fields of its own.'
-            : 'The schema declares no fields; what is meant to stand there is said by its usage.'}
+            ? 'It has no fields.'
+            : 'The schema declares no fields. See the usage for what to configure.'}
         </p>
       )}
       {complete ? null : (
         <p class="quiet">
-          The schema is larger than what is shown: <a href={schema}>the schema itself</a> has everything.
+          The schema is too large to show in full: <a href={schema}>the schema itself</a> has everything.
         </p>
       )}
     </>

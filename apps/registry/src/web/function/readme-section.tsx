@@ -10,7 +10,7 @@ export function ReadmeSection({ view: { name, known } }: { view: FunctionView })
     <section aria-labelledby="readme">
       <h2 id="readme">README</h2>
       {known === undefined ? (
-        <p class="quiet">Catalogs have no READMEs; its usage, below, says how it is used.</p>
+        <p class="quiet">Catalogs have no READMEs. See the usage below.</p>
       ) : readme === undefined ? (
         <p class="quiet">This release was published without a README.</p>
       ) : (
@@ -20,7 +20,7 @@ export function ReadmeSection({ view: { name, known } }: { view: FunctionView })
           </div>
           {readme.isCut ? (
             <p class="quiet">
-              It is longer than what is shown:{' '}
+              The README is too long to show in full:{' '}
               <a href={at(fillPath('readme', { ...name, release: known.release.release }))}>
                 the whole README
               </a>

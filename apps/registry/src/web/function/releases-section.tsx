@@ -28,10 +28,10 @@ export function ReleasesSection({
   return (
     <section aria-labelledby="releases">
       <h2 id="releases">Releases</h2>
-      {known === undefined ? <p class="quiet">Not known here.</p> : null}
+      {known === undefined ? <p class="quiet">Unknown.</p> : null}
       {shown.length === 0 ? null : (
         <table class="releases">
-          <caption class="unseen">Releases, the newest first</caption>
+          <caption class="unseen">Releases, newest first</caption>
           <thead>
             <tr>
               <th scope="col">Release</th>
@@ -57,7 +57,7 @@ export function ReleasesSection({
       )}
       {more > 0 ? (
         <p class="quiet">
-          And {more} older: <a href={at(fillPath('function', name))}>all of them as JSON</a>.
+          And {more} older: <a href={at(fillPath('function', name))}>all releases as JSON</a>.
         </p>
       ) : null}
       {takedowns.length === 0 ? null : <Takedowns takedowns={takedowns} />}
@@ -144,7 +144,7 @@ function Row({
       </td>
       <td>
         {before === undefined ? (
-          <span class="quiet">first of its line</span>
+          <span class="quiet">first of its major version</span>
         ) : (
           <a href={at(compareReleasesPath(name, { from: before, to: text }))}>since {before}</a>
         )}

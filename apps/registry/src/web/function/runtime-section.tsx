@@ -10,14 +10,14 @@ export function RuntimeSection({ version }: { version: FunctionVersion }) {
   const { container, exec, starlark } = version.runtime;
   return (
     <section aria-labelledby="runtime">
-      <h2 id="runtime">What runs, and what it may touch</h2>
+      <h2 id="runtime">Runtime and permissions</h2>
       {container === undefined ? null : <Container container={container} />}
       {exec === undefined ? null : <Executables exec={exec} />}
       {starlark === undefined ? null : (
         <>
           <p>
-            A Starlark script, which the orchestrator interprets: it sees the resources that it is given, and
-            neither files nor the network.
+            A Starlark script that the orchestrator interprets. It sees only the resources it receives: no
+            files, no network.
           </p>
           <DefinitionList
             items={[
@@ -33,8 +33,8 @@ export function RuntimeSection({ version }: { version: FunctionVersion }) {
       )}
       <p>
         {version.idempotent
-          ? 'Its author says that it is idempotent: run again on its own output, it changes nothing.'
-          : 'Its author does not say that it is idempotent: run again on its own output, it may change that again.'}
+          ? 'Idempotent according to its author: running it again on its own output changes nothing.'
+          : 'Not declared idempotent: running it again on its own output may change the output.'}
       </p>
     </section>
   );
@@ -45,23 +45,23 @@ function Container({ container }: { container: ContainerRuntime }) {
   const pinned = pinnedImage(container);
   return (
     <>
-      <p>A container, which kustomize and kpt start without rights of its own beyond these:</p>
+      <p>A container. kustomize and kpt run it with only these permissions:</p>
       <DefinitionList
         items={[
           [
             'Network',
             requireNetwork === true ? (
-              <strong>It needs the network. Whatever it is given, it could send elsewhere.</strong>
+              <strong>Required. The function could send its input to other hosts.</strong>
             ) : (
-              'None: it asks for no network, and gets none.'
+              'None.'
             ),
           ],
           [
             'Files',
             requireStorageMount === true ? (
-              <strong>It needs folders of your machine mounted; you name them when you run it.</strong>
+              <strong>Required. You choose the folders to mount when you run it.</strong>
             ) : (
-              'None: it sees the resources that it is given, and nothing else.'
+              'None. It sees only the resources it receives.'
             ),
           ],
           [
@@ -74,7 +74,7 @@ function Container({ container }: { container: ContainerRuntime }) {
             'Digest',
             sha256 === undefined ? (
               image.includes('@') ? undefined : (
-                'Not named: the tag decides what runs.'
+                'Not set: the tag decides what runs.'
               )
             ) : (
               <code class="digest">
@@ -84,7 +84,9 @@ function Container({ container }: { container: ContainerRuntime }) {
           ],
           [
             'Note',
-            pinned === undefined ? 'The image is no image reference, so no snippet names it.' : undefined,
+            pinned === undefined
+              ? 'The image is not a valid reference, so there are no snippets.'
+              : undefined,
           ],
         ]}
       />
@@ -96,8 +98,8 @@ function Executables({ exec: { platforms } }: { exec: ExecRuntime }) {
   return (
     <>
       <p>
-        An executable: it runs on your machine <strong>with all the rights of who calls it</strong>, files and
-        network among them.
+        An executable that runs on your machine <strong>with all the rights of who calls it</strong>,
+        including files and the network.
       </p>
       <table>
         <caption class="unseen">Executables by platform</caption>

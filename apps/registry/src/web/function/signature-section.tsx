@@ -17,8 +17,8 @@ export function SignatureSection({ view: { name, known } }: { view: FunctionView
       <h2 id="signatures">Signatures</h2>
       {known === undefined ? (
         <p>
-          Signatures speak of releases, and no release of it is known here. Which signature a catalog asks for
-          is said by its recipe.
+          Signatures belong to releases, and this registry has no release of it. The recipe of a catalog says
+          which signatures it requires.
         </p>
       ) : (
         <Signatures
@@ -56,19 +56,19 @@ function Signatures({
           <li>
             <p>
               <Label>attestation</Label> <Text value={predicateType} max={300} />, by{' '}
-              {signer === undefined ? 'a key that is not known here' : <SignerName signer={signer} />},
-              received <Time at={receivedAt} />. Bundle <Digest value={digest} isShort />.
+              {signer === undefined ? 'an unknown key' : <SignerName signer={signer} />}, received{' '}
+              <Time at={receivedAt} />. Bundle <Digest value={digest} isShort />.
             </p>
           </li>
         ))}
       </ul>
       {isSigned ? (
         <p class="quiet">
-          A signature says where a release comes from, and not whether to trust what it does. What is said
-          here is what this registry found; check it again yourself:
+          A signature says where a release comes from, not whether its behavior is safe. This is what the
+          registry verified. Verify it yourself:
         </p>
       ) : reference === undefined ? null : (
-        <p class="quiet">Look again yourself:</p>
+        <p class="quiet">Verify it yourself:</p>
       )}
       {reference === undefined ? null : (
         <Commands
@@ -83,7 +83,7 @@ function Signatures({
       )}
       {signers.some(({ type }) => type === 'key') ? (
         <p class="quiet">
-          <code>KEY.pub</code> is the public key with the fingerprint above, from somebody whom you believe.
+          <code>KEY.pub</code> is the public key with the fingerprint above. Get it from a source you trust.
         </p>
       ) : null}
     </>
@@ -95,10 +95,10 @@ function State({ state }: { state: SignatureState }) {
     case 'unsigned':
       return (
         <StateText tone="plain" label="unsigned">
-          Nobody signed this release{state.wanted === undefined ? '' : ', and '}
+          This release is not signed{state.wanted === undefined ? '' : ', and '}
           {state.wanted === undefined ? null : (
             <>
-              the policy <Text value={state.wanted} /> of this registry wants a signature
+              the policy <Text value={state.wanted} /> of this registry requires a signature
             </>
           )}
           .
@@ -107,8 +107,9 @@ function State({ state }: { state: SignatureState }) {
     case 'unchecked':
       return (
         <StateText tone="plain" label="signature present, not checked">
-          By a key that this registry does not know, received <Time at={state.bundle.receivedAt} isPrecise />.
-          Bundle <Digest value={state.bundle.digest} isShort />.
+          Signed with a key that this registry does not know, received{' '}
+          <Time at={state.bundle.receivedAt} isPrecise />. Bundle{' '}
+          <Digest value={state.bundle.digest} isShort />.
         </StateText>
       );
     case 'verified':
@@ -122,7 +123,7 @@ function State({ state }: { state: SignatureState }) {
           }
         >
           {state.policy === undefined ? (
-            'The signature holds; no policy of this registry says who should sign.'
+            'The signature is valid. No policy of this registry covers the signer.'
           ) : (
             <>
               By the policy <Text value={state.policy} /> of this registry.
@@ -141,7 +142,7 @@ function State({ state }: { state: SignatureState }) {
     case 'unsupported':
       return (
         <StateText tone="plain" label="kind unsupported">
-          Beside the release stands <Text value={state.type} max={200} />, which is not read here:{' '}
+          The release also has <Text value={state.type} max={200} />, which this registry does not read:{' '}
           <Digest value={state.digest} />.
         </StateText>
       );

@@ -96,12 +96,12 @@ export function labelOf(states: readonly SignatureState[]): SignatureLabel {
     states.find(({ state }) => state === 'verified');
   if (verified?.state === 'verified') {
     const { signer, policy, at } = verified;
-    const by = policy === undefined ? 'no policy speaks of it' : `by the policy ${policy}`;
+    const by = policy === undefined ? 'no policy covers it' : `by the policy ${policy}`;
     return {
       words: policy === undefined ? 'signed' : 'verified',
       title: `Verified at ${at}: ${describeSigner(signer)}, ${by}`,
       tone: policy === undefined ? 'plain' : 'good',
-      by: `${describeSigner(signer)}, ${policy === undefined ? 'whom no policy names' : `trusted by the policy ${policy}`}`,
+      by: `${describeSigner(signer)}, ${policy === undefined ? 'not in any policy' : `trusted by the policy ${policy}`}`,
     };
   }
   const failed = states.find(({ state }) => state === 'failed');
@@ -109,7 +109,7 @@ export function labelOf(states: readonly SignatureState[]): SignatureLabel {
   if (states.some(({ state }) => state === 'unchecked')) {
     return {
       words: 'not checked',
-      title: 'A signature is present, by a key that is not known here',
+      title: 'Signed with a key that this registry does not know',
       tone: 'plain',
     };
   }

@@ -5,9 +5,9 @@ const IMAGE = { image: 'registry.example.com/one:v1' };
 
 describe('touchedBy', () => {
   it.each([
-    [{ container: IMAGE }, 'only what it is given', 'plain'],
-    [{ starlark: 'script.star' }, 'only what it is given', 'plain'],
-    [{ container: { ...IMAGE, requireNetwork: false } }, 'only what it is given', 'plain'],
+    [{ container: IMAGE }, 'only its input', 'plain'],
+    [{ starlark: 'script.star' }, 'only its input', 'plain'],
+    [{ container: { ...IMAGE, requireNetwork: false } }, 'only its input', 'plain'],
     [{ container: { ...IMAGE, requireNetwork: true } }, 'the network', 'warning'],
     [{ container: { ...IMAGE, requireStorageMount: true } }, 'folders that you mount', 'warning'],
     [
@@ -15,8 +15,8 @@ describe('touchedBy', () => {
       'the network and folders that you mount',
       'warning',
     ],
-    [{ exec: { platforms: [] } }, 'all that whoever runs it may', 'warning'],
-    [{ container: IMAGE, exec: { platforms: [] } }, 'all that whoever runs it may', 'warning'],
+    [{ exec: { platforms: [] } }, 'everything its user can access', 'warning'],
+    [{ container: IMAGE, exec: { platforms: [] } }, 'everything its user can access', 'warning'],
   ])('says the most that any runtime of %j reaches', (runtime, words, tone) => {
     expect(permissions({ runtime } as Parameters<typeof permissions>[0])).toEqual({ words, tone });
   });

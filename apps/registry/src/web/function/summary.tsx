@@ -36,12 +36,12 @@ export function permissions({ runtime: { container, exec } }: Pick<FunctionVersi
   words: string;
   tone: Tone;
 } {
-  if (exec !== undefined) return { words: 'all that whoever runs it may', tone: 'warning' };
+  if (exec !== undefined) return { words: 'everything its user can access', tone: 'warning' };
   const words = [
     ...(container?.requireNetwork === true ? ['the network'] : []),
     ...(container?.requireStorageMount === true ? ['folders that you mount'] : []),
   ];
   return words.length === 0
-    ? { words: 'only what it is given', tone: 'plain' }
+    ? { words: 'only its input', tone: 'plain' }
     : { words: words.join(' and '), tone: 'warning' };
 }

@@ -35,8 +35,7 @@ export function UseSection({ view }: { view: FunctionView }) {
       ))}
       {isPinned ? null : (
         <p class="quiet">
-          The definition names no digest of the image, so what the tag stands for can change after it was
-          looked at.
+          The definition does not pin the image by digest, so the image behind the tag can change.
         </p>
       )}
       {known === undefined ? null : <KrmhubCommands view={view} />}
@@ -48,16 +47,12 @@ function ExampleNote({ example: { check, problem, partly } }: { example: ConfigE
   if (check === 'invalid' && problem !== undefined) {
     return (
       <p class="quiet">
-        The schema does not take it as it is: <Text value={problem} max={400} />.
+        The schema rejects it: <Text value={problem} max={400} />.
       </p>
     );
   }
   if (check !== 'valid' || !partly) return null;
-  return (
-    <p class="quiet">
-      Expressions (CEL) and lists without duplicates were not looked at when it was checked.
-    </p>
-  );
+  return <p class="quiet">CEL expressions and list uniqueness were not checked.</p>;
 }
 
 function Topic({ section: { topic, parts } }: { section: UsageSection }) {
@@ -91,11 +86,11 @@ function KrmhubCommands({ view: { name, known } }: { view: FunctionView }) {
     <>
       <h3 id="use-krmhub">With krmhub</h3>
       <p>
-        Read it in a terminal, or fetch its definition and README, held against their digests and against
-        those whom <code>krmhub trust</code> names:
+        Show it in a terminal, or download its definition and README, checked against their digests and the
+        signers that <code>krmhub trust</code> names:
       </p>
       <Commands
-        label="Commands of krmhub"
+        label="krmhub commands"
         lines={[
           <>
             krmhub show {name.group}/{name.kind}@{release} --registry {url}

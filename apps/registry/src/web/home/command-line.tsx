@@ -12,7 +12,7 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
     <section aria-labelledby="command-line">
       <h2 id="command-line">From the command line</h2>
       <CopySnippet
-        label="Search and show by krmhub"
+        label="Search and show with krmhub"
         code={
           <>
             export KRMHUB_REGISTRY=
@@ -23,7 +23,7 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
           </>
         }
       />
-      <p>The catalog of everything, as an orchestrator reads it:</p>
+      <p>The catalog of all functions, as an orchestrator reads it:</p>
       <CopySnippet
         label="Fetch the catalog"
         code={
@@ -37,7 +37,7 @@ export function CommandLine({ sample }: { sample?: SearchItem | undefined }) {
         <>
           <p>Releases and catalogs are OCI artifacts too:</p>
           <CopySnippet
-            label="Pull a release by oras"
+            label="Pull a release with oras"
             code={
               <>
                 oras pull <RegistryAddress isHost />

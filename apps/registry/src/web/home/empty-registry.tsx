@@ -8,13 +8,13 @@ export function EmptyRegistry() {
   return (
     <div class="home">
       <h1>A registry of KRM functions</h1>
-      <p class="lead">Nothing was published here yet. The first function takes three steps.</p>
+      <p class="lead">Nothing is published yet. Publish your first function in three steps.</p>
       <ol class="steps">
         <li>
           <h2>Log in</h2>
           <p>
-            The first token is in the file <code>admin.token</code> in the registry's data folder; its
-            operator makes others.
+            The first token is in the file <code>admin.token</code> in the registry's data folder. The
+            operator creates more tokens.
           </p>
           <CopySnippet
             label="Log in"
@@ -30,7 +30,7 @@ export function EmptyRegistry() {
         <li>
           <h2>Write a definition</h2>
           <p>
-            <code>init</code> writes one that tells what to change, and <code>lint</code> what is left to do.
+            <code>init</code> writes a template, and <code>lint</code> what to fill in.
           </p>
           <CopySnippet
             label="Write a definition"
@@ -40,8 +40,9 @@ export function EmptyRegistry() {
         <li>
           <h2>Publish it</h2>
           <p>
-            A release is forever: its bytes never change. It is in the{' '}
-            <a href={at('/catalogs/default/catalog.yaml')}>catalog of everything</a> when the command ends.
+            A release never changes. It is in the{' '}
+            <a href={at('/catalogs/default/catalog.yaml')}>catalog of all functions</a> when the command
+            finishes.
           </p>
           <CopySnippet
             label="Publish it"
@@ -50,8 +51,8 @@ export function EmptyRegistry() {
         </li>
       </ol>
       <p>
-        Functions of kpt and Krew plugins are converted by <code>krmhub convert</code>, and a catalog can take
-        functions from catalogs elsewhere.
+        Convert kpt functions and Krew plugins with <code>krmhub convert</code>. A catalog can also include
+        functions from upstream catalogs.
       </p>
     </div>
   );

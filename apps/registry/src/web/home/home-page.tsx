@@ -36,7 +36,7 @@ export function HomePage({ shown }: { shown: HomeData }) {
     <div class="home">
       <h1>A registry of KRM functions</h1>
       <p class="lead">
-        Find functions for kustomize, kpt and other orchestrators, see what they do, what they may touch and
+        Find functions for kustomize, kpt and other orchestrators. See what they do, what they can access and
         who signed them, and read <a href={at(CATALOGS)}>catalogs</a> of them.
       </p>
       <SearchBox id="search" isLarge />

@@ -71,7 +71,7 @@ describe('sources', () => {
     expect(wrong).toContain('id="platform.bad"');
     for (const id of ['platform.good', 'other.bad']) expect(wrong).not.toContain(`id="${id}"`);
     expect((await browser.get('/operate/sources?catalog=nobody')).status).toBe(404);
-    expect(await browser.text('/operate')).toContain('2 of 4 sources do not answer as they should');
+    expect(await browser.text('/operate')).toContain('2 of 4 sources have problems');
   });
 
   it('are asked at once, and a catalog is cut by what they give', async () => {
@@ -91,7 +91,7 @@ describe('sources', () => {
     expect(page).toContain('The source good of other has answered');
     await browser.act('/operate/sources/other/bad/ask');
     const failed = await browser.text('/operate/sources?catalog=other&asked=bad');
-    expect(failed).toContain('The source bad of other has not answered as it should');
+    expect(failed).toContain('The source bad of other could not be synced');
     expectHarmless(failed);
     expect((await browser.act('/operate/sources/other/nobody/ask')).status).toBe(404);
   });
@@ -137,11 +137,11 @@ describe('tokens', () => {
     ['an unknown scope', { scopes: ['root'] }, 'scopes.0:'],
     ['no group', { groups: '' }, 'groups:'],
     ['a wrong group', { groups: 'Example.com' }, 'no group and no glob'],
-    ['groups for admin', { scopes: ['admin'] }, 'The scope admin is for the whole registry'],
+    ['groups for admin', { scopes: ['admin'] }, 'the scope admin covers the whole registry'],
     [
       'a limit that is none',
       { repositories: 'team/*' },
-      'Repositories limit no token without the scope push',
+      'repositories do not apply to a token without the scope push',
     ],
     ['too long a life', { expiresInDays: '3651' }, 'expiresInDays:'],
     ['a life of no number', { expiresInDays: '1e3' }, 'expiresInDays:'],
@@ -226,7 +226,7 @@ describe('tokens', () => {
     try {
       const browser = await signedIn(lonely);
       const page = await browser.text(`/operate/tokens/${browser.tokenId}/revoke`);
-      expect(page).toContain('Nobody else can administer this registry');
+      expect(page).toContain('This is the last administrator token');
       expect(page).toContain('You are signed in with it');
       await browser.act(`/operate/tokens/${browser.tokenId}/revoke`);
       expect((await browser.get('/operate')).status).toBe(303);

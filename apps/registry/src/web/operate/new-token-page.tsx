@@ -28,9 +28,9 @@ export const EMPTY_TOKEN: TokenInput = {
 
 const MEANINGS: Readonly<Record<TokenScope, string>> = {
   publish: 'publish releases of functions, and attach signatures to them',
-  yank: 'yank, deprecate and bring back releases',
+  yank: 'yank, unyank and deprecate releases',
   push: 'push artifacts to repositories other than those of functions',
-  admin: 'everything that concerns the whole registry: tokens, recipes, policies, takedowns',
+  admin: 'administer the registry: tokens, recipes, policies, takedowns',
 };
 
 export function NewTokenPage({
@@ -43,9 +43,9 @@ export function NewTokenPage({
   const { at } = useSite();
   return (
     <>
-      <h1>Make a token</h1>
+      <h1>Create a token</h1>
       {problem === undefined ? null : (
-        <Banner tone="danger" title="No token was made">
+        <Banner tone="danger" title="No token was created">
           <p>
             <Text value={`${problem.message}.`} max={2_000} />
           </p>
@@ -60,7 +60,7 @@ export function NewTokenPage({
         <p class="entry">
           <label for="name">Name</label>
           <span class="quiet" id="name-hint">
-            Who or what uses it. It stands beside what is done with the token.
+            Who or what uses it. The log shows this name.
           </span>
           <input
             id="name"
@@ -72,7 +72,7 @@ export function NewTokenPage({
           />
         </p>
         <fieldset>
-          <legend>Scopes: what it is for</legend>
+          <legend>Scopes</legend>
           {TOKEN_SCOPES.map((scope) => (
             <label class="choice">
               <input type="checkbox" name="scopes" value={scope} checked={typed.scopes.includes(scope)} />
@@ -84,11 +84,11 @@ export function NewTokenPage({
         </fieldset>
         <NamesField name="groups" title="Groups" value={typed.groups}>
           Of functions, for <code>publish</code> and <code>yank</code>: such as <code>*.example.com</code>,
-          with spaces between; <code>*</code> is every group.
+          separated by spaces; <code>*</code> matches every group.
         </NamesField>
         <NamesField name="repositories" title="Repositories" value={typed.repositories}>
-          For <code>push</code>: such as <code>team/*</code>, with spaces between; <code>*</code> is every
-          repository.
+          For <code>push</code>: such as <code>team/*</code>, separated by spaces; <code>*</code> matches
+          every repository.
         </NamesField>
         <p class="entry">
           <label for="expiresInDays">Days until it expires</label>
@@ -103,8 +103,8 @@ export function NewTokenPage({
           />
         </p>
         <div class="buttons">
-          <button type="submit">Make the token</button>
-          <a href={at(TOKENS)}>Back to the tokens</a>
+          <button type="submit">Create the token</button>
+          <a href={at(TOKENS)}>Back to tokens</a>
         </div>
       </ActionForm>
     </>
@@ -119,8 +119,8 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
       <h1>
         Token <Text value={token.name} max={100} />
       </h1>
-      <Banner tone="warning" title="Take it now: it is shown this once">
-        <p>The registry keeps a hash of it alone. Loading the page again would make another token.</p>
+      <Banner tone="warning" title="Copy it now: it is shown only once">
+        <p>The registry stores only a hash of it. Reloading this page creates another token.</p>
       </Banner>
       <CopySnippet code={token.token} label="The token" />
       <TokenRights token={token} />
@@ -130,11 +130,11 @@ export function CreatedTokenPage({ token }: { token: CreatedToken }) {
         </p>
       )}
       <p>
-        On a workstation, <code>krmhub login</code> asks for it; in a pipeline it goes into the variable{' '}
+        On a workstation, <code>krmhub login</code> asks for it. In a pipeline, set the variable{' '}
         <code>KRMHUB_TOKEN</code>.
       </p>
       <p>
-        <a href={at(TOKENS)}>To the tokens</a>
+        <a href={at(TOKENS)}>Show tokens</a>
       </p>
     </>
   );

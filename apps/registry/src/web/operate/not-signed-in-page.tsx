@@ -7,14 +7,14 @@ export function NotSignedInPage() {
   return (
     <div class="error-page">
       <h1>Not signed in</h1>
-      <p class="error-detail">You are signed out, or your token was revoked. Nothing was changed.</p>
+      <p class="error-detail">You signed out, or your token was revoked. Nothing was changed.</p>
       <p>
-        To keep what you have written,{' '}
+        To keep your input,{' '}
         <a href={at(SIGN_IN)} target="_blank" rel="noopener">
           sign in in another tab
         </a>
-        , then load this page again: your browser sends the form once more, and you look it over before
-        anything is done.
+        , then reload this page. Your browser sends the form again, and you can check it before anything
+        changes.
       </p>
     </div>
   );

@@ -31,8 +31,7 @@ import { refuseCrossOrigin } from './refuse-cross-origin.js';
 import { type SessionCookie, sessionCookie } from './session-cookie.js';
 import { belongsToSession, Sessions } from './sessions.js';
 
-const HINT =
-  'An administrator makes tokens; the first one is in admin.token in the data folder of the registry.';
+const HINT = 'An administrator creates tokens. The first one is in admin.token in the data folder.';
 
 type Answer = PrivatePage | Response;
 
@@ -100,8 +99,8 @@ export class OperatorPages {
           return handler(c, { ...input, form: checkForm(given, schema) }, operator);
         }
         if (stale !== undefined) return stale(c, { ...input, form: checkForm(given, schema) }, operator);
-        throw new KrmhubError('forbidden', 'The form is of an earlier session: nothing was changed', {
-          hint: 'Load the page that it stands on again.',
+        throw new KrmhubError('forbidden', 'the form belongs to an earlier session: nothing was changed', {
+          hint: 'Reload the page of the form.',
         });
       });
     });

@@ -17,7 +17,7 @@ export interface Overview {
 const CHECKS: Readonly<Record<Readiness['checks'][number]['name'], string>> = {
   store: 'The database can be written',
   blobs: 'Files can be written',
-  catalogs: 'Catalogs are cut',
+  catalogs: 'Catalogs are built',
 };
 
 export function OverviewPage({
@@ -32,10 +32,10 @@ export function OverviewPage({
     <>
       <h1>Operate this registry</h1>
       {lacking === undefined ? null : (
-        <Banner title="You may look, and change nothing here">
+        <Banner title="Read-only access">
           <p>
-            Asking sources, applying recipes and making tokens need a token with the scope <code>admin</code>{' '}
-            for every group. Yours lacks <Text value={lacking} />.
+            Syncing sources, applying recipes and creating tokens require a token with the scope{' '}
+            <code>admin</code> for all groups. Your token lacks <Text value={lacking} />.
           </p>
         </Banner>
       )}
@@ -57,8 +57,8 @@ export function OverviewPage({
               {failing.length === 0 ? 'ok' : 'failing'}
             </Label>{' '}
             {failing.length === 0
-              ? `Each of ${catalogs} ${catalogs === 1 ? 'catalog' : 'catalogs'} can be cut`
-              : `${failing.length} of ${catalogs} catalogs cannot be cut; what they serve is older than it should be`}
+              ? `All catalogs (${catalogs}) can be built`
+              : `${failing.length} of ${catalogs} catalogs cannot be built; they serve old snapshots`}
             {failing.length === 0 ? null : (
               <ul>
                 {failing.slice(0, MAX_FAILING).map(({ catalog, message }) => (
@@ -72,12 +72,12 @@ export function OverviewPage({
           <li>
             <Label tone={wrong === 0 ? 'good' : 'warning'}>{wrong === 0 ? 'ok' : 'failing'}</Label>{' '}
             {sources.length === 0 ? (
-              'No catalog takes from elsewhere'
+              'No catalog has an upstream source'
             ) : wrong === 0 ? (
               `Each of ${sources.length} ${sources.length === 1 ? 'source' : 'sources'} answers`
             ) : (
               <a href={at(sourcesPath({ hasProblems: true }))}>
-                {wrong} of {sources.length} sources do not answer as they should
+                {wrong} of {sources.length} sources have problems
               </a>
             )}
           </li>
@@ -87,20 +87,20 @@ export function OverviewPage({
         </p>
       </section>
       <section aria-labelledby="places">
-        <h2 id="places">What to do where</h2>
+        <h2 id="places">Pages</h2>
         <dl>
           <dt>
             <a href={at(sourcesPath())}>Sources</a>
           </dt>
-          <dd>The catalogs elsewhere that recipes take from: how each is, why one fails; ask one at once.</dd>
+          <dd>The upstream catalogs of all recipes: see their status and sync one now.</dd>
           <dt>
             <a href={at(RECIPES)}>Recipes</a>
           </dt>
-          <dd>What each catalog is made of: read, check and apply.</dd>
+          <dd>The recipe of each catalog: read, check and apply.</dd>
           <dt>
             <a href={at(TOKENS)}>Tokens</a>
           </dt>
-          <dd>Who may publish, mark, push and administer: make tokens and revoke them.</dd>
+          <dd>Who may publish, yank, push and administer: create and revoke tokens.</dd>
         </dl>
       </section>
     </>

@@ -10,7 +10,7 @@ export const OVERVIEW_ROUTES = {
   operatePage: createRoute({
     method: 'get',
     path: OPERATE,
-    responses: { 200: { description: 'How the registry is' } },
+    responses: { 200: { description: 'Status of the registry' } },
   }),
 } as const;
 

@@ -3,6 +3,6 @@ import { z } from '@hono/zod-openapi';
 /** Which page of a list is asked for. */
 export const PageNumber = z
   .string()
-  .regex(/^[1-9]\d{0,5}$/, 'is no number of a page: 1, 2, …')
+  .regex(/^[1-9]\d{0,5}$/, 'is not a page number (1, 2, …)')
   .transform(Number)
   .default(1);

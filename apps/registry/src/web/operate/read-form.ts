@@ -14,14 +14,18 @@ export async function readForm(
 ): Promise<URLSearchParams> {
   const mediaType = bodyMediaType(c);
   if (mediaType !== MEDIA_TYPE) {
-    throw new KrmhubError('unsupported-media-type', `A form cannot be ${mediaType ?? 'of no media type'}`, {
-      hint: `Browsers send it as ${MEDIA_TYPE}.`,
-    });
+    throw new KrmhubError(
+      'unsupported-media-type',
+      `unsupported media type of a form: ${mediaType ?? '(none)'}`,
+      {
+        hint: `Browsers send it as ${MEDIA_TYPE}.`,
+      },
+    );
   }
   const text = new TextDecoder().decode(await readBody(c, maxBytes));
   const fields = text.split('&', SERVER_LIMITS.maxFormFields + 1).length;
   if (fields > SERVER_LIMITS.maxFormFields) {
-    throw new KrmhubError('invalid-request', `The form has more than ${SERVER_LIMITS.maxFormFields} fields`);
+    throw new KrmhubError('invalid-request', `the form has more than ${SERVER_LIMITS.maxFormFields} fields`);
   }
   const form = new URLSearchParams();
   // Browsers send every line end of a text area as CR LF.
@@ -38,6 +42,6 @@ export function checkForm<Schema extends z.ZodObject>(
   const values = checkParameters(schema, form, 'field', problems);
   if (problems.length === 0) return values as z.output<Schema>;
   throw new KrmhubError('invalid-request', problems.join('; '), {
-    hint: 'Load the page again: its form is as it should be.',
+    hint: 'Reload the page and fill in its form.',
   });
 }

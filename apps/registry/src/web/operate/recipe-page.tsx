@@ -44,7 +44,7 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
       <h1>Recipe of {name}</h1>
       <p>
         {catalog === undefined ? (
-          'There is no such catalog yet: applying the recipe makes it.'
+          'This catalog does not exist yet. Applying the recipe creates it.'
         ) : (
           <>
             Applied <Time at={catalog.appliedAt} isPrecise /> by <Text value={catalog.appliedBy} max={100} />.{' '}
@@ -54,13 +54,13 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
         )}
       </p>
       {isBuiltIn ? (
-        <Banner title="It is built in and cannot be changed">
+        <Banner title="This catalog is built in and cannot be changed">
           <p>Apply a recipe under another name.</p>
         </Banner>
       ) : lacking === undefined ? null : (
-        <Banner title="You may read it, and not change it">
+        <Banner title="Read-only access">
           <p>
-            Applying a recipe needs the scope <code>admin</code> for every group; your token lacks{' '}
+            Applying a recipe requires the scope <code>admin</code> for all groups; your token lacks{' '}
             <Text value={lacking} />.
           </p>
         </Banner>
@@ -68,9 +68,9 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
       {outcome === undefined ? null : <Outcome outcome={outcome} />}
       {outcome?.is === 'conflict' ? (
         <section aria-labelledby="stored">
-          <h2 id="stored">As it stands now</h2>
+          <h2 id="stored">Current recipe</h2>
           <pre tabindex={0}>
-            <code>{catalog === undefined ? 'There is none.' : visibleText(catalog.recipe)}</code>
+            <code>{catalog === undefined ? 'None.' : visibleText(catalog.recipe)}</code>
           </pre>
           <h2>Yours</h2>
         </section>
@@ -98,7 +98,7 @@ export function RecipePage({ shown }: { shown: RecipePageData }) {
               Check only
             </button>
             <button type="submit" name="do" value="apply">
-              {outcome?.is === 'conflict' ? 'Apply mine in its place' : 'Apply'}
+              {outcome?.is === 'conflict' ? 'Replace it with mine' : 'Apply'}
             </button>
           </div>
         </ActionForm>
@@ -115,26 +115,26 @@ function Outcome({ outcome }: { outcome: RecipeOutcome }) {
   switch (outcome.is) {
     case 'applied':
       return (
-        <Banner tone="good" title="The recipe stands">
-          <p>The catalog is cut by it as soon as its sources were asked.</p>
+        <Banner tone="good" title="Recipe applied">
+          <p>The catalog is built as soon as its sources are synced.</p>
         </Banner>
       );
     case 'checked':
       return (
-        <Banner tone="good" title="Nothing refuses it">
-          <p>{WOULD[outcome.would]} Nothing was changed by checking it.</p>
+        <Banner tone="good" title="The recipe is valid">
+          <p>{WOULD[outcome.would]} Checking changed nothing.</p>
         </Banner>
       );
     case 'conflict':
       return (
-        <Banner tone="warning" title="Somebody else has applied another recipe since you began">
-          <p>Nothing was changed. Compare both, and apply yours where it is still right.</p>
+        <Banner tone="warning" title="The recipe has changed since you started">
+          <p>Nothing was changed. Compare both recipes, then apply yours again.</p>
         </Banner>
       );
     case 'stale':
       return (
-        <Banner tone="warning" title="Nothing was done yet">
-          <p>You have signed in anew since you opened this form. Look it over and send it again.</p>
+        <Banner tone="warning" title="Not applied yet">
+          <p>You signed in again after you opened this form. Check it and submit it again.</p>
         </Banner>
       );
     case 'refused':
@@ -154,9 +154,9 @@ function Outcome({ outcome }: { outcome: RecipeOutcome }) {
 }
 
 const WOULD = {
-  create: 'Applying it would make the catalog.',
-  change: 'Applying it would replace the recipe that stands.',
-  leave: 'It is the recipe that stands already.',
+  create: 'Applying it would create the catalog.',
+  change: 'Applying it would replace the current recipe.',
+  leave: 'It equals the current recipe.',
 } as const;
 
 function rowsFor(text: string): number {

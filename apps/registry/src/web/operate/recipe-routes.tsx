@@ -41,13 +41,13 @@ export const RECIPE_ROUTES = {
       params: z.object({ name: CatalogName }),
       query: z.object({ applied: z.literal('true', 'is not true').optional() }),
     },
-    responses: { 200: { description: 'A recipe to be changed' } },
+    responses: { 200: { description: 'A form to edit a recipe' } },
   }),
   sendRecipe: createRoute({
     method: 'post',
     path: RECIPE,
     request: { params: z.object({ name: CatalogName }) },
-    responses: { 200: { description: 'What is to be said of it' }, 303: { description: 'Applied' } },
+    responses: { 200: { description: 'The result' }, 303: { description: 'Applied' } },
   }),
 } as const;
 
@@ -55,7 +55,7 @@ const RecipeForm = z.object({
   text: z.string('is missing'),
   expected: z
     .string('is missing')
-    .refine((text): text is RecipeState => text === 'none' || isDigest(text), 'is no digest'),
+    .refine((text): text is RecipeState => text === 'none' || isDigest(text), 'is not a digest'),
   do: z.enum(['check', 'apply'], 'is neither check nor apply'),
 });
 type RecipeForm = z.output<typeof RecipeForm>;

@@ -9,7 +9,7 @@ import type { Paged } from './paged.js';
 
 export interface RecipesPageData {
   catalogs: Paged<CatalogDetail & { isBuiltIn: boolean; sources: number }>;
-  /** Why catalogs cannot be cut, by their names. */
+  /** Why catalogs cannot be built, by their names. */
   failing: ReadonlyMap<string, string>;
 }
 
@@ -18,7 +18,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
   return (
     <>
       <h1>Recipes</h1>
-      <p class="lead">A recipe says what its catalog takes, from where, and by which policy.</p>
+      <p class="lead">A recipe lists the sources of its catalog and sets its policy.</p>
       <ul class="operate-list">
         {catalogs.items.map(({ name, appliedAt, appliedBy, newest, isBuiltIn, sources }) => (
           <li>
@@ -27,7 +27,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
                 <a href={at(recipePath(name))}>{name}</a>
               </h2>
               {isBuiltIn ? <Label>built in</Label> : null}
-              {failing.has(name) ? <Label tone="danger">cannot be cut</Label> : null}
+              {failing.has(name) ? <Label tone="danger">cannot be built</Label> : null}
             </div>
             {failing.has(name) ? (
               <p>
@@ -39,7 +39,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
                 applied <Time at={appliedAt} isPrecise /> by <Text value={appliedBy} max={100} />
               </li>
               {newest === undefined ? (
-                <li>not cut yet</li>
+                <li>not built yet</li>
               ) : (
                 <li>
                   snapshot {newest.serial}, {newest.functions.toLocaleString('en')}{' '}
@@ -61,12 +61,12 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
         first={catalogs.page === 1 ? undefined : RECIPES}
         next={catalogs.hasNext ? `${RECIPES}?page=${catalogs.page + 1}` : undefined}
       />
-      <h2>Begin a catalog</h2>
+      <h2>Create a catalog</h2>
       <form class="form" action={at(RECIPES)}>
         <p class="entry">
           <label for="name">Name</label>
           <span class="quiet" id="name-hint">
-            Lower-case letters, digits and inner hyphens. Nothing is made before its recipe is applied.
+            Lower-case letters, digits and inner hyphens. The catalog is created when you apply its recipe.
           </span>
           <input
             id="name"
@@ -79,7 +79,7 @@ export function RecipesPage({ shown: { catalogs, failing } }: { shown: RecipesPa
             spellcheck={false}
           />
         </p>
-        <button type="submit">Write its recipe</button>
+        <button type="submit">Write the recipe</button>
       </form>
     </>
   );

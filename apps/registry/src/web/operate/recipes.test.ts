@@ -51,7 +51,7 @@ describe('a recipe', () => {
     expect(expectedOf(empty)).toBe('none');
     const checked = await send('first', text, 'check');
     expect(checked.status).toBe(200);
-    expect(await checked.text()).toContain('Applying it would make the catalog.');
+    expect(await checked.text()).toContain('Applying it would create the catalog.');
     expect(await stored('first')).toBeUndefined();
     const applied = await send('first', text, 'apply');
     expect([applied.status, applied.headers.get('location')]).toEqual([
@@ -63,11 +63,9 @@ describe('a recipe', () => {
     await registry.waitForCatalogs();
     expect((await registry.parts.store.catalog('first'))?.newest?.functions).toBe(1);
     const page = await browser.text('/operate/recipes/first?applied=true');
-    expect(page).toContain('The recipe stands');
+    expect(page).toContain('Recipe applied');
     expect(expectedOf(page)).toBe(stateOf(text));
-    expect(await (await send('first', text, 'check')).text()).toContain(
-      'It is the recipe that stands already.',
-    );
+    expect(await (await send('first', text, 'check')).text()).toContain('It equals the current recipe.');
     expect(await browser.text('/operate/recipes')).toContain('/operate/recipes/first');
   });
 
@@ -186,7 +184,7 @@ describe('a recipe', () => {
     });
     expect(response.status).toBe(403);
     const page = await response.text();
-    expect(page).toContain('Nothing was done yet');
+    expect(page).toContain('Not applied yet');
     expect(edited(page)).toBe(text);
     expect(page).toContain(await again.formKey());
     expect(await stored('earlier')).toBeUndefined();
@@ -194,7 +192,7 @@ describe('a recipe', () => {
 
   it('of the built-in catalog is read and not changed', async () => {
     const page = await browser.text('/operate/recipes/default');
-    expect(page).toContain('It is built in and cannot be changed');
+    expect(page).toContain('This catalog is built in and cannot be changed');
     expect(page).not.toContain('<textarea');
     const before = await stored('default');
     expect((await send('default', recipe('default'), 'apply', stateOf(before ?? ''))).status).toBe(409);

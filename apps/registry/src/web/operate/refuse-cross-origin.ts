@@ -13,12 +13,12 @@ export function refuseCrossOrigin(c: RegistryContext, { publicUrl }: Pick<Site, 
   if (isOwn && (site === undefined || site === 'same-origin')) return;
   throw new KrmhubError(
     'forbidden',
-    'The form was not sent by a page of this registry: nothing was changed',
+    'the form did not come from a page of this registry: nothing was changed',
     {
       hint:
         publicUrl === undefined
-          ? `Open ${OPERATE} and send it from there. Behind a proxy, the registry needs its address in KRMHUB_PUBLIC_URL.`
-          : `Open ${publicUrl}${OPERATE} and send it from there.`,
+          ? `Open ${OPERATE} and submit it there. Behind a proxy, set KRMHUB_PUBLIC_URL.`
+          : `Open ${publicUrl}${OPERATE} and submit it there.`,
     },
   );
 }

@@ -19,24 +19,24 @@ export function RevokeTokenPage({ token, isLastAdmin }: { token: Token; isLastAd
       <TokenRights token={token} />
       <TokenTimes token={token} />
       {isLastAdmin ? (
-        <Banner tone="danger" title="Nobody else can administer this registry">
+        <Banner tone="danger" title="This is the last administrator token">
           <p>
-            It is the last good token with the scope <code>admin</code>. Another one is made when the file{' '}
-            <code>admin.token</code> in the data folder is emptied and the registry is started again.
+            It is the last valid token with the scope <code>admin</code>. To create another one, empty the
+            file <code>admin.token</code> in the data folder and restart the registry.
           </p>
         </Banner>
       ) : null}
       {isOwn ? (
         <Banner tone="warning" title="You are signed in with it">
-          <p>You are signed out at once.</p>
+          <p>You will be signed out.</p>
         </Banner>
       ) : null}
-      <p>Whoever has it is refused from the next request on. It does not come back; another can be made.</p>
+      <p>Requests with it are refused immediately. You cannot undo this, but you can create another token.</p>
       <ActionForm action={revokeTokenPath(token)} class="buttons">
         <button class="button-danger" type="submit">
           Revoke it
         </button>
-        <a href={at(TOKENS)}>Leave it as it is</a>
+        <a href={at(TOKENS)}>Cancel</a>
       </ActionForm>
     </>
   );

@@ -18,7 +18,7 @@ export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
       <h1>Sign in</h1>
       {hasEnded && refused === undefined ? (
         <Banner title="You were signed out">
-          <p>Your time was over, your token was revoked or has expired, or the registry was started again.</p>
+          <p>Your session or token expired, your token was revoked, or the registry was restarted.</p>
         </Banner>
       ) : null}
       {refused === undefined ? null : (
@@ -53,13 +53,12 @@ export function SignInPage({ from, refused, hasEnded = false }: SignIn) {
         <button type="submit">Sign in</button>
       </form>
       <p class="quiet">
-        The pages let you do what the token lets you do. You stay signed in for 8 hours, for as long as the
-        token is good, or until you sign out. Your browser keeps a cookie that holds a random number and not
-        the token.
+        The pages have the permissions of your token. You stay signed in for 8 hours, until the token ends, or
+        until you sign out. Your browser stores a cookie with a random number, not the token.
       </p>
       <p class="quiet">
-        The first token is in <code>admin.token</code> in the registry's data folder; its operator makes
-        others. Who comes here by a link from elsewhere and is signed in already{' '}
+        The first token is in <code>admin.token</code> in the registry's data folder. The operator creates
+        more tokens. If you followed a link from another site and are already signed in,{' '}
         <a href={at(from)}>goes on</a>.
       </p>
     </div>

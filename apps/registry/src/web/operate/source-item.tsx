@@ -8,9 +8,9 @@ import { useSite } from '../site.js';
 import { ActionForm } from './action-form.js';
 
 const STATES: Readonly<Record<Source['state'], { tone: Tone; meaning: string }>> = {
-  current: { tone: 'good', meaning: 'The last look succeeded' },
-  stale: { tone: 'warning', meaning: 'The last look did not succeed, and an older copy is used' },
-  missing: { tone: 'danger', meaning: 'There is no copy of it, and nothing of it is in the catalog' },
+  current: { tone: 'good', meaning: 'The last sync succeeded' },
+  stale: { tone: 'warning', meaning: 'The last sync failed; an older copy is used' },
+  missing: { tone: 'danger', meaning: 'It has no copy, so the catalog has none of its functions' },
 };
 
 /** All that is known of a source. */
@@ -84,7 +84,7 @@ function Copy({ copy: { entries, size, fetchedAt, formerUrl } }: { copy: Copy })
       of <Time at={fetchedAt} isPrecise />
       {formerUrl === undefined ? null : (
         <>
-          ; it came from <Text value={formerUrl} max={500} />, and the address above has not answered yet
+          ; it came from <Text value={formerUrl} max={500} />, and the URL above has not responded yet
         </>
       )}
     </>
@@ -93,7 +93,7 @@ function Copy({ copy: { entries, size, fetchedAt, formerUrl } }: { copy: Copy })
 
 /** Signatures that hold; whether somebody trusts them is what the recipe says. */
 function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
-  if (signedBy.length === 0) return <>none that holds: it is not signed, or not for all of the catalog</>;
+  if (signedBy.length === 0) return <>no valid signature of the whole catalog</>;
   return (
     <>
       holds:{' '}
@@ -109,7 +109,7 @@ function Signature({ copy: { signedBy, serial, expires } }: { copy: Copy }) {
           , good until <Time at={expires} isPrecise />
         </>
       )}
-      . Whom it is trusted from is said by the recipe.
+      . The recipe says which signers are trusted.
     </>
   );
 }

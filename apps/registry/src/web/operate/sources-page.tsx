@@ -37,13 +37,12 @@ export function SourcesPage({ shown }: { shown: SourcesPageData }) {
     <>
       <h1>Sources{catalog === undefined ? null : ` of ${catalog}`}</h1>
       <p class="lead">
-        The catalogs elsewhere that recipes take from. While one does not answer as it should, its last good
-        copy goes on being served.
+        The upstream catalogs of all recipes. If a sync fails, the last good copy is still served.
       </p>
       {asked === undefined ? null : <Asked source={asked} />}
       {lacking === undefined ? null : (
         <p>
-          Asking a source at once needs the scope <code>admin</code> for every group; your token lacks{' '}
+          Syncing a source requires the scope <code>admin</code> for all groups; your token lacks{' '}
           <Text value={lacking} />.
         </p>
       )}
@@ -61,9 +60,7 @@ export function SourcesPage({ shown }: { shown: SourcesPageData }) {
         </ul>
       </nav>
       {sources.items.length === 0 ? (
-        <Empty
-          title={hasProblems ? 'No source has problems' : 'No source of a recipe is a catalog elsewhere'}
-        />
+        <Empty title={hasProblems ? 'No source has problems' : 'No recipe has an upstream source'} />
       ) : (
         <ul class="operate-list">
           {sources.items.map((source) => (
@@ -81,11 +78,7 @@ export function SourcesPage({ shown }: { shown: SourcesPageData }) {
 
 function Asked({ source: { catalog, source, checkedAt, message, copy } }: { source: Source }) {
   const outcome =
-    checkedAt === undefined
-      ? 'is being asked'
-      : message === undefined
-        ? 'has answered'
-        : 'has not answered as it should';
+    checkedAt === undefined ? 'is syncing' : message === undefined ? 'has answered' : 'could not be synced';
   return (
     <Banner
       tone={message === undefined ? 'good' : 'warning'}
@@ -93,20 +86,16 @@ function Asked({ source: { catalog, source, checkedAt, message, copy } }: { sour
     >
       <p>
         {checkedAt === undefined ? (
-          'Load the page again in a while.'
+          'Reload the page later.'
         ) : (
           <>
             Last asked <Time at={checkedAt} isPrecise />.{' '}
-            {message === undefined ? (
-              `${copy?.entries ?? 0} entries can be used.`
-            ) : (
-              <Text value={`${message}.`} />
-            )}
+            {message === undefined ? `${copy?.entries ?? 0} valid entries.` : <Text value={`${message}.`} />}
           </>
         )}
       </p>
       <p>
-        <a href={`#${catalog}.${source}`}>To the source</a>
+        <a href={`#${catalog}.${source}`}>Show the source</a>
       </p>
     </Banner>
   );

@@ -35,13 +35,13 @@ export const TOKEN_PAGE_ROUTES = {
   makeToken: createRoute({
     method: 'post',
     path: NEW_TOKEN,
-    responses: { 200: { description: 'The token, this once' } },
+    responses: { 200: { description: 'The new token, shown once' } },
   }),
   revokeTokenPage: createRoute({
     method: 'get',
     path: REVOKE,
     request: id,
-    responses: { 200: { description: 'What would be revoked' } },
+    responses: { 200: { description: 'The token to revoke' } },
   }),
   revokeTokenNow: createRoute({
     method: 'post',
@@ -101,7 +101,7 @@ export function tokenPageRoutes(parts: WebDeps, pages: OperatorPages): void {
   pages.page(TOKEN_PAGE_ROUTES.revokeTokenPage, { needs }, async (_, { params }) => {
     const all = (await store.tokens()).map(shown);
     const token = all.find((one) => one.id === params.id);
-    if (token === undefined) throw new KrmhubError('not-found', `There is no token ${params.id}`);
+    if (token === undefined) throw new KrmhubError('not-found', `token ${params.id} not found`);
     const isLastAdmin =
       isGood(token) &&
       token.scopes.includes(CHANGES) &&
@@ -124,7 +124,7 @@ function isGood({ state }: TokenWithState): boolean {
 
 function newToken(typed: TokenInput, problem?: KrmhubError): PrivatePage {
   return {
-    head: { title: 'Make a token', path: NEW_TOKEN },
+    head: { title: 'Create a token', path: NEW_TOKEN },
     body: <NewTokenPage typed={typed} problem={problem} />,
     ...(problem === undefined ? {} : { status: 400 }),
   };

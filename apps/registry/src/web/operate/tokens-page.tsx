@@ -29,7 +29,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
       <div class="operate-head">
         <h1>Tokens</h1>
         <a class="button" href={at(NEW_TOKEN)}>
-          Make a token
+          Create a token
         </a>
       </div>
       {revoked?.revokedAt === undefined ? null : (
@@ -41,7 +41,7 @@ export function TokensPage({ shown: { tokens, total, good, revoked } }: { shown:
         </Banner>
       )}
       <p>
-        {good} of {total} can be used. Secrets are not kept: only who got one knows it.
+        {good} of {total} valid. Secrets are not stored.
       </p>
       <ul class="operate-list">
         {tokens.items.map((token) => (

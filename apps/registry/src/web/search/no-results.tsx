@@ -13,15 +13,15 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
   const asked = chips(search);
   if (asked.length === 0) {
     return (
-      <Empty title="Nothing was published in this registry.">
+      <Empty title="Nothing is published in this registry yet.">
         <p>
-          The <a href={at(HOME)}>first page</a> says how to publish a function.
+          The <a href={at(HOME)}>first page</a> shows how to publish a function.
         </p>
       </Empty>
     );
   }
   return (
-    <Empty title={asked.length === 1 ? 'No function has this:' : 'No function has all of this:'}>
+    <Empty title={asked.length === 1 ? 'No function matches:' : 'No function matches all of this:'}>
       <ul>
         {asked.map(({ title, value, path }) => (
           <li>
@@ -38,12 +38,11 @@ export function NoResults({ search, tags }: { search: Search; tags: readonly Fac
         ))}
       </ul>
       <p>
-        Words may be shortened at their end, and filters left out.{' '}
-        <a href={at(searchPath())}>See every function.</a>
+        Try shorter words or fewer filters. <a href={at(searchPath())}>Show all functions.</a>
       </p>
       {tags.length === 0 ? null : (
         <>
-          <p>Tags of functions here:</p>
+          <p>Tags in this registry:</p>
           <ul class="tags">
             {tags.slice(0, SAMPLES).map(({ value, count }) => (
               <li>

@@ -63,14 +63,14 @@ export function SearchPage({
 }
 
 function foundTitle(total: number, isEmpty: boolean): string {
-  if (total === 0) return isEmpty ? 'No functions yet' : 'Nothing is found';
+  if (total === 0) return isEmpty ? 'No functions yet' : 'No results';
   return total === 1 ? '1 function' : `${total.toLocaleString('en')} functions`;
 }
 
 function Chips({ chips: all }: { chips: readonly Chip[] }) {
   const { at } = useSite();
   return (
-    <ul class="chips" aria-label="What is searched for">
+    <ul class="chips" aria-label="Filters">
       {all.map(({ title, value, path }) => (
         <li>
           <a class="chip" href={at(path)} rel="nofollow">

@@ -18,7 +18,7 @@ const ITEM: SearchItem = {
   runtimes: ['container'],
   license: 'Apache-2.0',
   signedBy: [],
-  signature: { trusted: false, reason: 'it is not signed, and no policy asks for it' },
+  signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
   yanked: false,
   deprecated: false,
 };
@@ -45,9 +45,9 @@ describe('a function in a list', () => {
       {
         trusted: false,
         signer: 'a@example.com (https://issuer.example)',
-        reason: 'no policy says who may sign it',
+        reason: 'no policy covers its signer',
       },
-      'signed by a@example.com (https://issuer.example), whom no policy names',
+      'signed by a@example.com (https://issuer.example), not in any policy',
     ],
     [
       { trusted: false, policy: 'ours', reason: 'it is not signed, and the policy ours wants the key x' },

@@ -112,7 +112,7 @@ function Signature({ item: { signature } }: { item: SearchItem }) {
   if (signer === undefined) return <>unsigned</>;
   return (
     <>
-      signed by <ShortSigner value={signer} />, whom no policy names
+      signed by <ShortSigner value={signer} />, not in any policy
     </>
   );
 }

@@ -90,7 +90,7 @@ function refuseTooMany(
   const count = Object.values(filters).reduce((sum, values = []) => sum + values.length, 0);
   const link: SearchLink = { ...search, cursor: undefined };
   if (count <= maxSearchFilters && searchPath(link).length <= maxSearchAddressLength) return;
-  throw new KrmhubError('invalid-request', 'The search has more filters than a page shows', {
-    hint: `A page takes ${maxSearchFilters} filters, in an address of ${maxSearchAddressLength} characters.`,
+  throw new KrmhubError('invalid-request', 'too many search filters', {
+    hint: `Use at most ${maxSearchFilters} filters in a URL of ${maxSearchAddressLength} characters.`,
   });
 }

@@ -128,12 +128,12 @@ describe('the search page', () => {
 
   it('says what was looked for where nothing is found, and offers what there is', async () => {
     const page = await pageOf('/functions?q=zebra&tag=labels');
-    expect(page).toContain('No function has all of this');
+    expect(page).toContain('No function matches all of this');
     expect(page).toContain('<bdi>zebra</bdi>');
     const links = linksOf(page);
     expect(links.get('search without it')).toBe('/functions?q=zebra');
     expect(links.get('many 25')).toBe('/functions?tag=many');
-    expect(links.get('See every function.')).toBe('/functions');
+    expect(links.get('Show all functions.')).toBe('/functions');
   });
 
   it('explains parameters that are wrong, on a page', async () => {
@@ -142,7 +142,7 @@ describe('the search page', () => {
       ['runtime=docker', '&quot;runtime&quot; is none of container'],
       ['sort=oldest', '&quot;sort&quot; is none of relevance'],
       [`q=${'x'.repeat(501)}`, '&quot;q&quot; is longer than 500'],
-      ['cursor=nonsense', 'The cursor does not belong to this search'],
+      ['cursor=nonsense', 'the cursor does not belong to this search'],
       ['limit=5', '&quot;limit&quot; is unknown'],
     ]) {
       const response = await browse(`/functions?${query}`);

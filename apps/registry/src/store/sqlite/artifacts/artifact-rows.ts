@@ -204,7 +204,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
 }
 
 function isTombstoned(file: OciDigest, reason: string): KrmhubError {
-  return new KrmhubError('gone', `The bytes ${file} were taken down: ${reason}`, {
-    hint: 'Bytes that were taken down are not taken again.',
+  return new KrmhubError('gone', `${file} was taken down: ${reason}`, {
+    hint: 'Bytes that were taken down cannot be stored again.',
   });
 }

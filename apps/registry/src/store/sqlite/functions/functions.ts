@@ -225,8 +225,7 @@ function functionCommitter(
       )
       .returning({ id: releases.id })
       .all();
-    if (changed === undefined)
-      throw refused(release, 'is not stored with these bytes, so it cannot be marked');
+    if (changed === undefined) throw refused(release, 'is not stored with these bytes');
     storeBundles(changed.id, release);
   };
 
@@ -241,10 +240,10 @@ function functionCommitter(
       }
       const { expectedPolicies } = change;
       if (expectedPolicies !== undefined && expectedPolicies !== policiesAt()) {
-        throw new RevisionConflict('the signing policies were changed meanwhile');
+        throw new RevisionConflict('the signing policies have changed');
       }
       if (current !== undefined && current.kind !== change.kind) {
-        throw refused(change.release, `differs by case only from the kind ${current.kind}, which is there`);
+        throw refused(change.release, `differs only by case from the existing kind ${current.kind}`);
       }
       const taken =
         change.action === 'insert' &&
@@ -255,7 +254,7 @@ function functionCommitter(
         storeRelease(id, change);
       } catch (error) {
         if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
-        throw refused(change.release, 'is there already');
+        throw refused(change.release, 'already exists');
       }
       for (const artifact of given) artifacts.putArtifact(artifact, change.event);
       searchRows(id, change.search, !hasText);

@@ -27,7 +27,7 @@ export function policyRows(connection: Connection): PolicyStore {
     applyPolicies: ({ expectedRevision, event, ...applied }) =>
       write(() => {
         if (revision() !== expectedRevision) {
-          throw new RevisionConflict('the policies were changed by somebody else');
+          throw new RevisionConflict('the policies have changed');
         }
         const record = { ...applied, revision: expectedRevision + 1 };
         db.insert(policies)

@@ -59,7 +59,7 @@ export function upstreamRows(connection: Connection): UpstreamRows {
 
   const documentOf = (entry: Digest) => {
     const json = entryJson.get(entry);
-    if (json === undefined) throw new KrmhubError('internal', `The rendered entry ${entry} is missing.`);
+    if (json === undefined) throw new KrmhubError('internal', `rendered entry ${entry} is missing`);
     return upstreamSearchDocument(JSON.parse(json) as FunctionDefinition);
   };
 

@@ -18,7 +18,7 @@ export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'
         .where(eq(catalogs.name, name))
         .get();
       if (current?.recipe !== expectedRecipe) {
-        throw new RevisionConflict(`The recipe of catalog ${name} is not the one that was to be replaced`);
+        throw new RevisionConflict(`the recipe of catalog ${name} has changed`);
       }
       const appended = appendEvent(event);
       const columns = {

@@ -202,7 +202,7 @@ export function catalogRows(connection: Connection): CatalogRows {
             digests.map((digest) => {
               const found = entry.get({ digest });
               if (found === undefined)
-                throw new KrmhubError('internal', `The rendered entry ${digest} is missing.`);
+                throw new KrmhubError('internal', `rendered entry ${digest} is missing`);
               return [digest, found];
             }),
           ),

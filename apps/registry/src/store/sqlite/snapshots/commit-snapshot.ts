@@ -49,16 +49,16 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
 /** The serial that the cut's changes hold from. Throws where the catalog is not what the cut was planned on. */
 function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
   const current = db.select().from(catalogs).where(eq(catalogs.name, cut.catalog)).get();
-  if (current === undefined) throw new KrmhubError('not-found', `There is no catalog ${cut.catalog}.`);
+  if (current === undefined) throw new KrmhubError('not-found', `catalog ${cut.catalog} not found`);
   if (current.throughEvent !== cut.expectedThroughEvent) {
     throw new RevisionConflict(
-      `Catalog ${cut.catalog} is cut through event ${current.throughEvent}, not ${cut.expectedThroughEvent}`,
+      `catalog ${cut.catalog} is built through event ${current.throughEvent}, expected ${cut.expectedThroughEvent}`,
     );
   }
   // Two recipes one after the other both leave the catalog at event 0, and a takedown leaves it where it is.
   if (cut.throughEvent < current.appliedEvent) {
     throw new RevisionConflict(
-      `Catalog ${cut.catalog} must be cut through event ${current.appliedEvent}, not ${cut.throughEvent}`,
+      `catalog ${cut.catalog} must be built through event ${current.appliedEvent}, not ${cut.throughEvent}`,
     );
   }
   const newest = db
@@ -72,7 +72,7 @@ function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
   const { snapshot } = cut;
   if (snapshot && (snapshot.serial !== next || snapshot.previous !== (newest?.digest ?? null))) {
     throw new RevisionConflict(
-      `Snapshot ${snapshot.serial} does not follow the newest of catalog ${cut.catalog}`,
+      `snapshot ${snapshot.serial} does not follow the newest one of catalog ${cut.catalog}`,
     );
   }
   return next;

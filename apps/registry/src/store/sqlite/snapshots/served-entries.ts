@@ -58,7 +58,7 @@ export function servedEntries({
       all
         .all(wantedGroup, wantedKind.toLowerCase())
         .map(({ catalog, group, kind, serial, versions, json, entry }): ServedEntry => {
-          if (json === null) throw new KrmhubError('internal', `The rendered entry ${entry} is missing.`);
+          if (json === null) throw new KrmhubError('internal', `rendered entry ${entry} is missing`);
           const definition = JSON.parse(json) as ServedEntry['definition'];
           return { catalog, group, kind, serial, definition, versions: readVersions(versions) };
         }),

@@ -33,7 +33,7 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
         .run();
       const appended = event && appendEvent(event);
       const changes = put.length + removed.length > 0 || refresh.reevaluate;
-      if (changes && appended === undefined) throw new TypeError('entries change with an event alone');
+      if (changes && appended === undefined) throw new TypeError('entries change only with an event');
       if (changes) {
         const { sequence } = appended!;
         for (const { group, kind, definition } of removed) {
@@ -85,7 +85,7 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
   // A recipe that is applied sets `nextAt` and takes `checkedAt` away.
   const same = (field: 'url' | 'nextAt' | 'checkedAt') => current?.[field] === expected[field];
   if (current !== undefined && same('url') && same('nextAt') && same('checkedAt')) return;
-  throw new RevisionConflict(`The source ${source} of catalog ${catalog} was changed meanwhile`);
+  throw new RevisionConflict(`source ${source} of catalog ${catalog} has changed`);
 }
 
 function entryWriter({ client }: Connection) {
@@ -112,7 +112,7 @@ function entryWriter({ client }: Connection) {
     const { group, kind, definition, firstSeen, goneAt: _, ...facts } = entry;
     // Another source may have lost the last name of it since it was stored.
     if (isStored.get(definition) === undefined) {
-      throw new RevisionConflict(`The rendered entry ${definition} is not stored`);
+      throw new RevisionConflict(`rendered entry ${definition} is not stored`);
     }
     const key = { catalog, source, group, kindFolded: kind.toLowerCase(), definition };
     const before = stoodBefore.get(key);

@@ -59,7 +59,7 @@ function clockFinder({ client }: Connection): (catalog: string) => string {
   const find = client.prepare<[string], string>('SELECT clock FROM catalog WHERE name = ?').pluck();
   return (catalog) => {
     const clock = find.get(catalog);
-    if (clock === undefined) throw new KrmhubError('not-found', `There is no catalog ${catalog}.`);
+    if (clock === undefined) throw new KrmhubError('not-found', `catalog ${catalog} not found`);
     return clock;
   };
 }

@@ -122,7 +122,7 @@ function removeRelease(
     .where(and(eq(releases.functionId, functionId), eq(releases.release, release)))
     .get();
   if (other === undefined) return undefined;
-  throw new KrmhubError('conflict', `Release ${release} stands with other bytes than ${digest}.`);
+  throw new KrmhubError('conflict', `release ${release} does not have the digest ${digest}`);
 }
 
 function addTombstone({ db }: Connection, row: Omit<typeof takedowns.$inferInsert, 'id'>): void {
@@ -130,7 +130,7 @@ function addTombstone({ db }: Connection, row: Omit<typeof takedowns.$inferInser
     db.insert(takedowns).values(row).run();
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'SQLITE_CONSTRAINT_UNIQUE') throw error;
-    throw new KrmhubError('conflict', `${row.group}/${row.kind}@${row.release} is taken down already.`);
+    throw new KrmhubError('conflict', `${row.group}/${row.kind}@${row.release} is already taken down`);
   }
 }
 

@@ -46,9 +46,9 @@ export async function erase({ client, pauseWrites }: Connection): Promise<void> 
   if (busy) {
     throw new KrmhubError(
       'unavailable',
-      'Another program reads the database, so its log cannot be emptied.',
+      'cannot truncate the database log: another program reads the database',
       {
-        hint: 'Close that program; what was taken down is erased at the next takedown or start.',
+        hint: 'Close that program. The next takedown or start erases the data.',
       },
     );
   }
