@@ -111,7 +111,7 @@ describe('authorisation', () => {
     expect(await reason(`Bearer ${revoked.secret}`)).toContain('revoked');
     registry.advance(DAY);
     expect(await reason(`Bearer ${expiring.secret}`)).toContain('expired');
-    expect(await reason(`Bearer ${newSecret()}`)).toContain('does not know');
+    expect(await reason(`Bearer ${newSecret()}`)).toContain('unknown token');
     expect(await reason(`Bearer ${expiring.secret.slice(0, -1)}`)).toContain('malformed');
     expect(await reason('Basic dTpw')).toContain('not `Bearer`');
   });
@@ -298,7 +298,7 @@ describe('ensureAdminToken', () => {
     await store.revokeToken((await stored())?.id ?? '', now.toISOString());
     expect(await ensureAdminToken(store, file, now)).toEqual({
       outcome: 'blocked',
-      reason: 'holds a token that is revoked',
+      reason: 'contains a token that is revoked',
     });
     expect(await readFile(file, 'utf8')).toBe(text);
     await rm(file);

@@ -73,7 +73,7 @@ async function copyFiles(at = folder): Promise<string[]> {
 
 it('finds a registry with sources whole', async () => {
   expect(await copyFiles()).toHaveLength(2);
-  expect(await check()).toMatchObject({ whole: true, findings: [] });
+  expect(await check()).toMatchObject({ healthy: true, findings: [] });
 });
 
 describe('finds damage of', () => {
@@ -163,7 +163,7 @@ it('is backed up and restored with the copies of its sources', async () => {
   const restored = path.join(folder, 'restored');
   await restoreRegistry({ backup: out, dataFolder: restored, takedowns: [], now: new Date() });
   expect(await copyFiles(restored)).toHaveLength(1);
-  expect(await check(restored)).toMatchObject({ whole: true, findings: [] });
+  expect(await check(restored)).toMatchObject({ healthy: true, findings: [] });
   for (const file of await copyFiles(out)) await rm(file);
   const again = path.join(folder, 'again');
   await expect(

@@ -159,7 +159,7 @@ describe('a repository', () => {
     expect(await lacking('functions/a.com/x')).toContain(
       'lacks the scope "publish", which functions require',
     );
-    expect(await lacking('functions')).toContain('functions are at functions/GROUP/KIND');
+    expect(await lacking('functions')).toContain('the repository of a function is functions/GROUP/KIND');
   });
 });
 

@@ -266,7 +266,7 @@ describe('collecting', () => {
       }),
     });
     await expect(collect()).rejects.toThrow('locked');
-    expect(registry.logged.some((line) => line.includes('could not be removed'))).toBe(true);
+    expect(registry.logged.some((line) => line.includes('cannot remove unused artifacts'))).toBe(true);
     failing = false;
     expect(await collect()).toMatchObject({ blobs: 0 });
   });

@@ -225,12 +225,12 @@ describe('the artifact of a definition', () => {
 
   const layer = ARTIFACT_MEDIA_TYPES.definition.layer;
   it.each<[string, object, RegExp]>([
-    ['an image', imageOf(['x']), /takes a definition, and this is none/],
-    ['an index', { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }, /this is none/],
+    ['an image', imageOf(['x']), /not a function definition/],
+    ['an index', { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }, /not a function definition/],
     [
       'a catalog',
       definitionArtifact(DEFINITION, { artifactType: ARTIFACT_MEDIA_TYPES.catalog.artifact }),
-      /this is none/,
+      /not a function definition/,
     ],
     ['no layer', definitionArtifact(DEFINITION, { layers: [] }), /has no layer .*none at all/],
     [
@@ -248,7 +248,7 @@ describe('the artifact of a definition', () => {
       definitionArtifact(DEFINITION, {
         layers: [descriptorOf(TEXT, layer), ...['a', 'b'].map((text) => descriptorOf(text, 'text/markdown'))],
       }),
-      /one README, and the artifact has 2/,
+      /at most one README, found 2/,
     ],
   ])('is not %s', async (_, manifest, message) => {
     for (const text of [TEXT, 'x', 'a', 'b']) await client.blob(REPOSITORY, text);
@@ -275,7 +275,7 @@ describe('the artifact of a definition', () => {
     const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
     const large = `${TEXT}#${' '.repeat(DOCUMENT_LIMITS.maxDefinitionBytes)}`;
     await client.blob(REPOSITORY, large);
-    expect((await refused(definitionArtifact(large))).message).toContain('at most');
+    expect((await refused(definitionArtifact(large))).message).toContain('the limit is');
     const readme = 'x'.repeat(PUBLISH_LIMITS.maxReadmeBytes + 1);
     await client.blob(REPOSITORY, TEXT);
     await client.blob(REPOSITORY, readme);

@@ -181,7 +181,7 @@ describe('a manifest that cannot be believed', () => {
     ['too many layers', other({ layers: Array(1_001).fill(EMPTY_DESCRIPTOR) }), /layers/],
     ['a media type of no manifest', imageOf([]), /"text\/html", which is no manifest's/, 'text/html'],
     ['the type of a form', imageOf([]), /which is no manifest's/, 'multipart/form-data; boundary=x'],
-    ['a media type without a name', imageOf([]), /without a media type/, ' ; charset=utf-8'],
+    ['a media type without a name', imageOf([]), /has no media type/, ' ; charset=utf-8'],
   ])('for %s is refused and says why', async (_, manifest, message, type) => {
     const refused = await refusalOf(await put(manifest, 'v1', type ?? undefined));
     expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
@@ -218,7 +218,7 @@ describe('a manifest that cannot be believed', () => {
     const text = JSON.stringify(imageOf([]));
     const refused = await refusalOf(await put(`${text}  `, digestOfManifest(text)));
     expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
-    expect(refused.message).toContain(`not ${digestOfManifest(text)}`);
+    expect(refused.message).toContain(`expected ${digestOfManifest(text)}`);
     const bad = await refusalOf(await put(text, 'sha256:baddigeststring'));
     expect([bad.status, bad.code]).toEqual([400, 'DIGEST_INVALID']);
   });

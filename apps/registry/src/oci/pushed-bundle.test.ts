@@ -151,7 +151,7 @@ describe('a function whose group has a policy', () => {
       const answer = await client.ask('DELETE', `${REPOSITORY}/manifests/${manifest}`);
       expect(await refusalOf(answer)).toMatchObject({
         code: 'DENIED',
-        message: expect.stringContaining('evidence'),
+        message: expect.stringContaining('cannot delete a bundle of a release'),
       });
     }
   });

@@ -333,7 +333,7 @@ describe('uploads', () => {
       status: 413,
       message: 'more than 10',
     });
-    expect(() => uploads.find(REPOSITORY, beyond.id)).toThrow('no such upload');
+    expect(() => uploads.find(REPOSITORY, beyond.id)).toThrow('upload not found');
     expect(await files()).toEqual({ kept: [sha256('1234567890')], unfinished: 0 });
   });
 
@@ -362,7 +362,7 @@ describe('uploads', () => {
       await uploads.verify(upload, sha256('bytes'));
     };
     await expect(uploads.exclusive(upload, attempt)).rejects.toBe(full);
-    expect(() => uploads.find(REPOSITORY, upload.id)).toThrow('no such upload');
+    expect(() => uploads.find(REPOSITORY, upload.id)).toThrow('upload not found');
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });
 

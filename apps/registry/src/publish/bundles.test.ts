@@ -88,7 +88,7 @@ describe('a group with a signing policy', () => {
     const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
     const { items } = (await read('/api/v1/functions')) as { items: { signedBy: string[] }[] };
-    expect(items[0]?.signedBy).toEqual([`the key ${key.fingerprint} (policy )team`]);
+    expect(items[0]?.signedBy).toEqual([`the key ${key.fingerprint} (policy team)`]);
     expect(await read(`/api/v1/functions/example.com/${KIND}`)).toMatchObject({
       newest: { signature: verdict },
     });

@@ -79,7 +79,7 @@ describe('the files of keys', () => {
     execFileSync('mkfifo', ['-m', '600', file]);
     await expect(readKeyFiles(folder)).rejects.toMatchObject({
       code: 'unavailable',
-      message: `${file} is no file`,
+      message: `${file} is not a file`,
     });
   });
 
@@ -101,7 +101,7 @@ describe('the files of keys', () => {
     await expect(readKeyFiles(folder)).rejects.toThrow('does not contain the key that its name says');
     await rm(second);
     await rename(first, path.join(folder, 'registry.pem'));
-    await expect(readKeyFiles(folder)).rejects.toThrow('is not named as a key');
+    await expect(readKeyFiles(folder)).rejects.toThrow('does not have the name of a registry key');
   });
 
   it('are refused where everybody can read one', async () => {
@@ -110,7 +110,7 @@ describe('the files of keys', () => {
     await chmod(file, 0o604);
     await expect(readKeyFiles(folder)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('every account'),
+      message: expect.stringContaining('other accounts'),
       hint: expect.stringContaining(`chmod 600 ${file}`),
     });
     // Kubernetes gives a volume's files to a group of its own.
@@ -147,7 +147,7 @@ describe('the keys of a registry', () => {
       code: 'unavailable',
       hint: expect.stringContaining('krmhub key rotate'),
     });
-    await expect(RegistryKeys.open({ folder, clock: () => NOW, log: silent })).rejects.toThrow('gone');
+    await expect(RegistryKeys.open({ folder, clock: () => NOW, log: silent })).rejects.toThrow('keys are missing');
     expect(await readKeyFiles(folder)).toEqual([]);
     await ensureRegistryKey(folder, { now: later(1), signed: false });
     expect((await readKeyFiles(folder))[0]?.publicKey.pem).not.toBe(first?.publicKey.pem);
@@ -172,6 +172,6 @@ describe('the keys of a registry', () => {
     now = later(5 * SERVER_LIMITS.readKeysMilliseconds);
     expect(await keys.all()).toHaveLength(2);
     expect(logged).toHaveLength(2);
-    expect(logged.join()).toContain('those known before are used');
+    expect(logged.join()).toContain('using the ones read before');
   });
 });

@@ -32,14 +32,14 @@ it('puts what is known from elsewhere beside the restored database, and names wh
   expect(takedowns).toEqual([before, after]);
   expect(await record.read()).toEqual([before, after]);
   expect(notice).toContain(`This backup is from ${backupTime}`);
-  expect(notice).toContain('1 recorded since then will be taken down again');
+  expect(notice).toContain('will take down 1 of them again');
   expect(notice).toContain('example.com/Bad@2.0.0');
   expect(notice).not.toContain('1.0.0');
 });
 
 it('says loudly that nothing after the backup is known', async () => {
   const { notice } = await restoreTakedowns({ dataFolder, others: [], backupTime });
-  expect(notice).toContain('No such takedown is recorded here');
+  expect(notice).toContain('No later takedown is recorded here');
   expect(notice).toContain('BEFORE the registry starts');
   const given = await restoreTakedowns({ dataFolder, others: [before], backupTime });
   expect(given.takedowns).toEqual([before]);

@@ -419,7 +419,7 @@ describe('what interrupts a takedown', () => {
     reader.prepare('SELECT count(*) FROM release').get();
     expect((await takedown(BAD)).body).toMatchObject({ outcome: 'taken-down', erased: false });
     expect((await registry.request(releasePath(BAD))).status).toBe(410);
-    expect(registry.logged.join('\n')).toContain('are left on the disk');
+    expect(registry.logged.join('\n')).toContain('remain on disk');
     reader.close();
     expect((await takedown(BAD)).body).toMatchObject({ outcome: 'unchanged', erased: true });
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
@@ -465,7 +465,7 @@ describe('a restored backup', () => {
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
     const answer = await json<Problem>(releasePath(BAD));
     expect(answer).toMatchObject({ status: 410, body: { takedowns: body.takedowns } });
-    expect(registry.logged.join('\n')).toContain('takedowns applied again');
+    expect(registry.logged.join('\n')).toContain('applied takedowns again');
     expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
   });
 

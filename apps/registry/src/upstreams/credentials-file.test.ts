@@ -36,15 +36,15 @@ describe('credentials for sources', () => {
   });
 
   it.each([
-    ['{"https://a.example.com": {"token": "SECRET"}', /is not JSON/],
-    ['["SECRET"]', /no mapping/],
-    ['{"a.example.com": {"token": "SECRET"}}', /"a\.example\.com" is no origin/],
-    ['{"https://a.example.com/": {"token": "SECRET"}}', /is no origin/],
-    ['{"https://user@a.example.com": {"token": "SECRET"}}', /is no origin/],
-    ['{"https://a.example.com": {"token": "SECRET", "username": "u"}}', /neither a token nor/],
-    ['{"https://a.example.com": {"username": "u", "password": ""}}', /neither a token nor/],
-    ['{"https://a.example.com": "SECRET"}', /neither a token nor/],
-    ['{"https://a.example.com": {"token": "SECRET", "other": 1}}', /neither a token nor/],
+    ['{"https://a.example.com": {"token": "SECRET"}', /is not valid JSON/],
+    ['["SECRET"]', /expected an object/],
+    ['{"a.example.com": {"token": "SECRET"}}', /"a\.example\.com" is not an origin/],
+    ['{"https://a.example.com/": {"token": "SECRET"}}', /is not an origin/],
+    ['{"https://user@a.example.com": {"token": "SECRET"}}', /is not an origin/],
+    ['{"https://a.example.com": {"token": "SECRET", "username": "u"}}', /expected either a token/],
+    ['{"https://a.example.com": {"username": "u", "password": ""}}', /expected either a token/],
+    ['{"https://a.example.com": "SECRET"}', /expected either a token/],
+    ['{"https://a.example.com": {"token": "SECRET", "other": 1}}', /expected either a token/],
   ])('that are not as they should be are refused, and not repeated: %s', async (text, message) => {
     await write(text);
     const error = await readCredentialsFile(file).then(

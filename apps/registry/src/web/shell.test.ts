@@ -87,7 +87,7 @@ describe('failures', () => {
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(response.headers.get('cache-control')).toBe('no-store');
     const text = await response.text();
-    expect(text).toContain('path  not found/nothing/here.');
+    expect(text).toContain('Path /nothing/here not found.');
     expect(text).toContain('Not Found');
     expect(text).toContain(response.headers.get('x-request-id') ?? 'no id');
   });
@@ -128,7 +128,7 @@ describe('failures', () => {
           429,
           'text/plain; charset=utf-8',
         ]);
-        expect(await refused.text()).toMatch(/asks too often\nTry again in \d+ seconds/);
+        expect(await refused.text()).toMatch(/too many requests from your address\nTry again in \d+ seconds/);
         expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
       }
       expect((await limited.request('/nothing', { headers: { Accept: '*/*' } })).status).toBe(404);
@@ -140,7 +140,7 @@ describe('failures', () => {
   it('of a wrong method name those that are possible', async () => {
     const response = await registry.request('/', { method: 'POST', headers: { Accept: BROWSER } });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    expect(await response.text()).toContain('method POST is not allowed');
+    expect(await response.text()).toContain('Method POST is not allowed');
   });
 });
 

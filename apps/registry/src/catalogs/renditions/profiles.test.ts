@@ -92,9 +92,9 @@ describe('a catalog in a profile', () => {
   });
 
   it.each([
-    [`${NEWEST}kep&kind=Catalog`, 'leave out kind'],
-    [`${NEWEST}kep&kind=KRMFunctionCatalog`, 'leave out kind'],
-    ['/catalogs/default/snapshots/3/catalog.yaml?kind=Catalog&profile=kep', 'leave out kind'],
+    [`${NEWEST}kep&kind=Catalog`, 'omit kind'],
+    [`${NEWEST}kep&kind=KRMFunctionCatalog`, 'omit kind'],
+    ['/catalogs/default/snapshots/3/catalog.yaml?kind=Catalog&profile=kep', 'omit kind'],
     [`${NEWEST}helm`, 'none of kep, kep-schema'],
     [NEWEST, 'none of kep'],
     [`${NEWEST}kep&profile=porch`, 'given 2 times'],

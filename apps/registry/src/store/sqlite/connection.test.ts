@@ -105,7 +105,7 @@ describe('migrations', () => {
     client.close();
     await expect(openSqliteStore(file)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('newer than this program'),
+      message: expect.stringContaining('newer than this version of krmhub'),
       hint: expect.stringContaining('later'),
     });
     const untouched = new Database(file);
@@ -129,7 +129,7 @@ describe('a database file', () => {
     const store = await openSqliteStore(file);
     await expect(openSqliteStore(file)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('Another process'),
+      message: expect.stringContaining('another process'),
     });
     await store.close();
     await (await openSqliteStore(file)).close();

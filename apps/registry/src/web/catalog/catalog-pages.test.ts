@@ -255,11 +255,11 @@ describe('the page of a catalog', () => {
     ['/catalogs/platform?source=A_B', 400, 'is no name of a source'],
     [`/catalogs/platform?q=${'x'.repeat(254)}`, 400, 'is longer than 253'],
     ['/catalogs/platform?filter=x', 400, '&quot;filter&quot; is unknown'],
-    ['/catalogs/none', 404, 'catalog  not foundnone'],
-    ['/catalogs/none/report', 404, 'catalog  not foundnone'],
-    ['/catalogs/none/compare', 404, 'catalog  not foundnone'],
+    ['/catalogs/none', 404, 'Catalog none not found'],
+    ['/catalogs/none/report', 404, 'Catalog none not found'],
+    ['/catalogs/none/compare', 404, 'Catalog none not found'],
     ['/catalogs/NONE', 400, 'is no catalog name'],
-    ['/catalogs/platform/report?of=things', 400, 'is none of refused, shadowed, yanked'],
+    ['/catalogs/platform/report?of=things', 400, 'is not one of refused, shadowed, yanked'],
     ['/catalogs/platform/compare?from=x', 400, 'is neither a serial'],
     ['/catalogs/platform/compare?from=1&to=999', 404, 'has no snapshot 999'],
   ])('answers %s with %i, on a page', async (target, status, message) => {
@@ -299,7 +299,7 @@ describe('the report', () => {
     try {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
       expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
-      expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain('Nothing: everything');
+      expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain('Nothing: the catalog contains everything');
       expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
     } finally {
       await quiet.close();

@@ -84,8 +84,8 @@ describe('a catalog that is not as it will be', () => {
     expect(words).toContain('Recipe');
     expect(words).not.toContain('Downloads');
     expect(words).not.toContain('krmhub catalog pull');
-    expect(wordsOf(await pageOf(registry, '/catalogs'))).toMatch(/waiting not cut yet .*no snapshot yet/);
-    expect(wordsOf(await pageOf(registry, '/catalogs/waiting/report'))).toContain('was not cut yet');
+    expect(wordsOf(await pageOf(registry, '/catalogs'))).toMatch(/waiting not built yet .*no snapshot yet/);
+    expect(wordsOf(await pageOf(registry, '/catalogs/waiting/report'))).toContain('has no snapshot yet');
     const feed = await (await registry.request('/catalogs/waiting/snapshots.atom')).text();
     expect(feed).not.toContain('<entry>');
     const compared = await registry.request('/catalogs/waiting/compare', {

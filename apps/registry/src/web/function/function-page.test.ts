@@ -147,7 +147,7 @@ describe('the page of a function', () => {
   });
 
   it.each([
-    ['/functions/example.com/Nothing', 404, 'function example.com/ not foundNothing'],
+    ['/functions/example.com/Nothing', 404, 'Function example.com/Nothing not found'],
     ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Its newest releases are 1.1.0, 1.0.0'],
     ['/functions/example.com/SetLabels/releases/latest', 400, 'is no release'],
     ['/functions/nogroup/SetLabels', 400, 'is no group'],

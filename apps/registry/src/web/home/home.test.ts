@@ -12,7 +12,7 @@ const home = async () => (await registry.request('/', { headers: { Accept: 'text
 describe('the first page', () => {
   it('of an empty registry says how to publish', async () => {
     const page = await home();
-    expect(page).toContain('Nothing was published here yet');
+    expect(page).toContain('Nothing is published yet');
     expect(page).toContain('krmhub publish');
     expect(page).not.toContain('Newest releases');
   });

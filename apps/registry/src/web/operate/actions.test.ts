@@ -65,7 +65,7 @@ describe('sources', () => {
     expect(page).toContain('(invalid-catalog)');
     expect(page).toContain('&lt;script&gt;alert(1)');
     expect(page).toContain('1 entry');
-    expect(page).toContain('none that holds');
+    expect(page).toContain('no valid signature of the whole catalog');
     expectHarmless(page);
     const wrong = await browser.text('/operate/sources?problems=true&catalog=platform');
     expect(wrong).toContain('id="platform.bad"');
@@ -136,7 +136,7 @@ describe('tokens', () => {
     ['no scope', { scopes: [] }, 'scopes:'],
     ['an unknown scope', { scopes: ['root'] }, 'scopes.0:'],
     ['no group', { groups: '' }, 'groups:'],
-    ['a wrong group', { groups: 'Example.com' }, 'no group and no glob'],
+    ['a wrong group', { groups: 'Example.com' }, 'not a group or a glob'],
     ['groups for admin', { scopes: ['admin'] }, 'the scope admin covers the whole registry'],
     [
       'a limit that is none',

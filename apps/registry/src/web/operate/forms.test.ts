@@ -70,7 +70,7 @@ describe('a form that changes something', () => {
     const formKey = await browser.formKey();
     const response = await browser.post('/operate/tokens/new', { ...TOKEN, formKey }, headers);
     expect(response.status).toBe(403);
-    expect(await response.text()).toContain('not sent by a page of this registry');
+    expect(await response.text()).toContain('did not come from a page of this registry');
     expect(await names()).not.toContain('forged');
     // Nobody is signed in by others, nor out.
     const { secret } = await registry.token({});

@@ -46,7 +46,7 @@ describe('a recipe', () => {
     const begun = await browser.get('/operate/recipes?name=first');
     expect([begun.status, begun.headers.get('location')]).toEqual([303, '/operate/recipes/first']);
     const empty = await browser.text('/operate/recipes/first');
-    expect(empty).toContain('There is no such catalog yet');
+    expect(empty).toContain('This catalog does not exist yet');
     const text = edited(empty) ?? '';
     expect(expectedOf(empty)).toBe('none');
     const checked = await send('first', text, 'check');
@@ -114,7 +114,7 @@ describe('a recipe', () => {
   });
 
   it.each([
-    ['of another catalog', recipe('elsewhere'), 'is applied to hostile'],
+    ['of another catalog', recipe('elsewhere'), 'not hostile'],
     ['of nothing', '', 'problem'],
     ['of no YAML', '{', 'problem'],
     ['of markup', '<script>alert(1)</script>\u202e: [</textarea><script>alert(2)</script>', 'problem'],
@@ -174,7 +174,7 @@ describe('a recipe', () => {
       do: 'apply',
     });
     expect(out.status).toBe(403);
-    expect(await out.text()).toContain('load this page again');
+    expect(await out.text()).toContain('reload this page');
     await again.signIn(again.secret);
     const response = await again.post('/operate/recipes/earlier', {
       formKey: old,

@@ -47,7 +47,7 @@ describe('who is not signed in', () => {
 
 describe('a token', () => {
   it.each([
-    ['unknown', newSecret(), 'does not know'],
+    ['unknown', newSecret(), 'Unknown token'],
     ['malformed', 'krmhub_123', 'malformed'],
     ['empty', '', 'malformed'],
     ['of markup', '"><script>alert(1)</script>', 'malformed'],

@@ -142,7 +142,7 @@ describe('the search page', () => {
       ['runtime=docker', '&quot;runtime&quot; is none of container'],
       ['sort=oldest', '&quot;sort&quot; is none of relevance'],
       [`q=${'x'.repeat(501)}`, '&quot;q&quot; is longer than 500'],
-      ['cursor=nonsense', 'the cursor does not belong to this search'],
+      ['cursor=nonsense', 'The cursor does not belong to this search'],
       ['limit=5', '&quot;limit&quot; is unknown'],
     ]) {
       const response = await browse(`/functions?${query}`);
@@ -235,7 +235,7 @@ describe('a search with more filters than a page shows', () => {
     const long = await browse(`/functions?${filters(20, 'x'.repeat(maxSearchAddressLength / 20))}`);
     for (const response of [await browse(`/functions?${filters(maxSearchFilters + 1)}`), long]) {
       expect(response.status).toBe(400);
-      expect(await response.text()).toContain('more filters than a page shows');
+      expect(await response.text()).toContain('Too many search filters');
     }
   });
 
