@@ -151,7 +151,10 @@ describe('backup and restore', () => {
 
     expect((await run(['backup', '--out', 'made'])).exitCode).toBe(0);
     const refused = await run(['restore', 'made']);
-    expect([refused.exitCode, refused.err()]).toEqual([2, expect.stringContaining('already contains a registry')]);
+    expect([refused.exitCode, refused.err()]).toEqual([
+      2,
+      expect.stringContaining('already contains a registry'),
+    ]);
     expect((await run(['fsck'])).exitCode).toBe(0);
   });
 

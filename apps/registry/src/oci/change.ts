@@ -25,12 +25,8 @@ export function quotaRefusal(
   repository: string,
   { bytes, quota }: { bytes: number; quota: number },
 ): OciError {
-  return new OciError(
-    'DENIED',
-    `repository ${repository}: quota exceeded: ${bytes} of ${quota} bytes`,
-    {
-      hint: 'Delete manifests that are not needed any more by their digests (a tag alone is no room): their blobs go two hours later. Or ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).',
-      detail: { bytes, quota },
-    },
-  );
+  return new OciError('DENIED', `repository ${repository}: quota exceeded: ${bytes} of ${quota} bytes`, {
+    hint: 'Delete manifests that are not needed any more by their digests (a tag alone is no room): their blobs go two hours later. Or ask the operator for more room (KRMHUB_REPOSITORY_MEBIBYTES).',
+    detail: { bytes, quota },
+  });
 }

@@ -72,7 +72,9 @@ describe('a repository that may have only so much', () => {
     const refused = {
       status: 403,
       code: 'DENIED',
-      message: expect.stringMatching(/team\/tools: quota exceeded: \d+ of 1048576 bytes.*KRMHUB_REPOSITORY_MEBIBYTES/),
+      message: expect.stringMatching(
+        /team\/tools: quota exceeded: \d+ of 1048576 bytes.*KRMHUB_REPOSITORY_MEBIBYTES/,
+      ),
       detail: { bytes: MEBIBYTE + 1, quota: MEBIBYTE },
     };
     const whole = await client.ask('POST', `${REPOSITORY}/blobs/uploads/?digest=${sha256('01234567890')}`, {

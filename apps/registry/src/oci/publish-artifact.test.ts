@@ -226,7 +226,11 @@ describe('the artifact of a definition', () => {
   const layer = ARTIFACT_MEDIA_TYPES.definition.layer;
   it.each<[string, object, RegExp]>([
     ['an image', imageOf(['x']), /not a function definition/],
-    ['an index', { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] }, /not a function definition/],
+    [
+      'an index',
+      { schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] },
+      /not a function definition/,
+    ],
     [
       'a catalog',
       definitionArtifact(DEFINITION, { artifactType: ARTIFACT_MEDIA_TYPES.catalog.artifact }),

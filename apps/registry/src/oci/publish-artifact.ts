@@ -82,10 +82,7 @@ async function readArtifact(
   if (manifest.kind !== 'image' || type !== 'definition') {
     const stands = await parts.store.manifestDescriptor(repository, canonicalRelease(tag) ?? tag);
     if (stands !== undefined) {
-      throw new OciError(
-        'DENIED',
-        `release ${tag} already exists with ${stands.digest}`,
-      );
+      throw new OciError('DENIED', `release ${tag} already exists with ${stands.digest}`);
     }
     throw new OciError('MANIFEST_INVALID', 'not a function definition', {
       hint: 'Push the definition as `krmhub push` does. Push other artifacts, such as scripts and binaries, to another repository.',
@@ -107,10 +104,7 @@ async function readArtifact(
   }
   const readmes = manifest.image.layers.filter(({ mediaType }) => /^text\/markdown\b/.test(mediaType));
   if (readmes.length > 1) {
-    throw new OciError(
-      'MANIFEST_INVALID',
-      `expected at most one README, found ${readmes.length}`,
-    );
+    throw new OciError('MANIFEST_INVALID', `expected at most one README, found ${readmes.length}`);
   }
   const readme = readmes[0];
   return {

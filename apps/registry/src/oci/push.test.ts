@@ -231,7 +231,9 @@ describe('a manifest that cannot be believed', () => {
     expect([refused.status, refused.code]).toEqual([404, 'MANIFEST_BLOB_UNKNOWN']);
     const missing = ['one', 'three', 'four'].map((layer) => ({ digest: sha256(layer) }));
     expect(refused.detail).toEqual(missing);
-    expect(refused.message).toContain(`missing in this repository: ${missing.map(({ digest }) => digest).join(', ')}.`);
+    expect(refused.message).toContain(
+      `missing in this repository: ${missing.map(({ digest }) => digest).join(', ')}.`,
+    );
     const child = await refusalOf(await put(indexOf([imageOf([])])));
     expect(child).toMatchObject({
       code: 'MANIFEST_BLOB_UNKNOWN',

@@ -152,11 +152,9 @@ export class Uploads {
       const file = writer.digest();
       const actual = digest.startsWith('sha512:') ? await sha512Of(writer.pieces()) : file;
       if (actual !== digest) {
-        throw new OciError(
-          'DIGEST_INVALID',
-          `the upload has digest ${actual}, expected ${digest}`,
-          { detail: { digest, actual, size } },
-        );
+        throw new OciError('DIGEST_INVALID', `the upload has digest ${actual}, expected ${digest}`, {
+          detail: { digest, actual, size },
+        });
       }
       await writer.sync();
       return { file, size, writer };

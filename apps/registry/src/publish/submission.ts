@@ -68,7 +68,9 @@ async function readForm(c: RegistryContext): Promise<Submission> {
   if (definition === undefined && !form.has('definition')) problems.push('the part "definition" is missing');
   const mediaType = definition && fileMediaType(definition);
   if (definition !== undefined && mediaType === undefined) {
-    problems.push(`the part "definition" is ${definition.type}, expected application/yaml or application/json`);
+    problems.push(
+      `the part "definition" is ${definition.type}, expected application/yaml or application/json`,
+    );
   }
   if (problems.length > 0 || definition === undefined || mediaType === undefined) {
     throw new KrmhubError('invalid-request', `invalid form: ${problems.join('; ')}`, {

@@ -99,11 +99,7 @@ export async function findSource(
   await findCatalog(store, name);
   const record = await store.source(name, source);
   if (record !== undefined) return record;
-  throw new KrmhubError(
-    'not-found',
-    `catalog ${name} has no upstream source ${source}`,
-    {
-      hint: 'List sources with GET /api/v1/sources.',
-    },
-  );
+  throw new KrmhubError('not-found', `catalog ${name} has no upstream source ${source}`, {
+    hint: 'List sources with GET /api/v1/sources.',
+  });
 }

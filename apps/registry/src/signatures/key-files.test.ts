@@ -147,7 +147,9 @@ describe('the keys of a registry', () => {
       code: 'unavailable',
       hint: expect.stringContaining('krmhub key rotate'),
     });
-    await expect(RegistryKeys.open({ folder, clock: () => NOW, log: silent })).rejects.toThrow('keys are missing');
+    await expect(RegistryKeys.open({ folder, clock: () => NOW, log: silent })).rejects.toThrow(
+      'keys are missing',
+    );
     expect(await readKeyFiles(folder)).toEqual([]);
     await ensureRegistryKey(folder, { now: later(1), signed: false });
     expect((await readKeyFiles(folder))[0]?.publicKey.pem).not.toBe(first?.publicKey.pem);

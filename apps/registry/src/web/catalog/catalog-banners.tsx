@@ -14,7 +14,8 @@ export function CatalogBanners({ view, hasSources = true }: { view: CatalogView;
       {view.recipe === undefined ? (
         <Banner tone="danger" title="The recipe cannot be read">
           <p>
-            A newer version of krmhub applied it. The catalog does not change until the recipe is applied again.
+            A newer version of krmhub applied it. The catalog does not change until the recipe is applied
+            again.
           </p>
         </Banner>
       ) : null}
@@ -43,7 +44,8 @@ function StateBanner({ view: { state, catalog } }: { view: CatalogView }) {
     return (
       <Banner tone="warning" title={`Snapshot ${serial} was withdrawn; the next one is being built`}>
         <p>
-          {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}. Until the next snapshot is ready, the catalog URLs return 503.
+          {withdrawn === undefined ? null : <Text value={describeTombstone(withdrawn)} max={MAX_MESSAGE} />}.
+          Until the next snapshot is ready, the catalog URLs return 503.
         </p>
       </Banner>
     );

@@ -299,7 +299,9 @@ describe('the report', () => {
     try {
       await quiet.publish({ kind: 'One', release: '1.0.0' });
       expect(wordsOf(await pageOf('/catalogs/default/report', quiet))).toContain('Nothing is omitted.');
-      expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain('Nothing: the catalog contains everything');
+      expect(wordsOf(await pageOf('/catalogs/default', quiet))).toContain(
+        'Nothing: the catalog contains everything',
+      );
       expect(wordsOf(await pageOf('/catalogs/default/report?of=yanked', quiet))).toContain('None.');
     } finally {
       await quiet.close();

@@ -282,7 +282,8 @@ function InvalidEntries({ view }: { view: CatalogView }) {
         Invalid entries <span class="quiet">{invalidEntries(view).toLocaleString('en')}</span>
       </h2>
       <p>
-        Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the publisher of the catalog. <code>krmhub lint</code> shows what is wrong with a file.
+        Invalid source entries. They do not affect other entries. <strong>What to do:</strong> tell the
+        publisher of the catalog. <code>krmhub lint</code> shows what is wrong with a file.
       </p>
       {records.map(({ source, copy: { invalid, invalidEntries: count } }) => (
         <>

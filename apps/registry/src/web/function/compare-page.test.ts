@@ -40,7 +40,9 @@ describe('the comparison of two releases', () => {
 
   it('goes backwards too, and says where nothing changes', async () => {
     expect(await (await ask(`${COMPARE}?from=2.0.0&to=1.0.0`)).text()).toContain('v1beta1 is added');
-    expect(await (await ask(`${COMPARE}?from=2.0.0&to=2.0.0`)).text()).toContain('The definitions are identical.');
+    expect(await (await ask(`${COMPARE}?from=2.0.0&to=2.0.0`)).text()).toContain(
+      'The definitions are identical.',
+    );
   });
 
   it('leaves definitions to the command that would keep others waiting', async () => {
@@ -54,7 +56,9 @@ describe('the comparison of two releases', () => {
     expect(text).toContain('too large to compare here');
     expect(text).toContain('krmhub diff example.com/Large@1.0.0 2.0.0');
     expect(text).not.toContain('has the tag v2.0.0');
-    expect(await (await ask(`${large}?from=1.0.0&to=1.0.0`)).text()).toContain('The definitions are identical.');
+    expect(await (await ask(`${large}?from=1.0.0&to=1.0.0`)).text()).toContain(
+      'The definitions are identical.',
+    );
   });
 
   it.each([
