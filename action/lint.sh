@@ -3,7 +3,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/inputs.sh"
-options+=("--profile=$KRMHUB_ACTION_PROFILE")
+options+=("--ruleset=$KRMHUB_ACTION_RULESET")
 if [ -n "${KRMHUB_ACTION_SARIF:-}" ]; then
   if [ -n "${KRMHUB_ACTION_RULES_URL:-}" ]; then options+=("--rules-url=$KRMHUB_ACTION_RULES_URL"); fi
   status=0

@@ -40,7 +40,7 @@ async function renderLintRules() {
     '# Lint rules',
     '',
     'Every diagnostic has a code. `krmhub lint` and the registry use the severities of the column `registry`. With',
-    '`--profile kep`, lint checks definitions against the letter of KEP-2906. The registry rejects a definition with',
+    '`--ruleset kep`, lint checks definitions against the letter of KEP-2906. The registry rejects a definition with',
     'errors and shows warnings.',
     '',
     GENERATED,

@@ -49,10 +49,15 @@ const rooms: Record<string, Room> = {
   },
 };
 
-/** The one edge between apps: `krmhub serve` runs the registry, operators' commands look after its folder. */
-const registryImporters = ['backup', 'fsck', 'key', 'restore', 'serve'].map(
-  (name) => `apps/cli/src/commands/${name}.ts`,
-);
+/** The one edge between apps: `krmhub serve` runs the registry, operators' commands work on its data folder. */
+const registryImporters = [
+  'back-up-registry',
+  'check-data-folder',
+  'data-folder',
+  'registry-keys',
+  'restore-registry',
+  'serve-registry',
+].map((name) => `apps/cli/src/operate/${name}.ts`);
 /** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */
 const testSupport = ['apps/cli/src/testing/command-line.ts', 'apps/cli/src/testing/catalog-build.ts'];
 /** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */

@@ -101,7 +101,7 @@ describe.each(shells)('in %s', (shell) => {
   test('offers the choices of options and arguments', () => {
     expect(offers(shell, ['lint', '--format', ''])).toEqual(['github', 'json', 'sarif', 'text']);
     expect(offers(shell, ['publish', '-o', 'j'])).toEqual(['json']);
-    expect(offers(shell, ['lint', 'definition.yaml', '--profile', 'k'])).toEqual(['kep']);
+    expect(offers(shell, ['lint', 'definition.yaml', '--ruleset', 'k'])).toEqual(['kep']);
     expect(offers(shell, ['completion', ''])).toEqual(['bash', 'fish', 'zsh']);
     expect(offers(shell, ['help', 'pub'])).toEqual(['publish']);
   });

@@ -69,7 +69,7 @@ it('a backup taken under load restores to a registry that is whole, with all tha
     expect(before.length).toBeGreaterThanOrEqual(20);
     const data = path.join(folder, `restored-${name}`);
     const restored = await krmhub(['restore', path.join(folder, name), '--data', data]);
-    expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining('Restored')]);
+    expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining('restored')]);
     const checked = await krmhub(['fsck', '--data', data, '-o', 'json']);
     expect([checked.code, JSON.parse(checked.stdout)]).toEqual([
       0,

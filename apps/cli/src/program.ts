@@ -1,12 +1,12 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { Command, CommanderError } from 'commander';
-import { DONE, EXIT_CODE, FAILED, WRONG_USE } from './io/exit-code.js';
+import { EXIT_CODE, FAILED, SUCCESS, USAGE_ERROR } from './io/exit-code.js';
 import { columnsOf, hasColor, type Io } from './io/io.js';
-import { VERSION } from './version.js';
+import { VERSION } from './io/version.js';
 
 type Register = (program: Command, io: Io) => void;
 
-/** Commands in the groups of the help, each with the file that registers it. */
+/** Commands by their heading in the help, each with the file that registers it. */
 const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
   'Write functions:': {
     init: async () => (await import('./commands/init.js')).registerInit,
@@ -19,7 +19,7 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     show: async () => (await import('./commands/show.js')).registerShow,
     diff: async () => (await import('./commands/diff.js')).registerDiff,
   },
-  'Take back:': {
+  'Change the state of a release:': {
     yank: async () => (await import('./commands/yank.js')).registerYank,
     unyank: async () => (await import('./commands/unyank.js')).registerUnyank,
     deprecate: async () => (await import('./commands/deprecate.js')).registerDeprecate,
@@ -49,26 +49,30 @@ const COMMANDS: Record<string, Record<string, () => Promise<Register>>> = {
     token: async () => (await import('./commands/token.js')).registerToken,
     policy: async () => (await import('./commands/policy.js')).registerPolicy,
   },
-  'Look after a registry:': {
+  'Operate a registry:': {
     fsck: async () => (await import('./commands/fsck.js')).registerFsck,
     backup: async () => (await import('./commands/backup.js')).registerBackup,
     restore: async () => (await import('./commands/restore.js')).registerRestore,
     key: async () => (await import('./commands/key.js')).registerKey,
   },
-  'This program:': {
-    completion: async () => (await import('./commands/completion.js')).registerCompletion,
+  'Shell:': {
+    completion: async () => {
+      const { registerCompletion } = await import('./commands/completion.js');
+      // A run loads only the command that it needs; the scripts need all of them.
+      return (program, io) => registerCompletion(program, io, () => buildProgram(io));
+    },
   },
 };
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
 
-/** The program with all of its commands, or with those named; nothing runs before it is parsed. */
+/** Returns the program with all commands, or with the named ones. Nothing runs before it parses arguments. */
 export async function buildProgram(io: Io, names: readonly string[] = NAMES): Promise<Command> {
   const program = new Command('krmhub')
-    .description('The registry for KRM functions: lint, publish and find them, and serve them as catalogs.')
+    .description('Lint, publish, find and sign KRM functions, and serve them as catalogs.')
     .version(VERSION, '--version', 'Print the version.')
     .helpOption('-h, --help', 'Show help.')
     .helpCommand('help [command]', 'Show help for a command.')
-    .option('--no-color', 'Print without colours; so does NO_COLOR in the environment.')
+    .option('--no-color', 'Disable colors, the same as NO_COLOR=1.')
     .showSuggestionAfterError()
     .exitOverride()
     .configureHelp({
@@ -94,9 +98,8 @@ Examples:
   krmhub search --tag mutator
   krmhub show example.com/SetLabels
 
-Registry: --registry, else KRMHUB_REGISTRY, else http://localhost:8080.
-Exit codes: 0 done, 1 findings or refused, 2 wrong use, 3 not found,
-4 not trusted or not the bytes of the digest, 5 token, registry, network, disk.`,
+Exit codes: 0 success, 1 problems found or request refused, 2 usage error, 3 not
+found, 4 not trusted or digest mismatch, 5 token, registry, network or disk.`,
     );
   program.hook('preAction', (_, command) => {
     if (command.optsWithGlobals().color === false) io.noColor = true;
@@ -111,22 +114,22 @@ Exit codes: 0 done, 1 findings or refused, 2 wrong use, 3 not found,
   return program;
 }
 
-/** The commands that arguments ask for: loading all of them takes longer than most of them run. */
-function namesIn(args: readonly string[]): readonly string[] {
+/** Returns the commands to load: loading all of them takes longer than most of them run. */
+function neededCommands(args: readonly string[]): readonly string[] {
   const named = args.find((arg) => !arg.startsWith('-'));
   if (named === undefined && args.includes('--version')) return [];
   return named !== undefined && NAMES.includes(named) ? [named] : NAMES;
 }
 
-/** Runs the program and sets `io.exitCode`; rejects only for what is wrong with the program itself. */
+/** Runs the program and sets `io.exitCode`. Rejects only for defects of the program itself. */
 export async function runProgram(args: readonly string[], io: Io): Promise<void> {
   try {
-    const program = await buildProgram(io, namesIn(args));
+    const program = await buildProgram(io, neededCommands(args));
     await program.parseAsync(helpArguments(args), { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has printed what it wanted to say; help that was asked for is no error.
-      io.exitCode = error.exitCode === 0 || error.code === 'commander.helpDisplayed' ? DONE : WRONG_USE;
+      // Commander has printed its message. Requested help is not an error.
+      io.exitCode = error.exitCode === 0 || error.code === 'commander.helpDisplayed' ? SUCCESS : USAGE_ERROR;
       return;
     }
     const { printError } = await import('./io/error.js');
@@ -135,7 +138,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<void>
   }
 }
 
-/** `help catalog pull` as `catalog pull --help`: commander looks no deeper than the first name. */
+/** Turns `help catalog pull` into `catalog pull --help`: commander supports only one name. */
 function helpArguments(args: readonly string[]): string[] {
   const [first, ...names] = args;
   return first === 'help' && names.length > 1 ? [...names, '--help'] : [...args];

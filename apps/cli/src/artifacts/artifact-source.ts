@@ -12,7 +12,8 @@ import {
   toContent,
 } from '@krmhub/oci';
 import { hasErrors, KrmhubError, lint } from '@krmhub/schema';
-import { diskError, readSources } from '../files/source-files.js';
+import { readDocumentFiles } from '../documents/document-files.js';
+import { diskError } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { plural } from '../io/text.js';
 
@@ -42,7 +43,7 @@ export async function documentLayer(
     });
   }
   const sources = [];
-  for await (const source of readSources(io, [name])) sources.push(source);
+  for await (const source of readDocumentFiles(io, [name])) sources.push(source);
   const [source] = sources;
   if (source === undefined || sources.length > 1 || !source.explicit) {
     throw new KrmhubError('usage', `${name} is a folder, and an artifact has one file`, {

@@ -14,8 +14,8 @@ import path from 'node:path';
 import { ARTIFACT_MEDIA_TYPES, computeDigest, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
 import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { dockerCredentials } from '../registry/docker-credentials.js';
 import { runTest, testIo } from '../testing/command-line.js';
-import { dockerCredentials } from './docker-credentials.js';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-artifacts-'));
 const servers: ScriptedServer[] = [];

@@ -1,10 +1,10 @@
 import { copyArtifact, formatReference, parseReference } from '@krmhub/oci';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, say } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
+import { sizeText } from '../io/size-text.js';
 import { plural, visible } from '../io/text.js';
-import { connectOci } from './connect-oci.js';
-import { sizeText } from './size-text.js';
+import { connectOci } from '../registry/connect-oci.js';
 
 export interface CopyOptions {
   referrers: boolean;
@@ -43,10 +43,10 @@ export async function copyReferences(
   };
   await printData(io, options.output, data, async () => {
     const counts = [plural(manifests, 'manifest'), plural(blobs, 'blob'), plural(referrers, 'referrer')];
-    await say(
+    await printLine(
       io,
       visible(`Copied ${data.from} to ${data.to} (${counts.join(', ')}; ${sizeText(sentBytes)} sent)`),
     );
-    await say(io, `Digest: ${digest}`);
+    await printLine(io, `Digest: ${digest}`);
   });
 }

@@ -20,12 +20,14 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../files/source-files.js';
+import { diskError } from '../files/read-file.js';
 import { writePiecesAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, say } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
+import { sizeText } from '../io/size-text.js';
 import { plural, visible } from '../io/text.js';
+import { connectOci } from '../registry/connect-oci.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
@@ -34,8 +36,6 @@ import {
   requireVerdict,
 } from '../signatures/trust/judge-artifact.js';
 import { isPlainFileName } from './artifact-source.js';
-import { connectOci } from './connect-oci.js';
-import { sizeText } from './size-text.js';
 
 export interface PullOptions {
   out: string;
@@ -247,13 +247,13 @@ async function printPulled(io: Io, format: OutputFormat, pulled: Pulled): Promis
   await printData(io, format, pulled, async () => {
     for (const { path: file, size, outcome } of pulled.files) {
       const what = outcome === 'written' ? 'Wrote' : 'Unchanged:';
-      await say(io, visible(`${what} ${file} (${sizeText(size)})`));
+      await printLine(io, visible(`${what} ${file} (${sizeText(size)})`));
     }
     const { reference, type, files, digest, leftOut = [] } = pulled;
     if (leftOut.length > 0) {
-      await say(io, visible(`Left out, since only the definition is signed: ${leftOut.join(', ')}`));
+      await printLine(io, visible(`Left out, since only the definition is signed: ${leftOut.join(', ')}`));
     }
-    await say(io, visible(`Pulled ${reference} (${type ?? plural(files.length, 'file')})`));
-    await say(io, `Digest: ${digest}`);
+    await printLine(io, visible(`Pulled ${reference} (${type ?? plural(files.length, 'file')})`));
+    await printLine(io, `Digest: ${digest}`);
   });
 }

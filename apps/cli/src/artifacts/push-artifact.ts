@@ -20,12 +20,12 @@ import {
 import { KrmhubError } from '@krmhub/schema/error';
 import { canonicalRelease } from '@krmhub/schema/release';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, say } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
+import { sizeText } from '../io/size-text.js';
 import { plural, visible } from '../io/text.js';
+import { connectOci } from '../registry/connect-oci.js';
 import { documentLayer, fileLayer, type SourceLayer } from './artifact-source.js';
-import { connectOci } from './connect-oci.js';
-import { sizeText } from './size-text.js';
 
 export interface PushOptions {
   exec?: { platform?: Platform; file: string }[];
@@ -261,15 +261,20 @@ async function printPushed(io: Io, format: OutputFormat, pushed: Pushed): Promis
     const size = sizeText(files.reduce((sum, file) => sum + file.size, 0));
     const what = files.length === 1 ? type : `${type}, ${plural(files.length, 'platform')}`;
     const verb = outcome === 'unchanged' ? 'Unchanged:' : 'Pushed';
-    await say(io, visible(`${verb} ${reference} (${what}, ${size})`));
-    if (before !== undefined) await say(io, `The tag named ${before} before.`);
+    await printLine(io, visible(`${verb} ${reference} (${what}, ${size})`));
+    if (before !== undefined) await printLine(io, `The tag named ${before} before.`);
     if (stays !== undefined) {
-      await say(io, `The tag stays at what was there, which holds the same. What was pushed is ${digest}.`);
+      await printLine(
+        io,
+        `The tag stays at what was there, which holds the same. What was pushed is ${digest}.`,
+      );
     }
-    if (published !== undefined && stays === undefined) await say(io, visible(`Published ${published}`));
+    if (published !== undefined && stays === undefined)
+      await printLine(io, visible(`Published ${published}`));
     if (files.length > 1) {
-      for (const file of files) await say(io, visible(`${file.platform ?? file.title}: ${file.digest}`));
+      for (const file of files)
+        await printLine(io, visible(`${file.platform ?? file.title}: ${file.digest}`));
     }
-    await say(io, `Digest: ${stays ?? digest}`);
+    await printLine(io, `Digest: ${stays ?? digest}`);
   });
 }

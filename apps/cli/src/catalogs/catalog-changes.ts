@@ -4,7 +4,7 @@ import {
   type CatalogChange,
   type CatalogChangeWeight,
 } from '@krmhub/catalog';
-import { changeLines, printRows, sayCounts } from '../functions/changes.js';
+import { changeLines, printCounts, printRows } from '../io/change-lines.js';
 import { columnsOf, type Io, paint, write } from '../io/io.js';
 import { bold } from '../io/print.js';
 import { pad, plural, visible } from '../io/text.js';
@@ -42,7 +42,7 @@ export async function printCatalogChanges(
   }
   const count = (weight: CatalogChangeWeight) => changes.filter((change) => change.weight === weight).length;
   const where = ` in ${plural(functions.size, 'function')}${filtered ? ', of those that were asked for' : ''}`;
-  await sayCounts(
+  await printCounts(
     io,
     CATALOG_CHANGE_WEIGHTS.map((weight) => [count(weight), CATALOG_CHANGE_WEIGHT_WORDS[weight].label]),
     where,

@@ -1,8 +1,8 @@
 import type { KrmhubError } from '@krmhub/schema';
-import { sizeText } from '../artifacts/size-text.js';
 import { columnsOf, type Io, paint } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
+import { sizeText } from '../io/size-text.js';
 import { visible, wrap } from '../io/text.js';
 
 /** How far sources are: at a terminal a line for each that is done, and one for those that are under way. Failures are told everywhere. */
@@ -50,7 +50,7 @@ export class SourceProgress {
   async #tell(source: string, what: string): Promise<void> {
     this.#underWay.delete(source);
     await this.#line.clear();
-    await say(this.#io, `${source}: ${what}`);
+    await printLine(this.#io, `${source}: ${what}`);
     await this.#show();
   }
 

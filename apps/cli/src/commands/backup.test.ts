@@ -57,7 +57,7 @@ describe('fsck', () => {
     const io = await run(['fsck']);
     expect([io.exitCode, io.out()]).toEqual([0, '']);
     expect(io.err()).toBe(
-      `${path.join(cwd, 'data')}: 1 function, 1 release, 2 snapshots, 4 events: whole.\n`,
+      `${path.join(cwd, 'data')}: no problems (1 function, 1 release, 2 snapshots, 4 events)\n`,
     );
   });
 

@@ -214,7 +214,7 @@ describe('catalog verify', () => {
   it.each([
     ['/catalogs', 'is no URL of a catalog'],
     ['/catalogs/default/snapshots/0', 'is no URL of a catalog'],
-    ['/catalogs/De%2ffault', 'is no name of a catalog'],
+    ['/catalogs/De%2ffault', 'is not a valid catalog name'],
     ['/catalogs/default?x', 'has a query'],
   ])('takes no %s', async (target, reason) => {
     const io = await verify(origin + target, ...KEY);

@@ -1,21 +1,22 @@
 import { Argument, type Command } from 'commander';
 import { type Io, write } from '../io/io.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../io/version.js';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-export function registerCompletion(program: Command, io: Io): void {
+/** `buildProgram` returns the program with every command. */
+export function registerCompletion(program: Command, io: Io, buildProgram: () => Promise<Command>): void {
   program
     .command('completion')
-    .description('Print a script with which a shell completes commands, options and files.')
-    .addArgument(new Argument('<shell>', 'Shell that is to run it.').choices(SHELLS))
+    .summary('Print a completion script.')
+    .description('Print a completion script for commands, options and files.')
+    .addArgument(new Argument('<shell>', 'Shell to print the script for.').choices(SHELLS))
     .addHelpText(
       'after',
       `
-The script asks nothing of krmhub while you type: make it anew after an upgrade.
-New shells find it where these lines put it; for zsh, ~/.zshrc needs the line
-fpath+=~/.zfunc before compinit.
+Generate the script again after you upgrade krmhub. For zsh, add the line
+fpath+=~/.zfunc to ~/.zshrc before compinit.
 
 Install:
   d=~/.local/share/bash-completion/completions && mkdir -p $d &&
@@ -26,14 +27,12 @@ Install:
 
 Examples:
   krmhub completion bash > krmhub.bash
-  source <(krmhub completion bash)              in this shell alone`,
+  source <(krmhub completion bash)              only for the current shell`,
     )
     .action(async (shell: Shell) => {
-      const { wordsOf } = await import('../completion/words.js');
-      // The program that runs may know no command but this one.
-      const { buildProgram } = await import('../program.js');
-      const whole = wordsOf(await buildProgram(io));
-      await write(io.stdout, (await generator(shell))(whole, VERSION));
+      const { describeCommand } = await import('../completion/describe-command.js');
+      const described = describeCommand(await buildProgram());
+      await write(io.stdout, (await generator(shell))(described, VERSION));
     });
 }
 

@@ -2,38 +2,41 @@ import { PROFILES } from '@krmhub/schema/profile';
 import { type Command, Option } from 'commander';
 import type { ConvertFilesOptions } from '../functions/convert-files.js';
 import type { Io } from '../io/io.js';
-import { parseCatalogName } from './catalog/catalog-name.js';
+import { parseCatalogName } from './options.js';
 
 export function registerConvert(program: Command, io: Io): void {
   program
     .command('convert')
-    .description('Make definitions of kpt function metadata, Krew plugins, and other spellings of the KEP.')
-    .argument('<file...>', 'Files, folders of YAML and JSON, oci://… artifacts, or - for stdin.')
+    .summary('Convert other formats to definitions.')
+    .description('Convert kpt function metadata, Krew plugins and older drafts of the KEP to definitions.')
+    .argument('<file...>', 'Files, folders with YAML and JSON, oci://… artifacts, or - for stdin.')
     .addOption(
-      new Option('--from <source>', 'What the files are.')
+      new Option('--from <source>', 'Type of the input files.')
         .choices(['auto', 'kep', 'kpt-metadata', 'krew'])
         .default('auto'),
     )
     .addOption(
-      new Option('--to <kind>', 'What to write.')
+      new Option('--to <kind>', 'Type of the output.')
         .choices(['definition', 'catalog', 'krmfunctioncatalog', ...PROFILES])
         .default('definition'),
     )
-    .option('--out <folder>', 'Write one file for each definition, or catalog.yaml; else print.')
-    .option('--release <release>', 'Release, as the tag of the image is to be; else a folder like v0.3.')
-    .option('--losses <file>', 'File for everything that a profile does not say, as JSON.')
-    .option('--group <group>', 'Group, instead of the one that the source suggests.')
+    .option('--out <folder>', 'Folder for the output: one file per definition, or catalog.yaml.')
+    .option('--release <release>', 'Release of the functions. Default: the name of a folder like v0.3.')
+    .option('--losses <file>', 'File for the list of fields that a profile does not support (JSON).')
+    .option('--group <group>', 'Group of the functions. Default: the group that the source suggests.')
     .option('--name <name>', 'Name of the catalog.', parseCatalogName)
-    .option('--force', 'Replace files that are there with other content.')
+    .option('--force', 'Replace existing files that differ.')
     .addHelpText(
       'after',
       `
-Definitions go to FOLDER/<kind>/<release>.yaml, or FOLDER/<kind>.yaml where no
-release is known. What a source does not say is written conservatively, and a
-warning tells. In a folder, files of other kinds than --from are passed over.
+Definitions go to FOLDER/<kind>/<release>.yaml, or to FOLDER/<kind>.yaml if the
+release is unknown. Where a source has no value for a field, the command uses a
+conservative value and prints a warning. In a folder, it skips files of other
+types than --from.
 
-A catalog can be written in the dialects that other tools read, too: those of
-krmhub catalog pull --profile. What they cannot say is counted on stderr.
+A catalog can also use the dialect of another tool; see the profiles of
+\`krmhub catalog pull\`. The command prints on stderr how many values a profile
+cannot express.
 
 Examples:
   krmhub convert metadata.yaml --release v0.3

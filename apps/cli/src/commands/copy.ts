@@ -5,10 +5,11 @@ import { withOutput, withPlainHttp } from './options.js';
 
 export function registerCopy(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('copy')))
-    .description('Copy an artifact between OCI registries with its signatures; digests stay.')
+    .summary('Copy an artifact between registries.')
+    .description('Copy an artifact and its signatures between OCI registries, with the same digest.')
     .argument('<from>', 'HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST.')
     .argument('<to>', 'HOST/REPOSITORY:TAG.')
-    .option('--no-referrers', 'Leave signatures and all else that refers to it behind.')
+    .option('--no-referrers', 'Do not copy signatures and other referrers.')
     .addHelpText(
       'after',
       `

@@ -5,25 +5,26 @@ import type { Io } from '../io/io.js';
 export function registerInit(program: Command, io: Io): void {
   program
     .command('init')
-    .description('Start a function: a definition to fill in, a README and an example.')
-    .argument('<function>', 'GROUP/KIND of the function; the group is a domain of yours.')
-    .option('--dir <folder>', 'Folder to write to; else one named after the kind.')
+    .summary('Create the files of a new function.')
+    .description('Create the files of a new function: a definition, a README and an example.')
+    .argument('<function>', 'Function as GROUP/KIND; the group is a domain that you own.')
+    .option('--dir <folder>', 'Folder for the files. Default: a folder named after the kind.')
     .addOption(
-      new Option('--runtime <runtime>', 'What runs the function.')
+      new Option('--runtime <runtime>', 'Runtime of the function.')
         .choices(RUNTIME_KINDS)
         .default('container'),
     )
     .addHelpText(
       'after',
       `
-Nothing that is there is replaced.
+The command does not replace existing files.
 
 Examples:
   krmhub init example.com/SetLabels
   krmhub init example.com/CheckLimits --runtime exec --dir functions/limits`,
     )
     .action(async (name: string, options: { dir?: string; runtime: RuntimeKind }) => {
-      const { startFunction } = await import('../functions/start-function.js');
-      await startFunction(io, name, options);
+      const { createFunctionFiles } = await import('../functions/create-function-files.js');
+      await createFunctionFiles(io, name, options);
     });
 }

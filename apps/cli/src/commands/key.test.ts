@@ -58,7 +58,7 @@ describe('key', () => {
 
   it.each(['2001-01-01', 'tomorrow', '2030-13-01', '2030-01-02 10:00'])('takes no time %j', async (from) => {
     const io = await run('rotate', '--from', from);
-    expect([io.exitCode, io.err()]).toEqual([2, expect.stringMatching(/past|is no time/)]);
+    expect([io.exitCode, io.err()]).toEqual([2, expect.stringMatching(/past|is not a valid time/)]);
     expect(await json('list')).toHaveLength(1);
   });
 

@@ -5,15 +5,16 @@ import type { KeygenOptions } from '../signatures/generate-key-files.js';
 export function registerKeygen(program: Command, io: Io): void {
   program
     .command('keygen')
-    .description('Make a pair of keys to sign with, in the format of cosign.')
-    .option('--out <prefix>', 'The files are PREFIX.key and PREFIX.pub.', 'krmhub')
-    .option('--overwrite', 'Replace keys that are there. What they signed stays signed by them.')
+    .summary('Generate a key pair for signing.')
+    .description('Generate a key pair for signing, in the format of cosign.')
+    .option('--out <prefix>', 'Write PREFIX.key and PREFIX.pub.', 'krmhub')
+    .option('--overwrite', 'Replace existing keys. Existing signatures keep the old key.')
     .addHelpText(
       'after',
       `
-The private key is encrypted by a password, which KRMHUB_KEY_PASSWORD or
-COSIGN_PASSWORD holds, or which is asked for twice. The fingerprint of the
-public key is printed.
+The command encrypts the private key with a password: KRMHUB_KEY_PASSWORD, else
+COSIGN_PASSWORD, else it prompts for one. It prints the fingerprint of the
+public key on stdout.
 
 Examples:
   krmhub keygen

@@ -129,8 +129,8 @@ describe('lint', () => {
 
   it('can hold a file to the letter of the KEP', async () => {
     await put('good.yaml', definition());
-    const codes = async (profile: string) =>
-      JSON.parse((await lint(['good.yaml', '--format', 'json', '--profile', profile])).out()).diagnostics.map(
+    const codes = async (ruleset: string) =>
+      JSON.parse((await lint(['good.yaml', '--format', 'json', '--ruleset', ruleset])).out()).diagnostics.map(
         ({ code }: { code: string }) => code,
       );
     expect(await codes('registry')).toEqual([]);

@@ -1,36 +1,37 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { LINT_FORMATS } from '../functions/lint/formats.js';
-import type { LintFilesOptions } from '../functions/lint/lint-files.js';
+import type { LintFilesOptions } from '../functions/lint/lint-options.js';
 import type { Io } from '../io/io.js';
 
 export function registerLint(program: Command, io: Io): void {
   program
     .command('lint')
-    .description('Show every problem of definitions, catalogs and recipes, with its place and the way out.')
-    .argument('<file...>', 'Files, folders of YAML and JSON, oci://… artifacts, or - for stdin.')
-    .addOption(
-      new Option('--format <format>', 'How problems are printed.').choices(LINT_FORMATS).default('text'),
+    .summary('Find problems in documents.')
+    .description(
+      'Find problems in definitions, catalogs, recipes and policies, with their position and a fix.',
     )
+    .argument('<file...>', 'Files, folders with YAML and JSON, oci://… artifacts, or - for stdin.')
+    .addOption(new Option('--format <format>', 'Output format.').choices(LINT_FORMATS).default('text'))
     .addOption(
-      new Option('--profile <profile>', 'What is asked: publishing to a registry, or the letter of KEP-2906.')
+      new Option('--ruleset <ruleset>', 'Rules: those of a registry, or only those of KEP-2906.')
         .choices(['registry', 'kep'])
         .default('registry'),
     )
-    .option('--skip-others', 'Pass over what is no definition or catalog in named files too.')
-    .option('--rules-url <url>', 'Where docs/lint-rules.md is published; SARIF links to it.', webAddress)
+    .option('--skip-others', 'Skip documents of other kinds in named files too.')
+    .option('--rules-url <url>', 'URL of docs/lint-rules.md for the links in SARIF.', parseUrl)
     .addHelpText(
       'after',
       `
-In a folder, YAML of other kinds is passed over, and so are Helm templates;
-what is named has to be a definition or catalog, unless --skip-others is given.
-Recipes of catalogs, and files of signing policies, are linted as well.
-Warnings do not fail: lint ends with 1 where there are errors.
-docs/lint-rules.md explains each code, docs/ci.md the formats for pipelines,
-docs/oci-artifacts.md oci://.
+In a folder, the command skips YAML of other kinds and Helm templates. A named
+file must be a definition, catalog, recipe or policy, unless you use
+--skip-others. docs/lint-rules.md explains every code, docs/ci.md the formats
+for pipelines, docs/oci-artifacts.md oci://.
+
+Exit codes: 0 no errors (there can be warnings), 1 errors.
 
 Examples:
   krmhub lint definition.yaml
-  krmhub lint functions/ --profile kep
+  krmhub lint functions/ --ruleset kep
   krmhub lint functions/ --format json | jq .diagnostics
   krmhub lint functions/ --format sarif > krmhub.sarif`,
     )
@@ -40,7 +41,7 @@ Examples:
     });
 }
 
-function webAddress(text: string): string {
+function parseUrl(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     throw new InvalidArgumentError('Give an http or https URL.');
   return text;

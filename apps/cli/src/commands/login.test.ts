@@ -30,9 +30,9 @@ it('saves a token from stdin that later commands use, until logout', async () =>
   expect(JSON.parse(whoami.out())).toMatchObject({ registry: registry.url, name: 'admin' });
   expect(whoami.out()).not.toContain(registry.token);
 
-  expect((await run(['logout', registry.url])).err()).toContain('forgotten');
+  expect((await run(['logout', registry.url])).err()).toContain('removed the token');
   expect(await readFile(file(), 'utf8')).not.toContain(registry.token);
-  expect((await run(['logout'])).err()).toContain('No token was saved');
+  expect((await run(['logout'])).err()).toContain('no saved token for');
   const after = await run(['whoami']);
   expect(after.exitCode).toBe(5);
   expect(after.err()).toContain('krmhub login');
@@ -52,7 +52,7 @@ it('takes the token from the environment, and from a terminal without showing it
 it('prefers what is given on stdin to the environment, and says which one is used', async () => {
   const login = await run(['login'], { stdin: registry.token, env: { KRMHUB_TOKEN: 'another' } });
   expect(login.exitCode).toBe(0);
-  expect(login.err()).toContain('KRMHUB_TOKEN holds another token');
+  expect(login.err()).toContain('KRMHUB_TOKEN contains a different token');
 });
 
 it.each([

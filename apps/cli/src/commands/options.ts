@@ -1,44 +1,58 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OUTPUT_FORMATS } from '../io/print.js';
+import { isCatalogName } from '../registry/catalog-name.js';
 
-/** Options that commands share, in the same words everywhere. */
+/** Options and arguments that several commands share. */
 
 export function withRegistry(command: Command): Command {
-  return command.option('--registry <url>', 'Registry to talk to.');
+  return command.option(
+    '--registry <url>',
+    'URL of the registry. Default: KRMHUB_REGISTRY, else http://localhost:8080.',
+  );
 }
 
 export function withOutput(command: Command): Command {
   return command.addOption(
-    new Option('-o, --output <format>', 'How data is printed.').choices(OUTPUT_FORMATS).default('table'),
+    new Option('-o, --output <format>', 'Output format.').choices(OUTPUT_FORMATS).default('table'),
   );
+}
+
+/** For commands that work on the data folder of a registry. */
+export function withDataFolder(command: Command): Command {
+  return command.option('--data <folder>', 'Data folder of the registry. Default: KRMHUB_DATA, else ./data.');
 }
 
 export function withPlainHttp(command: Command): Command {
   return command.option(
     '--plain-http <host>',
-    'Speak to this registry without TLS; to this machine always.',
+    'Use HTTP without TLS for this registry. Local registries always use it.',
     collectList,
   );
 }
 
-/** As Go and image-spec name platforms. */
-export function platformOf(value: string): { os: string; architecture: string } {
+/** Parses `OS/ARCHITECTURE`, with the names of Go and the OCI image specification. */
+export function parsePlatform(value: string): { os: string; architecture: string } {
   const [, os, architecture] = /^([a-z0-9]+)\/([a-z0-9]+)$/.exec(value) ?? [];
   if (os === undefined || architecture === undefined) {
-    throw new InvalidArgumentError('Write it as OS/ARCHITECTURE, such as linux/amd64.');
+    throw new InvalidArgumentError('Write OS/ARCHITECTURE, for example linux/amd64.');
   }
   return { os, architecture };
 }
 
-/** For options that are repeated or hold a list with commas. */
+/** Collects an option that can be repeated; a value can be a comma-separated list. */
 export function collectList(value: string, previous: readonly string[] | undefined): string[] {
   const items = value.split(',').map((item) => item.trim());
-  if (items.includes('')) throw new InvalidArgumentError('It holds an empty name.');
+  if (items.includes('')) throw new InvalidArgumentError('The list contains an empty item.');
   return [...(previous ?? []), ...items];
 }
 
-/** A whole number from 1 to `max`. */
-export function count(max: number): (value: string) => number {
+/** Collects an option that can be repeated; commas are part of the value. */
+export function collect(value: string, previous: readonly string[] = []): string[] {
+  return [...previous, value];
+}
+
+/** Returns a parser of whole numbers from 1 to `max`. */
+export function countUpTo(max: number): (value: string) => number {
   return (value) => {
     const number = Number(value);
     if (!/^\d{1,9}$/.test(value) || number < 1 || number > max) {
@@ -46,4 +60,21 @@ export function count(max: number): (value: string) => number {
     }
     return number;
   };
+}
+
+/** Parses the serial of a snapshot. */
+export function parseSerial(value: string): number {
+  if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('Give the serial of a snapshot, for example 7.');
+}
+
+/** Adds the argument `<name>` for the name of a catalog. */
+export function withCatalogName(command: Command): Command {
+  return command.argument('<name>', 'Name of the catalog.', parseCatalogName);
+}
+
+/** Parses a catalog name, for commander. */
+export function parseCatalogName(name: string): string {
+  if (isCatalogName(name)) return name;
+  throw new InvalidArgumentError('A catalog name has lower-case letters, digits and inner hyphens.');
 }

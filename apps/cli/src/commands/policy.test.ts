@@ -98,7 +98,7 @@ describe('policy apply and publish', () => {
       { claim: 'signature' },
       { claim: 'attestation', predicateType: type },
     ]);
-    expect((await run(['attach', 'tests.bundle', NAME])).err()).toContain('has this bundle already');
+    expect((await run(['attach', 'tests.bundle', NAME])).err()).toContain(`${NAME} already has tests.bundle`);
     expect((await run(['show', NAME])).out()).toContain(`attestation  ${type}`);
   });
 
@@ -114,7 +114,7 @@ describe('policy apply and publish', () => {
   it('says which argument comes first', async () => {
     const io = await run(['attach', NAME, 'other.txt.sigstore.json']);
     expect(io.exitCode).toBe(2);
-    expect(io.err()).toContain('The bundle comes first');
+    expect(io.err()).toContain('Give the bundle first: krmhub attach');
   });
 
   it('says how a key is written where YAML has folded it, or there is the name of its file', async () => {

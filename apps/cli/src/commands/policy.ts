@@ -1,28 +1,18 @@
-import type { PolicyResult, PolicySet, Verdict } from '@krmhub/api/model';
-import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { readSource, readStdin } from '../files/source-files.js';
-import { type Io, write } from '../io/io.js';
-import { type OutputFormat, printData, printTable, say, warn } from '../io/print.js';
-import { plural, visible } from '../io/text.js';
-import { connect } from '../registry/connection.js';
+import type { Io } from '../io/io.js';
+import type { PolicyOptions } from '../signatures/registry-policies.js';
 import { withOutput, withRegistry } from './options.js';
-
-interface PolicyOptions {
-  dryRun?: boolean;
-  remove?: boolean;
-  text?: boolean;
-  output: OutputFormat;
-  registry?: string;
-}
 
 export function registerPolicy(program: Command, io: Io): void {
   const policy = program
     .command('policy')
-    .description('Whose signatures a registry trusts, for which functions.');
+    .summary('Manage signing policies.')
+    .description('List and replace the signing policies of a registry.')
+    .addHelpText('after', '\nExamples:\n  krmhub policy list\n  krmhub policy apply policies.yaml --dry-run');
   withOutput(withRegistry(policy.command('list')))
+    .summary('List the policies.')
     .description('List the signing policies of a registry.')
-    .option('--text', 'Print them as they were applied: YAML, to be changed and applied again.')
+    .option('--text', 'Print the YAML as it was applied, to edit and apply again.')
     .addHelpText(
       'after',
       `
@@ -30,117 +20,30 @@ Examples:
   krmhub policy list
   krmhub policy list --text > policies.yaml`,
     )
-    .action((options: PolicyOptions) => list(io, options));
+    .action(async (options: PolicyOptions) => {
+      const { listPolicies } = await import('../signatures/registry-policies.js');
+      await listPolicies(io, options);
+    });
   withOutput(withRegistry(policy.command('apply')))
+    .summary('Replace all policies (admin).')
     .description('Replace all signing policies of a registry (admin).')
-    .argument('<file>', 'SigningPolicies, one to a YAML document; or - for stdin.')
-    .option('--remove', 'Remove policies that the file no longer has; it is refused otherwise.')
-    .option('--dry-run', 'Say which releases would be trusted or not by that, and change nothing.')
+    .argument('<file>', 'YAML file with one SigningPolicy per document, or - for stdin.')
+    .option('--remove', 'Allow the removal of policies that the file does not contain.')
+    .option('--dry-run', 'Show which verdicts would change, and change nothing.')
     .addHelpText(
       'after',
       `
-A policy names groups, a range of releases and who may sign them: keys, or
-identities that an issuer of tokens has seen. Where one covers a release, it is
-published with such a signature or not at all. All policies are in one file:
-one that it no longer has is removed with --remove alone.
+A policy lists groups, a range of releases, and the keys or identities that can
+sign them. The registry refuses a release that a policy covers without such a
+signature. The file contains all policies: to drop one, remove it from the file
+and use --remove.
 
 Examples:
   krmhub policy apply policies.yaml --dry-run
   krmhub policy apply policies.yaml`,
     )
-    .action((file: string, options: PolicyOptions) => apply(io, file, options));
-}
-
-async function list(io: Io, options: PolicyOptions): Promise<void> {
-  const set = await (await connect(io, options.registry)).policies();
-  if (options.text === true) return write(io.stdout, set.text);
-  const rows = set.policies.flatMap((policy) => policy.signers.map((signer) => ({ policy, signer })));
-  const cells = ({ policy, signer }: (typeof rows)[number]): string[] => [
-    policy.name,
-    policy.groups.join(', '),
-    policy.releases ?? 'all',
-    signerText(signer),
-    validity(signer),
-  ];
-  await printData(io, options.output, set, () =>
-    printTable(
-      io,
-      [
-        { header: 'POLICY' },
-        { header: 'GROUPS' },
-        { header: 'RELEASES' },
-        { header: 'SIGNER' },
-        { header: 'WHEN' },
-      ],
-      rows,
-      { terminal: cells, pipe: cells },
-    ),
-  );
-  if (set.policies.length === 0) await say(io, 'There are none: who may publish may publish unsigned.');
-}
-
-type PolicySigner = PolicySet['policies'][number]['signers'][number];
-
-function signerText({ fingerprint, issuer, subject, subjectPattern }: PolicySigner): string {
-  return fingerprint === undefined ? `${subject ?? subjectPattern} (${issuer})` : `key ${fingerprint}`;
-}
-
-function validity({ revoked, validFrom, validUntil }: PolicySigner): string {
-  if (revoked !== undefined) return `revoked: ${revoked}`;
-  const parts = [
-    ...(validFrom === undefined ? [] : [`from ${validFrom}`]),
-    ...(validUntil === undefined ? [] : [`until ${validUntil}`]),
-  ];
-  return parts.length === 0 ? 'always' : parts.join(' ');
-}
-
-async function apply(io: Io, file: string, options: PolicyOptions): Promise<void> {
-  const { POLICY_LIMITS, readSigningPolicies } = await import('@krmhub/catalog');
-  const name = file === '-' ? '<stdin>' : file;
-  const bytes =
-    file === '-'
-      ? await readStdin(io, POLICY_LIMITS.maxBytes)
-      : await readSource(io, file, POLICY_LIMITS.maxBytes);
-  const { policies, diagnostics } = readSigningPolicies(bytes, name);
-  if (diagnostics.length > 0) {
-    const { printDiagnostics } = await import('../io/diagnostics.js');
-    await printDiagnostics(io, io.stderr, diagnostics, new Map([[name, bytes]]));
-  }
-  if (policies === undefined) {
-    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
-  }
-  const client = await connect(io, options.registry);
-  const result = await client.applyPolicies(bytes, { dryRun: options.dryRun, remove: options.remove });
-  await printData(io, options.output, result, () => printChanges(io, result));
-  for (const { name, functions } of result.coverage) {
-    if (functions === 0) await warn(io, `the policy ${name} covers no function of this registry yet`);
-  }
-  await say(io, summary(result));
-}
-
-function printChanges(io: Io, { changes }: PolicyResult): Promise<void> {
-  if (changes.length === 0) return Promise.resolve();
-  const cells = (change: PolicyResult['changes'][number]): string[] => [
-    `${change.group}/${change.kind}`,
-    change.release,
-    change.after.trusted ? 'trusted' : 'not trusted',
-    verdictText(change.after),
-  ];
-  const columns = [{ header: 'FUNCTION' }, { header: 'RELEASE' }, { header: 'NOW' }, { header: 'WHY' }];
-  return printTable(io, columns, changes, { terminal: cells, pipe: cells });
-}
-
-function verdictText({ trusted, signer, policy, reason }: Verdict): string {
-  return trusted ? `${signer}, by the policy ${policy}` : (reason ?? '');
-}
-
-function summary({ outcome, dryRun, policies, changed }: PolicyResult): string {
-  const count = policies === 1 ? '1 policy' : `${policies} policies`;
-  if (outcome === 'unchanged') return visible(`${count}, as they are`);
-  const reach =
-    changed === 0
-      ? 'no verdict on a release changes'
-      : `for ${plural(changed, 'release')} the verdict changes`;
-  return dryRun ? `${count}; ${reach}. This was a dry run, nothing is changed` : `${count} applied; ${reach}`;
+    .action(async (file: string, options: PolicyOptions) => {
+      const { applyPolicies } = await import('../signatures/registry-policies.js');
+      await applyPolicies(io, file, options);
+    });
 }

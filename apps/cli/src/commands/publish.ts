@@ -1,35 +1,32 @@
 import type { Command } from 'commander';
 import type { PublishOptions } from '../functions/publish/publish.js';
 import type { Io } from '../io/io.js';
-import { withOutput, withRegistry } from './options.js';
+import { collect, withOutput, withRegistry } from './options.js';
 
 export function registerPublish(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('publish')))
+    .summary('Publish definitions as releases.')
     .description('Check definitions and catalogs, and publish each definition as a release.')
     .argument('<files...>', 'Definitions and catalogs: files, folders, oci://… artifacts, or - for stdin.')
     .option(
       '--release <release>',
-      'The release; else the version that image tags (or addresses of executables) share.',
+      'Release to publish. Default: the version in the image tags or download URLs.',
     )
-    .option('--readme <file>', 'Markdown that is kept with the release of a single definition.')
-    .option('--allow-breaking', 'Publish what breaks files that were written for the release before.')
-    .option('--dry-run', 'Ask the registry what it would do, and store nothing.')
-    .option('--key <file>', 'Sign each release with this key of `krmhub keygen` or cosign.')
-    .option('--keyless', 'Sign each release as whoever an identity token names; see `krmhub sign`.')
-    .option('--identity-token-file <file>', 'Token of an OIDC issuer for the audience sigstore.')
-    .option(
-      '--bundle <file>',
-      'Signature or attestation of a single definition; can be repeated.',
-      (value: string, earlier: readonly string[] = []) => [...earlier, value],
-    )
-    .option('--no-wait', 'End before the catalogs hold the releases.')
+    .option('--readme <file>', 'Markdown file to publish with a single definition.')
+    .option('--allow-breaking', 'Publish changes that break users of the previous release.')
+    .option('--dry-run', 'Check the releases with the registry, and publish nothing.')
+    .option('--key <file>', 'Sign each release with this private key of krmhub or cosign.')
+    .option('--keyless', 'Sign each release with an identity token; see `krmhub sign`.')
+    .option('--identity-token-file <file>', 'File with an OIDC token for the audience sigstore.')
+    .option('--bundle <file>', 'Signature or attestation of a single definition. Repeatable.', collect)
+    .option('--no-wait', 'Do not wait until the catalogs include the releases.')
     .addHelpText(
       'after',
       `
-A release is forever: the same bytes again change nothing, other bytes are
-refused. Everything is checked before anything is stored: what breaks files
-that were written for the release before is refused as well, unless
---allow-breaking says so.
+A release is immutable: publishing the same bytes again changes nothing, and the
+registry refuses other bytes. The command checks all releases before it
+publishes the first one. It refuses changes that break users of the previous
+release, unless you use --allow-breaking.
 
 Examples:
   krmhub publish definition.yaml --release 1.0.0 --readme README.md

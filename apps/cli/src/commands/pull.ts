@@ -1,25 +1,26 @@
 import type { Command } from 'commander';
 import type { PullOptions } from '../artifacts/pull-artifact.js';
 import type { Io } from '../io/io.js';
-import { platformOf, withOutput, withPlainHttp } from './options.js';
+import { parsePlatform, withOutput, withPlainHttp } from './options.js';
 
 export function registerPull(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('pull')))
+    .summary('Pull the files of an OCI artifact.')
     .description('Pull the files of an artifact from any OCI registry.')
     .argument('<reference>', 'HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST.')
-    .option('--out <folder>', 'Where the files go.', '.')
-    .option('--platform <os/arch>', 'Of executables for several; this machine by default.', platformOf)
-    .option('--overwrite', 'Replace files that have other content.')
-    .option('--require-trust', 'Refuse what nobody vouches for whom you trust.')
-    .option('--policy <name>', 'The policy of your trust that has to hold, for any artifact.')
-    .option('--trusted-root <file>', 'The sigstore instance that is believed; else KRMHUB_TRUSTED_ROOT.')
+    .option('--out <folder>', 'Folder for the files.', '.')
+    .option('--platform <os/arch>', 'Platform of an executable. Default: this machine.', parsePlatform)
+    .option('--overwrite', 'Replace existing files that differ.')
+    .option('--require-trust', 'Refuse an artifact without a signature that you trust.')
+    .option('--policy <name>', 'Require that the artifact satisfies this policy of `krmhub trust`.')
+    .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')
     .addHelpText(
       'after',
       `
-Every file is checked against its digest, and written whole or not at all. A
-definition whose group and release a policy of \`krmhub trust\` covers has to be
-signed as that release by one whom the policy names; else nothing is written.
-Other artifacts have no group: name the policy that they have to fulfil.
+The command verifies the digest of every file. If a policy of \`krmhub trust\`
+covers the group and the release of a definition, a signer of that policy must
+have signed that release; otherwise the command writes nothing. Other artifacts
+have no group: name a policy with --policy.
 
 Examples:
   krmhub pull registry.example.com/team/catalog:v1

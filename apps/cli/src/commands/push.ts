@@ -1,25 +1,26 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PushOptions } from '../artifacts/push-artifact.js';
 import type { Io } from '../io/io.js';
-import { platformOf, withOutput, withPlainHttp } from './options.js';
+import { parsePlatform, withOutput, withPlainHttp } from './options.js';
 
 export function registerPush(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('push')))
+    .summary('Push a file to an OCI registry.')
     .description('Push a catalog, definition, script or executables to any OCI registry.')
-    .argument('<file...>', 'The file, then where it goes: HOST/REPOSITORY:TAG.')
+    .argument('<file...>', 'File to push, followed by its target: HOST/REPOSITORY:TAG.')
     .option(
       '--exec <[platform=]file>',
-      'An executable, such as linux/amd64=./set-labels; once for each platform.',
-      executable,
+      'Executable, for example linux/amd64=./set-labels. Repeatable per platform.',
+      collectExecutable,
     )
-    .option('--annotation <name=value>', 'An annotation of the manifest; can be repeated.', annotation)
+    .option('--annotation <name=value>', 'Annotation of the manifest. Repeatable.', collectAnnotation)
     .addHelpText(
       'after',
       `
-Catalogs and definitions are linted first. The same file has the same digest
-each time it is pushed: SOURCE_DATE_EPOCH gives the time of its making, else
-it is 1970. Log in with docker login, oras login or the like; the token of your
-krmhub registry is taken for itself. docs/oci-artifacts.md shows what is pushed.
+The command lints catalogs and definitions first. The same file always gets the
+same digest: the creation time is 1970, or the value of SOURCE_DATE_EPOCH. Log in
+with docker login or oras login; for your krmhub registry, the command uses the
+token of krmhub login. docs/oci-artifacts.md describes the artifacts.
 
 Examples:
   krmhub push catalog.yaml registry.example.com/team/catalog:v1
@@ -33,14 +34,14 @@ Examples:
     });
 }
 
-function executable(value: string, previous: PushOptions['exec'] = []): PushOptions['exec'] {
+function collectExecutable(value: string, previous: PushOptions['exec'] = []): PushOptions['exec'] {
   const match = /^([a-z0-9]+\/[a-z0-9]+)=(.+)$/s.exec(value);
   if (match === null) return [...previous, { file: value }];
-  return [...previous, { platform: platformOf(match[1]!), file: match[2]! }];
+  return [...previous, { platform: parsePlatform(match[1]!), file: match[2]! }];
 }
 
-function annotation(value: string, previous: Record<string, string> = {}): Record<string, string> {
+function collectAnnotation(value: string, previous: Record<string, string> = {}): Record<string, string> {
   const equals = value.indexOf('=');
-  if (equals <= 0) throw new InvalidArgumentError('Write it as name=value.');
+  if (equals <= 0) throw new InvalidArgumentError('Write name=value.');
   return { ...previous, [value.slice(0, equals)]: value.slice(equals + 1) };
 }

@@ -1,30 +1,21 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Command } from 'commander';
-import { diskError } from '../files/source-files.js';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, say, warn } from '../io/print.js';
-import { Progress } from '../io/progress.js';
-import { plural, visible } from '../io/text.js';
-import { withOutput } from './options.js';
-
-interface RestoreOptions {
-  data?: string;
-  takedowns?: string;
-  output: OutputFormat;
-}
+import type { RestoreOptions } from '../operate/restore-registry.js';
+import { withDataFolder, withOutput } from './options.js';
 
 export function registerRestore(program: Command, io: Io): void {
-  withOutput(program.command('restore'))
-    .description('Make a data folder from a backup, once the backup is proved to be whole.')
-    .argument('<backup>', 'Folder that `krmhub backup` made.')
-    .option('--data <folder>', 'Folder without a registry; KRMHUB_DATA, else ./data.')
-    .option('--takedowns <file>', 'takedowns.jsonl of the replaced folder, or a saved revocation feed.')
+  withOutput(withDataFolder(program.command('restore')))
+    .summary('Restore a backup.')
+    .description('Create a data folder from a backup, after verifying the backup.')
+    .argument('<backup>', 'Folder that `krmhub backup` wrote.')
+    .option('--takedowns <file>', 'File of takedowns to repeat: takedowns.jsonl or a revocation feed.')
     .addHelpText(
       'after',
       `
-Nothing is ever replaced: a folder that holds a registry is refused. A backup
-brings back what was taken down after it: --takedowns takes it down again.
+The command replaces nothing: it refuses a folder that already has a registry. A
+backup contains releases that were taken down after it was made. Use --takedowns
+with takedowns.jsonl of the replaced folder, or with a saved revocation feed, to
+take them down again.
 
 Examples:
   krmhub restore backups/sunday --data restored
@@ -32,37 +23,7 @@ Examples:
   krmhub restore backups/sunday --data restored && krmhub fsck --data restored`,
     )
     .action(async (backup: string, options: RestoreOptions) => {
-      const { loadConfig, parseTakedowns, restoreRegistry } = await import('@krmhub/registry/operate');
-      const { data, takedowns: file } = options;
-      const config = await loadConfig(io.env, data === undefined ? {} : { data }, io.cwd);
-      const dataFolder = path.resolve(io.cwd, config.dataFolder);
-      const takedowns = file === undefined ? [] : parseTakedowns(await readRecord(io, file), file);
-      const progress = new Progress(io);
-      const manifest = await restoreRegistry({
-        backup: path.resolve(io.cwd, backup),
-        dataFolder,
-        takedowns,
-        now: io.now(),
-        progress: (line) => progress.show(line),
-      }).finally(() => progress.clear());
-      await printData(io, options.output, { folder: dataFolder, ...manifest }, async () => undefined);
-      const { functions, releases } = manifest.counts;
-      await say(
-        io,
-        `Restored ${plural(functions, 'function')} and ${plural(releases, 'release')} of ${manifest.madeAt} to ${visible(dataFolder)}.`,
-      );
-      await warn(io, manifest.notice);
-      await say(
-        io,
-        'Catalogs and their digests are as they were; their files are made again when asked for.',
-      );
+      const { restoreFromBackup } = await import('../operate/restore-registry.js');
+      await restoreFromBackup(io, backup, options);
     });
-}
-
-async function readRecord(io: Io, file: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path.resolve(io.cwd, file));
-  } catch (error) {
-    throw diskError(error, `${file} cannot be read`);
-  }
 }

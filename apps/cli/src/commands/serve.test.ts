@@ -37,8 +37,8 @@ it('is configured by a file, over which environment and options win', async () =
   await writeFile(path.join(folder, 'wrong.yaml'), 'prot: 1\nlogLevel: loud\n');
   const wrong = await runTest(['serve', '--config', 'wrong.yaml'], { cwd: folder });
   expect(wrong.exitCode).toBe(2);
-  expect(wrong.err()).toContain('wrong.yaml:1:1: there is no setting "prot"');
-  expect(wrong.err()).toContain('wrong.yaml:2:11: logLevel: "loud" is none of');
+  expect(wrong.err()).toContain('wrong.yaml:1:1: unknown setting "prot"');
+  expect(wrong.err()).toContain('wrong.yaml:2:11: logLevel: "loud" is not one of');
 });
 
 it('serves until it is stopped, and says what to do next', async () => {
@@ -46,7 +46,7 @@ it('serves until it is stopped, and says what to do next', async () => {
   const running = runProgram(['serve', '--port', '0', '--data', 'my data'], io);
   const url = await started(io, running);
   const token = path.join(folder, 'my data', 'admin.token');
-  expect(io.err()).toContain(`Admin token, new: ${token}`);
+  expect(io.err()).toContain(`admin token (new): ${token}`);
   expect(io.err()).toContain(`export KRMHUB_REGISTRY=${url} KRMHUB_TOKEN=$(cat '${token}')`);
   expect(io.err().trimEnd().split('\n').length).toBeLessThanOrEqual(5);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -70,7 +70,7 @@ it('serves until it is stopped, and says what to do next', async () => {
   const again = testIo({ cwd: folder, env: { KRMHUB_DATA: 'my data', KRMHUB_PORT: '0' } });
   const second = runProgram(['serve'], again);
   await started(again, second);
-  expect(again.err()).toContain(`Admin token: ${token}`);
+  expect(again.err()).toContain(`admin token: ${token}`);
   again.stop();
   await second;
 });

@@ -5,30 +5,33 @@ import { withPlainHttp } from './options.js';
 
 export function registerSign(program: Command, io: Io): void {
   withPlainHttp(program.command('sign'))
-    .description('Sign a file, or an artifact in any OCI registry, by a key or an identity.')
+    .summary('Sign a file or an OCI artifact.')
+    .description('Sign a file or an OCI artifact with a key or an identity.')
     .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST, or sha256:….')
     .option('--key <file>', 'Private key of `krmhub keygen` or cosign.')
-    .option('--keyless', 'Sign as whoever an identity token names, without a key.')
-    .option('--output <bundle>', 'Where the bundle goes; FILE.sigstore.json by default.')
-    .option('--overwrite', 'Replace another bundle that is there.')
-    .option('--release <release>', 'Sign that the definition in the file is this release.')
-    .option('--readme <file>', 'The README that the release will have.')
-    .option('--predicate <file>', 'JSON that is said of the artifact: provenance, test results, parts.')
-    .option('--type <uri>', 'What that is, such as https://slsa.dev/provenance/v1.')
-    .option('--identity-token-file <file>', 'Token of an OIDC issuer for the audience sigstore.')
-    .option('--fulcio-url <url>', 'Authority that gives certificates; else KRMHUB_FULCIO_URL.')
-    .option('--rekor-url <url>', 'Log of signatures; else KRMHUB_REKOR_URL.')
-    .addOption(new Option('--rekor-version <version>', 'API of the log; 1 by default.').choices(['1', '2']))
-    .option('--timestamp-url <url>', 'Authority for the time; else KRMHUB_TIMESTAMP_URL.')
-    .option('--trusted-root <file>', 'What a keyless signature is held against; else KRMHUB_TRUSTED_ROOT.')
+    .option('--keyless', 'Sign with the identity of an OIDC token, without a key.')
+    .option('--output <bundle>', 'File for the bundle. Default: FILE.sigstore.json.')
+    .option('--overwrite', 'Replace an existing bundle that differs.')
+    .option('--release <release>', 'Sign the definition in the file as this release.')
+    .option('--readme <file>', 'README that you publish with the release.')
+    .option('--predicate <file>', 'JSON file with an attestation, for example provenance or test results.')
+    .option('--type <uri>', 'Predicate type, for example https://slsa.dev/provenance/v1.')
+    .option('--identity-token-file <file>', 'File with an OIDC token for the audience sigstore.')
+    .option('--fulcio-url <url>', 'Certificate authority. Default: KRMHUB_FULCIO_URL.')
+    .option('--rekor-url <url>', 'Transparency log. Default: KRMHUB_REKOR_URL.')
+    .addOption(
+      new Option('--rekor-version <version>', 'API version of the log. Default: 1.').choices(['1', '2']),
+    )
+    .option('--timestamp-url <url>', 'Timestamp authority. Default: KRMHUB_TIMESTAMP_URL.')
+    .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')
     .addHelpText(
       'after',
       `
-A file gets a bundle beside it, an artifact one that refers to it, as cosign
-writes them. Without addresses the public sigstore instance signs, and its log
-shows the name of the signer to everybody. The identity token comes from a file,
-SIGSTORE_ID_TOKEN or GitHub Actions; the password of a key from a terminal,
-KRMHUB_KEY_PASSWORD or COSIGN_PASSWORD.
+For a file, the command writes a bundle next to it. For an OCI artifact, it
+pushes a bundle as a referrer, as cosign does. Keyless signing uses the public
+sigstore instance by default; its log publishes the name of the signer. The
+identity token comes from a file, SIGSTORE_ID_TOKEN or GitHub Actions. The
+password of a key comes from KRMHUB_KEY_PASSWORD, COSIGN_PASSWORD or a prompt.
 
 Examples:
   krmhub sign definition.yaml --key krmhub.key --release 1.0.0

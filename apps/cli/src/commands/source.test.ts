@@ -61,14 +61,12 @@ describe('a recipe over catalogs elsewhere', () => {
     expect(applied.exitCode, applied.err()).toBe(0);
     expect(applied.err()).toMatch(/^.*banana: 2 entries, 1 unusable$/m);
     expect(applied.err()).toMatch(/gone: .*failed.*: .+\n {2}hint: Is the url in the recipe right/);
-    expect(applied.err()).toContain('Until then, nothing is included from it.');
+    expect(applied.err()).toContain('Until then nothing of it is taken.');
     expect(applied.err()).toContain(
       '1 of 4 sources not current, 2 refused (1 claim, 1 denied), 1 shadowed, 1 yanked, 1 invalid: krmhub catalog report platform',
     );
     const shown = await run(['catalog', 'show', 'platform']);
-    expect(shown.out()).toContain(
-      '1 of 4 catalogs upstream copies out of date: krmhub source list platform\n',
-    );
+    expect(shown.out()).toContain('1 of 4 upstream catalogs not current; see krmhub source list platform\n');
     const again = await run(['catalog', 'apply', 'recipe.yaml'], { tty: true });
     expect(again.err()).not.toContain('banana: 2 entries');
   });
@@ -199,7 +197,7 @@ describe('a report', () => {
     const json = JSON.parse((await run(['catalog', 'report', 'platform', '-o', 'json'])).out());
     expect(json).toEqual(await new RegistryClient(registry).catalogReport('platform'));
     const now = await run(['catalog', 'report', 'platform']);
-    expect(now.err()).toContain('Since when, and what to do: krmhub source list platform\n');
+    expect(now.err()).toContain('hint: Show the failing sources: krmhub source list platform\n');
   });
 
   it('of a catalog that leaves nothing out says so', async () => {

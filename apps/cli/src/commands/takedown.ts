@@ -5,19 +5,21 @@ import { withOutput, withRegistry } from './options.js';
 
 export function registerTakedown(program: Command, io: Io): void {
   withOutput(withRegistry(program.command('takedown')))
-    .description('Remove the bytes of a release for good: a leaked secret, or malware.')
-    .argument('<release>', 'The release, as GROUP/KIND@RELEASE.')
-    .requiredOption('--reason <text>', 'Why; everybody reads it, so never repeat the secret. Required.')
-    .option('--dry-run', 'Tell what would go, and change nothing.')
+    .summary('Erase a release for good (admin).')
+    .description('Erase a release for good, for example a leaked secret or malware (admin).')
+    .argument('<release>', 'Release as GROUP/KIND@RELEASE.')
+    .requiredOption('--reason <text>', 'Public reason; do not repeat the secret. Required.')
+    .option('--dry-run', 'Show what would be erased, and change nothing.')
     .addHelpText(
       'after',
       `
-There is no way back: the name and the bytes are never taken again. Copies that
-others have stay; revoke a leaked secret first. For what is merely broken, yank.
+A takedown cannot be undone: the registry never accepts the name or the bytes
+again. It does not reach copies that others made, so revoke a leaked secret
+first. For a broken release, use \`krmhub yank\`.
 
 Examples:
-  krmhub takedown example.com/SetLabels@1.3.0 --reason "holds a password" --dry-run
-  krmhub takedown example.com/SetLabels@1.3.0 --reason "holds a password"`,
+  krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password" --dry-run
+  krmhub takedown example.com/SetLabels@1.3.0 --reason "contains a password"`,
     )
     .action(async (release: string, options: TakedownOptions) => {
       const { takeDown } = await import('../functions/take-down.js');

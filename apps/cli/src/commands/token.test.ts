@@ -1,7 +1,7 @@
 import type { Token } from '@krmhub/api/model';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findToken } from '../registry/tokens.js';
 import { runTest, type TestRegistry, testRegistry } from '../testing/command-line.js';
-import { tokenMeant } from './token.js';
 
 let registry: TestRegistry;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ it('prints the secret alone on stdout, and it works until it is revoked', async 
   expect(created.out()).toMatch(/^krmhub_[a-f0-9]{72}\n$/);
   const secret = created.out().trim();
   expect(created.err()).not.toContain(secret);
-  expect(created.err()).toContain('may publish in the groups *.example.com');
+  expect(created.err()).toContain('can publish in groups *.example.com');
 
   const whoami = await run(['whoami', '-o', 'json'], { token: secret });
   const token = JSON.parse(whoami.out());
@@ -32,10 +32,10 @@ it('prints the secret alone on stdout, and it works until it is revoked', async 
   expect([forbidden.exitCode, forbidden.out()]).toEqual([5, '']);
 
   const revoked = await run(['token', 'revoke', token.id.slice(0, 8)]);
-  expect(revoked.err()).toContain(`Revoked ci (${token.id})`);
+  expect(revoked.err()).toContain(`revoked token ci (${token.id})`);
   expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
   const again = await run(['token', 'revoke', token.id]);
-  expect([again.exitCode, again.err()]).toEqual([0, `ci (${token.id}) was revoked already.\n`]);
+  expect([again.exitCode, again.err()]).toEqual([0, `unchanged: token ci (${token.id}) is already revoked\n`]);
 });
 
 it('takes scopes, groups and an end in every way they are written', async () => {
@@ -59,7 +59,7 @@ it('lists tokens at 80 columns, and whole for programs', async () => {
   ]);
   const list = await run(['token', 'list'], { tty: true });
   for (const line of list.out().trimEnd().split('\n')) expect(visibleLength(line)).toBeLessThanOrEqual(80);
-  expect(list.out()).toMatch(/ID +NAME +SCOPES +GROUPS +ENDS +USED/);
+  expect(list.out()).toMatch(/ID +NAME +SCOPES +GROUPS +EXPIRES +LAST USED/);
   const { tokens } = JSON.parse((await run(['token', 'list', '-o', 'json'])).out());
   const lines = (await run(['token', 'list'])).out().trimEnd().split('\n');
   expect(lines.map((line) => line.split('\t')[0])).toEqual(tokens.map(({ id }: { id: string }) => id));
@@ -93,10 +93,10 @@ it('knows a token by the beginning of its ID where no other begins so', () => {
   const token = (id: string, revokedAt?: string) =>
     ({ id, name: id, ...(revokedAt === undefined ? {} : { revokedAt }) }) as Token;
   const tokens = [token('abcd-1'), token('abcd-2'), token('beef-1', '2030-01-01T00:00:00Z'), token('beef-2')];
-  expect(() => tokenMeant(tokens, 'abcd')).toThrow(/more than one/);
-  expect(tokenMeant(tokens, 'ABCD-2').id).toBe('abcd-2');
-  expect(tokenMeant(tokens, 'beef').id).toBe('beef-2');
-  expect(tokenMeant(tokens, 'beef-1').id).toBe('beef-1');
+  expect(() => findToken(tokens, 'abcd')).toThrow(/ambiguous/);
+  expect(findToken(tokens, 'ABCD-2').id).toBe('abcd-2');
+  expect(findToken(tokens, 'beef').id).toBe('beef-2');
+  expect(findToken(tokens, 'beef-1').id).toBe('beef-1');
 });
 
 function visibleLength(line: string): number {
@@ -109,7 +109,9 @@ it('ends a token that leaked, whoever has it, and says the same of any other', a
     runTest(['token', 'report-leak'], { stdin, env: { KRMHUB_REGISTRY: registry.url } });
   const reported = await report(`${secret}\n`);
   expect([reported.exitCode, reported.out()]).toEqual([0, '']);
-  expect(reported.err()).toBe(`If ${registry.url} knows this token, it is revoked now.\n`);
+  expect(reported.err()).toBe(
+    `reported to ${registry.url}; if the token was valid there, it is now revoked\n`,
+  );
   expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
   expect((await report(secret)).err()).toBe(reported.err());
   const list = JSON.parse((await run(['token', 'list', '-o', 'json'])).out()) as { tokens: Token[] };

@@ -2,18 +2,20 @@ import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
 import type { OutputFormat } from '../io/print.js';
 import type { EntryOptions } from '../signatures/trust/new-entry.js';
-import { collectList, withOutput } from './options.js';
+import { collect, collectList, withOutput } from './options.js';
 
 export function registerTrust(program: Command, io: Io): void {
   const trust = program
     .command('trust')
-    .description('Say on this machine whose signatures you trust, for which functions.')
+    .summary('Manage the signers that you trust.')
+    .description('Manage the signers that you trust on this machine.')
     .addHelpText(
       'after',
       `
-Whom you trust stands in trust.yaml beside the credentials of \`krmhub login\`, or
-in the file that KRMHUB_TRUST names. It holds SigningPolicy and TrustedCatalog
-documents and can be edited. Where it cannot be read, nothing is trusted.
+The signers are in trust.yaml, in the folder of \`krmhub login\`, or in the file
+that KRMHUB_TRUST names. The file contains SigningPolicy and TrustedCatalog
+documents, and you can edit it. If krmhub cannot read the file, it trusts no
+signer.
 
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub
@@ -27,22 +29,23 @@ Examples:
 function registerAdd(parent: Command, io: Io): void {
   parent
     .command('add')
-    .description('Trust a key or an identity for functions, or the keys of a catalog.')
-    .argument('<what...>', 'A name for a new policy, the address of a catalog, or files of policies.')
-    .option('--group <glob>', 'Groups of functions, such as *.example.com. Repeat for more.', collectList)
-    .option('--key <file>', 'Public key of who signs. Repeat for more.', collectFiles)
-    .option('--issuer <url>', 'Who must have seen the identity that signs.')
-    .option('--identity <name>', 'Who signs: the exact name in the certificate.')
-    .option('--identity-pattern <regexp>', 'The same as a regular expression from ^ to $ (RE2).')
-    .option('--releases <range>', "Only these releases, as npm's semver reads it.")
-    .option('--valid-from <time>', 'Signatures from then on, such as 2027-01-31.')
-    .option('--valid-until <time>', 'Signatures before then.')
-    .option('--name <name>', 'Name for the address of a catalog; made of it by default.')
-    .option('--replace', 'Change whom a name trusts that is there already.')
+    .summary('Trust a signer, or pin a catalog.')
+    .description('Trust a key or an identity for functions, or pin the keys of a catalog.')
+    .argument('<what...>', 'Name of a new policy, URL of a catalog, or files with policies.')
+    .option('--group <glob>', 'Groups of functions, for example *.example.com. Repeatable.', collectList)
+    .option('--key <file>', 'Public key of the signer. Repeatable.', collect)
+    .option('--issuer <url>', 'OIDC issuer of the identity.')
+    .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
+    .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
+    .option('--releases <range>', 'Only these releases, as a range of npm semver.')
+    .option('--valid-from <time>', 'Trust signatures from this time on, for example 2027-01-31.')
+    .option('--valid-until <time>', 'Trust signatures before this time.')
+    .option('--name <name>', 'Name of the entry for a catalog URL. Default: derived from the URL.')
+    .option('--replace', 'Replace an existing entry.')
     .addHelpText(
       'after',
       `
-Prepare for a registry that changes its key by pinning both, with --replace.
+To prepare for a key rotation of a registry, pin both keys with --replace.
 
 Examples:
   krmhub trust add example --group example.com --key krmhub.pub
@@ -59,7 +62,8 @@ Examples:
 
 function registerList(parent: Command, io: Io): void {
   withOutput(parent.command('list'))
-    .description('List whom you trust, for what and until when.')
+    .summary('List the trusted signers.')
+    .description('List the signers that you trust, for what and until when.')
     .addHelpText('after', '\nExamples:\n  krmhub trust list\n  krmhub trust list -o json')
     .action(async (options: { output: OutputFormat }) => {
       const { listTrust } = await import('../signatures/trust/list-trust.js');
@@ -70,16 +74,11 @@ function registerList(parent: Command, io: Io): void {
 function registerRemove(parent: Command, io: Io): void {
   parent
     .command('remove')
-    .description('Trust no longer what stands under a name.')
-    .argument('<name>', 'Name as `trust list` shows it.')
+    .description('Remove a policy or a pinned catalog.')
+    .argument('<name>', 'Name as `krmhub trust list` shows it.')
     .addHelpText('after', '\nExamples:\n  krmhub trust remove old')
     .action(async (name: string) => {
       const { removeTrust } = await import('../signatures/trust/edit-trust.js');
       await removeTrust(io, name);
     });
-}
-
-/** Names of files may have commas. */
-function collectFiles(file: string, files: readonly string[] | undefined): string[] {
-  return [...(files ?? []), file];
 }

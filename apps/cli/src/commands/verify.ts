@@ -1,28 +1,30 @@
 import type { Command } from 'commander';
 import type { Io } from '../io/io.js';
-import type { VerifyOptions } from '../signatures/verify-artifact.js';
+import type { VerifyOptions } from '../signatures/print-bundle.js';
 import { withOutput, withPlainHttp } from './options.js';
 
 export function registerVerify(program: Command, io: Io): void {
   withOutput(withPlainHttp(program.command('verify')))
-    .description('Verify who signed a file, or an artifact in any OCI registry, and show every check.')
+    .summary('Verify a file or an OCI artifact.')
+    .description('Verify the signature of a file or an OCI artifact, and show every check.')
     .argument('<artifact>', 'A file, HOST/REPOSITORY:TAG or HOST/REPOSITORY@DIGEST, or sha256:….')
-    .option('--key <file>', 'Public key of who must have signed.')
-    .option('--identity <name>', 'Who must have signed: the exact name in the certificate.')
-    .option('--identity-pattern <regexp>', 'The same as a regular expression from ^ to $ (RE2).')
-    .option('--issuer <url>', 'Who must have seen that identity.')
-    .option('--policy <name>', 'The policy of your trust that has to hold, for any artifact.')
-    .option('--bundle <file>', 'Bundle of a file; FILE.sigstore.json by default.')
-    .option('--trusted-root <file>', 'The sigstore instance that is believed; else KRMHUB_TRUSTED_ROOT.')
-    .option('--type <uri>', 'Ask for statements of this type, or "any", in place of a signature.')
+    .option('--key <file>', 'Public key of the signer.')
+    .option('--identity <name>', 'Identity of the signer, exactly as in the certificate.')
+    .option('--identity-pattern <regexp>', 'Identity as a regular expression from ^ to $ (RE2).')
+    .option('--issuer <url>', 'OIDC issuer of the identity.')
+    .option('--policy <name>', 'Require that the artifact satisfies this policy of `krmhub trust`.')
+    .option('--bundle <file>', 'Bundle of a file. Default: FILE.sigstore.json.')
+    .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')
+    .option('--type <uri>', 'Require an attestation of this type, or of "any", instead of a signature.')
     .addHelpText(
       'after',
       `
-One good bundle is enough. Signatures of cosign are read in both of its forms.
-Without --key or --identity, the policies of \`krmhub trust\` say who must have
-signed: those that cover a definition's group and release, or --policy.
-No network is used for a file: the public sigstore instance is believed as this
-program was shipped with it, or another one as its trusted root says.
+One valid bundle is enough. The command reads both signature formats of cosign.
+Without --key and --identity, the policies of \`krmhub trust\` decide: those that
+cover the group and the release of a definition, or the one that --policy names.
+Verifying a file needs no network.
+
+Exit codes: 0 verified, 4 not trusted.
 
 Examples:
   krmhub verify catalog.yaml --key krmhub.pub

@@ -1,7 +1,7 @@
-import { allCommands, type CommandWords, type Values } from './words.js';
+import { allCommands, type CommandDescription, type Values } from './describe-command.js';
 
 /** A script for bash 3.2 and later. It asks nothing of krmhub while a user types. */
-export function bashScript(program: CommandWords, version: string): string {
+export function bashScript(program: CommandDescription, version: string): string {
   const commands = allCommands(program);
   return `# bash completion for krmhub ${version}; made by \`krmhub completion bash\`.
 
@@ -121,13 +121,13 @@ function words(text: string): string {
   return `COMPREPLY=($(compgen -W ${quoted(text)} -- "$cur"))`;
 }
 
-function valueFlags({ path, options }: CommandWords): Arm[] {
+function valueFlags({ path, options }: CommandDescription): Arm[] {
   return options
     .filter(({ value }) => value !== undefined)
     .flatMap(({ flags }) => flags.map((flag) => ({ pattern: `${key(path)} ${flag}`, text: '' })));
 }
 
-function valueCompletions(commands: readonly CommandWords[]): Arm[] {
+function valueCompletions(commands: readonly CommandDescription[]): Arm[] {
   return commands.flatMap(({ path, options }) =>
     options.flatMap(({ flags, value }) =>
       value === undefined
@@ -137,7 +137,7 @@ function valueCompletions(commands: readonly CommandWords[]): Arm[] {
   );
 }
 
-function positionCompletions(commands: readonly CommandWords[]): Arm[] {
+function positionCompletions(commands: readonly CommandDescription[]): Arm[] {
   return commands.flatMap(({ path, commands: inner, arguments: given }) => [
     ...(inner.length === 0
       ? []

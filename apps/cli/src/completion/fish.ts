@@ -1,7 +1,7 @@
-import { allCommands, type CommandWords, type Values } from './words.js';
+import { allCommands, type CommandDescription, type Values } from './describe-command.js';
 
 /** A script for fish 3. It asks nothing of krmhub while a user types. */
-export function fishScript(program: CommandWords, version: string): string {
+export function fishScript(program: CommandDescription, version: string): string {
   const commands = allCommands(program);
   const groups = commands.filter(({ commands: inner }) => inner.length > 0);
   const cases = groups.flatMap(({ path, commands: inner }) =>
@@ -49,7 +49,7 @@ ${[...new Set(lines)].join('\n')}
 `;
 }
 
-function condition({ path }: CommandWords): string {
+function condition({ path }: CommandDescription): string {
   return quoted(['__krmhub_at', ...path].join(' '));
 }
 

@@ -1,7 +1,12 @@
-import { allCommands, type CommandWords, type OptionWords, type Values } from './words.js';
+import {
+  allCommands,
+  type CommandDescription,
+  type OptionDescription,
+  type Values,
+} from './describe-command.js';
 
 /** A script for zsh 5: one function for each command. It asks nothing of krmhub while a user types. */
-export function zshScript(program: CommandWords, version: string): string {
+export function zshScript(program: CommandDescription, version: string): string {
   return `#compdef krmhub
 # zsh completion for krmhub ${version}; made by \`krmhub completion zsh\`.
 
@@ -14,7 +19,7 @@ fi
 `;
 }
 
-function commandFunction(command: CommandWords): string {
+function commandFunction(command: CommandDescription): string {
   const specs = [...command.options.flatMap(optionSpecs)];
   if (command.commands.length === 0) {
     specs.push(
@@ -49,12 +54,12 @@ ${branches.join('\n')}
 `;
 }
 
-function functionName({ path }: CommandWords): string {
+function functionName({ path }: CommandDescription): string {
   return ['_krmhub', ...path].join('_').replaceAll('-', '_');
 }
 
 /** An option may be repeated wherever it takes a value: which may not is told by krmhub. */
-function optionSpecs({ flags, description, value }: OptionWords): string[] {
+function optionSpecs({ flags, description, value }: OptionDescription): string[] {
   const text = `[${specText(description)}]`;
   if (value === undefined) return flags.map((flag) => `(${flags.join(' ')})${flag}${text}`);
   const rest = `${text}:${specText(value.name)}:${action(value.values)}`;

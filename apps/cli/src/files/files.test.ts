@@ -4,8 +4,8 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readDocumentFiles } from '../documents/document-files.js';
 import { testIo } from '../testing/command-line.js';
-import { readSources } from './source-files.js';
 import { writeFileAtomically } from './write-file.js';
 
 let folder: string;
@@ -21,7 +21,7 @@ async function read(
   stdin = '',
 ): Promise<{ name: string; text: string; explicit: boolean }[]> {
   const found = [];
-  for await (const { name, bytes, explicit } of readSources(testIo({ cwd: folder, stdin }), names)) {
+  for await (const { name, bytes, explicit } of readDocumentFiles(testIo({ cwd: folder, stdin }), names)) {
     found.push({ name, text: Buffer.from(bytes).toString(), explicit });
   }
   return found;

@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KrmhubError } from '@krmhub/schema/error';
 import { visible } from '../io/text.js';
-import { diskError } from './source-files.js';
+import { diskError } from './read-file.js';
 
 /** Writers hold the lock for milliseconds. */
 const LOCK_ATTEMPTS = 200;

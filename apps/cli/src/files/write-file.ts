@@ -4,7 +4,7 @@ import { platform } from 'node:os';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { makeFolder } from './make-folder.js';
-import { diskError } from './source-files.js';
+import { diskError } from './read-file.js';
 
 export interface WriteOptions {
   /** Whether a file with other bytes may be replaced. */

@@ -25,16 +25,17 @@ import {
   type ProfileReport,
   readYaml,
 } from '@krmhub/schema';
-import { readSource, readSources, type SourceFile } from '../files/source-files.js';
+import { type DocumentFile, readDocumentFiles } from '../documents/document-files.js';
+import { readFileUpTo } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
 import { printDiagnostics } from '../io/diagnostics.js';
 import { FINDINGS } from '../io/exit-code.js';
 import { type Io, write } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { plural, visible } from '../io/text.js';
+import { printUnsupportedFields, reportText } from '../io/unsupported-fields.js';
 import { printCorrections, printWarnings } from '../io/warnings.js';
-import { printLosses, reportText } from './unsupported-fields.js';
 
 export interface ConvertFilesOptions {
   from: 'auto' | ConvertSource;
@@ -77,10 +78,10 @@ export async function convertFiles(
   await printCorrections(io, diagnostics, sources);
   const place = options.out === undefined ? '' : ` ${options.out}`;
   await printWarnings(io, diagnostics, sources, visible(`\`krmhub lint${place}\` shows those that stay`));
-  if (passedOver > 0) await say(io, `${plural(passedOver, 'file')} of other kinds passed over`);
+  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of other kinds passed over`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   if (converted.length === 0) {
-    if (errors.length > 0) return say(io, 'nothing converted');
+    if (errors.length > 0) return printLine(io, 'nothing converted');
     throw new KrmhubError('not-found', `there is nothing to convert in ${names.join(', ')}`, {
       hint: 'Convert reads definitions, catalogs, function metadata of kpt and Krew plugins.',
     });
@@ -94,22 +95,30 @@ export async function convertFiles(
   if (options.out === undefined) {
     const separator = options.to === 'definition' && files.length > 1 ? '---\n' : '';
     for (const { text } of files) await write(io.stdout, separator + text);
-    if (failed !== '') await say(io, `${what} converted${failed}`);
-    if (report !== undefined) await tellLosses(io, report, options.losses);
+    if (failed !== '') await printLine(io, `${what} converted${failed}`);
+    if (report !== undefined) await reportUnsupportedFields(io, report, options.losses);
     return;
   }
   const written = await writeAll(io, options.out, files, options.force === true);
   const unchanged = files.length - written;
   const same = unchanged === 0 ? '' : `, ${plural(unchanged, 'file')} unchanged`;
-  await say(io, visible(`${what} written to ${options.out}${same}${failed}`));
-  if (report !== undefined) await tellLosses(io, report, options.losses);
+  await printLine(io, visible(`${what} written to ${options.out}${same}${failed}`));
+  if (report !== undefined) await reportUnsupportedFields(io, report, options.losses);
 }
 
-async function tellLosses(io: Io, report: ProfileReport, file: string | undefined): Promise<void> {
+async function reportUnsupportedFields(
+  io: Io,
+  report: ProfileReport,
+  file: string | undefined,
+): Promise<void> {
   if (file !== undefined) {
     await writeFileAtomically(path.resolve(io.cwd, file), reportText(report), { overwrite: true });
   }
-  await printLosses(io, report, file === undefined ? '--losses FILE has all of them' : `${file} has all`);
+  await printUnsupportedFields(
+    io,
+    report,
+    file === undefined ? '--losses FILE has all of them' : `${file} has all`,
+  );
 }
 
 /** What came of the files with errors: some give no definition, some give one with faults. */
@@ -150,7 +159,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
     passedOver: 0,
   };
   const progress = new Progress(io);
-  for await (const source of readSources(io, names)) {
+  for await (const source of readDocumentFiles(io, names)) {
     if (conversion.sources.has(source.name)) continue;
     await progress.show(`converting ${source.name}`);
     convertSource(source, options, conversion);
@@ -160,7 +169,7 @@ async function readAll(io: Io, names: readonly string[], options: ConvertFilesOp
 }
 
 function convertSource(
-  { name: file, bytes, explicit }: SourceFile,
+  { name: file, bytes, explicit }: DocumentFile,
   options: ConvertFilesOptions,
   into: Conversion,
 ): void {
@@ -323,7 +332,7 @@ async function writeAll(
 async function differs(io: Io, name: string, text: string): Promise<boolean> {
   const wanted = Buffer.from(text);
   try {
-    return !wanted.equals(await readSource(io, name, wanted.length));
+    return !wanted.equals(await readFileUpTo(io, name, wanted.length));
   } catch (error) {
     if (error instanceof KrmhubError && error.code === 'not-found') return false;
     throw error;

@@ -1,7 +1,7 @@
 import type { TakedownResult } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { type OutputFormat, printData, say } from '../io/print.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
 import { plural, visible } from '../io/text.js';
 import { connect } from '../registry/connection.js';
 import { parseReleaseReference } from '../registry/function-reference.js';
@@ -24,7 +24,7 @@ export async function takeDown(io: Io, reference: string, options: TakedownOptio
   }
   const client = await connect(io, options.registry);
   const result = await client.takedown(group, kind, release, reason, { dryRun: options.dryRun });
-  for (const line of linesOf(result)) await say(io, visible(line));
+  for (const line of linesOf(result)) await printLine(io, visible(line));
   await printData(io, options.output, result, async () => undefined);
 }
 

@@ -1,9 +1,9 @@
 import type { ErrorCode } from '@krmhub/schema/error';
 
-export const DONE = 0;
+export const SUCCESS = 0;
 /** Findings, a failed function or a failed check. */
 export const FINDINGS = 1;
-export const WRONG_USE = 2;
+export const USAGE_ERROR = 2;
 export const NOT_FOUND = 3;
 export const NOT_TRUSTED = 4;
 /** The registry, the network or the disk failed. */
@@ -11,8 +11,8 @@ export const FAILED = 5;
 
 /** The exit code of every error code. */
 export const EXIT_CODE = {
-  usage: WRONG_USE,
-  'invalid-request': WRONG_USE,
+  usage: USAGE_ERROR,
+  'invalid-request': USAGE_ERROR,
   'invalid-document': FINDINGS,
   unauthorized: FAILED,
   forbidden: FAILED,

@@ -45,13 +45,13 @@ export async function printTable<Row>(
 }
 
 /** A line for the reader, on stderr. */
-export async function say(io: Io, line: string): Promise<void> {
+export async function printLine(io: Io, line: string): Promise<void> {
   await write(io.stderr, `${line}\n`);
 }
 
 /** A warning for the reader, on stderr. */
-export async function warn(io: Io, line: string): Promise<void> {
-  await say(io, `${paint(io, io.stderr, ['bold', 'yellow'], 'warning')}: ${line}`);
+export async function printWarning(io: Io, line: string): Promise<void> {
+  await printLine(io, `${paint(io, io.stderr, ['bold', 'yellow'], 'warning')}: ${line}`);
 }
 
 export function bold(io: Io, text: string): string {

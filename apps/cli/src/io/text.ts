@@ -79,3 +79,8 @@ export function wrap(text: string, columns: number): string[] {
 export function plural(count: number, singular: string, several = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : several}`;
 }
+
+/** Text as one word of a POSIX shell ("Quoting"). */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

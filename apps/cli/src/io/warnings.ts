@@ -1,6 +1,6 @@
 import type { Diagnostic } from '@krmhub/schema';
 import type { Io } from './io.js';
-import { say, warn } from './print.js';
+import { printLine, printWarning } from './print.js';
 import { plural, visible } from './text.js';
 
 /** Findings that are shown one by one; more are counted by their code. */
@@ -15,7 +15,7 @@ export async function printWarnings(
 ): Promise<void> {
   const warnings = diagnostics.filter(({ severity }) => severity === 'warning');
   if (warnings.length <= MAX_SHOWN) return printEach(io, warnings, sources);
-  await warn(io, `${plural(warnings.length, 'warning')} in ${files(warnings)}; ${more}`);
+  await printWarning(io, `${plural(warnings.length, 'warning')} in ${files(warnings)}; ${more}`);
   await countByCode(io, warnings);
 }
 
@@ -27,7 +27,7 @@ export async function printCorrections(
 ): Promise<void> {
   const corrections = diagnostics.filter(({ severity }) => severity === 'info');
   if (corrections.length <= MAX_SHOWN) return printEach(io, corrections, sources);
-  await say(io, `${plural(corrections.length, 'correction')} in ${files(corrections)}`);
+  await printLine(io, `${plural(corrections.length, 'correction')} in ${files(corrections)}`);
   await countByCode(io, corrections);
 }
 
@@ -49,6 +49,6 @@ async function countByCode(io: Io, diagnostics: readonly Diagnostic[]): Promise<
   for (const one of diagnostics) byCode.set(one.code, [...(byCode.get(one.code) ?? []), one]);
   for (const [code, group] of [...byCode].sort(([, a], [, b]) => b.length - a.length)) {
     const sample = `${group.length === 1 ? '' : ' such as'}: ${group[0]!.message}`;
-    await say(io, visible(`  ${group.length} × ${code} in ${files(group)}${sample}`));
+    await printLine(io, visible(`  ${group.length} × ${code} in ${files(group)}${sample}`));
   }
 }

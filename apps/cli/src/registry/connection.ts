@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import type { RegistryClient, RegistryClientOptions } from '@krmhub/api/client';
 import type { ExportClient } from '@krmhub/api/export-client';
 import type { Io } from '../io/io.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../io/version.js';
 
 export const DEFAULT_REGISTRY = 'http://localhost:8080';
 
@@ -38,7 +38,7 @@ async function connection(
   const url = parseRegistryUrl(registryUrl(io, option));
   const token = give.token ?? (await tokenFor(io, url));
   if (token !== undefined && url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    const { warn } = await import('../io/print.js');
+    const { printWarning: warn } = await import('../io/print.js');
     await warn(
       io,
       `the token is sent to ${url.origin} without encryption; use https where others can listen`,
@@ -49,7 +49,7 @@ async function connection(
     url: url.href,
     userAgent: `krmhub/${VERSION}`,
     onRateLimited: async (seconds) =>
-      (await import('../files/wait-for-lock.js')).waitForTurn(io, url, seconds),
+      (await import('./wait-for-rate-limit.js')).waitForRateLimit(io, url, seconds),
     ...(token === undefined ? {} : { token }),
     ...(agent === undefined ? {} : { agent }),
   };

@@ -38,7 +38,7 @@ export async function saveToken(io: Io, url: URL, token: string): Promise<void> 
 }
 
 /** Whether there was one. */
-export async function forgetToken(io: Io, url: URL): Promise<boolean> {
+export async function removeToken(io: Io, url: URL): Promise<boolean> {
   const { tokens } = await readCredentials(io);
   if (!Object.hasOwn(tokens, url.origin)) return false;
   await writeCredentials(
@@ -76,7 +76,7 @@ async function readCredentials(io: Pick<Io, 'env'>): Promise<Credentials> {
       return { version: 1, tokens: {} };
     }
     if (error instanceof KrmhubError) throw error;
-    const { diskError } = await import('../files/source-files.js');
+    const { diskError } = await import('../files/read-file.js');
     throw diskError(error, `cannot read ${file}`);
   }
   const value = parse(text);

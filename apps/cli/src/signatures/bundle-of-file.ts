@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { readBundle, SIGNING_LIMITS, verifyParsedBundle } from '@krmhub/signing';
-import { diskError, readSource } from '../files/source-files.js';
+import { diskError, readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { visible } from '../io/text.js';
 import { type FoundBundle, unreadable } from './found-bundle.js';
@@ -35,7 +35,7 @@ async function read(
 ): Promise<FoundBundle> {
   let bytes: Uint8Array;
   try {
-    bytes = await readSource(io, source, SIGNING_LIMITS.maxBundleBytes);
+    bytes = await readFileUpTo(io, source, SIGNING_LIMITS.maxBundleBytes);
   } catch (error) {
     if (error instanceof KrmhubError && error.code === 'not-found') {
       return unreadable(source, 'there is no such file, and without a bundle nothing says who signed');

@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto';
 import { MAX_KEY_LENGTH, publicKey } from '@krmhub/schema';
 import { emptyRoot, keySigner, type PayloadSigner, readPrivateKey, type Trust } from '@krmhub/signing';
-import { readSource } from '../files/source-files.js';
+import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { visible } from '../io/text.js';
 import { keyPassword } from './key-password.js';
 import type { ServiceOptions } from './signing-services.js';
@@ -35,15 +35,15 @@ export async function bundleSigner(io: Io, options: BundleSignerOptions): Promis
   const trust = { keys: [], root: await roots.trustedRoot(io, options.trustedRoot) };
   const token = await identityToken(io, options.identityTokenFile);
   const { subject, issuer } = readTokenClaims(token);
-  await say(io, visible(`Signing as ${subject} (${issuer})`));
+  await printLine(io, visible(`Signing as ${subject} (${issuer})`));
   if (isPublic(services)) {
-    await say(io, `The log at ${services.rekorUrl} shows this and the digest to everybody, for ever.`);
+    await printLine(io, `The log at ${services.rekorUrl} shows this and the digest to everybody, for ever.`);
   }
   return { sign: keylessSigner(services, token), trust };
 }
 
 async function signerWithKey(io: Io, name: string): Promise<BundleSigner> {
-  const text = new TextDecoder().decode(await readSource(io, name, MAX_KEY_LENGTH));
+  const text = new TextDecoder().decode(await readFileUpTo(io, name, MAX_KEY_LENGTH));
   const key = await readPrivateKey(text, name, () => keyPassword(io, name));
   const own = publicKey(createPublicKey(key), name);
   return { sign: keySigner(key), trust: { keys: [own], root: emptyRoot() } };

@@ -1,7 +1,7 @@
 import { compilePattern, describeSigner } from '@krmhub/catalog';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, readPublicKey } from '@krmhub/schema';
 import type { Signer } from '@krmhub/signing';
-import { readSource } from '../files/source-files.js';
+import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
 export interface SignerOptions {
@@ -42,7 +42,7 @@ export async function expectedSigner(
 }
 
 async function expectedKey(io: Pick<Io, 'cwd'>, name: string): Promise<ExpectedSigner> {
-  const text = new TextDecoder().decode(await readSource(io, name, MAX_KEY_LENGTH));
+  const text = new TextDecoder().decode(await readFileUpTo(io, name, MAX_KEY_LENGTH));
   const expected = readPublicKey(text, name);
   return {
     keys: [expected],

@@ -4,7 +4,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { generateKeys } from '@krmhub/signing';
 import { writeFileAtomically } from '../files/write-file.js';
 import { type Io, write } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { visible } from '../io/text.js';
 import { newKeyPassword } from './key-password.js';
 
@@ -27,8 +27,8 @@ export async function generateKeyFiles(io: Io, options: KeygenOptions): Promise<
   const { privateKey, publicKey } = await generateKeys(await newKeyPassword(io));
   await writeFileAtomically(at(privateFile), privateKey, { overwrite, mode: 0o600 });
   await writeFileAtomically(at(publicFile), publicKey.pem, { overwrite });
-  await say(io, visible(`Wrote ${privateFile}: keep it and its password to yourself.`));
-  await say(io, visible(`Wrote ${publicFile}: give it to whoever verifies what you sign.`));
+  await printLine(io, visible(`Wrote ${privateFile}: keep it and its password to yourself.`));
+  await printLine(io, visible(`Wrote ${publicFile}: give it to whoever verifies what you sign.`));
   await write(io.stdout, `${publicKey.fingerprint}\n`);
 }
 

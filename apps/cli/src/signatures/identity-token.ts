@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { KrmhubError } from '@krmhub/schema';
 import { networkReason } from '@krmhub/schema/network-reason';
 import { MAX_TOKEN_LENGTH } from '@krmhub/signing/keyless';
-import { readSource } from '../files/source-files.js';
+import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { agentFor, isLoopback } from '../registry/connection.js';
 
@@ -17,7 +17,7 @@ const REQUEST_MILLISECONDS = 30_000;
  */
 export async function identityToken(io: Io, file: string | undefined): Promise<string> {
   if (file !== undefined) {
-    const bytes = await readSource(io, file, MAX_TOKEN_LENGTH);
+    const bytes = await readFileUpTo(io, file, MAX_TOKEN_LENGTH);
     const token = new TextDecoder().decode(bytes).trim();
     if (token === '') throw new KrmhubError('usage', `${file} is empty, and holds no token`);
     return token;

@@ -1,6 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { say, warn } from '../io/print.js';
+import { printLine, printWarning } from '../io/print.js';
 import { readSecret } from '../io/read-secret.js';
 
 /** Ours first: who uses both programs may have other passwords for other keys. */
@@ -15,7 +15,7 @@ export async function keyPassword(io: Io, file: string): Promise<string> {
 export async function newKeyPassword(io: Io): Promise<string> {
   const given = fromEnvironment(io);
   if (given === '') {
-    await warn(io, 'the password is empty: whoever can read the key file can sign with it');
+    await printWarning(io, 'the password is empty: whoever can read the key file can sign with it');
   }
   if (given !== undefined) return given;
   const password = await askedFor(io, 'Password for the new key: ');
@@ -37,7 +37,7 @@ function fromEnvironment({ env }: Io): string | undefined {
 
 async function askedFor(io: Io, prompt: string): Promise<string> {
   if (io.stdin.isTTY === true) return readSecret(io, prompt);
-  await say(io, 'There is no terminal to ask for the password at.');
+  await printLine(io, 'There is no terminal to ask for the password at.');
   throw new KrmhubError('usage', 'there is no password for the key', {
     hint: 'Set KRMHUB_KEY_PASSWORD (or COSIGN_PASSWORD), or run the command at a terminal.',
   });

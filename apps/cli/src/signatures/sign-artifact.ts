@@ -8,13 +8,13 @@ import {
   signStatement,
   verifyBundle,
 } from '@krmhub/signing';
-import { connectOci } from '../artifacts/connect-oci.js';
-import { readSource } from '../files/source-files.js';
+import { readFileUpTo } from '../files/read-file.js';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { visible } from '../io/text.js';
+import { connectOci } from '../registry/connect-oci.js';
 import { attachBundle } from './attach-bundle.js';
 import { type BundleSigner, type BundleSignerOptions, bundleSigner } from './bundle-signer.js';
 import { fileDigests, findTarget, type SigningTarget } from './signing-target.js';
@@ -43,7 +43,7 @@ export async function signArtifact(io: Io, name: string, options: SignOptions): 
   const statement = await statementFor(io, target, subject, options);
   const bundle = await signChecked(await bundleSigner(io, options), statement, subject);
   await writeBundle(io, output, bundle, options);
-  await say(io, `Signed ${subject} (${statement.predicateType})`);
+  await printLine(io, `Signed ${subject} (${statement.predicateType})`);
 }
 
 async function signReference(io: Io, reference: Reference, options: SignOptions): Promise<void> {
@@ -57,7 +57,7 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
   const client = connectOci(io, progress, options.plainHttp);
   // Once: what is signed, said and attached is the same, whatever happens to the tag meanwhile.
   const { digest, bytes, mediaType } = await client.manifest(reference).finally(() => progress.clear());
-  await say(io, visible(`${formatReference(reference)} is ${digest}`));
+  await printLine(io, visible(`${formatReference(reference)} is ${digest}`));
   const statement = await statementFor(io, { kind: 'reference', reference }, digest, options);
   const bundle = await signChecked(await bundleSigner(io, options), statement, digest);
   if (options.output !== undefined) await writeBundle(io, options.output, bundle, options);
@@ -67,11 +67,11 @@ async function signReference(io: Io, reference: Reference, options: SignOptions)
     predicateType: statement.predicateType,
     created: io.now(),
   }).finally(() => progress.clear());
-  await say(
+  await printLine(
     io,
     visible(`Signed ${formatReference({ registry, repository, digest })} (${statement.predicateType})`),
   );
-  await say(io, `Bundle: ${attached}`);
+  await printLine(io, `Bundle: ${attached}`);
 }
 
 async function statementFor(
@@ -92,7 +92,7 @@ async function statementFor(
 }
 
 async function readPredicate(io: Io, name: string): Promise<Record<string, unknown>> {
-  const bytes = await readSource(io, name, MAX_PREDICATE_BYTES);
+  const bytes = await readFileUpTo(io, name, MAX_PREDICATE_BYTES);
   if (bytes.byteLength > MAX_PREDICATE_BYTES) {
     throw new KrmhubError('too-large', `${name} has more than ${MAX_PREDICATE_BYTES} bytes`);
   }
@@ -128,7 +128,7 @@ export async function signChecked(
 async function writeBundle(io: Io, name: string, bundle: Uint8Array, options: SignOptions): Promise<void> {
   const overwrite = options.overwrite === true;
   const outcome = await writeFileAtomically(path.resolve(io.cwd, name), bundle, { overwrite });
-  await say(io, visible(`${outcome === 'written' ? 'Wrote' : 'Unchanged:'} ${name}`));
+  await printLine(io, visible(`${outcome === 'written' ? 'Wrote' : 'Unchanged:'} ${name}`));
 }
 
 function bundleFile(target: Exclude<SigningTarget, { kind: 'reference' }>, options: SignOptions): string {

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { parseReference, type Reference } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import { diskError } from '../files/source-files.js';
+import { diskError } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 import { visible } from '../io/text.js';
 

@@ -2,16 +2,16 @@ import path from 'node:path';
 import { computeDigest, releaseFiles, releaseManifest } from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, hasErrors, KrmhubError, lint } from '@krmhub/schema';
 import { releaseStatement, type Statement, signatureStatement } from '@krmhub/signing';
-import { readSource } from '../files/source-files.js';
-import { nameReleases, readDefinitions, type Submission } from '../functions/publish/read-submissions.js';
+import { nameReleases, readDefinitions, type Submission } from '../documents/read-definitions.js';
+import { readFileUpTo } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { plural } from '../io/text.js';
 
 /** A file is signed as what it is: bytes, of which nothing more is said. */
 export async function statementOfFile(io: Io, name: string, digest: Digest): Promise<Statement> {
   if (await isDefinition(io, name)) {
-    await say(
+    await printLine(
       io,
       'This signs the bytes and no release: to publish it with the definition, say --release too.',
     );
@@ -63,7 +63,7 @@ export function statementOfSubmission(
 
 async function readReadme(io: Io, name: string): Promise<Uint8Array> {
   const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
-  const bytes = await readSource(io, name, PUBLISH_LIMITS.maxReadmeBytes);
+  const bytes = await readFileUpTo(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
     throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`);
   }
@@ -72,7 +72,7 @@ async function readReadme(io: Io, name: string): Promise<Uint8Array> {
 
 async function isDefinition(io: Io, name: string): Promise<boolean> {
   if (!/\.(ya?ml|json)$/i.test(name)) return false;
-  const bytes = await readSource(io, name);
+  const bytes = await readFileUpTo(io, name);
   if (bytes.byteLength > DOCUMENT_LIMITS.maxSourceBytes) return false;
   const { documents } = lint(bytes, { file: name });
   return documents.length === 1 && documents[0]!.kind === 'KRMFunctionDefinition';

@@ -1,28 +1,20 @@
 import { describeSigner } from '@krmhub/catalog';
 import { formatReference, type Reference } from '@krmhub/oci';
 import { canonicalRelease, KrmhubError } from '@krmhub/schema';
-import { connectOci } from '../artifacts/connect-oci.js';
-import { type Io, paint, write } from '../io/io.js';
-import { type OutputFormat, printData, say } from '../io/print.js';
+import type { Io } from '../io/io.js';
+import { printData, printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { visible } from '../io/text.js';
+import { connectOci } from '../registry/connect-oci.js';
 import { bundleOfFile } from './bundle-of-file.js';
-import { expectedSigner, type SignerOptions } from './expected-signer.js';
+import { expectedSigner } from './expected-signer.js';
 import { findBundles } from './find-bundles.js';
 import type { FoundBundle } from './found-bundle.js';
 import { isWanted, type JudgedBundle, judgeBundle, type ReleasePlace } from './judge-bundle.js';
+import { checkBundleOption, printBundle, type VerifyOptions } from './print-bundle.js';
 import { findTarget, type SigningTarget } from './signing-target.js';
 import { functionOfRepository } from './trust/read-subject.js';
 import { trustedRoot } from './trusted-root-file.js';
-
-export interface VerifyOptions extends SignerOptions {
-  bundle?: string;
-  trustedRoot?: string;
-  type?: string;
-  policy?: string;
-  plainHttp?: string[];
-  output: OutputFormat;
-}
 
 /** Says whether an artifact is signed by whom it should be, and shows every check. Throws `untrusted` where it is not. */
 export async function verifyArtifact(io: Io, name: string, options: VerifyOptions): Promise<void> {
@@ -53,14 +45,7 @@ export async function verifyArtifact(io: Io, name: string, options: VerifyOption
     for (const bundle of bundles) await printBundle(io, bundle);
   });
   if (good === undefined) throw refusal(name, bundles, wanted, options.type);
-  await say(io, visible(`Verified: ${digest} is signed by ${describeSigner(good.signer!)}`));
-}
-
-export function checkBundleOption(target: SigningTarget, { bundle }: VerifyOptions): void {
-  if (target.kind !== 'reference' || bundle === undefined) return;
-  throw new KrmhubError('usage', '--bundle is for files, and an artifact has its bundles beside it', {
-    hint: 'To hold a bundle against its digest, say sha256:… for the artifact.',
-  });
+  await printLine(io, visible(`Verified: ${digest} is signed by ${describeSigner(good.signer!)}`));
 }
 
 function placeOf(target: SigningTarget): ReleasePlace | undefined {
@@ -78,19 +63,10 @@ async function bundlesOfReference(
   const progress = new Progress(io);
   const client = connectOci(io, progress, plainHttp);
   const { digest } = await client.manifest(reference).finally(() => progress.clear());
-  await say(io, visible(`${formatReference(reference)} is ${digest}`));
+  await printLine(io, visible(`${formatReference(reference)} is ${digest}`));
   const { found, leftOut } = await findBundles(client, reference, digest).finally(() => progress.clear());
-  if (leftOut > 0) await say(io, `There are ${leftOut} more referrers, which are not looked at.`);
+  if (leftOut > 0) await printLine(io, `There are ${leftOut} more referrers, which are not looked at.`);
   return { digest, found };
-}
-
-export async function printBundle(io: Io, { source, kind, release, checks }: JudgedBundle): Promise<void> {
-  const what = release === undefined ? kind : `${kind}, ${release}`;
-  const lines = checks.map(({ check, passed, message }) => {
-    const word = paint(io, io.stdout, passed ? 'green' : 'red', passed ? 'ok' : 'FAILED');
-    return `${word}${' '.repeat(passed ? 6 : 2)}${check.padEnd(12)}${visible(message)}`;
-  });
-  await write(io.stdout, `${[visible(`${source} (${what})`), ...lines].join('\n')}\n`);
 }
 
 function refusal(

@@ -1,7 +1,7 @@
 import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
 import type { Digest, RefusalCode, SnapshotForm } from '@krmhub/schema';
 import type { Io } from '../../io/io.js';
-import { printTable, say } from '../../io/print.js';
+import { printLine, printTable } from '../../io/print.js';
 import { plural } from '../../io/text.js';
 import { codeCounts, countsLine, type ReportCounts } from '../catalog-report.js';
 
@@ -98,6 +98,6 @@ export async function saySummary(io: Io, summary: BuildSummary): Promise<ReportC
     yanked,
     invalid,
   };
-  await say(io, `${catalog}: ${plural(functions, 'function')}; ${countsLine(counts)}`);
+  await printLine(io, `${catalog}: ${plural(functions, 'function')}; ${countsLine(counts)}`);
   return counts;
 }

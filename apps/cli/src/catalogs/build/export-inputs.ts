@@ -4,11 +4,11 @@ import type { RegistryClient } from '@krmhub/api/client';
 import { type ExportClient, readExportedFunction, readInputsEntry } from '@krmhub/api/export-client';
 import type { CatalogInputs } from '@krmhub/api/export-model';
 import { canonicalJson, KrmhubError, sha256 } from '@krmhub/schema';
-import { ofCatalog } from '../../commands/catalog/catalog-name.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
+import { withCatalogHint } from '../../registry/catalog-name.js';
 import { connect, connectExport } from '../../registry/connection.js';
 import { InputsFolder } from './inputs-folder.js';
 
@@ -51,8 +51,11 @@ export async function exportInputs(io: Io, name: string, options: ExportOptions)
   await progress.clear();
   await printData(io, options.output, exported, () => printExported(io, exported));
   const { serial, functions } = exported;
-  await say(io, `Wrote snapshot ${serial} of ${name} and ${plural(functions, 'function')} to ${options.out}`);
-  await say(io, `Build it: krmhub catalog build --inputs ${options.out} --out catalog.yaml`);
+  await printLine(
+    io,
+    `Wrote snapshot ${serial} of ${name} and ${plural(functions, 'function')} to ${options.out}`,
+  );
+  await printLine(io, `Build it: krmhub catalog build --inputs ${options.out} --out catalog.yaml`);
 }
 
 interface Parts {
@@ -96,7 +99,7 @@ async function exportOnce(parts: Parts, name: string): Promise<Exported | undefi
       await progress.tick(() => `copying functions: ${functions} so far`);
     }),
   );
-  const document = await ofCatalog(client.snapshotDocument(name, String(snapshot.serial)));
+  const document = await withCatalogHint(client.snapshotDocument(name, String(snapshot.serial)));
   await folder.write(folder.path('snapshot'), document.bytes);
   const again = await exporter.catalogInputs(name);
   await again.entryLines.return(undefined);
@@ -125,7 +128,7 @@ async function settledInputs(
   progress: Progress,
 ): Promise<{ inputs: CatalogInputs; entryLines: AsyncGenerator<Uint8Array> }> {
   for (let wait = 0; wait < WAITS; wait++) {
-    const found = await ofCatalog(exporter.catalogInputs(name));
+    const found = await withCatalogHint(exporter.catalogInputs(name));
     if (found.inputs.settled) return found;
     await found.entryLines.return(undefined);
     await progress.show(`waiting until ${name} is cut`);

@@ -16,11 +16,11 @@ import { runInParallel } from '@krmhub/oci';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 import { emptyRoot, type Trust, verifySource } from '@krmhub/signing';
 import { type FetchedCatalog, SourceFetcher } from '@krmhub/sources';
-import { sizeText } from '../../artifacts/size-text.js';
 import type { Io } from '../../io/io.js';
+import { sizeText } from '../../io/size-text.js';
 import { plural } from '../../io/text.js';
+import { VERSION } from '../../io/version.js';
 import { trustedRoot } from '../../signatures/trusted-root-file.js';
-import { VERSION } from '../../version.js';
 import type { SourceProgress } from '../source-progress.js';
 import { sourceCredentials } from './source-credentials.js';
 

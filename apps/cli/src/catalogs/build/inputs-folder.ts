@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { splitLines } from '@krmhub/api/export-client';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError, readSource } from '../../files/source-files.js';
+import { diskError, readFileUpTo } from '../../files/read-file.js';
 import { writeFileAtomically, writePiecesAtomically } from '../../files/write-file.js';
 
 /** The names of a catalog's inputs in their folder. */
@@ -40,7 +40,7 @@ export class InputsFolder {
   }
 
   async read(file: string, maxBytes: number): Promise<Uint8Array> {
-    const bytes = await readSource({ cwd: this.#folder }, file, maxBytes);
+    const bytes = await readFileUpTo({ cwd: this.#folder }, file, maxBytes);
     if (bytes.byteLength <= maxBytes) return bytes;
     throw new KrmhubError('too-large', `${file} has more than ${maxBytes} bytes`);
   }

@@ -10,10 +10,10 @@ import {
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { KrmhubError, type SnapshotForm } from '@krmhub/schema';
-import { STDIN_NAME } from '../../files/source-files.js';
+import { STDIN_NAME } from '../../files/read-file.js';
 import { writeFileAtomically } from '../../files/write-file.js';
 import { type Io, write } from '../../io/io.js';
-import { type OutputFormat, printData, say, warn } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printWarning } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { plural, visible } from '../../io/text.js';
 import { isNothingLeftOut, whyEmpty } from '../catalog-report.js';
@@ -82,18 +82,18 @@ async function tellLimits(io: Io, { name, sources }: Recipe): Promise<void> {
   const young = elsewhere.filter(({ catalog }) => (catalog?.minimumAgeSeconds ?? 0) > 0);
   if (young.length > 0) {
     const names = young.map((source) => source.name).join(', ');
-    await warn(
+    await printWarning(
       io,
       `${names}: since when an entry is there is known to a registry alone, so that with minimumAge all are too new`,
     );
-    await say(
+    await printLine(
       io,
       `  hint: Where a registry has the catalog: krmhub catalog inputs ${name} --out DIR, then build with --inputs DIR.`,
     );
   }
   const proxied = Object.entries(io.env).some(([name, value]) => /^(https?|all)_proxy$/i.test(name) && value);
   if (proxied && elsewhere.some(({ catalog }) => /^(?:https?:|git::)/i.test(catalog?.url ?? ''))) {
-    await warn(io, 'sources are fetched directly, not through the proxy that the environment names');
+    await printWarning(io, 'sources are fetched directly, not through the proxy that the environment names');
   }
 }
 
@@ -160,9 +160,9 @@ export async function tellBuilt(
   const summary = summaryOf(recipe, built);
   if (options.out !== '-') await printData(io, options.output, summary, () => printSummary(io, summary));
   const counts = await saySummary(io, summary);
-  if (built.count === 0) await warn(io, whyEmpty(counts));
+  if (built.count === 0) await printWarning(io, whyEmpty(counts));
   if (options.report === undefined && !isNothingLeftOut(counts)) {
-    await say(io, '--report FILE says of each what is left out, and why');
+    await printLine(io, '--report FILE says of each what is left out, and why');
   }
-  if (options.out !== '-') await say(io, `Wrote ${options.out}, ${built.digests[formOf(options)]}`);
+  if (options.out !== '-') await printLine(io, `Wrote ${options.out}, ${built.digests[formOf(options)]}`);
 }

@@ -2,7 +2,7 @@ import { renderSnapshot } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import { FINDINGS } from '../../io/exit-code.js';
 import type { Io } from '../../io/io.js';
-import { say } from '../../io/print.js';
+import { printLine } from '../../io/print.js';
 import { visible } from '../../io/text.js';
 import { differencesOf } from './compare-built.js';
 import { readInputs } from './read-inputs.js';
@@ -19,12 +19,12 @@ export async function runInputsBuild(io: Io, folder: string, options: BuildOptio
   const record = { ...built, ...number, functions: built.count, createdAt: '' };
   const differences = differencesOf(built, renderSnapshot(record, built.functions), read);
   if (differences.length > 0) {
-    await say(io, `This is not snapshot ${serial} of ${built.catalog}; nothing was written:`);
-    for (const difference of differences) await say(io, visible(`  ${difference}`));
+    await printLine(io, `This is not snapshot ${serial} of ${built.catalog}; nothing was written:`);
+    for (const difference of differences) await printLine(io, visible(`  ${difference}`));
     io.exitCode = FINDINGS;
     return;
   }
   await writeBuilt(io, built, number, options);
   await tellBuilt(io, recipe, built, options);
-  await say(io, `The same bytes as snapshot ${serial} of ${built.catalog}, in every form`);
+  await printLine(io, `The same bytes as snapshot ${serial} of ${built.catalog}, in every form`);
 }

@@ -1,7 +1,7 @@
 import type { SourceCredentials } from '@krmhub/sources';
-import { registryCredentials } from '../../artifacts/registry-credentials.js';
 import type { Io } from '../../io/io.js';
 import { isLoopback } from '../../registry/connection.js';
+import { ociCredentials } from '../../registry/oci-credentials.js';
 
 /** What this machine keeps for a host, as for any artifact; never sent where others can listen. */
 export async function sourceCredentials(
@@ -10,7 +10,7 @@ export async function sourceCredentials(
 ): Promise<SourceCredentials | undefined> {
   const { protocol, host, hostname } = new URL(origin);
   if (protocol !== 'https:' && !isLoopback(hostname)) return undefined;
-  const credentials = await registryCredentials(io, host);
+  const credentials = await ociCredentials(io, host);
   if (credentials === undefined || 'username' in credentials) return credentials;
   return { token: credentials.identityToken };
 }

@@ -9,7 +9,8 @@ import {
   readDialect,
   readMachineYaml,
 } from '@krmhub/schema';
-import { OCI_SCHEME, readSource, readStdin, STDIN_NAME } from '../../files/source-files.js';
+import { OCI_SCHEME } from '../../documents/document-files.js';
+import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 
 /** What says nothing of the functions. */
@@ -21,8 +22,8 @@ const MAX_PROBLEMS = 5;
 export async function readCatalogFile(io: Io, name: string): Promise<FunctionDefinition[]> {
   const maxBytes = DOCUMENT_LIMITS.maxCatalogBytes;
   if (name === '-') return functionsOf(await readStdin(io, maxBytes), STDIN_NAME);
-  if (!name.startsWith(OCI_SCHEME)) return functionsOf(await readSource(io, name, maxBytes), name);
-  const { readArtifact } = await import('../../artifacts/read-artifact.js');
+  if (!name.startsWith(OCI_SCHEME)) return functionsOf(await readFileUpTo(io, name, maxBytes), name);
+  const { readArtifact } = await import('../../documents/read-artifact.js');
   return functionsOf(await readArtifact(io, name, maxBytes), name);
 }
 

@@ -3,7 +3,7 @@ import type { ComparedCatalog } from '@krmhub/catalog';
 import type { Digest, Snapshot } from '@krmhub/schema';
 import { sha256 } from '@krmhub/schema/digest';
 import { KrmhubError } from '@krmhub/schema/error';
-import { ofCatalog } from '../../commands/catalog/catalog-name.js';
+import { withCatalogHint } from '../../registry/catalog-name.js';
 import { functionsOf } from './read-catalog.js';
 
 /** A snapshot of a catalog, read and checked. */
@@ -25,7 +25,7 @@ export async function chooseSnapshots(
   to: string | undefined,
 ): Promise<{ from: string; to: string; passedOver: number[] }> {
   if (from !== undefined && to !== undefined) return { from, to, passedOver: [] };
-  const { snapshots } = await ofCatalog(client.snapshots(name, MAX_LOOKED_AT));
+  const { snapshots } = await withCatalogHint(client.snapshots(name, MAX_LOOKED_AT));
   const standing = snapshots.filter(({ withdrawn }) => withdrawn === undefined);
   const [newest, earlier] = standing;
   if (newest === undefined || (from === undefined && earlier === undefined)) {
@@ -49,7 +49,7 @@ export async function readSnapshot(
   name: string,
   reference: string,
 ): Promise<{ side: SnapshotSide; catalog: ComparedCatalog }> {
-  const snapshot = await ofCatalog(client.snapshot(name, reference));
+  const snapshot = await withCatalogHint(client.snapshot(name, reference));
   const { serial, digests, entries } = snapshot;
   const digest = digests['catalog.yaml'];
   const pinned = reference.startsWith('sha256:');

@@ -20,7 +20,7 @@ import {
   MAX_KEY_LENGTH,
   readPublicKey,
 } from '@krmhub/schema';
-import { diskError, readSource, readStdin, STDIN_NAME } from '../../files/source-files.js';
+import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 
 /** A recipe with the keys that stand in files beside it. */
@@ -37,7 +37,7 @@ export interface RecipeFile {
 /** Reads a recipe and the files of keys that it names, from a file or, for `-`, from stdin. */
 export async function readRecipeFile(io: Pick<Io, 'stdin' | 'cwd'>, file: string): Promise<RecipeFile> {
   if (file !== '-') {
-    const bytes = await readSource(io, file, RECIPE_LIMITS.maxBytes);
+    const bytes = await readFileUpTo(io, file, RECIPE_LIMITS.maxBytes);
     return readRecipeBytes(bytes, file, path.dirname(path.resolve(io.cwd, file)));
   }
   return readRecipeBytes(await readStdin(io, RECIPE_LIMITS.maxBytes), STDIN_NAME, io.cwd);

@@ -1,7 +1,7 @@
 import { parseRegistryUrl } from '@krmhub/api/client';
 import { fillPath } from '@krmhub/api/paths';
 import { KrmhubError } from '@krmhub/schema/error';
-import { parseCatalogName } from '../../commands/catalog/catalog-name.js';
+import { isCatalogName } from '../../registry/catalog-name.js';
 
 /** A catalog somewhere, and the snapshot of it that is meant. */
 export interface CatalogAddress {
@@ -32,12 +32,9 @@ export function catalogAddress(target: string, registry: string, snapshot?: numb
       },
     );
   }
-  try {
-    parseCatalogName(name);
-  } catch (cause) {
-    throw new KrmhubError('usage', `${JSON.stringify(name)} is no name of a catalog`, {
-      hint: 'Give a name such as default, or a URL such as https://krm.example.com/catalogs/default.',
-      cause,
+  if (!isCatalogName(name)) {
+    throw new KrmhubError('usage', `${JSON.stringify(name)} is not a valid catalog name`, {
+      hint: 'Give a name or a URL, for example: krmhub catalog verify https://krm.example.com/catalogs/default',
     });
   }
   const root = base.origin + base.pathname.replace(/\/+$/, '');

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type PublicKey, readPublicKey } from '@krmhub/schema';
 import { KrmhubError } from '@krmhub/schema/error';
-import { diskError } from '../../files/source-files.js';
+import { diskError } from '../../files/read-file.js';
 import { type Io, paint } from '../../io/io.js';
-import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { visible } from '../../io/text.js';
 import { connect, registryUrl } from '../../registry/connection.js';
 import { type CatalogAddress, catalogAddress } from './address.js';
@@ -64,8 +64,9 @@ export async function runVerification(io: Io, target: string, options: VerifyOpt
   if (refusal !== undefined) {
     throw new KrmhubError('untrusted', `${url} is not trusted: ${refusal.message}`, { hint: refusal.hint });
   }
-  await say(io, visible(`Snapshot ${serial} of ${url} is trusted.`));
-  if (out !== undefined) await say(io, visible(`Wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}.`));
+  await printLine(io, visible(`Snapshot ${serial} of ${url} is trusted.`));
+  if (out !== undefined)
+    await printLine(io, visible(`Wrote ${[BUNDLE, ...SIGNED_FILES].join(', ')} to ${out}.`));
 }
 
 async function filesOf(

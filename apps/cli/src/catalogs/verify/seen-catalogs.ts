@@ -66,7 +66,7 @@ async function readSeen(io: Pick<Io, 'env'>): Promise<SeenCatalogs> {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return { version: 1, catalogs: {} };
     }
-    const { diskError } = await import('../../files/source-files.js');
+    const { diskError } = await import('../../files/read-file.js');
     throw diskError(error, `cannot read ${file}`);
   }
   const value = parse(text);

@@ -4,7 +4,7 @@ import { type RegistryClient, RegistryError, UnexpectedResponse } from '@krmhub/
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { SIGNING_LIMITS } from '@krmhub/signing/limits';
-import { diskError } from '../../files/source-files.js';
+import { diskError } from '../../files/read-file.js';
 import type { CatalogAddress } from './address.js';
 
 export const BUNDLE = 'snapshot.sigstore.json';

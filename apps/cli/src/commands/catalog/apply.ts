@@ -1,146 +1,29 @@
-import type { RegistryClient } from '@krmhub/api/client';
-import type { ApplyResult, CatalogDetail } from '@krmhub/api/model';
-import type { Diagnostic } from '@krmhub/schema/diagnostic';
-import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import { printRecipeDiagnostics } from '../../catalogs/recipes/print-recipe-diagnostics.js';
-import { STDIN_NAME } from '../../files/source-files.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printTable, say, warn } from '../../io/print.js';
-import { plural } from '../../io/text.js';
-import { connect } from '../../registry/connection.js';
+import type { OutputFormat } from '../../io/print.js';
 import { withOutput, withRegistry } from '../options.js';
-import { catalogAddresses } from './addresses.js';
 
 export function registerCatalogApply(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('apply')))
-    .description('Make a catalog from a recipe, or give it another recipe, and wait for its cut (admin).')
+    .summary('Apply a recipe (admin).')
+    .description('Create a catalog from a recipe, or change its recipe, and wait for the snapshot (admin).')
     .argument('<recipe>', 'File with a CatalogRecipe, or - for stdin.')
     .addHelpText(
       'after',
       `
-A key in requireSignature may be the path of a file beside the recipe, such as
-banana.pub: the public key in it is sent in its place. Files outside of the
-recipe's folder are not read.
+A key in requireSignature can be the path of a file in the folder of the recipe,
+for example banana.pub. The command sends the public key in that file. It does
+not read files outside that folder.
 
-Sources that are new are asked first, and each is told when it was; one that
-fails keeps nothing else out of the catalog, and is asked again by itself.
+The registry syncs new sources before it builds the snapshot. A source that
+fails does not block the rest of the catalog; the registry retries it.
 
 Examples:
   krmhub catalog apply recipe.yaml
   krmhub catalog apply - < recipe.yaml`,
     )
-    .action((file: string, options: { registry?: string; output: OutputFormat }) => apply(io, file, options));
-}
-
-async function apply(
-  io: Io,
-  file: string,
-  options: { registry?: string; output: OutputFormat },
-): Promise<void> {
-  const { readRecipeFile } = await import('../../catalogs/recipes/read-recipe-file.js');
-  const name = file === '-' ? STDIN_NAME : file;
-  const { recipe, bytes, text, diagnostics } = await readRecipeFile(io, file);
-  await printRecipeDiagnostics(io, diagnostics, name, bytes);
-  if (recipe === undefined) {
-    const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-    throw new KrmhubError('invalid-document', `${plural(errors, 'error')} in ${name}; nothing is applied`);
-  }
-  const client = await connect(io, options.registry);
-  const before = await newestOf(client, recipe.name);
-  const applied = await client.applyCatalog(recipe.name, new TextEncoder().encode(text));
-  await printRecipeDiagnostics(io, newTo(diagnostics, applied.diagnostics), name, bytes);
-  const elsewhere = recipe.sources.some((source) => source.catalog !== undefined);
-  if (elsewhere && applied.outcome !== 'unchanged') await askNewSources(io, client, recipe.name);
-  const catalog = await client.cutCatalog(recipe.name).catch(async (error: unknown) => {
-    await say(
-      io,
-      `The recipe of ${recipe.name} is applied (${applied.outcome}), but its cut was not seen to its end.`,
-    );
-    throw error;
-  });
-  await printData(io, options.output, { outcome: applied.outcome, catalog }, () =>
-    printTable(io, COLUMNS, [catalog], { terminal: cells(applied), pipe: cells(applied) }),
-  );
-  const isEmpty = catalog.newest?.functions === 0;
-  if (elsewhere) await sayReport(io, client, recipe.name, isEmpty);
-  else if (isEmpty) await warn(io, 'no release of this registry matches the recipe');
-  await sayChange(io, recipe.name, before, catalog.newest);
-  await say(io, `Served at ${catalogAddresses(client.url, catalog).yaml}`);
-}
-
-type Newest = CatalogDetail['newest'];
-
-async function newestOf(client: RegistryClient, name: string): Promise<Newest> {
-  try {
-    return (await client.catalog(name)).newest;
-  } catch (error) {
-    if (error instanceof KrmhubError && error.code === 'not-found') return undefined;
-    throw error;
-  }
-}
-
-/** A recipe that was there is served at once as it is now: what its consumers lose by that is not to be overlooked. */
-async function sayChange(io: Io, name: string, before: Newest, now: Newest): Promise<void> {
-  if (before === undefined || now === undefined || now.serial === before.serial) return;
-  const diff = `krmhub catalog diff ${name} ${before.serial}`;
-  if (now.functions < before.functions) {
-    await warn(
-      io,
-      `it has ${plural(now.functions, 'function')}, and had ${before.functions} in snapshot ${before.serial}: ${diff}`,
-    );
-  } else {
-    await say(io, `What changed since snapshot ${before.serial}: ${diff}`);
-  }
-}
-
-/** The registry asks those that are new by itself; who waits is told what comes of it. None that fails keeps the rest out. */
-async function askNewSources(io: Io, client: RegistryClient, name: string): Promise<void> {
-  const { refreshSources, tellAsked } = await import('../../catalogs/sources/refresh-sources.js');
-  const { SourceProgress } = await import('../../catalogs/source-progress.js');
-  const { sources } = await client.sources(name);
-  const progress = new SourceProgress(io, 'asking');
-  const fresh = sources.filter(({ checkedAt }) => checkedAt === undefined).map(({ source }) => source);
-  // It may have been quicker than we.
-  for (const source of sources) if (!fresh.includes(source.source)) await tellAsked(io, progress, source);
-  if (fresh.length > 0) await refreshSources(io, client, name, fresh);
-}
-
-async function sayReport(io: Io, client: RegistryClient, name: string, isEmpty: boolean): Promise<void> {
-  const { countsLine, isNothingLeftOut, reportCounts, whyEmpty } = await import(
-    '../../catalogs/catalog-report.js'
-  );
-  const counts = reportCounts(await client.catalogReport(name));
-  if (isEmpty) await warn(io, whyEmpty(counts));
-  const why = isNothingLeftOut(counts) ? '' : `: krmhub catalog report ${name}`;
-  await say(io, `${countsLine(counts)}${why}`);
-}
-
-const COLUMNS = [
-  { header: 'CATALOG', min: 12 },
-  { header: 'RECIPE' },
-  { header: 'SNAPSHOT' },
-  { header: 'FUNCTIONS' },
-  { header: 'DIGEST', min: 20 },
-];
-
-function cells({ outcome }: ApplyResult): (catalog: CatalogDetail) => string[] {
-  return ({ name, newest }) => [
-    name,
-    outcome,
-    String(newest?.serial ?? ''),
-    String(newest?.functions ?? ''),
-    newest?.digest ?? '',
-  ];
-}
-
-/** What a registry of another version finds besides. */
-function newTo(known: readonly Diagnostic[], told: ApplyResult['diagnostics']): Diagnostic[] {
-  return told
-    .filter(({ code, path }) => !known.some((one) => one.code === code && one.path === path))
-    .map(({ range, hint, ...diagnostic }) => ({
-      ...diagnostic,
-      ...(range === undefined ? {} : { range }),
-      ...(hint === undefined ? {} : { hint }),
-    }));
+    .action(async (file: string, options: { registry?: string; output: OutputFormat }) => {
+      const { applyRecipe } = await import('../../catalogs/apply-recipe.js');
+      await applyRecipe(io, file, options);
+    });
 }

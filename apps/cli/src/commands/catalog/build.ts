@@ -10,36 +10,34 @@ const FORMATS = ['yaml', 'json'] as const;
 
 export function registerCatalogBuild(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('build')))
-    .description('Build a catalog from a recipe: a snapshot without a server.')
+    .summary('Build a catalog from a recipe.')
+    .description('Build a catalog from a recipe, without a server.')
     .argument('[recipe]', 'File with a CatalogRecipe, or - for stdin.')
-    .option('--inputs <folder>', 'Build from what `krmhub catalog inputs` wrote; no network is used.')
-    .option('--out <file>', 'File for the catalog, whole or not at all; - is stdout.', '-')
-    .option('--report <file>', 'File for what was shadowed, refused and invalid (JSON).')
+    .option('--inputs <folder>', 'Build from the output of `krmhub catalog inputs`, without a network.')
+    .option('--out <file>', 'File for the catalog, or - for stdout.', '-')
+    .option('--report <file>', 'File for shadowed, refused and invalid entries (JSON).')
     .option('--snapshot <file>', 'File for the source and release of every entry (JSON).')
     .addOption(new Option('--kind <kind>', 'Kind of the document.').choices(KINDS).default('Catalog'))
-    .addOption(new Option('--format <format>', 'Form of the document.').choices(FORMATS).default('yaml'))
-    .option('--trusted-root <file>', 'The sigstore instance that is believed; else KRMHUB_TRUSTED_ROOT.')
+    .addOption(new Option('--format <format>', 'Format of the document.').choices(FORMATS).default('yaml'))
+    .option('--trusted-root <file>', 'Trusted root of sigstore. Default: KRMHUB_TRUSTED_ROOT.')
     .addHelpText(
       'after',
       `
-Catalogs elsewhere are fetched from this machine: file: below the recipe's
-folder, http, https, git and OCI, with the credentials of \`docker login\` and
-\`krmhub login\` for the same host. They are not asked through a proxy.
-Signatures that the recipe wants are verified here, those of a registry's
-releases as the registry has found them. The registry is asked only where a
-source has \`functions:\`, and which groups it holds is known only then.
+The command fetches upstream catalogs from this machine: by file: below the
+folder of the recipe, http, https, git and OCI. It uses the credentials of
+docker login and krmhub login, and no proxy. It verifies the signatures that the
+recipe requires. It contacts the registry only if a source has \`functions:\`.
 
-A source that fails ends the build, and nothing is written. Nothing is
-remembered: a registry refuses older snapshots of a source than it has seen, and
-knows since when an entry is there, which minimumAge asks for.
+If a source fails, the build fails and writes nothing. The build has no history:
+only a registry refuses an older snapshot of a source, and only a registry knows
+the age of an entry, which minimumAge needs. The serial in the report and in the
+snapshot is 0.
 
-Serials are a registry's: in the report and the snapshot it is 0.
+With --inputs, the build uses exactly what the registry used. It fails, and
+writes nothing, if the result differs from the snapshot of the registry.
 
-With --inputs everything is what the registry knew, and what is built is held
-against the registry's own snapshot: other bytes are told, and not written.
-
-Exit codes: 0 built, 1 other bytes than the registry's, 4 a source is not
-trusted, 5 a source or the registry failed.
+Exit codes: 0 built, 1 differs from the registry, 4 a source is not trusted, 5 a
+source or the registry failed.
 
 Examples:
   krmhub catalog build recipe.yaml > catalog.yaml
@@ -50,7 +48,9 @@ Examples:
     )
     .action(async (file: string | undefined, { inputs, ...options }: BuildOptions & { inputs?: string }) => {
       if ((file === undefined) === (inputs === undefined)) {
-        throw new KrmhubError('usage', 'name a recipe, or a folder of inputs with --inputs');
+        throw new KrmhubError('usage', 'cannot build a catalog: give either a recipe or --inputs', {
+          hint: 'Give one of them, for example: krmhub catalog build recipe.yaml --out catalog.yaml',
+        });
       }
       if (file === undefined) {
         const { runInputsBuild } = await import('../../catalogs/build/run-inputs-build.js');

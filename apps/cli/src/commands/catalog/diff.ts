@@ -1,41 +1,27 @@
-import type { CatalogChange, CatalogChangeClass, ComparedCatalog } from '@krmhub/catalog';
-import { KrmhubError } from '@krmhub/schema/error';
 import type { Command } from 'commander';
-import type { SnapshotSide } from '../../catalogs/diff/snapshot-sides.js';
-import { FINDINGS } from '../../io/exit-code.js';
+import type { DiffOptions } from '../../catalogs/diff/diff-catalogs.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, say } from '../../io/print.js';
 import { collectList, withOutput, withRegistry } from '../options.js';
-import { isCatalogName, isSnapshotReference } from './catalog-name.js';
-
-interface DiffOptions {
-  only?: string[];
-  breaking?: true;
-  output: OutputFormat;
-  registry?: string;
-}
-
-/** What is compared: a snapshot of a registry, or a file. */
-type Side = SnapshotSide | { file: string };
-type Sides = Record<'before' | 'after', { side: Side; catalog: ComparedCatalog }>;
 
 export function registerCatalogDiff(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('diff')))
-    .description('Tell what changed between two snapshots of a catalog, or two files, by what it means.')
-    .argument('<catalog>', 'Name of the catalog, or the file of the older one.')
-    .argument('[from]', 'Serial or sha256:… digest of the older snapshot, or the file of the newer catalog.')
-    .argument('[to]', 'Serial or sha256:… digest of the newer snapshot; the newest by default.')
-    .option('--only <class>', 'Tell changes of these classes alone, such as network-needed.', collectList)
-    .option('--breaking', 'Tell breaking changes alone.')
+    .summary('Compare two snapshots or files.')
+    .description('Show what changed between two snapshots of a catalog, or between two files.')
+    .argument('<catalog>', 'Name of the catalog, or the older file.')
+    .argument('[from]', 'Serial or digest (sha256:…) of the older snapshot, or the newer file.')
+    .argument('[to]', 'Serial or digest (sha256:…) of the newer snapshot. Default: the newest.')
+    .option('--only <class>', 'Show only these classes of changes, for example network-needed.', collectList)
+    .option('--breaking', 'Show only breaking changes.')
     .addHelpText(
       'after',
       `
-Without snapshots, compares the newest with the one before it. Files hold a
-catalog or definitions; their names have a / or end in .yaml, .yml or .json. An
-oci://… artifact and - for stdin stand for one too. Files do not say which
-release, source or signer is behind an entry, so nothing is told of these.
-An unknown class is answered with all that there are. Ends with 1 if one of the
-changes told is breaking.
+Without snapshots, the command compares the newest snapshot with the one before
+it. Files contain a catalog or definitions. A file name contains a / or ends in
+.yaml, .yml or .json; oci://… artifacts and - for stdin also work. Files do not
+contain the release, source or signer of an entry, so the command cannot compare
+these. To list all classes, give an unknown one.
+
+Exit codes: 0 no breaking change shown, 1 a breaking change shown.
 
 Examples:
   krmhub catalog diff default
@@ -44,114 +30,10 @@ Examples:
   krmhub catalog diff default --only network-needed,storage-needed
   krmhub catalog diff old.yaml new.yaml --breaking`,
     )
-    .action((first: string, second: string | undefined, third: string | undefined, options: DiffOptions) =>
-      diff(io, [first, second, third], options),
+    .action(
+      async (first: string, second: string | undefined, third: string | undefined, options: DiffOptions) => {
+        const { diffCatalogs } = await import('../../catalogs/diff/diff-catalogs.js');
+        await diffCatalogs(io, [first, second, third], options);
+      },
     );
-}
-
-type Names = [first: string, second: string | undefined, third: string | undefined];
-
-async function diff(io: Io, names: Names, options: DiffOptions): Promise<void> {
-  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_WEIGHTS, compareCatalogs } = await import('@krmhub/catalog');
-  const wanted = checkClasses(options.only, Object.keys(CATALOG_CHANGE_CLASSES));
-  const { before, after } = await readSides(io, names, options);
-  const changes = compareCatalogs(before.catalog, after.catalog).filter(
-    (change) =>
-      (wanted === undefined || wanted.includes(change.class)) &&
-      (options.breaking !== true || change.weight === 'breaking'),
-  );
-  const count = (weight: CatalogChange['weight']) =>
-    changes.filter((change) => change.weight === weight).length;
-  const counts = Object.fromEntries(CATALOG_CHANGE_WEIGHTS.map((weight) => [weight, count(weight)]));
-  const data = { before: before.side, after: after.side, ...counts, changes };
-  await printData(io, options.output, data, async () => {
-    const { printCatalogChanges } = await import('../../catalogs/catalog-changes.js');
-    const filtered = wanted !== undefined || options.breaking === true;
-    await printCatalogChanges(io, titleOf(before.side, after.side), changes, { filtered });
-  });
-  if (count('breaking') > 0) io.exitCode = FINDINGS;
-}
-
-function checkClasses(
-  only: readonly string[] | undefined,
-  known: readonly string[],
-): CatalogChangeClass[] | undefined {
-  const unknown = only?.find((name) => !known.includes(name));
-  if (unknown === undefined) return only as CatalogChangeClass[] | undefined;
-  throw new KrmhubError('usage', `there is no class of changes ${unknown}`, {
-    hint: `The classes are ${known.join(', ')}.`,
-  });
-}
-
-async function readSides(io: Io, names: Names, options: DiffOptions): Promise<Sides> {
-  const [first, second, third] = names;
-  if (third === undefined && isFile(first) && second !== undefined && isFile(second)) {
-    return readFiles(io, first, second);
-  }
-  checkNames(names);
-  return readSnapshots(io, names, options);
-}
-
-async function readFiles(io: Io, before: string, after: string): Promise<Sides> {
-  if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
-  const { readCatalogFile } = await import('../../catalogs/diff/read-catalog.js');
-  const read = async (file: string) => ({
-    side: { file },
-    catalog: { functions: await readCatalogFile(io, file) },
-  });
-  return { before: await read(before), after: await read(after) };
-}
-
-async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptions): Promise<Sides> {
-  const { connect } = await import('../../registry/connection.js');
-  const { chooseSnapshots, readSnapshot } = await import('../../catalogs/diff/snapshot-sides.js');
-  const client = await connect(io, options.registry);
-  const chosen = await chooseSnapshots(client, name, from, to);
-  if (chosen.passedOver.length > 0) {
-    await say(io, `withdrawn, and passed over: snapshot ${chosen.passedOver.join(', ')}`);
-  }
-  return {
-    before: await readSnapshot(client, name, chosen.from),
-    after: await readSnapshot(client, name, chosen.to),
-  };
-}
-
-/** What nothing but a file can be: no catalog and no snapshot has such a name. */
-function isFile(text: string): boolean {
-  return text === '-' || (/\/|\\|\.(ya?ml|json)$/i.test(text) && !/^https?:/i.test(text));
-}
-
-function checkNames([name, ...snapshots]: Names): void {
-  const given = [name, ...snapshots].filter((text) => text !== undefined);
-  const address = given.find((text) => /^https?:/i.test(text));
-  if (address !== undefined) {
-    throw new KrmhubError('usage', `${address} is an address, and no file or name of a catalog`, {
-      hint: 'Name the registry with --registry and the catalog by its name, or get the file first.',
-    });
-  }
-  if (given.some(isFile)) {
-    throw new KrmhubError('usage', 'a file is compared with one other file', {
-      hint: 'Write `krmhub catalog diff OLD.yaml NEW.yaml`; `krmhub catalog pull` gets a snapshot as a file.',
-    });
-  }
-  if (!isCatalogName(name)) {
-    throw new KrmhubError('usage', `${name} is no name of a catalog and no file`, {
-      hint: '`krmhub catalog list` shows the catalogs; a file in this folder is named with ./ before it.',
-    });
-  }
-  const wrong = snapshots.find((text) => text !== undefined && !isSnapshotReference(text));
-  if (wrong === undefined) return;
-  throw new KrmhubError('usage', `${wrong} is neither a serial (1, 2, …) nor a sha256:… digest`, {
-    hint: `\`krmhub catalog history ${name}\` lists the snapshots.`,
-  });
-}
-
-function titleOf(before: Side, after: Side): string {
-  if ('file' in before || 'file' in after) return `${nameOf(before)} → ${nameOf(after)}`;
-  return `${before.catalog}: snapshot ${before.serial} → ${after.serial}`;
-}
-
-function nameOf(side: Side): string {
-  if ('serial' in side) return `snapshot ${side.serial}`;
-  return side.file === '-' ? 'stdin' : side.file;
 }

@@ -1,24 +1,23 @@
 import type { Command } from 'commander';
 import type { ExportOptions } from '../../catalogs/build/export-inputs.js';
 import type { Io } from '../../io/io.js';
-import { withOutput, withRegistry } from '../options.js';
-import { withCatalogName } from './catalog-name.js';
+import { withCatalogName, withOutput, withRegistry } from '../options.js';
 
 export function registerCatalogInputs(parent: Command, io: Io): void {
   withOutput(withRegistry(withCatalogName(parent.command('inputs'))))
-    .description('Export what a registry makes a catalog from, to build the same bytes elsewhere (admin).')
-    .requiredOption('--out <folder>', 'Folder to write to; an earlier export in it is replaced.')
+    .summary('Export the inputs of a catalog (admin).')
+    .description('Export the inputs of a catalog, to rebuild the same bytes without a registry (admin).')
+    .requiredOption('--out <folder>', 'Folder for the export; it replaces an earlier one. Required.')
     .addHelpText(
       'after',
       `
-Written are the recipe, the last good copy of every source as it was fetched,
-since when its entries are there, who has signed it, every function of the
-registry with its releases, the clock by which ages are judged, and
-snapshot.json. All is of one moment: where something changes meanwhile, the
-export begins anew.
+The export contains the recipe, the last good copy of every source, the age and
+the signers of its entries, every function of the registry with its releases,
+the build time, and snapshot.json. If the registry changes during the export,
+the command starts again, so that all files are from one moment.
 
-Copies may come from where others may not look, so that this takes a token of an
-administrator. \`krmhub catalog build --inputs\` needs no network.
+The command needs an admin token, because a source can require credentials that
+you do not have. \`krmhub catalog build --inputs\` needs no network.
 
 Examples:
   krmhub catalog inputs platform --out platform

@@ -1,50 +1,38 @@
-import path from 'node:path';
-import type { Document, RegistryClient } from '@krmhub/api/client';
-import type { ProfileReport } from '@krmhub/schema';
-import { KrmhubError } from '@krmhub/schema/error';
-import { PROFILE_SUMMARIES, PROFILES, type Profile } from '@krmhub/schema/profile';
+import { PROFILE_SUMMARIES, PROFILES } from '@krmhub/schema/profile';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Io, write } from '../../io/io.js';
-import { say } from '../../io/print.js';
-import { plural, visible } from '../../io/text.js';
-import { connect } from '../../registry/connection.js';
-import { withRegistry } from '../options.js';
-import { isSnapshotReference, ofCatalog, withCatalogName } from './catalog-name.js';
+import type { PullOptions } from '../../catalogs/pull-catalog.js';
+import type { Io } from '../../io/io.js';
+import { isSnapshotReference } from '../../registry/catalog-name.js';
+import { withCatalogName, withRegistry } from '../options.js';
 
 // As the schema package has them, which loads too much for a help text.
-const KINDS = ['Catalog', 'KRMFunctionCatalog'] as const;
-const FORMATS = ['yaml', 'json'] as const;
-
+const KINDS: readonly PullOptions['kind'][] = ['Catalog', 'KRMFunctionCatalog'];
+const FORMATS: readonly PullOptions['format'][] = ['yaml', 'json'];
 /** The longest name, and two spaces. */
 const PROFILE_COLUMNS = Math.max(...PROFILES.map(({ length }) => length)) + 2;
 
-interface PullOptions {
-  snapshot?: string;
-  kind: (typeof KINDS)[number];
-  format: (typeof FORMATS)[number];
-  profile?: Profile;
-  losses?: string;
-  out: string;
-  registry?: string;
-}
-
 export function registerCatalogPull(parent: Command, io: Io): void {
   withRegistry(withCatalogName(parent.command('pull')))
-    .description('Get the exact bytes of a catalog, checked against their digest.')
-    .option('--snapshot <snapshot>', 'Serial or sha256:… digest; the newest by default.', snapshotReference)
+    .summary('Download a catalog.')
+    .description('Download a catalog and verify its digest.')
+    .option(
+      '--snapshot <snapshot>',
+      'Serial or digest (sha256:…). Default: the newest snapshot.',
+      parseSnapshot,
+    )
     .addOption(new Option('--kind <kind>', 'Kind of the document.').choices(KINDS).default('Catalog'))
-    .addOption(new Option('--format <format>', 'Form of the document.').choices(FORMATS).default('yaml'))
+    .addOption(new Option('--format <format>', 'Format of the document.').choices(FORMATS).default('yaml'))
     .addOption(
-      new Option('--profile <profile>', 'Dialect of another tool, instead of --kind and --format.')
+      new Option('--profile <profile>', 'Write the dialect of another tool, instead of --kind and --format.')
         .choices(PROFILES)
         .conflicts(['kind', 'format']),
     )
-    .option('--losses <file>', 'File for everything that the profile does not say, as JSON.')
-    .option('--out <file>', 'File to write, whole or not at all; - is stdout.', '-')
+    .option('--losses <file>', 'File for the list of fields that the profile does not support (JSON).')
+    .option('--out <file>', 'File for the catalog, or - for stdout.', '-')
     .addHelpText(
       'after',
       `
-What a profile cannot say is counted on stderr:
+Profiles. The command prints on stderr how many values a profile cannot express:
 ${PROFILES.map((profile) => `  ${profile.padEnd(PROFILE_COLUMNS)}${PROFILE_SUMMARIES[profile]}`).join('\n')}
 
 Examples:
@@ -53,96 +41,13 @@ Examples:
   krmhub catalog pull default --snapshot 7 --format json --out catalog.json
   krmhub catalog pull default --profile porch --losses losses.json > porch.yaml`,
     )
-    .action((name: string, options: PullOptions) => pull(io, name, options));
+    .action(async (name: string, options: PullOptions) => {
+      const { pullCatalog } = await import('../../catalogs/pull-catalog.js');
+      await pullCatalog(io, name, options);
+    });
 }
 
-async function pull(io: Io, name: string, options: PullOptions): Promise<void> {
-  const { snapshot, kind, format, out, profile, losses } = options;
-  if (losses !== undefined && profile === undefined) {
-    throw new KrmhubError('usage', '--losses is of a profile, and goes with --profile');
-  }
-  const client = await connect(io, options.registry);
-  if (profile !== undefined) return pullProfile(io, client, name, { ...options, profile });
-  const document = await ofCatalog(
-    client.catalogDocument(name, { kind, format, ...(snapshot === undefined ? {} : { snapshot }) }),
-  );
-  // A digest names the catalog.yaml of the kind Catalog; other forms of it have their own.
-  const pinned = snapshot?.startsWith('sha256:') && kind === 'Catalog' && format === 'yaml';
-  const problem = await mismatch(document, pinned ? snapshot : document.digest);
-  if (problem !== undefined) {
-    throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: MEND });
-  }
-  await deliver(io, document, out);
-}
-
-/** Document and report are asked for by one serial, so that a cut in between parts them not. */
-async function pullProfile(
-  io: Io,
-  client: RegistryClient,
-  name: string,
-  { snapshot, profile, losses, out }: PullOptions & { profile: Profile },
-): Promise<void> {
-  const serial = snapshot ?? (await newestSerial(client, name));
-  const document = await ofCatalog(client.catalogDocument(name, { snapshot: serial, profile }));
-  const report = await client.profileReport(name, serial, profile);
-  const problem =
-    (await mismatch(document, document.digest)) ??
-    (await mismatch(document, report.digest)) ??
-    otherSnapshot(report, serial);
-  if (problem !== undefined) {
-    throw new KrmhubError('digest-mismatch', `${problem}; nothing was written`, { hint: MEND });
-  }
-  const { printLosses, reportText } = await import('../../functions/unsupported-fields.js');
-  if (losses !== undefined) {
-    const { writeFileAtomically } = await import('../../files/write-file.js');
-    await writeFileAtomically(path.resolve(io.cwd, losses), reportText(report), { overwrite: true });
-  }
-  await deliver(io, document, out);
-  await printLosses(io, report, losses === undefined ? '--losses FILE has all of them' : `${losses} has all`);
-}
-
-async function newestSerial(client: RegistryClient, name: string): Promise<string> {
-  const { newest } = await ofCatalog(client.catalog(name));
-  if (newest !== undefined) return String(newest.serial);
-  throw new KrmhubError('unavailable', `the catalog ${name} has not been cut yet`, {
-    hint: 'Try again in a moment.',
-  });
-}
-
-function otherSnapshot({ snapshot }: ProfileReport, asked: string): string | undefined {
-  return !asked.startsWith('sha256:') || snapshot === asked
-    ? undefined
-    : `the profile is of the snapshot ${snapshot ?? 'that it does not name'}, and ${asked} was asked for`;
-}
-
-async function deliver(io: Io, document: Document, out: string): Promise<void> {
-  if (out === '-') {
-    await printDocument(io, document.bytes);
-    return;
-  }
-  const { writeFileAtomically } = await import('../../files/write-file.js');
-  const outcome = await writeFileAtomically(path.resolve(io.cwd, out), document.bytes, { overwrite: true });
-  const what = outcome === 'written' ? 'Wrote' : 'Unchanged:';
-  await say(io, `${what} ${out}, ${plural(document.bytes.length, 'byte')}, ${document.digest}`);
-}
-
-const MEND = 'Try again; if it stays so, something between you and the registry changes its answers.';
-
-/** Why the bytes are not what they have to be. Without a digest to hold them to, they are not. */
-async function mismatch(document: Document, digest: string | undefined): Promise<string | undefined> {
-  if (digest === undefined) return 'the registry does not tell the digest of the catalog';
-  const { sha256 } = await import('@krmhub/schema/digest');
-  const actual = sha256(document.bytes);
-  return actual === digest ? undefined : `the catalog has to have the digest ${digest}, and has ${actual}`;
-}
-
-async function printDocument(io: Io, bytes: Uint8Array): Promise<void> {
-  if (io.stdout.isTTY !== true) return write(io.stdout, bytes);
-  const lines = new TextDecoder().decode(bytes).split('\n');
-  await write(io.stdout, lines.map(visible).join('\n'));
-}
-
-function snapshotReference(value: string): string {
+function parseSnapshot(value: string): string {
   if (isSnapshotReference(value)) return value;
-  throw new InvalidArgumentError('It is neither a serial (1, 2, …) nor a sha256:… digest.');
+  throw new InvalidArgumentError('Give a serial, for example 7, or a digest (sha256:…).');
 }

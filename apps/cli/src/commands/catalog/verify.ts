@@ -1,30 +1,28 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { VerifyOptions } from '../../catalogs/verify/run-verification.js';
 import type { Io } from '../../io/io.js';
-import { withOutput, withRegistry } from '../options.js';
+import { collect, parseSerial, withOutput, withRegistry } from '../options.js';
 
 export function registerCatalogVerify(parent: Command, io: Io): void {
   withOutput(withRegistry(parent.command('verify')))
-    .description('Prove that a catalog is what its registry has signed, by a key that you have.')
-    .argument('<catalog>', 'Name of a catalog, or URL of one or of a snapshot.')
-    .option(
-      '--key <file>',
-      'Public key of the registry, PEM. Repeat while it changes its key.',
-      (file: string, files: string[] | undefined) => [...(files ?? []), file],
-    )
-    .option('--snapshot <serial>', 'This snapshot, however old; the newest by default.', serialOf)
-    .option('--out <folder>', 'Write the verified files there, where everything holds.')
-    .option('--offline <folder>', 'Verify what --out has written; nothing is asked of a network.')
+    .summary('Verify the signature of a catalog.')
+    .description('Verify that a catalog is signed by its registry, and show every check.')
+    .argument('<catalog>', 'Name of a catalog, or URL of a catalog or of a snapshot.')
+    .option('--key <file>', 'Public key of the registry (PEM). Repeatable during a key rotation.', collect)
+    .option('--snapshot <serial>', 'Verify this snapshot, of any age. Default: the newest.', parseSerial)
+    .option('--out <folder>', 'Folder for the verified files.')
+    .option('--offline <folder>', 'Verify the files that --out wrote, without a network.')
     .addHelpText(
       'after',
       `
-Refused: a missing or wrong signature, that of another catalog or snapshot,
-other bytes than were signed, a signature that has expired, and an older
-snapshot than was seen before. The highest serial of each catalog is remembered
-in seen-catalogs.json, beside the credentials of \`krmhub login\`.
+The command refuses a missing or wrong signature, a signature of another catalog
+or snapshot, bytes that differ from the signed ones, an expired signature, and a
+snapshot older than one that you verified before. It stores the highest serial
+of each catalog in seen-catalogs.json, in the folder of \`krmhub login\`.
 
-A key is pinned once: have who runs the registry tell you its fingerprint.
-Without --key, the keys count that \`krmhub trust add URL\` pinned it to.
+Without --key, the command uses the keys that you pinned with
+\`krmhub trust add URL\`. Get the fingerprint of the key from the operator of the
+registry before you pin it.
 
 Exit codes: 0 trusted, 4 not trusted.
 
@@ -38,9 +36,4 @@ Examples:
       const { runVerification } = await import('../../catalogs/verify/run-verification.js');
       await runVerification(io, target, options);
     });
-}
-
-function serialOf(value: string): number {
-  if (/^[1-9]\d{0,14}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('It is no serial (1, 2, …).');
 }

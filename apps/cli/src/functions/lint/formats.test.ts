@@ -157,10 +157,10 @@ describe('SARIF', () => {
       expect((await lint(['a.yaml', '--rules-url', wrong])).exitCode).toBe(2);
   });
 
-  it('has levels of the profile', async () => {
+  it('reports the levels of the ruleset', async () => {
     await put('a.yaml', definition);
-    const level = async (profile: string) =>
-      (await sarif(['a.yaml', '--profile', profile])).run.tool.driver.rules.map(
+    const level = async (ruleset: string) =>
+      (await sarif(['a.yaml', '--ruleset', ruleset])).run.tool.driver.rules.map(
         ({ id, defaultConfiguration }) => [id, defaultConfiguration.level],
       );
     expect(Object.fromEntries(await level('registry'))).not.toHaveProperty(['license/not-in-kep-enum']);
@@ -370,7 +370,7 @@ describe('very many findings', () => {
   });
   const written = async (format: 'json' | 'sarif', counts: readonly number[]) => {
     const io = testIo({ cwd: folder });
-    const writer = await reportWriter(io, { format, profile: 'registry' });
+    const writer = await reportWriter(io, { format, ruleset: 'registry' });
     for (const count of counts) await writer.add(report(count));
     const warning = counts.reduce((sum, count) => sum + count, 0);
     const passedOver = { files: 0, documents: 0, templates: 0 };

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Diagnostic, Severity } from '@krmhub/schema';
-import { STDIN_NAME } from '../../files/source-files.js';
+import { STDIN_NAME } from '../../files/read-file.js';
 import { visible } from '../../io/text.js';
 
 /** Findings as workflow commands, which GitHub shows as annotations beside the lines that they are about. */

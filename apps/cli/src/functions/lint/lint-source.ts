@@ -1,6 +1,8 @@
 import path from 'node:path';
-import { type Diagnostic, type LintProfile, type LintResult, lint } from '@krmhub/schema';
-import { OCI_SCHEME, type SourceFile, STDIN_NAME } from '../../files/source-files.js';
+import { type Diagnostic, type LintProfile, lint } from '@krmhub/schema';
+import { type DocumentFile, OCI_SCHEME } from '../../documents/document-files.js';
+import { holdsOnlyOtherDocuments } from '../../documents/other-documents.js';
+import { STDIN_NAME } from '../../files/read-file.js';
 import { lintOwnDocument } from './lint-own-document.js';
 
 /** What lint says of one file; plain data, so that it can come from another thread. */
@@ -16,37 +18,27 @@ export interface FileReport {
 }
 
 export interface LintSourceOptions {
-  profile: LintProfile;
+  ruleset: LintProfile;
   /** Documents of other kinds are passed over in files that were named, too. */
   skipOthers: boolean;
   /** What the names of files are relative to. */
   cwd: string;
 }
 
-/** What a file of a folder may hold besides definitions and catalogs without being a problem. */
-const FOREIGN = new Set(['dialect/unknown-document', 'yaml/empty']);
-
-/** Whether every document of a file is of another kind, or there is none. */
-export function holdsSomethingElse({ documents, diagnostics, passedOver }: LintResult): boolean {
-  if (documents.length > 0) return false;
-  const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  return errors.length === 0 ? passedOver > 0 : errors.every(({ code }) => FOREIGN.has(code));
-}
-
 /** Lints one file as the user meant it: what was found in a folder may hold other things as well. */
-export async function lintSource(source: SourceFile, options: LintSourceOptions): Promise<FileReport> {
+export async function lintSource(source: DocumentFile, options: LintSourceOptions): Promise<FileReport> {
   const { name, bytes } = source;
   const own = await lintOwnDocument(bytes, name, folderOf(name, options));
   if (own !== undefined) return reportOf(source, own, 0);
   const lenient = !source.explicit || options.skipOthers;
-  const result = lint(bytes, { file: name, profile: options.profile, passOverForeign: lenient });
-  if (lenient && holdsSomethingElse(result))
+  const result = lint(bytes, { file: name, profile: options.ruleset, passOverForeign: lenient });
+  if (lenient && holdsOnlyOtherDocuments(result))
     return { name, passedOver: true, passedOverDocuments: 0, diagnostics: [], bytes: undefined };
   return reportOf(source, result.diagnostics, result.passedOver);
 }
 
 function reportOf(
-  { name, bytes }: SourceFile,
+  { name, bytes }: DocumentFile,
   diagnostics: Diagnostic[],
   passedOverDocuments: number,
 ): FileReport {

@@ -1,7 +1,8 @@
 import { type Diagnostic, SEVERITIES } from '@krmhub/schema';
 import { type Io, write } from '../../io/io.js';
-import type { LintFilesOptions, Totals } from './lint-files.js';
+import type { LintFilesOptions } from './lint-options.js';
 import type { FileReport } from './lint-source.js';
+import type { Totals } from './totals.js';
 
 /** Prints what lint finds. Files are added in their order, those with diagnostics only. */
 export interface ReportWriter {
@@ -26,9 +27,9 @@ export async function reportWriter(io: Io, options: LintFilesOptions): Promise<R
       return documentWriter(io, async (totals, diagnostics) => jsonReport(totals, diagnostics));
     case 'sarif': {
       const { sarifLog } = await import('./sarif.js');
-      const { profile, rulesUrl } = options;
+      const { ruleset: profile, rulesUrl } = options;
       return documentWriter(io, async (_, diagnostics, more) =>
-        sarifLog(diagnostics, { cwd: io.cwd, profile, rulesUrl, more }),
+        sarifLog(diagnostics, { cwd: io.cwd, ruleset: profile, rulesUrl, more }),
       );
     }
   }
@@ -36,7 +37,7 @@ export async function reportWriter(io: Io, options: LintFilesOptions): Promise<R
 
 async function textWriter(io: Io): Promise<ReportWriter> {
   const { printDiagnostics, summaryLine } = await import('../../io/diagnostics.js');
-  const { passedOverText } = await import('./lint-files.js');
+  const { passedOverText } = await import('./totals.js');
   return {
     streams: true,
     needsBytes: true,
@@ -51,7 +52,7 @@ async function textWriter(io: Io): Promise<ReportWriter> {
 async function githubWriter(io: Io): Promise<ReportWriter> {
   const { annotation } = await import('./github.js');
   const { summaryLine } = await import('../../io/diagnostics.js');
-  const { passedOverText } = await import('./lint-files.js');
+  const { passedOverText } = await import('./totals.js');
   const root = io.env.GITHUB_WORKSPACE;
   const place = { cwd: io.cwd, root: root === undefined || root === '' ? io.cwd : root };
   return {

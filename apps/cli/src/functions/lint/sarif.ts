@@ -10,15 +10,15 @@ import {
   type Severity,
   YAML_CODES,
 } from '@krmhub/schema';
-import { STDIN_NAME } from '../../files/source-files.js';
-import { VERSION } from '../../version.js';
+import { STDIN_NAME } from '../../files/read-file.js';
+import { VERSION } from '../../io/version.js';
 
 /** Findings as SARIF 2.1.0 (OASIS): what code scanning services and editors read. */
 
 export interface SarifOptions {
   /** The folder that names of files are relative to; it becomes %SRCROOT%. */
   cwd: string;
-  profile: LintProfile;
+  ruleset: LintProfile;
   /** Where docs/lint-rules.md is published; without it, rules explain themselves and link nowhere. */
   rulesUrl: string | undefined;
   /** What is to be said of findings that were left out. */
@@ -84,7 +84,7 @@ export function sarifLog(diagnostics: readonly Diagnostic[], options: SarifOptio
   };
 }
 
-function reportingDescriptor(code: string, { profile, rulesUrl }: SarifOptions): object {
+function reportingDescriptor(code: string, { ruleset: profile, rulesUrl }: SarifOptions): object {
   const rule = Object.hasOwn(RULES, code) ? RULES[code] : undefined;
   if (rule === undefined) return { id: code };
   const { severity, kep = severity, summary, mend } = rule;

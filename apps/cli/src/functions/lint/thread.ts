@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { parentPort, workerData } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema/error';
-import { readFound } from '../../files/source-files.js';
+import { readDocumentFile } from '../../documents/document-files.js';
 import { lintSource } from './lint-source.js';
 import type { Batch, BatchAnswer, ThreadSetup } from './threads.js';
 
@@ -17,7 +17,7 @@ async function answer({ number, files }: Batch): Promise<BatchAnswer> {
   const reports = [];
   try {
     for (const file of files) {
-      const report = await lintSource(await readFound(io, file), setup);
+      const report = await lintSource(await readDocumentFile(io, file), setup);
       reports.push(setup.keepBytes ? report : { ...report, bytes: undefined });
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { KrmhubError } from '@krmhub/schema/error';
-import type { FoundFiles } from '../../files/source-files.js';
+import type { DocumentFileList } from '../../documents/document-files.js';
 import type { FileReport, LintSourceOptions } from './lint-source.js';
 
 /** Lints many files in threads of their own. A thread takes a batch of files, reads, lints, and asks for the next. */
@@ -14,7 +14,7 @@ export interface ThreadSetup extends LintSourceOptions {
 
 export interface Batch {
   number: number;
-  files: FoundFiles['files'];
+  files: DocumentFileList['files'];
 }
 
 export type BatchAnswer =
@@ -41,7 +41,7 @@ export function threadsFor(files: number): number {
 
 /** The reports of the files in their order, whichever is finished first. */
 export async function* lintInThreads(
-  files: FoundFiles['files'],
+  files: DocumentFileList['files'],
   setup: ThreadSetup,
   threads: number,
 ): AsyncGenerator<FileReport> {
@@ -62,10 +62,10 @@ class Crew {
   private dispatched = 0;
   private turn = 0;
   private failure: unknown;
-  private readonly files: FoundFiles['files'];
+  private readonly files: DocumentFileList['files'];
   private wake: () => void = () => undefined;
 
-  constructor(files: FoundFiles['files'], setup: ThreadSetup, threads: number) {
+  constructor(files: DocumentFileList['files'], setup: ThreadSetup, threads: number) {
     this.files = files;
     this.batches = Math.ceil(files.length / FILES_PER_BATCH);
     this.ahead = threads * BATCHES_AHEAD;

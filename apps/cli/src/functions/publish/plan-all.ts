@@ -2,11 +2,10 @@ import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { checkCompatibility } from '@krmhub/catalog';
 import { type Diagnostic, type ErrorCode, hasErrors, KrmhubError } from '@krmhub/schema';
+import type { Submission } from '../../documents/read-definitions.js';
 import type { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
 import { predecessorsAmong } from './predecessors.js';
-import type { Published } from './publish.js';
-import type { Submission } from './read-submissions.js';
 
 /** What concerns one release alone; other failures end the whole command at once. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
@@ -140,4 +139,9 @@ function inFile(diagnostic: Diagnostic, { file, exact }: Submission): Diagnostic
   if (diagnostic.file === 'README.md') return diagnostic;
   const { range, ...rest } = diagnostic;
   return { ...rest, file, ...(exact && range !== undefined ? { range } : {}) };
+}
+
+export interface Published {
+  submission: Submission;
+  result: PublishResult;
 }

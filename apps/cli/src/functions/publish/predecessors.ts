@@ -1,7 +1,7 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import { findPredecessor } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { Submission } from './read-submissions.js';
+import type { Submission } from '../../documents/read-definitions.js';
 
 /** Of submissions that come right after another one of the same command: that one. */
 export async function predecessorsAmong(

@@ -3,15 +3,15 @@ import path from 'node:path';
 import type { RegistryClient } from '@krmhub/api/client';
 import type { PublishResult } from '@krmhub/api/model';
 import { hasErrors, KrmhubError } from '@krmhub/schema';
-import { readSource } from '../../files/source-files.js';
+import { nameReleases, readDefinitions, type Submission } from '../../documents/read-definitions.js';
+import { readFileUpTo } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { plural, visible } from '../../io/text.js';
 import { printWarnings } from '../../io/warnings.js';
 import { connect } from '../../registry/connection.js';
-import { type Planned, planAll } from './plan-all.js';
-import { nameReleases, readDefinitions, type Submission } from './read-submissions.js';
+import { type Planned, type Published, planAll } from './plan-all.js';
 import { type BundleOptions, withBundles } from './submission-bundles.js';
 
 export interface PublishOptions extends BundleOptions {
@@ -22,11 +22,6 @@ export interface PublishOptions extends BundleOptions {
   wait: boolean;
   output: OutputFormat;
   registry?: string;
-}
-
-export interface Published {
-  submission: Submission;
-  result: PublishResult;
 }
 
 /** Checks everything here, has the registry plan everything, and only then stores one release after the other. */
@@ -93,7 +88,7 @@ async function readSubmissions(
     });
   }
   await printWarnings(io, diagnostics, sources);
-  if (passedOver > 0) await say(io, `${plural(passedOver, 'file')} of something else passed over`);
+  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of something else passed over`);
   await sayRewritten(io, submissions);
   return { submissions, sources };
 }
@@ -112,7 +107,7 @@ async function sayRewritten(io: Io, submissions: readonly Submission[]): Promise
   const split = new Set(submissions.filter(({ exact }) => !exact).map(({ file }) => file));
   for (const file of split) {
     const count = submissions.filter((one) => one.file === file).length;
-    await say(
+    await printLine(
       io,
       visible(
         `${file}: ${plural(count, 'definition')}, each published as a document of its own in the normal form`,
@@ -129,7 +124,7 @@ async function readReadme(
   if (name === undefined || submission === undefined) return undefined;
   const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
   await refuseLink(io, name);
-  const bytes = await readSource(io, name, PUBLISH_LIMITS.maxReadmeBytes);
+  const bytes = await readFileUpTo(io, name, PUBLISH_LIMITS.maxReadmeBytes);
   if (bytes.byteLength > PUBLISH_LIMITS.maxReadmeBytes) {
     throw new KrmhubError('too-large', `${name} has more than ${PUBLISH_LIMITS.maxReadmeBytes} bytes`, {
       hint: 'Shorten the README, or link to what it includes.',
@@ -258,7 +253,7 @@ async function printPublished(
       },
     ),
   );
-  await say(io, summary(releases, options));
+  await printLine(io, summary(releases, options));
 }
 
 function summary(

@@ -1,12 +1,12 @@
 import type { RegistryClient } from '@krmhub/api/client';
 import { KrmhubError, sha256 } from '@krmhub/schema';
+import type { Submission } from '../../documents/read-definitions.js';
 import type { Io } from '../../io/io.js';
-import { say } from '../../io/print.js';
+import { printLine } from '../../io/print.js';
 import type { Progress } from '../../io/progress.js';
 import { plural } from '../../io/text.js';
 import type { BundleSignerOptions } from '../../signatures/bundle-signer.js';
 import { readBundleFile } from '../../signatures/read-bundle-file.js';
-import type { Submission } from './read-submissions.js';
 
 export interface BundleOptions extends BundleSignerOptions {
   bundle?: readonly string[];
@@ -66,7 +66,7 @@ async function sign(
     count += 1;
   }
   await progress.clear();
-  if (count > 0) await say(io, `${plural(count, 'release')} signed`);
+  if (count > 0) await printLine(io, `${plural(count, 'release')} signed`);
   return signed;
 }
 

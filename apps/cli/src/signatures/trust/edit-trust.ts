@@ -7,7 +7,7 @@ import {
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import type { Io } from '../../io/io.js';
-import { say } from '../../io/print.js';
+import { printLine } from '../../io/print.js';
 import { visible } from '../../io/text.js';
 import { changesBetween, linesOf } from './describe-trust.js';
 import { type EntryOptions, newEntries } from './new-entry.js';
@@ -42,8 +42,8 @@ export async function addTrust(
     if (written === text || written === undefined) return undefined;
     return checked(written, file, [...new Set([...entriesOf(trust), ...entries].map(({ name }) => name))]);
   });
-  for (const line of said) await say(io, visible(line));
-  await say(io, visible(`Whom you trust is in ${file}.`));
+  for (const line of said) await printLine(io, visible(line));
+  await printLine(io, visible(`Whom you trust is in ${file}.`));
 }
 
 export async function removeTrust(io: Io, name: string): Promise<void> {
@@ -58,10 +58,10 @@ export async function removeTrust(io: Io, name: string): Promise<void> {
     const left = entriesOf(trust).flatMap((entry) => (entry.name === name ? [] : entry.name));
     return checked(withoutEntry(text, name), file, left);
   });
-  await say(io, visible(`Removed ${name}, which trusted:`));
-  for (const line of linesOf(removed!)) await say(io, visible(`  ${line}`));
+  await printLine(io, visible(`Removed ${name}, which trusted:`));
+  for (const line of linesOf(removed!)) await printLine(io, visible(`  ${line}`));
   if (removed !== undefined && isTrustedCatalog(removed)) return;
-  await say(io, 'What no other policy covers is pulled from now on without asking who signed it.');
+  await printLine(io, 'What no other policy covers is pulled from now on without asking who signed it.');
 }
 
 export function entriesOf({ policies, catalogs }: Trust): TrustEntry[] {

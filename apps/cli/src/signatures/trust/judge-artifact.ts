@@ -3,7 +3,7 @@ import type { Descriptor, OciClient } from '@krmhub/oci';
 import { KrmhubError, readPublicKey } from '@krmhub/schema';
 import type { Signer, Trust } from '@krmhub/signing';
 import type { Io } from '../../io/io.js';
-import { say } from '../../io/print.js';
+import { printLine } from '../../io/print.js';
 import { plural, visible } from '../../io/text.js';
 import { findBundles } from '../find-bundles.js';
 import type { FoundBundle } from '../found-bundle.js';
@@ -78,7 +78,7 @@ export async function judgeArtifact(
     found.push(...some);
     left += leftOut;
   }
-  if (left > 0) await say(io, `There are ${plural(left, 'more referrer')}, which are not looked at.`);
+  if (left > 0) await printLine(io, `There are ${plural(left, 'more referrer')}, which are not looked at.`);
   const evidence = verifyAll(found, await trustOf(io, trust.policies, options));
   return { plan, evidence, judgement: judgeEvidence(plan, evidence, io.now().toISOString()), ...known };
 }
@@ -112,7 +112,10 @@ export async function requireVerdict(
   if (plan.judge === 'nothing') {
     const { because } = plan;
     if (!requireTrust) {
-      await say(io, visible(`Nothing vouches for ${name}: ${because}. Say whom to trust: krmhub trust add`));
+      await printLine(
+        io,
+        visible(`Nothing vouches for ${name}: ${because}. Say whom to trust: krmhub trust add`),
+      );
       return { trusted: false, reason: because };
     }
     throw untrusted(name, `${because}, and --require-trust wants somebody to vouch for it`, {
@@ -123,7 +126,7 @@ export async function requireVerdict(
   const { signer, policy } = judgement;
   const release =
     plan.judge === 'release' ? ` as ${plan.release.group}/${plan.release.kind}@${plan.release.release}` : '';
-  await say(
+  await printLine(
     io,
     visible(`${name} is verified${release}: signed by ${describeSigner(signer)}, by the policy ${policy}`),
   );

@@ -1,6 +1,6 @@
 import { isTrustedCatalog, type PinnedKey, type TrustEntry, type TrustedSigner } from '@krmhub/catalog';
 import type { Io } from '../../io/io.js';
-import { type OutputFormat, printData, printTable, say } from '../../io/print.js';
+import { type OutputFormat, printData, printLine, printTable } from '../../io/print.js';
 import { visible } from '../../io/text.js';
 import { whomOf } from './describe-trust.js';
 import { entriesOf } from './edit-trust.js';
@@ -21,7 +21,7 @@ export async function listTrust(io: Io, { output }: { output: OutputFormat }): P
   await printData(io, output, { file, ...trust }, async () => {
     const rows = entriesOf(trust).flatMap((entry) => rowsOf(entry, io.now()));
     if (rows.length === 0) {
-      await say(io, visible(`Nobody is trusted in ${file}; \`krmhub trust add\` changes that.`));
+      await printLine(io, visible(`Nobody is trusted in ${file}; \`krmhub trust add\` changes that.`));
       return;
     }
     const columns = [

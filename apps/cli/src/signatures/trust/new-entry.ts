@@ -8,7 +8,7 @@ import {
   toYaml,
 } from '@krmhub/catalog';
 import { type JsonObject, KrmhubError, MAX_KEY_LENGTH, readPublicKey } from '@krmhub/schema';
-import { readSource, readStdin, STDIN_NAME } from '../../files/source-files.js';
+import { readFileUpTo, readStdin, STDIN_NAME } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
 import { visible } from '../../io/text.js';
 import { trustIn } from './trust-file.js';
@@ -121,7 +121,7 @@ async function entriesOfFile(io: Io, file: string): Promise<TrustEntry[]> {
   const isStdin = file === '-';
   const bytes = isStdin
     ? await readStdin(io, POLICY_LIMITS.maxBytes)
-    : await readSource(io, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
+    : await readFileUpTo(io, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
         if (!(cause instanceof KrmhubError) || cause.code !== 'not-found') throw cause;
         throw new KrmhubError('not-found', visible(cause.message), {
           hint: 'Name a file of policies, or make a policy: krmhub trust add NAME --group GLOB --key FILE.pub',
@@ -138,7 +138,7 @@ async function entriesOfFile(io: Io, file: string): Promise<TrustEntry[]> {
 async function readKeys(io: Io, files: readonly string[]): Promise<string[]> {
   const keys: string[] = [];
   for (const file of files) {
-    const text = new TextDecoder().decode(await readSource(io, file, MAX_KEY_LENGTH));
+    const text = new TextDecoder().decode(await readFileUpTo(io, file, MAX_KEY_LENGTH));
     keys.push(readPublicKey(text, visible(file)).pem);
   }
   return [...new Set(keys)];

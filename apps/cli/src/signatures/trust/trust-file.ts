@@ -4,7 +4,7 @@ import path from 'node:path';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { makeFolder } from '../../files/make-folder.js';
-import { diskError, readSource } from '../../files/source-files.js';
+import { diskError, readFileUpTo } from '../../files/read-file.js';
 import { withLock } from '../../files/with-lock.js';
 import { writeFileAtomically } from '../../files/write-file.js';
 import type { Io } from '../../io/io.js';
@@ -43,7 +43,7 @@ export async function readTrustStore(io: Place): Promise<TrustStore> {
     });
   }
   await checkWriters(file);
-  const bytes = await readSource({ cwd: '/' }, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
+  const bytes = await readFileUpTo({ cwd: '/' }, file, POLICY_LIMITS.maxBytes).catch((cause: unknown) => {
     throw refused(messageOf(cause), { hint: UNREADABLE, cause });
   });
   const text = new TextDecoder().decode(bytes);

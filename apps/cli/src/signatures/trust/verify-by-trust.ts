@@ -2,17 +2,17 @@ import { describeSigner } from '@krmhub/catalog';
 import { formatReference, type ImageManifest, type Reference } from '@krmhub/oci';
 import { type Digest, DOCUMENT_LIMITS, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
 import { failedCheck, passedCheck, RELEASE_PREDICATE, type Statement } from '@krmhub/signing';
-import { connectOci } from '../../artifacts/connect-oci.js';
-import { readSource } from '../../files/source-files.js';
+import { readFileUpTo } from '../../files/read-file.js';
 import type { Io } from '../../io/io.js';
-import { printData, say } from '../../io/print.js';
+import { printData, printLine } from '../../io/print.js';
 import { Progress } from '../../io/progress.js';
 import { visible } from '../../io/text.js';
+import { connectOci } from '../../registry/connect-oci.js';
 import { bundleOfFile } from '../bundle-of-file.js';
 import { expectedSigner } from '../expected-signer.js';
 import { describeBundle } from '../judge-bundle.js';
+import { checkBundleOption, printBundle, type VerifyOptions } from '../print-bundle.js';
 import { findTarget, type SigningTarget } from '../signing-target.js';
-import { checkBundleOption, printBundle, type VerifyOptions } from '../verify-artifact.js';
 import {
   type JudgedArtifact,
   judgeArtifact,
@@ -66,7 +66,7 @@ export async function verifyByTrust(io: Io, name: string, options: VerifyOptions
   if (good === undefined) throw refusalOf(name, bad, { hint: HINT });
   const release =
     plan.judge === 'release' ? `, ${plan.release.group}/${plan.release.kind}@${plan.release.release},` : '';
-  await say(
+  await printLine(
     io,
     visible(
       `Verified: ${digest}${release} is signed by ${describeSigner(good.signer)}, by the policy ${good.policy}`,
@@ -84,7 +84,7 @@ async function judgeReference(
   const client = connectOci(io, progress, options.plainHttp);
   try {
     const named = await client.manifest(reference);
-    await say(io, visible(`${formatReference(reference)} is ${named.digest}`));
+    await printLine(io, visible(`${formatReference(reference)} is ${named.digest}`));
     const { manifest } = named;
     const image: ImageManifest | undefined = manifest.kind === 'image' ? manifest.image : undefined;
     const artifact = {
@@ -127,7 +127,7 @@ async function judgeFile(
 /** None where the file is too large to be a definition. */
 async function definitionsOfFile(io: Io, name: string, digest: string): Promise<FunctionName[]> {
   const { maxDefinitionBytes } = DOCUMENT_LIMITS;
-  const bytes = await readSource(io, name, maxDefinitionBytes);
+  const bytes = await readFileUpTo(io, name, maxDefinitionBytes);
   if (bytes.byteLength > maxDefinitionBytes) return [];
   if (sha256(bytes) === digest) return definitionsIn(bytes).names;
   throw new KrmhubError('conflict', visible(`${name} changes while it is read`));

@@ -1,19 +1,6 @@
 import { KrmhubError } from '@krmhub/schema/error';
-import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
 
 const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
-/** The argument `<name>`, held to what a catalog can be called. */
-export function withCatalogName(command: Command): Command {
-  return command.argument('<name>', 'Name of the catalog.', parseCatalogName);
-}
-
-/** For commander, as the parser of an argument or option. */
-export function parseCatalogName(name: string): string {
-  if (isCatalogName(name)) return name;
-  throw new InvalidArgumentError('A catalog name has lower-case letters, digits and inner hyphens.');
-}
 
 export function isCatalogName(text: string): boolean {
   return CATALOG_NAME.test(text);
@@ -25,7 +12,7 @@ export function isSnapshotReference(text: string): boolean {
 }
 
 /** What a registry answers about a catalog; where it is not there, the way out is a command and no address. */
-export async function ofCatalog<T>(answer: Promise<T>): Promise<T> {
+export async function withCatalogHint<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {

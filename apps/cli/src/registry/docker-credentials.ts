@@ -66,7 +66,7 @@ async function readConfig(io: Pick<Io, 'env'>): Promise<{ file: string; config: 
     // Whoever keeps no credentials has no file, and may have no folder.
     if (['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code)))
       return { file, config: {} };
-    const { diskError } = await import('../files/source-files.js');
+    const { diskError } = await import('../files/read-file.js');
     throw diskError(error, `cannot read ${file}`);
   }
   try {

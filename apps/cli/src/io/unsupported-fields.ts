@@ -1,18 +1,18 @@
 import type { ProfileLoss, ProfileReport } from '@krmhub/schema';
-import type { Io } from '../io/io.js';
-import { say, warn } from '../io/print.js';
-import { plural, visible } from '../io/text.js';
+import type { Io } from './io.js';
+import { printLine, printWarning } from './print.js';
+import { plural, visible } from './text.js';
 
 /** What a profile does not say, briefly: each kind of loss with its number and one example. `more` says where all are. */
-export async function printLosses(io: Io, report: ProfileReport, more: string): Promise<void> {
+export async function printUnsupportedFields(io: Io, report: ProfileReport, more: string): Promise<void> {
   const { profile, unsaid, losses, functions, omitted } = report;
   if (unsaid.length > 0) {
     const fields = unsaid.map(({ field }) => field).join(', ');
-    await say(io, visible(`${profile} says of no function: ${fields}`));
+    await printLine(io, visible(`${profile} says of no function: ${fields}`));
   }
   if (losses.length === 0) return;
   const left = omitted === 0 ? '' : `, ${omitted} of ${plural(functions + omitted, 'function')} left out`;
-  await warn(
+  await printWarning(
     io,
     visible(`${profile} cannot say everything: ${plural(losses.length, 'loss', 'losses')}${left}; ${more}`),
   );
@@ -25,7 +25,7 @@ export async function printLosses(io: Io, report: ProfileReport, more: string): 
     const [{ group: name, kind, version, message }] = group as [ProfileLoss];
     const place = `${name}/${kind}${version === undefined ? '' : ` ${version}`}`;
     const sample = group.length === 1 ? '' : ' such as';
-    await say(io, visible(`  ${group.length} × ${what}${sample} in ${place}: ${message}`));
+    await printLine(io, visible(`  ${group.length} × ${what}${sample} in ${place}: ${message}`));
   }
 }
 

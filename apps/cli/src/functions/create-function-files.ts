@@ -6,12 +6,12 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { kebabCase } from '@krmhub/schema/kebab-case';
 import { writeFileAtomically } from '../files/write-file.js';
 import type { Io } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { visible } from '../io/text.js';
 import { parseFunctionReference } from '../registry/function-reference.js';
 
 /** Writes the files of a new function, all of them or none. */
-export async function startFunction(
+export async function createFunctionFiles(
   io: Io,
   name: string,
   options: { dir?: string; runtime: RuntimeKind },
@@ -43,12 +43,12 @@ export async function startFunction(
   }
   for (const [file, text] of Object.entries(files)) {
     await writeFileAtomically(path.resolve(io.cwd, folder, file), text, { overwrite: false });
-    await say(io, visible(`wrote ${path.join(folder, file)}`));
+    await printLine(io, visible(`wrote ${path.join(folder, file)}`));
   }
   const file = shellWord(path.join(folder, 'definition.yaml'));
-  await say(io, 'Write what definition.yaml marks with CHANGE, remove the marks, then:');
-  await say(io, `  krmhub lint ${shellWord(folder)}`);
-  await say(
+  await printLine(io, 'Write what definition.yaml marks with CHANGE, remove the marks, then:');
+  await printLine(io, `  krmhub lint ${shellWord(folder)}`);
+  await printLine(
     io,
     `  krmhub publish ${file} --release 0.1.0 --readme ${shellWord(path.join(folder, 'README.md'))}`,
   );

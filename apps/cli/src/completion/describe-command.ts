@@ -5,7 +5,7 @@ import type { Argument, Command, Option } from 'commander';
 /** What completes a value; `none` where only the user knows. */
 export type Values = { kind: 'choices'; choices: string[] } | { kind: 'files' | 'folders' | 'none' };
 
-export interface OptionWords {
+export interface OptionDescription {
   /** `-o`, `--output`. */
   flags: string[];
   description: string;
@@ -13,25 +13,29 @@ export interface OptionWords {
   value?: { name: string; values: Values };
 }
 
-export interface ArgumentWords {
+export interface ArgumentDescription {
   name: string;
   values: Values;
   variadic: boolean;
 }
 
-export interface CommandWords {
+export interface CommandDescription {
   /** Names from the program on, without its own: `['catalog', 'pull']`. */
   path: string[];
   description: string;
-  options: OptionWords[];
-  arguments: ArgumentWords[];
-  commands: CommandWords[];
+  options: OptionDescription[];
+  arguments: ArgumentDescription[];
+  commands: CommandDescription[];
 }
 
 /** Reads commander's description of a program. `shared` options are valid with every command. */
-export function wordsOf(command: Command, path: string[] = [], shared: OptionWords[] = []): CommandWords {
+export function describeCommand(
+  command: Command,
+  path: string[] = [],
+  shared: OptionDescription[] = [],
+): CommandDescription {
   const help = command.createHelp();
-  const own = help.visibleOptions(command).map(optionWords);
+  const own = help.visibleOptions(command).map(describeOption);
   const known = new Set(own.flatMap(({ flags }) => flags));
   const options = [...own, ...shared.filter(({ flags }) => !flags.some((flag) => known.has(flag)))];
   // Of the program's own options those are left out that end it.
@@ -39,7 +43,7 @@ export function wordsOf(command: Command, path: string[] = [], shared: OptionWor
   const children = help
     .visibleCommands(command)
     .filter((child) => path.length === 0 || child.name() !== 'help');
-  const commands = children.map((child) => wordsOf(child, [...path, child.name()], passedOn));
+  const commands = children.map((child) => describeCommand(child, [...path, child.name()], passedOn));
   for (const one of commands) {
     if (path.length > 0 || one.path[0] !== 'help') continue;
     const choices = commands.map((other) => other.path[0]!).filter((name) => name !== 'help');
@@ -49,17 +53,17 @@ export function wordsOf(command: Command, path: string[] = [], shared: OptionWor
     path,
     description: summary(command.description()),
     options,
-    arguments: help.visibleArguments(command).concat(hiddenArguments(command)).map(argumentWords),
+    arguments: help.visibleArguments(command).concat(hiddenArguments(command)).map(describeArgument),
     commands,
   };
 }
 
 /** Every command, the outer before the inner. */
-export function allCommands(words: CommandWords): CommandWords[] {
+export function allCommands(words: CommandDescription): CommandDescription[] {
   return [words, ...words.commands.flatMap(allCommands)];
 }
 
-function optionWords(option: Option): OptionWords {
+function describeOption(option: Option): OptionDescription {
   const flags = [option.short, option.long].filter((flag) => flag !== undefined);
   const description = summary(option.description);
   if (!option.required && !option.optional) return { flags, description };
@@ -67,15 +71,15 @@ function optionWords(option: Option): OptionWords {
   return {
     flags,
     description,
-    value: { name, values: valuesOf(name, option.description, option.argChoices) },
+    value: { name, values: completionValues(name, option.description, option.argChoices) },
   };
 }
 
-function argumentWords(argument: Argument): ArgumentWords {
+function describeArgument(argument: Argument): ArgumentDescription {
   const name = argument.name();
   return {
     name,
-    values: valuesOf(name, argument.description, argument.argChoices),
+    values: completionValues(name, argument.description, argument.argChoices),
     variadic: argument.variadic,
   };
 }
@@ -86,7 +90,7 @@ function hiddenArguments(command: Command): readonly Argument[] {
 }
 
 /** A value is a file where its name or its description says so. */
-function valuesOf(name: string, description: string, choices: readonly string[] | undefined): Values {
+function completionValues(name: string, description: string, choices: readonly string[] | undefined): Values {
   if (choices !== undefined) return { kind: 'choices', choices: [...choices] };
   if (/^(?:folder|directory)$/.test(name)) return { kind: 'folders' };
   return { kind: /^(?:files?|path)$/.test(name) || /\bfiles?\b/i.test(description) ? 'files' : 'none' };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Io } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import { Progress } from '../io/progress.js';
 import { plural, visible } from '../io/text.js';
 
@@ -13,7 +13,7 @@ const MAX_TOTAL_MILLISECONDS = 3_600_000;
 const firstWaits = new WeakMap<Io, number>();
 
 /** Waits as a registry that is asked too often says, and says so once; false where that would be too long. */
-export async function waitForTurn(io: Io, registry: URL, seconds: number): Promise<boolean> {
+export async function waitForRateLimit(io: Io, registry: URL, seconds: number): Promise<boolean> {
   const now = io.now().getTime();
   const first = firstWaits.get(io);
   if (seconds > MAX_WAIT_SECONDS || now - (first ?? now) > MAX_TOTAL_MILLISECONDS) return false;
@@ -21,7 +21,7 @@ export async function waitForTurn(io: Io, registry: URL, seconds: number): Promi
     firstWaits.set(io, now);
     await new Progress(io).clear();
     const wait = `going on in ${plural(seconds, 'second')}, and waiting as often as it asks for it`;
-    await say(io, visible(`${registry.host} takes no more for now: ${wait}`));
+    await printLine(io, visible(`${registry.host} takes no more for now: ${wait}`));
   }
   await sleep(seconds * 1_000);
   return true;

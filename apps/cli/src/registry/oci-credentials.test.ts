@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { saveToken } from '../registry/credentials.js';
 import { testIo } from '../testing/command-line.js';
-import { registryCredentials } from './registry-credentials.js';
+import { saveToken } from './credentials.js';
+import { ociCredentials } from './oci-credentials.js';
 
 let home: string;
 const homes: string[] = [];
@@ -17,7 +17,7 @@ afterAll(() => {
 });
 
 const found = (registry: string, env: Record<string, string> = {}) =>
-  registryCredentials({ env: { HOME: home, ...env } }, registry);
+  ociCredentials({ env: { HOME: home, ...env } }, registry);
 const token = (password: string) => ({ username: 'krmhub', password });
 
 it('gives the token of the environment to the registry that is named beside it, and to no other', async () => {

@@ -10,9 +10,9 @@ import {
   lint,
   releaseFromPath,
 } from '@krmhub/schema';
-import { readSources, type SourceFile } from '../../files/source-files.js';
-import type { Io } from '../../io/io.js';
-import { holdsSomethingElse } from '../lint/lint-source.js';
+import type { Io } from '../io/io.js';
+import { type DocumentFile, readDocumentFiles } from './document-files.js';
+import { holdsOnlyOtherDocuments } from './other-documents.js';
 
 /** One release that is to be published. */
 export interface Submission {
@@ -43,11 +43,11 @@ export interface Definitions {
 /** Reads and lints everything that was named. */
 export async function readDefinitions(io: Io, names: readonly string[]): Promise<Definitions> {
   const result: Definitions = { diagnostics: [], sources: new Map(), definitions: [], passedOver: 0 };
-  for await (const source of readSources(io, names)) {
+  for await (const source of readDocumentFiles(io, names)) {
     // The same file may be named twice, by itself and by its folder.
     if (result.sources.has(source.name)) continue;
     const linted = lint(source.bytes, { file: source.name, passOverForeign: !source.explicit });
-    if (!source.explicit && holdsSomethingElse(linted)) {
+    if (!source.explicit && holdsOnlyOtherDocuments(linted)) {
       result.passedOver++;
       continue;
     }
@@ -59,7 +59,7 @@ export async function readDefinitions(io: Io, names: readonly string[]): Promise
 }
 
 function definitionsOf(
-  source: SourceFile,
+  source: DocumentFile,
   { documents, passedOver }: LintResult,
 ): Definitions['definitions'] {
   const { name: file, bytes } = source;

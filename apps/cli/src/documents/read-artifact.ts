@@ -1,7 +1,7 @@
 import { getArtifactType, mainLayer, parseReference } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema/error';
 import type { Io } from '../io/io.js';
-import { ociClient } from './connect-oci.js';
+import { ociClient } from '../registry/connect-oci.js';
 
 /** The catalog or definition of an artifact, read from its registry; at most so many bytes. */
 export async function readArtifact(io: Pick<Io, 'env'>, name: string, maxBytes: number): Promise<Uint8Array> {

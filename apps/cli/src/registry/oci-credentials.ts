@@ -1,6 +1,6 @@
 import type { Credentials } from '@krmhub/oci';
 import type { Io } from '../io/io.js';
-import { isLoopback, registryUrl, tokenFor } from '../registry/connection.js';
+import { isLoopback, registryUrl, tokenFor } from './connection.js';
 import { dockerCredentials } from './docker-credentials.js';
 
 /** krmhub registries take any user name beside a token. */
@@ -10,7 +10,7 @@ const USER = 'krmhub';
  * The credentials for a registry of artifacts, by host and port: what `docker login` and the like keep, else the token of
  * the krmhub registry that commands are about, or of one that `krmhub login` knows, where it is the same host.
  */
-export async function registryCredentials(
+export async function ociCredentials(
   io: Pick<Io, 'env'>,
   registry: string,
 ): Promise<Credentials | undefined> {

@@ -1,8 +1,8 @@
 import type { Change } from '@krmhub/catalog';
+import { changeLines, printCounts, printRows } from '../io/change-lines.js';
 import { columnsOf, type Io, paint, write } from '../io/io.js';
-import { bold, say } from '../io/print.js';
-import { pipeTable } from '../io/table.js';
-import { visible, wrap } from '../io/text.js';
+import { bold } from '../io/print.js';
+import { visible } from '../io/text.js';
 
 const HEADINGS = [
   ['breaking', 'Breaking', 'red'],
@@ -20,39 +20,10 @@ export async function printChanges(io: Io, title: string, changes: readonly Chan
     );
   }
   const count = (effect: Change['effect']) => changes.filter((change) => change.effect === effect).length;
-  await sayCounts(
+  await printCounts(
     io,
     HEADINGS.map(([effect, heading]) => [count(effect), heading.toLowerCase()]),
   );
-}
-
-/** For a program: a line for each change. */
-export async function printRows(io: Io, rows: readonly (readonly string[])[]): Promise<void> {
-  const lines = pipeTable(rows).map((line) => `${line}\n`);
-  await write(io.stdout, lines.join(''));
-}
-
-/** How many changes there are of each weight, on stderr; `where` is what they are in. */
-export async function sayCounts(
-  io: Io,
-  counts: readonly (readonly [count: number, label: string])[],
-  where = '',
-): Promise<void> {
-  const nothing = counts.every(([count]) => count === 0);
-  await say(
-    io,
-    nothing ? 'nothing differs' : counts.map(([count, label]) => `${count} ${label}`).join(', ') + where,
-  );
-}
-
-/** A change in as many lines as it takes; `label` stands before the first and may be painted. */
-export function changeLines(
-  { label, labelWidth, message }: { label: string; labelWidth: number; message: string },
-  width: number,
-): string[] {
-  const indent = ' '.repeat(labelWidth);
-  const [first = '', ...more] = wrap(visible(message), width - labelWidth - 2);
-  return [`${label}${first}`, ...more.map((line) => `${indent}  ${line}`)];
 }
 
 async function printGroups(io: Io, title: string, changes: readonly Change[]): Promise<void> {

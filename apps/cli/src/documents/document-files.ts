@@ -1,12 +1,13 @@
 import type { Dirent } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import { diskError, readFileUpTo, readStdin, STDIN_NAME } from '../files/read-file.js';
 import type { Io } from '../io/io.js';
 
 /** A file as the user named it, or as it was found in a folder that the user named. */
-export interface SourceFile {
+export interface DocumentFile {
   /** What messages call it: relative to where the command runs, or `<stdin>`. */
   name: string;
   bytes: Uint8Array;
@@ -21,23 +22,21 @@ const MAX_FILES = 20_000;
 const MAX_FOLDER_DEPTH = 64;
 
 /** What was named, looked up and not read yet, in order and each once. */
-export interface FoundFiles {
+export interface DocumentFileList {
   files: { name: string; explicit: boolean }[];
   /** Folders of Helm templates, which are no YAML before they are rendered. */
   templates: string[];
 }
 
-export const STDIN_NAME = '<stdin>';
-
 /** What begins so is read from an OCI registry. */
 export const OCI_SCHEME = 'oci://';
 
 /** Looks up files, folders of YAML and JSON, artifacts in OCI registries, and `-` for stdin. */
-export async function findSources(io: Io, names: readonly string[]): Promise<FoundFiles> {
+export async function findDocumentFiles(io: Io, names: readonly string[]): Promise<DocumentFileList> {
   if (names.filter((name) => name === '-').length > 1)
     throw new KrmhubError('usage', '"-" is given more than once');
-  const found: FoundFiles = { files: [], templates: [] };
-  const byPath = new Map<string, FoundFiles['files'][number]>();
+  const found: DocumentFileList = { files: [], templates: [] };
+  const byPath = new Map<string, DocumentFileList['files'][number]>();
   const add = (key: string, name: string, explicit: boolean): void => {
     const present = byPath.get(key);
     if (present !== undefined) {
@@ -77,15 +76,15 @@ export async function findSources(io: Io, names: readonly string[]): Promise<Fou
 }
 
 /** Reads files, folders of YAML and JSON, artifacts, and `-` for stdin, in order. Files are read as they are asked for. */
-export async function* readSources(io: Io, names: readonly string[]): AsyncGenerator<SourceFile> {
-  for (const file of (await findSources(io, names)).files) yield await readFound(io, file);
+export async function* readDocumentFiles(io: Io, names: readonly string[]): AsyncGenerator<DocumentFile> {
+  for (const file of (await findDocumentFiles(io, names)).files) yield await readDocumentFile(io, file);
 }
 
 /** The bytes of a file that was found. */
-export async function readFound(
+export async function readDocumentFile(
   io: Pick<Io, 'stdin' | 'cwd' | 'env'>,
-  { name, explicit }: FoundFiles['files'][number],
-): Promise<SourceFile> {
+  { name, explicit }: DocumentFileList['files'][number],
+): Promise<DocumentFile> {
   return { name, bytes: await bytesOf(io, name, DOCUMENT_LIMITS.maxSourceBytes), explicit };
 }
 
@@ -95,8 +94,8 @@ async function bytesOf(
   maxBytes: number,
 ): Promise<Uint8Array> {
   if (name === STDIN_NAME) return readStdin(io, maxBytes);
-  if (!name.startsWith(OCI_SCHEME)) return readSource(io, name, maxBytes);
-  const { readArtifact } = await import('../artifacts/read-artifact.js');
+  if (!name.startsWith(OCI_SCHEME)) return readFileUpTo(io, name, maxBytes);
+  const { readArtifact } = await import('./read-artifact.js');
   return readArtifact(io, name, maxBytes);
 }
 
@@ -132,66 +131,4 @@ async function walk(
       });
     }
   }
-}
-
-/** The bytes of a file, at most one more than a source may have, so that who reads them can tell. */
-export async function readSource(
-  io: Pick<Io, 'cwd'>,
-  name: string,
-  maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes,
-): Promise<Uint8Array> {
-  try {
-    const file = await open(path.resolve(io.cwd, name), 'r');
-    try {
-      const chunks: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of file.createReadStream({ end: maxBytes, autoClose: false })) {
-        chunks.push(chunk);
-        size += chunk.length;
-      }
-      return Buffer.concat(chunks, size);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw diskError(error, `cannot read ${name}`);
-  }
-}
-
-/** Everything on stdin, up to one byte more than the limit. */
-export async function readStdin(io: Pick<Io, 'stdin'>, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of io.stdin) {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array);
-    chunks.push(bytes);
-    size += bytes.length;
-    if (size > maxBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes + 1);
-}
-
-const DISK_REASONS: Record<string, string> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
-  EEXIST: 'it is there already',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  EROFS: 'the disk is read-only',
-  EMFILE: 'too many files are open',
-};
-
-/** A failed file operation in words; other errors as they are. */
-export function diskError(error: unknown, what: string): unknown {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
-  const code =
-    error.code === 'ENOENT'
-      ? 'not-found'
-      : error.code === 'ENOSPC' || error.code === 'EDQUOT'
-        ? 'storage-full'
-        : 'unavailable';
-  return new KrmhubError(code, `${what}: ${DISK_REASONS[error.code] ?? error.code}`, { cause: error });
 }

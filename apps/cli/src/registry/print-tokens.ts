@@ -1,21 +1,24 @@
 import type { Token } from '@krmhub/api/model';
-import type { Io } from '../../io/io.js';
-import { printTable } from '../../io/print.js';
-import { relativeTime } from '../../io/time.js';
+import type { Io } from '../io/io.js';
+import { printTable } from '../io/print.js';
+import { relativeTime } from '../io/time.js';
 
-/** What a token may do and until when, in words. */
+/** Describes what a token can do and until when. */
 export function describeToken(token: Token): string {
-  const groups = token.groups.includes('*') ? 'every group' : `the groups ${token.groups.join(', ')}`;
-  const until = token.expiresAt === undefined ? 'without an end' : `until ${token.expiresAt.slice(0, 10)}`;
-  const repositories = token.repositories.includes('*') ? 'every repository' : token.repositories.join(', ');
-  const places = [
+  const groups = token.groups.includes('*') ? 'all groups' : `groups ${token.groups.join(', ')}`;
+  const expiry =
+    token.expiresAt === undefined ? 'does not expire' : `expires ${token.expiresAt.slice(0, 10)}`;
+  const repositories = token.repositories.includes('*')
+    ? 'all repositories'
+    : `repositories ${token.repositories.join(', ')}`;
+  const targets = [
     ...(token.scopes.some((scope) => scope !== 'push') ? [groups] : []),
     ...(token.scopes.includes('push') ? [repositories] : []),
   ];
-  return `may ${token.scopes.join(', ')} in ${places.join(' and ')}, ${until}`;
+  return `can ${token.scopes.join(', ')} in ${targets.join(' and ')}, ${expiry}`;
 }
 
-/** Digits of an ID that a terminal shows; `token revoke` takes them. */
+/** Characters of an ID that a terminal shows; `token revoke` accepts them. */
 const SHORT_ID = 8;
 
 export async function printTokens(io: Io, tokens: readonly Token[]): Promise<void> {
@@ -25,41 +28,41 @@ export async function printTokens(io: Io, tokens: readonly Token[]): Promise<voi
     { header: 'NAME', min: 8 },
     { header: 'SCOPES', min: 12 },
     { header: 'GROUPS', min: 8 },
-    { header: 'ENDS' },
-    { header: 'USED' },
+    { header: 'EXPIRES' },
+    { header: 'LAST USED' },
   ];
   await printTable(io, columns, tokens, {
     terminal: (token) => [
       token.id.slice(0, SHORT_ID),
       token.name,
-      scopesOf(token),
+      scopes(token),
       token.groups.join(','),
-      endOf(token, now),
+      expiry(token, now),
       token.lastUsedAt === undefined ? 'never' : relativeTime(token.lastUsedAt, now),
     ],
     pipe: (token) => [
       token.id,
       token.name,
-      scopesOf(token),
+      scopes(token),
       token.groups.join(','),
-      token.revokedAt === undefined ? (token.expiresAt ?? 'never') : revoked(token),
+      token.revokedAt === undefined ? (token.expiresAt ?? 'never') : revocation(token),
       token.lastUsedAt ?? 'never',
     ],
   });
 }
 
-/** Where it may push stands with the scope, since most tokens cannot. */
-function scopesOf({ scopes, repositories }: Token): string {
+/** Repositories are shown with the scope `push`, because most tokens do not have it. */
+function scopes({ scopes, repositories }: Token): string {
   const where = repositories.includes('*') ? '' : `:${repositories.join('+')}`;
   return scopes.map((scope) => (scope === 'push' ? `push${where}` : scope)).join(',');
 }
 
-function endOf(token: Token, now: Date): string {
-  if (token.revokedAt !== undefined) return revoked(token);
+function expiry(token: Token, now: Date): string {
+  if (token.revokedAt !== undefined) return revocation(token);
   if (token.expiresAt === undefined) return 'never';
   return Date.parse(token.expiresAt) <= now.getTime() ? 'expired' : relativeTime(token.expiresAt, now);
 }
 
-function revoked({ revokedReason }: Token): string {
+function revocation({ revokedReason }: Token): string {
   return revokedReason === undefined ? 'revoked' : `revoked, ${revokedReason}`;
 }

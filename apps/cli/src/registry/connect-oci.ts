@@ -1,10 +1,10 @@
 import { type ClientOptions, OciClient } from '@krmhub/oci';
 import type { Io } from '../io/io.js';
-import { say } from '../io/print.js';
+import { printLine } from '../io/print.js';
 import type { Progress } from '../io/progress.js';
-import { agentFor, isLoopback } from '../registry/connection.js';
-import { VERSION } from '../version.js';
-import { registryCredentials } from './registry-credentials.js';
+import { VERSION } from '../io/version.js';
+import { agentFor, isLoopback } from './connection.js';
+import { ociCredentials } from './oci-credentials.js';
 
 /** Speaks to this machine, and to registries named so, without TLS. */
 export function ociClient(
@@ -14,7 +14,7 @@ export function ociClient(
   const { plainHttp = [], onRetry } = options;
   return new OciClient({
     userAgent: `krmhub/${VERSION}`,
-    credentials: (registry) => registryCredentials(io, registry),
+    credentials: (registry) => ociCredentials(io, registry),
     plainHttp: (registry) =>
       plainHttp.includes(registry) ||
       plainHttp.includes(registry.replace(/:\d+$/, '')) ||
@@ -30,7 +30,7 @@ export function connectOci(io: Io, progress: Progress, plainHttp: readonly strin
     plainHttp,
     onRetry: async (error, milliseconds) => {
       await progress.clear();
-      await say(io, `${error.message}; trying again in ${(milliseconds / 1_000).toFixed(1)} s`);
+      await printLine(io, `${error.message}; trying again in ${(milliseconds / 1_000).toFixed(1)} s`);
     },
   });
 }

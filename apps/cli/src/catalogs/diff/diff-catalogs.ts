@@ -1,0 +1,126 @@
+import type { CatalogChange, CatalogChangeClass, ComparedCatalog } from '@krmhub/catalog';
+import { KrmhubError } from '@krmhub/schema/error';
+import { FINDINGS } from '../../io/exit-code.js';
+import type { Io } from '../../io/io.js';
+import { type OutputFormat, printData, printLine } from '../../io/print.js';
+import { isCatalogName, isSnapshotReference } from '../../registry/catalog-name.js';
+import type { SnapshotSide } from './snapshot-sides.js';
+
+export interface DiffOptions {
+  only?: string[];
+  breaking?: true;
+  output: OutputFormat;
+  registry?: string;
+}
+
+/** What is compared: a snapshot of a registry, or a file. */
+type Side = SnapshotSide | { file: string };
+
+type Sides = Record<'before' | 'after', { side: Side; catalog: ComparedCatalog }>;
+
+type Names = [first: string, second: string | undefined, third: string | undefined];
+
+export async function diffCatalogs(io: Io, names: Names, options: DiffOptions): Promise<void> {
+  const { CATALOG_CHANGE_CLASSES, CATALOG_CHANGE_WEIGHTS, compareCatalogs } = await import('@krmhub/catalog');
+  const wanted = checkClasses(options.only, Object.keys(CATALOG_CHANGE_CLASSES));
+  const { before, after } = await readSides(io, names, options);
+  const changes = compareCatalogs(before.catalog, after.catalog).filter(
+    (change) =>
+      (wanted === undefined || wanted.includes(change.class)) &&
+      (options.breaking !== true || change.weight === 'breaking'),
+  );
+  const count = (weight: CatalogChange['weight']) =>
+    changes.filter((change) => change.weight === weight).length;
+  const counts = Object.fromEntries(CATALOG_CHANGE_WEIGHTS.map((weight) => [weight, count(weight)]));
+  const data = { before: before.side, after: after.side, ...counts, changes };
+  await printData(io, options.output, data, async () => {
+    const { printCatalogChanges } = await import('../catalog-changes.js');
+    const filtered = wanted !== undefined || options.breaking === true;
+    await printCatalogChanges(io, title(before.side, after.side), changes, { filtered });
+  });
+  if (count('breaking') > 0) io.exitCode = FINDINGS;
+}
+
+function checkClasses(
+  only: readonly string[] | undefined,
+  known: readonly string[],
+): CatalogChangeClass[] | undefined {
+  const unknown = only?.find((name) => !known.includes(name));
+  if (unknown === undefined) return only as CatalogChangeClass[] | undefined;
+  throw new KrmhubError('usage', `there is no class of changes ${unknown}`, {
+    hint: `The classes are ${known.join(', ')}.`,
+  });
+}
+
+async function readSides(io: Io, names: Names, options: DiffOptions): Promise<Sides> {
+  const [first, second, third] = names;
+  if (third === undefined && isFile(first) && second !== undefined && isFile(second)) {
+    return readFiles(io, first, second);
+  }
+  checkNames(names);
+  return readSnapshots(io, names, options);
+}
+
+async function readFiles(io: Io, before: string, after: string): Promise<Sides> {
+  if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
+  const { readCatalogFile } = await import('./read-catalog.js');
+  const read = async (file: string) => ({
+    side: { file },
+    catalog: { functions: await readCatalogFile(io, file) },
+  });
+  return { before: await read(before), after: await read(after) };
+}
+
+async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptions): Promise<Sides> {
+  const { connect } = await import('../../registry/connection.js');
+  const { chooseSnapshots, readSnapshot } = await import('./snapshot-sides.js');
+  const client = await connect(io, options.registry);
+  const chosen = await chooseSnapshots(client, name, from, to);
+  if (chosen.passedOver.length > 0) {
+    await printLine(io, `withdrawn, and passed over: snapshot ${chosen.passedOver.join(', ')}`);
+  }
+  return {
+    before: await readSnapshot(client, name, chosen.from),
+    after: await readSnapshot(client, name, chosen.to),
+  };
+}
+
+/** What nothing but a file can be: no catalog and no snapshot has such a name. */
+function isFile(text: string): boolean {
+  return text === '-' || (/\/|\\|\.(ya?ml|json)$/i.test(text) && !/^https?:/i.test(text));
+}
+
+function checkNames([name, ...snapshots]: Names): void {
+  const given = [name, ...snapshots].filter((text) => text !== undefined);
+  const address = given.find((text) => /^https?:/i.test(text));
+  if (address !== undefined) {
+    throw new KrmhubError('usage', `${address} is an address, and no file or name of a catalog`, {
+      hint: 'Name the registry with --registry and the catalog by its name, or get the file first.',
+    });
+  }
+  if (given.some(isFile)) {
+    throw new KrmhubError('usage', 'a file is compared with one other file', {
+      hint: 'Write `krmhub catalog diff OLD.yaml NEW.yaml`; `krmhub catalog pull` gets a snapshot as a file.',
+    });
+  }
+  if (!isCatalogName(name)) {
+    throw new KrmhubError('usage', `${name} is no name of a catalog and no file`, {
+      hint: '`krmhub catalog list` shows the catalogs; a file in this folder is named with ./ before it.',
+    });
+  }
+  const wrong = snapshots.find((text) => text !== undefined && !isSnapshotReference(text));
+  if (wrong === undefined) return;
+  throw new KrmhubError('usage', `${wrong} is neither a serial (1, 2, …) nor a sha256:… digest`, {
+    hint: `\`krmhub catalog history ${name}\` lists the snapshots.`,
+  });
+}
+
+function title(before: Side, after: Side): string {
+  if ('file' in before || 'file' in after) return `${sideName(before)} → ${sideName(after)}`;
+  return `${before.catalog}: snapshot ${before.serial} → ${after.serial}`;
+}
+
+function sideName(side: Side): string {
+  if ('serial' in side) return `snapshot ${side.serial}`;
+  return side.file === '-' ? 'stdin' : side.file;
+}

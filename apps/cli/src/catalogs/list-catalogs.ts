@@ -1,0 +1,78 @@
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printTable } from '../io/print.js';
+import { relativeTime } from '../io/time.js';
+import { withCatalogHint } from '../registry/catalog-name.js';
+import { connect } from '../registry/connection.js';
+
+interface ListOptions {
+  registry?: string;
+  output: OutputFormat;
+}
+
+export async function listCatalogs(io: Io, options: ListOptions): Promise<void> {
+  const list = await (await connect(io, options.registry)).catalogs();
+  await printData(io, options.output, list, () => {
+    const now = io.now();
+    const columns = [
+      { header: 'NAME', min: 12 },
+      { header: 'SNAPSHOT' },
+      { header: 'FUNCTIONS' },
+      { header: 'CREATED' },
+      { header: 'DIGEST', min: 20 },
+    ];
+    return printTable(io, columns, list.catalogs, {
+      terminal: ({ name, newest }) =>
+        newest === undefined
+          ? [name, 'none yet', '', '', '']
+          : [
+              name,
+              String(newest.serial),
+              String(newest.functions),
+              relativeTime(newest.createdAt, now),
+              newest.digest,
+            ],
+      pipe: ({ name, newest }) =>
+        newest === undefined
+          ? [name, '', '', '', '']
+          : [name, String(newest.serial), String(newest.functions), newest.createdAt, newest.digest],
+    });
+  });
+}
+
+export async function listSnapshots(
+  io: Io,
+  name: string,
+  options: ListOptions & { limit?: number },
+): Promise<void> {
+  const client = await connect(io, options.registry);
+  const list = await withCatalogHint(client.snapshots(name, options.limit));
+  await printData(io, options.output, list, () => {
+    const now = io.now();
+    const hasNotes = list.snapshots.some(({ withdrawn }) => withdrawn !== undefined);
+    const note = ({ withdrawn }: (typeof list.snapshots)[number]) =>
+      !hasNotes ? [] : [withdrawn === undefined ? '' : `withdrawn: ${withdrawn.reason}`];
+    const columns = [
+      { header: 'SNAPSHOT' },
+      { header: 'FUNCTIONS' },
+      { header: 'CREATED' },
+      { header: 'DIGEST', min: 20 },
+      ...(hasNotes ? [{ header: 'NOTE' }] : []),
+    ];
+    return printTable(io, columns, list.snapshots, {
+      terminal: (snapshot) => [
+        String(snapshot.serial),
+        String(snapshot.functions),
+        relativeTime(snapshot.createdAt, now),
+        snapshot.digest,
+        ...note(snapshot),
+      ],
+      pipe: (snapshot) => [
+        String(snapshot.serial),
+        String(snapshot.functions),
+        snapshot.createdAt,
+        snapshot.digest,
+        ...note(snapshot),
+      ],
+    });
+  });
+}

@@ -1,0 +1,74 @@
+import type { CatalogDetail, Source } from '@krmhub/api/model';
+import { type Io, write } from '../io/io.js';
+import { bold, type OutputFormat, printData } from '../io/print.js';
+import { oneLine, plural, visible } from '../io/text.js';
+import { relativeTime } from '../io/time.js';
+import { withCatalogHint } from '../registry/catalog-name.js';
+import { connect } from '../registry/connection.js';
+import { type CatalogAddresses, catalogAddresses } from './catalog-addresses.js';
+
+/** Prints the newest snapshot, the URLs and the recipe of a catalog. */
+export async function showCatalog(
+  io: Io,
+  name: string,
+  options: { registry?: string; output: OutputFormat },
+): Promise<void> {
+  const client = await connect(io, options.registry);
+  const catalog = await withCatalogHint(client.catalog(name));
+  const addresses = catalogAddresses(client.url, catalog);
+  await printData(io, options.output, { ...catalog, addresses }, async () => {
+    const { sources } = await client.sources(name);
+    await printCatalog(io, catalog, addresses, sources);
+  });
+}
+
+async function printCatalog(
+  io: Io,
+  catalog: CatalogDetail,
+  addresses: CatalogAddresses,
+  sources: readonly Source[],
+): Promise<void> {
+  const { name, newest, appliedAt, appliedBy, recipe } = catalog;
+  const time = (at: string) => (io.stdout.isTTY === true ? relativeTime(at, io.now()) : at);
+  const lines = [
+    field('Catalog', name),
+    field('Recipe', `applied ${time(appliedAt)} by ${appliedBy}`),
+    ...(newest === undefined
+      ? [field('Snapshot', 'none yet')]
+      : [
+          field(
+            'Snapshot',
+            `${newest.serial}, created ${time(newest.createdAt)}, ${plural(newest.functions, 'function')}`,
+          ),
+          field('Digest', newest.digest),
+        ]),
+    ...(sources.length === 0 ? [] : [field('Sources', sourcesSummary(sources, name))]),
+    '',
+    bold(io, 'URLs'),
+    `  ${addresses.yaml}`,
+    `  ${addresses.json}`,
+    ...(addresses.snapshot === undefined ? [] : [`  ${addresses.snapshot}  (immutable)`]),
+    '',
+    bold(io, 'Recipe'),
+    ...recipe
+      .trimEnd()
+      .split('\n')
+      .map((line) => `  ${visible(line.replace(/\r$/, ''))}`.trimEnd()),
+  ];
+  await write(io.stdout, lines.map((line) => `${line}\n`).join(''));
+}
+
+function sourcesSummary(sources: readonly Source[], name: string): string {
+  const failing = sources.filter(({ state }) => state !== 'current').length;
+  const count = plural(sources.length, 'upstream catalog');
+  return failing === 0
+    ? `${count}, current`
+    : `${failing} of ${count} not current; see krmhub source list ${name}`;
+}
+
+/** Leaves room for a whole digest at 80 columns. */
+const LABEL_COLUMNS = 9;
+
+function field(label: string, value: string): string {
+  return label.padEnd(LABEL_COLUMNS) + oneLine(value);
+}

@@ -1,0 +1,69 @@
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { KrmhubError } from '@krmhub/schema/error';
+import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
+import type { Io } from '../io/io.js';
+
+export const STDIN_NAME = '<stdin>';
+
+/** The bytes of a file, at most one more than a source may have, so that who reads them can tell. */
+export async function readFileUpTo(
+  io: Pick<Io, 'cwd'>,
+  name: string,
+  maxBytes: number = DOCUMENT_LIMITS.maxSourceBytes,
+): Promise<Uint8Array> {
+  try {
+    const file = await open(path.resolve(io.cwd, name), 'r');
+    try {
+      const chunks: Uint8Array[] = [];
+      let size = 0;
+      for await (const chunk of file.createReadStream({ end: maxBytes, autoClose: false })) {
+        chunks.push(chunk);
+        size += chunk.length;
+      }
+      return Buffer.concat(chunks, size);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw diskError(error, `cannot read ${name}`);
+  }
+}
+
+/** Everything on stdin, up to one byte more than the limit. */
+export async function readStdin(io: Pick<Io, 'stdin'>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array);
+    chunks.push(bytes);
+    size += bytes.length;
+    if (size > maxBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes + 1);
+}
+
+const DISK_REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
+  EEXIST: 'it is there already',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the disk is read-only',
+  EMFILE: 'too many files are open',
+};
+
+/** A failed file operation in words; other errors as they are. */
+export function diskError(error: unknown, what: string): unknown {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return error;
+  const code =
+    error.code === 'ENOENT'
+      ? 'not-found'
+      : error.code === 'ENOSPC' || error.code === 'EDQUOT'
+        ? 'storage-full'
+        : 'unavailable';
+  return new KrmhubError(code, `${what}: ${DISK_REASONS[error.code] ?? error.code}`, { cause: error });
+}

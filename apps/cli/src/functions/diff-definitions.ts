@@ -1,0 +1,101 @@
+import type { Change } from '@krmhub/catalog';
+import type { FunctionDefinition } from '@krmhub/schema';
+import { KrmhubError } from '@krmhub/schema/error';
+import { canonicalRelease } from '@krmhub/schema/release';
+import { FINDINGS } from '../io/exit-code.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData } from '../io/print.js';
+import { parseReleaseReference } from '../registry/function-reference.js';
+
+export interface DiffOptions {
+  output: OutputFormat;
+  registry?: string;
+}
+
+/** What is compared: a release of the registry, or a file. */
+interface Side {
+  group: string;
+  kind: string;
+  release?: string;
+  file?: string;
+}
+
+export async function diffDefinitions(
+  io: Io,
+  before: string,
+  after: string,
+  options: DiffOptions,
+): Promise<void> {
+  if (before === '-' && after === '-') throw new KrmhubError('usage', '"-" is given more than once');
+  const release = isReference(before) ? canonicalRelease(after) : undefined;
+  const second = release === undefined ? after : `${before.slice(0, before.indexOf('@'))}@${release}`;
+  const old = await load(io, before, options);
+  const now = await load(io, second, options);
+  const { compareDefinitions, EFFECTS } = await import('@krmhub/catalog');
+  const changes = compareDefinitions(old.definition, now.definition);
+  const count = (effect: Change['effect']) => changes.filter((change) => change.effect === effect).length;
+  const counts = Object.fromEntries(EFFECTS.map((effect) => [effect, count(effect)]));
+  const data = {
+    before: old.side,
+    after: now.side,
+    ...counts,
+    changes: changes.map(({ at: _, ...change }) => change),
+  };
+  await printData(io, options.output, data, async () => {
+    const { printChanges } = await import('./print-changes.js');
+    await printChanges(io, `${sideName(old.side)} → ${sideName(now.side)}`, changes);
+  });
+  if (count('breaking') > 0) io.exitCode = FINDINGS;
+}
+
+/** What is probably meant as the name of a function. */
+const FUNCTION = /^[a-z0-9-]+(\.[a-z0-9-]+)+\/[A-Za-z0-9]+$/;
+
+/** Everything else is a file, or an artifact. */
+function isReference(text: string): boolean {
+  return text.includes('@') && !/^([./]|oci:\/\/)/.test(text);
+}
+
+async function load(
+  io: Io,
+  text: string,
+  options: DiffOptions,
+): Promise<{ side: Side; definition: FunctionDefinition }> {
+  if (!isReference(text)) return loadFile(io, text);
+  const { group, kind, release } = parseReleaseReference(text);
+  const { connect } = await import('../registry/connection.js');
+  const found = await (await connect(io, options.registry)).release(group, kind, release);
+  const side = { group: found.group, kind: found.kind, release: found.release };
+  return { side, definition: found.definition };
+}
+
+async function loadFile(io: Io, name: string): Promise<{ side: Side; definition: FunctionDefinition }> {
+  const { readDefinitions } = await import('../documents/read-definitions.js');
+  const { diagnostics, sources, definitions } = await readDefinitions(io, [name]).catch((error: unknown) => {
+    if (!(error instanceof KrmhubError) || error.code !== 'not-found' || !FUNCTION.test(name)) throw error;
+    throw new KrmhubError('not-found', error.message, {
+      hint: `A release is named GROUP/KIND@RELEASE; \`krmhub show ${name}\` lists them.`,
+      cause: error,
+    });
+  });
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) {
+    const { printDiagnostics } = await import('../io/diagnostics.js');
+    await printDiagnostics(io, io.stderr, errors, sources);
+    throw new KrmhubError('invalid-document', `${name} has errors, so it is not compared`, {
+      hint: 'Mend what is named above; `krmhub lint` shows warnings too.',
+    });
+  }
+  const [only] = definitions;
+  if (only === undefined || definitions.length > 1) {
+    throw new KrmhubError('usage', `${name} holds ${definitions.length} definitions, and one is compared`, {
+      hint: 'Make a file of each with `krmhub convert FILE --out FOLDER`.',
+    });
+  }
+  const { definition, file } = only;
+  return { side: { group: definition.group, kind: definition.names.kind, file }, definition };
+}
+
+function sideName({ group, kind, release, file }: Side): string {
+  return file ?? `${group}/${kind}@${release}`;
+}

@@ -1,0 +1,119 @@
+import type { SearchRequest } from '@krmhub/api/client';
+import type { FacetName, SearchItem, SearchResult } from '@krmhub/api/model';
+import type { SearchOrder } from '@krmhub/api/parameters';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { visible } from '../io/text.js';
+
+export interface SearchOptions extends Partial<Record<FacetName, string[]>> {
+  sort?: SearchOrder;
+  limit: number;
+  all?: boolean;
+  output: OutputFormat;
+  registry?: string;
+}
+
+const FILTERS: readonly FacetName[] = [
+  'tag',
+  'kind',
+  'group',
+  'publisher',
+  'runtime',
+  'license',
+  'signedBy',
+  'catalog',
+];
+
+/** What the registry answers at most in one page. */
+export const PAGE_SIZE = 100;
+
+export async function searchFunctions(
+  io: Io,
+  words: readonly string[],
+  options: SearchOptions,
+): Promise<void> {
+  const { connect } = await import('../registry/connection.js');
+  const client = await connect(io, options.registry);
+  const text = words.join(' ').trim();
+  const filters = Object.fromEntries(
+    FILTERS.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
+  );
+  const request: SearchRequest = {
+    ...filters,
+    ...(text === '' ? {} : { q: text }),
+    ...(options.sort === undefined ? {} : { sort: options.sort }),
+  };
+  const first = await client.search({ ...request, limit: options.all ? PAGE_SIZE : options.limit });
+  const items = [...first.items];
+  for (let { next } = first; options.all && next !== undefined; ) {
+    const page: SearchResult = await client.search({ ...request, limit: PAGE_SIZE, cursor: next });
+    items.push(...page.items);
+    next = page.items.length === 0 ? undefined : page.next;
+  }
+  const { total, facets } = first;
+  await printData(io, options.output, { total, items, facets }, () => printItems(io, items));
+  if (items.length === 0)
+    await printNothingFound(io, text, filters, first, () => client.search({ limit: 1 }));
+  else if (items.length < total) {
+    await printLine(io, `${items.length} of ${total}; --limit or --all shows more`);
+  }
+}
+
+async function printItems(io: Io, items: readonly SearchItem[]): Promise<void> {
+  if (items.length === 0) return;
+  const columns = [
+    { header: 'FUNCTION', min: 16 },
+    { header: 'GROUP', min: 14 },
+    { header: 'RELEASE' },
+    { header: 'DESCRIPTION', min: 20 },
+  ];
+  await printTable(io, columns, items, {
+    terminal: (item) => [item.kind, item.group, item.release ?? UNKNOWN, describeItem(item)],
+    pipe: (item) => [
+      `${item.group}/${item.kind}`,
+      item.release ?? UNKNOWN,
+      item.description,
+      item.tags.join(','),
+      ...(item.from === undefined ? [] : [origins(item.from)]),
+    ],
+  });
+}
+
+/** What stands for a release that catalogs elsewhere do not tell. */
+const UNKNOWN = 'unknown';
+
+/** For example `banana in platform`. */
+function origins(from: NonNullable<SearchItem['from']>): string {
+  return from.map(({ catalog, source }) => `${source} in ${catalog}`).join(', ');
+}
+
+/** A policy of the registry asked for a signature that does not hold, or not any more. */
+function describeItem({ yanked, deprecated, signature, description, from }: SearchItem): string {
+  const distrusted = !signature.trusted && signature.policy !== undefined;
+  const place =
+    from?.[0] === undefined ? '' : `(${origins(from.slice(0, 1))}${from.length > 1 ? ', …' : ''}) `;
+  return `${place}${distrusted ? '(not trusted) ' : ''}${yanked ? '(yanked) ' : ''}${deprecated ? '(deprecated) ' : ''}${description}`;
+}
+
+async function printNothingFound(
+  io: Io,
+  text: string,
+  filters: Partial<Record<FacetName, string[]>>,
+  found: SearchResult,
+  searchAll: () => Promise<SearchResult>,
+): Promise<void> {
+  const asked = [
+    ...(text === '' ? [] : [JSON.stringify(text)]),
+    ...Object.entries(filters).flatMap(([name, values]) => values.map((value) => `${name} ${value}`)),
+  ];
+  if (asked.length === 0) {
+    await printLine(io, 'the registry has no functions yet; publish one with `krmhub publish`');
+    return;
+  }
+  await printLine(io, visible(`nothing is found for ${asked.join(', ')}`));
+  // The facets of an empty result tell what the other filters would find; without any, what there is at all.
+  const tags = found.facets.tag.length > 0 ? found.facets.tag : (await searchAll()).facets.tag;
+  if (tags.length === 0) return;
+  const frequent = tags.slice(0, 8).map(({ value, count }) => `${value} (${count})`);
+  await printLine(io, visible(`  tags here: ${frequent.join(', ')}`));
+}

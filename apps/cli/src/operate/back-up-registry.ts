@@ -1,0 +1,42 @@
+import path from 'node:path';
+import { backupRegistry } from '@krmhub/registry/operate';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
+import { resolveDataFolder } from './data-folder.js';
+
+export interface BackupOptions {
+  data?: string;
+  out: string;
+  output: OutputFormat;
+}
+
+/** Copies a data folder and verifies the copy. A signal stops it and removes what was copied. */
+export async function backUpRegistry(io: Io, options: BackupOptions): Promise<void> {
+  const out = path.resolve(io.cwd, options.out);
+  const dataFolder = await resolveDataFolder(io, options.data);
+  const progress = new Progress(io);
+  let stopped = false;
+  void io.untilStopped().then(() => {
+    stopped = true;
+  });
+  const manifest = await backupRegistry({
+    dataFolder,
+    out,
+    now: io.now(),
+    progress: async (line) => {
+      if (stopped) {
+        throw new KrmhubError('unavailable', `backup to ${out} interrupted: nothing was written`, {
+          hint: 'Run the same command again.',
+        });
+      }
+      await progress.show(line);
+    },
+  }).finally(() => progress.clear());
+  await printData(io, options.output, { folder: out, ...manifest }, async () => undefined);
+  const { functions, releases } = manifest.counts;
+  const counts = `${plural(functions, 'function')} and ${plural(releases, 'release')}`;
+  await printLine(io, `backed up ${counts} to ${visible(out)}; the copy is verified`);
+}

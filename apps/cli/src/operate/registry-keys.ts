@@ -1,0 +1,53 @@
+import { type ListedKey, listRegistryKeys, rotateRegistryKey } from '@krmhub/registry/operate';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printTable } from '../io/print.js';
+import { visible } from '../io/text.js';
+import { resolveDataFolder } from './data-folder.js';
+
+export interface KeyOptions {
+  data?: string;
+  output: OutputFormat;
+}
+
+export async function listKeys(io: Io, options: KeyOptions): Promise<void> {
+  const keys = await listRegistryKeys(await resolveDataFolder(io, options.data), io.now());
+  await printData(io, options.output, { keys }, () => printKeys(io, keys));
+}
+
+/** Creates the next signing key of a registry. Throws `usage` for a `--from` that is not a time. */
+export async function rotateKey(io: Io, options: KeyOptions & { from?: string }): Promise<void> {
+  const from = options.from === undefined ? undefined : parseTime(options.from);
+  const { keys, made } = await rotateRegistryKey(await resolveDataFolder(io, options.data), {
+    now: io.now(),
+    ...(from === undefined ? {} : { from }),
+  });
+  await printData(io, options.output, { keys }, () => printKeys(io, keys));
+  await printLine(io, `created key ${made.fingerprint}, valid from ${made.validFrom}`);
+  await printLine(io, 'consumers must pin its public key: krmhub key list -o json');
+}
+
+function parseTime(text: string): Date {
+  const time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+    ? new Date(text)
+    : undefined;
+  if (time !== undefined && !Number.isNaN(time.getTime())) return time;
+  throw new KrmhubError('usage', `--from: ${JSON.stringify(visible(text))} is not a valid time`, {
+    hint: 'Give a UTC date or a time, for example: krmhub key rotate --from 2030-01-02T12:00:00Z',
+  });
+}
+
+async function printKeys(io: Io, keys: readonly ListedKey[]): Promise<void> {
+  const cells = ({ fingerprint, state, validFrom, validUntil }: ListedKey) => [
+    state,
+    validFrom,
+    validUntil ?? '',
+    fingerprint,
+  ];
+  await printTable(
+    io,
+    [{ header: 'STATE' }, { header: 'VALID FROM' }, { header: 'VALID UNTIL' }, { header: 'FINGERPRINT' }],
+    keys,
+    { terminal: cells, pipe: cells },
+  );
+}

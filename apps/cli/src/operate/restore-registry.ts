@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseTakedowns, restoreRegistry } from '@krmhub/registry/operate';
+import { diskError } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
+import { Progress } from '../io/progress.js';
+import { plural, visible } from '../io/text.js';
+import { resolveDataFolder } from './data-folder.js';
+
+export interface RestoreOptions {
+  data?: string;
+  takedowns?: string;
+  output: OutputFormat;
+}
+
+/** Creates a data folder from a backup, after verifying the backup. */
+export async function restoreFromBackup(io: Io, backup: string, options: RestoreOptions): Promise<void> {
+  const dataFolder = await resolveDataFolder(io, options.data);
+  const { takedowns: file } = options;
+  const takedowns = file === undefined ? [] : parseTakedowns(await readTakedowns(io, file), file);
+  const progress = new Progress(io);
+  const manifest = await restoreRegistry({
+    backup: path.resolve(io.cwd, backup),
+    dataFolder,
+    takedowns,
+    now: io.now(),
+    progress: (line) => progress.show(line),
+  }).finally(() => progress.clear());
+  await printData(io, options.output, { folder: dataFolder, ...manifest }, async () => undefined);
+  const { functions, releases } = manifest.counts;
+  const counts = `${plural(functions, 'function')} and ${plural(releases, 'release')}`;
+  await printLine(io, `restored ${counts} from the backup of ${manifest.madeAt} to ${visible(dataFolder)}`);
+  await printWarning(io, manifest.notice);
+  await printLine(
+    io,
+    'catalogs keep their digests; the registry regenerates catalog files on the first request',
+  );
+}
+
+async function readTakedowns(io: Io, file: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path.resolve(io.cwd, file));
+  } catch (error) {
+    throw diskError(error, `cannot read ${file}`);
+  }
+}

@@ -1,0 +1,69 @@
+import path from 'node:path';
+import { createLog, loadConfig, startRegistry } from '@krmhub/registry';
+import { KrmhubError } from '@krmhub/schema/error';
+import type { Io } from '../io/io.js';
+import { printLine } from '../io/print.js';
+import { shellWord } from '../io/text.js';
+import { DEFAULT_REGISTRY } from '../registry/connection.js';
+
+export interface ServeOptions {
+  host?: string;
+  port?: string;
+  data?: string;
+  config?: string;
+}
+
+/** Runs a registry until a signal arrives. */
+export async function serveRegistry(io: Io, options: ServeOptions): Promise<void> {
+  const config = await loadConfig(io.env, options, io.cwd);
+  const dataFolder = path.resolve(io.cwd, config.dataFolder);
+  // From here on a signal causes a graceful shutdown, even one that arrives during startup.
+  const stopped = io.untilStopped();
+  const log = createLog(config.logLevel, io.stdout);
+  const registry = await start({ config: { ...config, dataFolder }, log });
+  const url = isLoopback(config.host) ? `http://localhost:${new URL(registry.url).port}` : registry.url;
+  await printWelcome(io, { ...registry, url, dataFolder });
+  await stopped;
+  await registry.close();
+}
+
+/** The configuration is valid here, so what fails is a port or a disk: that is not a usage error. */
+async function start(options: Parameters<typeof startRegistry>[0]) {
+  try {
+    return await startRegistry(options);
+  } catch (error) {
+    if (!(error instanceof KrmhubError) || error.code !== 'usage') throw error;
+    throw new KrmhubError('unavailable', error.message, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      cause: error,
+    });
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '127.0.0.1' || host === '::1';
+}
+
+async function printWelcome(
+  io: Io,
+  registry: {
+    url: string;
+    dataFolder: string;
+    adminTokenFile: string;
+    adminTokenCreated: boolean;
+    adminTokenProblem: string | undefined;
+  },
+): Promise<void> {
+  const { url, dataFolder, adminTokenFile, adminTokenCreated, adminTokenProblem } = registry;
+  await printLine(io, `krmhub serves ${url} from ${dataFolder}`);
+  if (adminTokenProblem !== undefined) {
+    await printLine(io, `no usable admin token: ${adminTokenFile} ${adminTokenProblem}`);
+    await printLine(io, '  hint: Empty that file and restart the registry to create a new token.');
+    return;
+  }
+  await printLine(io, `admin token${adminTokenCreated ? ' (new)' : ''}: ${adminTokenFile}`);
+  await printLine(io, 'to publish, run in another terminal:');
+  const registryVariable = url === DEFAULT_REGISTRY ? '' : `KRMHUB_REGISTRY=${url} `;
+  await printLine(io, `  export ${registryVariable}KRMHUB_TOKEN=$(cat ${shellWord(adminTokenFile)})`);
+  await printLine(io, '  krmhub publish definition.yaml --release 1.0.0');
+}

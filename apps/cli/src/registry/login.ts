@@ -1,0 +1,98 @@
+import { parseRegistryUrl } from '@krmhub/api/client';
+import { KrmhubError } from '@krmhub/schema/error';
+import { readStdin } from '../files/read-file.js';
+import type { Io } from '../io/io.js';
+import { type OutputFormat, printData, printLine, printWarning } from '../io/print.js';
+import { readSecret } from '../io/read-secret.js';
+import { visible } from '../io/text.js';
+import { connect, registryUrl } from './connection.js';
+import { checkToken, credentialsFile, MAX_TOKEN_LENGTH, removeToken, saveToken } from './credentials.js';
+import { describeToken, printTokens } from './print-tokens.js';
+
+interface RegistryOption {
+  registry?: string;
+}
+
+/** Saves a token for a registry after the registry has accepted it. */
+export async function login(io: Io, url: string | undefined, options: RegistryOption): Promise<void> {
+  const chosen = chooseRegistry('login', url, options);
+  const registry = parseRegistryUrl(registryUrl(io, chosen));
+  const token = await readToken(io, registry);
+  const client = await connect(io, chosen, { token });
+  const known = await client.whoami().catch((error: unknown) => {
+    throw rejectedToken(error, client.url);
+  });
+  await saveToken(io, registry, token);
+  await printLine(io, visible(`logged in to ${client.url} as ${known.name}: ${describeToken(known)}`));
+  await printLine(io, `saved the token in ${credentialsFile(io)}`);
+  const configured = io.env.KRMHUB_TOKEN;
+  if (configured !== undefined && configured !== '' && configured.trim() !== token) {
+    await printWarning(io, 'KRMHUB_TOKEN contains a different token and overrides the saved one');
+  }
+}
+
+/** Removes the saved token of a registry from this machine; the token stays valid. */
+export async function logout(io: Io, url: string | undefined, options: RegistryOption): Promise<void> {
+  const registry = parseRegistryUrl(registryUrl(io, chooseRegistry('logout', url, options)));
+  const removed = await removeToken(io, registry);
+  await printLine(
+    io,
+    removed
+      ? `removed the token for ${registry.origin}; to revoke it, run: krmhub token revoke ID`
+      : `no saved token for ${registry.origin}`,
+  );
+  if ((io.env.KRMHUB_TOKEN ?? '') !== '') {
+    await printWarning(io, 'KRMHUB_TOKEN is still set, and commands still use it');
+  }
+}
+
+/** Prints the token that commands use, and what it can do. */
+export async function printIdentity(
+  io: Io,
+  options: RegistryOption & { output: OutputFormat },
+): Promise<void> {
+  const client = await connect(io, options.registry);
+  const token = await client.whoami();
+  await printData(io, options.output, { registry: client.url, ...token }, () => printTokens(io, [token]));
+  if (options.output === 'table' && io.stderr.isTTY === true) {
+    await printLine(io, `registry: ${client.url}`);
+  }
+}
+
+/** The URL argument and `--registry` mean the same; throws `usage` where they differ. */
+function chooseRegistry(
+  command: string,
+  url: string | undefined,
+  { registry }: RegistryOption,
+): string | undefined {
+  if (url !== undefined && registry !== undefined && url !== registry) {
+    throw new KrmhubError('usage', `two different registries: ${url} and ${registry}`, {
+      hint: `Give one of them: krmhub ${command} ${url}`,
+    });
+  }
+  return url ?? registry;
+}
+
+/** Reads a token from stdin, else from KRMHUB_TOKEN, else from the terminal. */
+async function readToken(io: Io, registry: URL): Promise<string> {
+  if (io.stdin.isTTY !== true) {
+    const text = new TextDecoder().decode(await readStdin(io, MAX_TOKEN_LENGTH));
+    if (text.trim() !== '') return checkToken(text);
+  }
+  const configured = io.env.KRMHUB_TOKEN;
+  if (configured !== undefined && configured !== '') return checkToken(configured);
+  if (io.stdin.isTTY !== true) {
+    throw new KrmhubError('usage', `cannot log in to ${registry.origin}: no token given`, {
+      hint: 'Set KRMHUB_TOKEN, or pass the token on stdin: krmhub login < data/admin.token',
+    });
+  }
+  return checkToken(await readSecret(io, `Token for ${registry.origin}: `));
+}
+
+function rejectedToken(error: unknown, url: string): unknown {
+  if (!(error instanceof KrmhubError) || error.code !== 'unauthorized') return error;
+  return new KrmhubError('unauthorized', `${url} rejects the token: ${error.message}`, {
+    hint: 'Nothing was saved. Ask the operator of the registry for a token: krmhub token create NAME --scope publish',
+    cause: error,
+  });
+}
