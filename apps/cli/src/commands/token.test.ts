@@ -35,7 +35,10 @@ it('prints the secret alone on stdout, and it works until it is revoked', async 
   expect(revoked.err()).toContain(`revoked token ci (${token.id})`);
   expect((await run(['whoami'], { token: secret })).err()).toContain('revoked');
   const again = await run(['token', 'revoke', token.id]);
-  expect([again.exitCode, again.err()]).toEqual([0, `unchanged: token ci (${token.id}) is already revoked\n`]);
+  expect([again.exitCode, again.err()]).toEqual([
+    0,
+    `unchanged: token ci (${token.id}) is already revoked\n`,
+  ]);
 });
 
 it('takes scopes, groups and an end in every way they are written', async () => {
