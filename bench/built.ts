@@ -21,8 +21,8 @@ export async function registryStores() {
     'blobs/folder',
   )) as typeof import('../apps/registry/src/store/blobs/folder.js');
   const { releaseArtifact } = (await store(
-    '../oci/release-artifact',
-  )) as typeof import('../apps/registry/src/oci/release-artifact.js');
+    '../artifacts/release-artifact',
+  )) as typeof import('../apps/registry/src/artifacts/release-artifact.js');
   return { openSqliteStore, openBlobFolder, releaseArtifact };
 }
 

@@ -1,7 +1,7 @@
 import type { FunctionStore } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { RenditionStore } from '../../apps/registry/src/catalogs/renditions/rendition-store.js';
+import type { RenditionStore } from '../../apps/registry/src/store/rendition-store.js';
 import { changeOf } from './sample-records.js';
 
 /** What every RenditionStore does. */

@@ -6,15 +6,15 @@ import {
   type SnapshotRecord,
 } from '@krmhub/catalog';
 import { KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
+import type { ArtifactStore } from '../artifacts/artifact-store.js';
+import { snapshotArtifact } from '../artifacts/release-artifact.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { snapshotArtifact } from '../oci/release-artifact.js';
 import {
   changedFunctions,
   type SigningParts,
   signSnapshot,
   snapshotDigests,
 } from '../signatures/sign-snapshot.js';
-import type { ArtifactStore } from '../store/registry-store.js';
 import { type EntryStore, findChangedEntries } from './changed-entries.js';
 import { changedEntries, mergeEntries } from './renditions/assemble.js';
 import { catalogHeader, type SnapshotRenditions } from './renditions/snapshot-renditions.js';

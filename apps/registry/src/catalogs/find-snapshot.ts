@@ -1,8 +1,8 @@
 import { fillPath } from '@krmhub/api/paths';
 import type { SnapshotRecord } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
-import { findCatalog, takenDownError } from '../routes/find-function.js';
 import type { RegistryParts } from '../server/environment.js';
+import { findCatalog, takenDownError } from '../store/find-record.js';
 
 export interface SnapshotFinder {
   /** Rejects with `unavailable` where the catalog is being cut. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { dataPaths } from '../server/data-folder.js';
+import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import { checkRegistry } from './check.js';

@@ -4,8 +4,8 @@
  */
 
 import { KrmhubError } from '@krmhub/schema';
-import { dataPaths } from '../server/data-folder.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
+import { dataPaths } from '../store/data-folder.js';
 import { translateSqliteError } from '../store/sqlite/errors.js';
 import { openDatabaseState } from '../store/sqlite/state.js';
 import { checkArtifactBlobs, checkManifests } from './artifacts.js';

@@ -1,7 +1,7 @@
 import type { SnapshotRecord, SnapshotSignature } from '@krmhub/catalog';
 import { KrmhubError, type PublicKey } from '@krmhub/schema';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
-import { catalogRepository } from '../oci/repositories.js';
+import { catalogRepository } from '../artifacts/repositories.js';
 import { readKeyFiles } from '../signatures/key-files.js';
 import { snapshotDigests } from '../signatures/sign-snapshot.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';

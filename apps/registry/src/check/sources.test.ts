@@ -5,7 +5,7 @@ import { fillPath } from '@krmhub/api/paths';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { backupRegistry } from '../backup/backup.js';
 import { restoreRegistry } from '../backup/restore.js';
-import { dataPaths } from '../server/data-folder.js';
+import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
 import { openTestRegistry } from '../testing/test-registry.js';
 import { catalogText } from '../testing/upstream-server.js';

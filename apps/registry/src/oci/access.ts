@@ -1,13 +1,13 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, OciError } from '@krmhub/oci';
 import { KrmhubError, matchesGlob } from '@krmhub/schema';
+import { repositoryKind } from '../artifacts/repositories.js';
 import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryParts } from '../server/environment.js';
 import { AccessTokens } from './access-token.js';
-import { repositoryKind } from './repositories.js';
 
 export type Action = 'push' | 'delete';
 

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BlobPosition } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
+import { deleteFilesUnnamed, deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryParts } from '../server/environment.js';
-import { deleteFilesUnnamed, deleteUnnamedFiles } from './unnamed-files.js';
 import type { Uploads } from './uploads.js';
 
 type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'bytesLock' | 'clock' | 'log' | 'config'> & {

@@ -10,13 +10,13 @@ import {
   TITLE,
 } from '@krmhub/oci';
 import { canonicalRelease, type Diagnostic, DOCUMENT_LIMITS, KrmhubError } from '@krmhub/schema';
+import { readBlobBytes } from '../artifacts/stored-blob.js';
 import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
 import { referrerBundles } from './pushed-bundle.js';
-import { readBlobBytes } from './stored-blob.js';
 
 /** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
 export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';

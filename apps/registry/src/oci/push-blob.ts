@@ -1,11 +1,11 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { isRepository, type OciDigest, OciError, parseDigest, readChunkRange } from '@krmhub/oci';
+import { repositoryKind } from '../artifacts/repositories.js';
 import type { RegistryContext } from '../http/context.js';
 import { bodyPieces } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { changeOf, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
-import { repositoryKind } from './repositories.js';
 import type { Upload } from './uploads.js';
 
 /** POST of an upload (distribution-spec, "Pushing Blobs"): a session, a whole blob, or a mount of one. */

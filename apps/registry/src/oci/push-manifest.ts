@@ -14,6 +14,7 @@ import {
   UnknownReferences,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { isFallbackTag, repositoryKind } from '../artifacts/repositories.js';
 import type { RegistryContext } from '../http/context.js';
 import { readBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -21,7 +22,6 @@ import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
-import { isFallbackTag, repositoryKind } from './repositories.js';
 
 export interface PushedManifest {
   record: ManifestRecord;

@@ -1,5 +1,5 @@
 import { EMPTY_DIGEST, type ManifestStore, type OciDigest } from '@krmhub/oci';
-import { repositoryKind } from './repositories.js';
+import { repositoryKind } from '../artifacts/repositories.js';
 
 /**
  * Whether a blob is `{}`, and the repository has it without a push: where the registry makes artifacts, and where a

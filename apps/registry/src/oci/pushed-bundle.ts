@@ -1,13 +1,13 @@
 import { applicablePolicies, BUNDLE_LIMITS, type TokenRecord } from '@krmhub/catalog';
 import { bundleLayer, type OciDigest, OciError, readManifest } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
+import { isFallbackTag } from '../artifacts/repositories.js';
+import { storedBytes } from '../artifacts/stored-blob.js';
 import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { SubmittedBundle } from '../publish/release-bundles.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './push-manifest.js';
-import { isFallbackTag } from './repositories.js';
-import { storedBytes } from './stored-blob.js';
 
 /** The bundles that wait beside a manifest for its tag; what is none, or is too large, is passed over. */
 export async function referrerBundles(

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { releaseArtifact, snapshotArtifact } from '../artifacts/release-artifact.js';
+import { catalogRepository } from '../artifacts/repositories.js';
 import type { RegistryParts } from '../server/environment.js';
-import { releaseArtifact, snapshotArtifact } from './release-artifact.js';
-import { catalogRepository } from './repositories.js';
 
 /** Releases that are looked at between other work. */
 const BATCH = 500;

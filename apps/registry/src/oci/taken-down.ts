@@ -1,7 +1,7 @@
 import { type OciDigest, OciError, type OciErrorCode } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
+import { repositoryKind } from '../artifacts/repositories.js';
 import type { RegistryParts } from '../server/environment.js';
-import { repositoryKind } from './repositories.js';
 
 /** Why something is not there: 410 where it was taken down or its snapshot withdrawn, else 404. */
 export async function goneOrNotFound(

@@ -10,12 +10,12 @@ import {
   searchDocument,
 } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { functionRepository } from '../artifacts/repositories.js';
+import { storedBytes } from '../artifacts/stored-blob.js';
+import { verdict } from '../http/presentation.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { functionRepository } from '../oci/repositories.js';
-import { storedBytes } from '../oci/stored-blob.js';
-import { findDisplayedRelease, findRelease } from '../routes/find-function.js';
-import { verdict } from '../routes/presentation.js';
 import type { RegistryParts } from '../server/environment.js';
+import { findDisplayedRelease, findRelease } from '../store/find-record.js';
 import { signedRelease } from './attach-bundle.js';
 import { functionLockKey } from './publish-release.js';
 import { verifySubmittedBundle } from './release-bundles.js';

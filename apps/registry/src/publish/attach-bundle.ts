@@ -8,11 +8,11 @@ import {
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SignedRelease } from '@krmhub/signing';
+import type { Artifact } from '../artifacts/artifact-store.js';
+import { functionRepository } from '../artifacts/repositories.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { functionRepository } from '../oci/repositories.js';
-import { findDisplayedRelease, findRelease } from '../routes/find-function.js';
 import type { RegistryParts } from '../server/environment.js';
-import type { Artifact } from '../store/registry-store.js';
+import { findDisplayedRelease, findRelease } from '../store/find-record.js';
 import { concurrentUpdate } from './publish-release.js';
 import { bundleToStore, type SubmittedBundle, verifySubmittedBundle } from './release-bundles.js';
 

@@ -1,7 +1,6 @@
 import type { Problem } from '@krmhub/api/model';
 import { DOCUMENT_LIMITS } from '@krmhub/schema';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Planner } from '../isolation/planner.js';
 import { SERVER_LIMITS } from '../limits.js';
 import {
   definitionText,
@@ -9,6 +8,7 @@ import {
   releasePath,
   type TestRegistry,
 } from '../testing/test-registry.js';
+import { Planner } from './planner.js';
 
 /** Enough to plan a definition just over the limit, and too little for one of a megabyte. */
 const MEGABYTES = 24;

@@ -21,11 +21,11 @@ import {
 } from '@krmhub/catalog';
 import { VERSION } from '@krmhub/oci';
 import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import type { Artifact } from '../artifacts/artifact-store.js';
+import { releaseArtifact } from '../artifacts/release-artifact.js';
+import { releaseSummary } from '../http/presentation.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { releaseArtifact } from '../oci/release-artifact.js';
-import { releaseSummary } from '../routes/presentation.js';
 import type { RegistryParts } from '../server/environment.js';
-import type { Artifact } from '../store/registry-store.js';
 import { bundleToStore, verifySubmittedBundles } from './release-bundles.js';
 import type { Submission } from './submission.js';
 

@@ -20,8 +20,8 @@ import {
   type Verification,
   verifyBundle,
 } from '@krmhub/signing';
-import { functionRepository } from '../oci/repositories.js';
-import type { Artifact } from '../store/registry-store.js';
+import type { Artifact } from '../artifacts/artifact-store.js';
+import { functionRepository } from '../artifacts/repositories.js';
 import type { SigningTrust } from './signing-trust.js';
 
 /** A bundle from somebody; `manifest` is what holds it in the repository already. */

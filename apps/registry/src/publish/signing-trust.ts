@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { type PolicyStore, policyKeys, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { KrmhubError, type PublicKey } from '@krmhub/schema';
-import { publicGoodRoot, readTrustedRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
+import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 
 /** Whom this registry believes: the policies that were applied, and the sigstore instance that its operator names. */
 export class SigningTrust implements Trust {
@@ -35,22 +34,6 @@ export class SigningTrust implements Trust {
     this.#revision = record?.revision ?? 0;
     this.#keys = policyKeys(this.#policies);
   }
-}
-
-/** Reads the trusted root that the configuration names; the public instance's where it names none. */
-export async function configuredRoot(file: string | undefined): Promise<TrustedRoot> {
-  if (file === undefined) return publicGoodRoot();
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new KrmhubError('usage', `cannot read the trusted root ${file}: ${(cause as Error).message}`, {
-      hint: 'Set KRMHUB_TRUSTED_ROOT to the trusted_root.json of a sigstore instance.',
-      cause,
-    });
-  }
-  // Its place is nobody's business who publishes.
-  return { ...readTrustedRoot(text, file), name: 'the sigstore instance of this registry' };
 }
 
 /** Policies were checked when they were applied: what is refused now was applied by another version, and trusts nobody. */

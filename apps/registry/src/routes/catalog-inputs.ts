@@ -16,7 +16,7 @@ import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryParts } from '../server/environment.js';
-import { findCatalog } from './find-function.js';
+import { findCatalog } from '../store/find-record.js';
 
 type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'entries'>;
 

@@ -14,12 +14,12 @@ import {
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { catalogDetail } from '../http/presentation.js';
 import { publicAddress } from '../http/public-address.js';
 import { readYamlBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryParts } from '../server/environment.js';
-import { findCatalog } from './find-function.js';
-import { catalogDetail } from './presentation.js';
+import { findCatalog } from '../store/find-record.js';
 
 export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
   const { store, snapshotBuilder: cutter } = parts;

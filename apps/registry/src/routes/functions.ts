@@ -5,10 +5,10 @@ import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } fr
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { functionDetail, searchItem } from '../http/presentation.js';
 import { searchQuery } from '../search/search-query.js';
 import type { RegistryParts } from '../server/environment.js';
-import { findFunction, findRelease } from './find-function.js';
-import { functionDetail, searchItem } from './presentation.js';
+import { findFunction, findRelease } from '../store/find-record.js';
 
 export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {

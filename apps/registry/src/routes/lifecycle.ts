@@ -15,12 +15,12 @@ import type { FunctionName } from '@krmhub/schema';
 import { authorize } from '../auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { releaseDetail } from '../http/presentation.js';
 import { readJsonBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { concurrentUpdate, functionLockKey } from '../publish/publish-release.js';
 import type { RegistryParts } from '../server/environment.js';
-import { findRelease } from './find-function.js';
-import { releaseDetail } from './presentation.js';
+import { findRelease } from '../store/find-record.js';
 
 const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {
   yank: planYank,

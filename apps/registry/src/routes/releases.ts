@@ -7,13 +7,13 @@ import { authorize } from '../auth/authorize.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { releaseDetail } from '../http/presentation.js';
 import { publicAddress } from '../http/public-address.js';
 import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
 import type { RegistryParts } from '../server/environment.js';
-import { findRelease } from './find-function.js';
-import { releaseDetail } from './presentation.js';
+import { findRelease } from '../store/find-record.js';
 
 /** What somebody uploaded must not run in a browser on the registry's origin. */
 const UPLOADED = {

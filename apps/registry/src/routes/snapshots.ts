@@ -16,9 +16,9 @@ import {
 import { bytesResponse, CACHE_FOREVER, textResponse, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { snapshotSummary } from '../http/presentation.js';
 import type { RegistryParts } from '../server/environment.js';
-import { findCatalog } from './find-function.js';
-import { snapshotSummary } from './presentation.js';
+import { findCatalog } from '../store/find-record.js';
 import { profileResponses } from './profiles.js';
 
 export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -7,10 +7,10 @@ import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { bytesResponse, CACHE_REVALIDATE, textResponse, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { sourceDetail } from '../http/presentation.js';
 import type { RegistryParts } from '../server/environment.js';
+import { findCatalog, findSource } from '../store/find-record.js';
 import { syncSource } from '../upstreams/sync-source.js';
-import { findCatalog, findSource } from './find-function.js';
-import { sourceDetail } from './presentation.js';
 
 /** Catalogs elsewhere that recipes take from. Their state is for everybody: it says why a catalog is as it is. */
 export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -7,8 +7,8 @@ import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { RegistryParts } from '../server/environment.js';
+import { findRelease } from '../store/find-record.js';
 import { finishTakedowns, takeDown } from '../takedown/takedown.js';
-import { findRelease } from './find-function.js';
 
 /** Bytes that go do not come back, so this is for administrators; publishers yank. */
 export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {

@@ -7,10 +7,10 @@ import { issueToken, revokeToken } from '../auth/issue-token.js';
 import { hashSecret, isTokenSecret } from '../auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
+import { tokenDetail } from '../http/presentation.js';
 import { publicAddress } from '../http/public-address.js';
 import { readJsonBody } from '../http/request-body.js';
 import type { RegistryParts } from '../server/environment.js';
-import { tokenDetail } from './presentation.js';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 

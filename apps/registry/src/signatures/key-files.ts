@@ -4,8 +4,8 @@ import { platform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, publicKey } from '@krmhub/schema';
-import { makeFolder } from '../server/make-folder.js';
 import { syncFolder } from '../store/blobs/folder.js';
+import { makeFolder } from '../store/make-folder.js';
 
 /** A key by which the registry signs its snapshots. */
 export interface RegistryKey {

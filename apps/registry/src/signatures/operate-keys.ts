@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { RegistryKey as PublishedKey } from '@krmhub/api/model';
 import { KrmhubError } from '@krmhub/schema';
-import { dataPaths } from '../server/data-folder.js';
+import { dataPaths } from '../store/data-folder.js';
 import { addKeyFile, type Owner, readKeyFiles } from './key-files.js';
 import { publishedKeys, signingKey } from './registry-keys.js';
 

@@ -1,8 +1,8 @@
 import type { CatalogRecord, SnapshotSignature } from '@krmhub/catalog';
 import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
+import { catalogRepository } from '../artifacts/repositories.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import { catalogRepository } from '../oci/repositories.js';
 import type { Metrics } from '../server/metrics.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';

@@ -22,8 +22,8 @@ import { bundleManifest, type ManifestDescriptor, MEDIA_TYPES } from '@krmhub/oc
 import { SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
 import { keySigner, signStatement } from '@krmhub/signing/sign';
 import { SNAPSHOT_PREDICATE, snapshotStatement } from '@krmhub/signing/statement';
-import { catalogRepository } from '../oci/repositories.js';
-import type { Artifact } from '../store/registry-store.js';
+import type { Artifact } from '../artifacts/artifact-store.js';
+import { catalogRepository } from '../artifacts/repositories.js';
 import type { RegistryKeys } from './registry-keys.js';
 
 const MILLISECONDS_PER_DAY = 86_400_000;

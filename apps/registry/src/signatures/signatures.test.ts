@@ -5,7 +5,7 @@ import { BUNDLE_MEDIA_TYPE, type PublicKey, readPublicKey, SNAPSHOT_FORMS, sha25
 import { verifySnapshot } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkRegistry } from '../check/check.js';
-import { dataPaths } from '../server/data-folder.js';
+import { dataPaths } from '../store/data-folder.js';
 import { Database } from '../store/sqlite/driver.js';
 import { testClient } from '../testing/oci.js';
 import { openTestRegistry, releasePath, type TestRegistry } from '../testing/test-registry.js';

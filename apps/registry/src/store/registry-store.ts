@@ -1,49 +1,15 @@
 import type {
-  Event,
   EventStore,
-  FunctionChange,
   FunctionStore,
   PolicyStore,
   SearchStore,
-  SnapshotBuild,
-  SnapshotSignature,
   SnapshotStore,
   SourceStore,
   TokenStore,
 } from '@krmhub/catalog';
-import type { ManifestRecord, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
-import type { RenditionStore } from '../catalogs/renditions/rendition-store.js';
-
-/** What a change puts into a repository besides: a manifest of a release, a snapshot or a bundle, under its tags. */
-export interface Artifact {
-  repository: string;
-  tags: readonly string[];
-  manifest: ManifestRecord;
-  /** What the repository must have before. */
-  needed?: readonly OciDigest[];
-  /** What the manifest names and the repository may not have yet. */
-  blobs: readonly Omit<RepositoryBlob, 'seenAt'>[];
-}
-
-/** Changes of functions and catalogs that store the artifacts of what they add, all in one transaction. */
-export interface ArtifactStore {
-  /** As FunctionStore has it; artifacts, of the release and its bundles, are stored with the change, or not at all. */
-  commitFunction(change: FunctionChange, artifacts?: readonly Artifact[]): Promise<Event>;
-  /** As SnapshotStore has it; the artifacts are stored with a new snapshot and its signature, or not at all. */
-  commitSnapshot(cut: SnapshotBuild, artifact?: Artifact, signature?: Artifact): Promise<void>;
-  /** As SnapshotStore has it; the artifact takes the place of that of the signature before. */
-  renewSignature(signature: SnapshotSignature, artifact?: Artifact): Promise<boolean>;
-  /**
-   * Of so many releases after one, by their number, those without an artifact, such as an older program stored; and the
-   * number of the last that was looked at, undefined after the last of all.
-   */
-  releasesWithoutArtifact(options: { after: number; limit: number }): Promise<{
-    without: { group: string; kind: string; release: string }[];
-    last: number | undefined;
-  }>;
-  /** Stores the artifact of what is there. */
-  putArtifact(artifact: Artifact, change: { at: string; by: string }): Promise<void>;
-}
+import type { ManifestStore } from '@krmhub/oci';
+import type { ArtifactStore } from '../artifacts/artifact-store.js';
+import type { RenditionStore } from './rendition-store.js';
 
 /** Everything that the registry keeps but the bytes of blobs. A consumer names the ports that it needs, not all. */
 export interface RegistryStore

@@ -1,5 +1,5 @@
 import type { Takedown } from '@krmhub/schema';
-import { dataPaths } from '../server/data-folder.js';
+import { dataPaths } from '../store/data-folder.js';
 import { openTakedownRecord } from './record.js';
 
 export interface RestoredTakedowns {

@@ -22,13 +22,13 @@ import {
 } from '@krmhub/catalog';
 import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
 import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import { deleteUnnamedFiles } from '../oci/unnamed-files.js';
 import type { TakedownRecord } from './record.js';
 
 export interface TakedownDeps {

@@ -1,8 +1,8 @@
 import type { SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import { findSource } from '../routes/find-function.js';
 import type { RegistryParts } from '../server/environment.js';
+import { findSource } from '../store/find-record.js';
 
 /**
  * Asks a source of a catalog's recipe at once, and waits for it and for the catalog to be cut. Gives the source as it

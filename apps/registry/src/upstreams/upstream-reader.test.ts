@@ -7,7 +7,7 @@ import { catalogText } from '../testing/upstream-server.js';
 import { UpstreamReader } from './upstream-reader.js';
 
 /** As it was built: a process cannot read TypeScript. */
-const frames = path.join(path.dirname(builtEntry('plan-process')), 'frames.js');
+const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-reader-'));
 let reader: UpstreamReader;
 let started = 0;

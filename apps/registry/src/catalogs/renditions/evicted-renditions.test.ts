@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
-import { dataPaths } from '../../server/data-folder.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
+import { dataPaths } from '../../store/data-folder.js';
 import {
   definitionText,
   openTestRegistry,

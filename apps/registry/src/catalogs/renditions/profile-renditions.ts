@@ -11,9 +11,9 @@ import type { Coding } from '../../http/content-coding.js';
 import { KeyedMutex } from '../../isolation/keyed-mutex.js';
 import type { RwLock } from '../../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { takenDownError } from '../../routes/find-function.js';
+import { takenDownError } from '../../store/find-record.js';
+import type { ProfileForm, RenditionStore } from '../../store/rendition-store.js';
 import { PieceWriter, storedEntries } from './assemble.js';
-import type { ProfileForm, RenditionStore } from './rendition-store.js';
 import { catalogHeader, type SnapshotRenditions, type StoredRendition } from './snapshot-renditions.js';
 
 /**

@@ -5,8 +5,8 @@ import { type FunctionDefinition, PROFILES, type ProfileReport, sha256 } from '@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkRegistry } from '../../check/check.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { dataPaths } from '../../server/data-folder.js';
 import { openBlobFolder } from '../../store/blobs/folder.js';
+import { dataPaths } from '../../store/data-folder.js';
 import { openTestRegistry, releasePath, type TestRegistry } from '../../testing/test-registry.js';
 import { ProfileRenditions } from './profile-renditions.js';
 

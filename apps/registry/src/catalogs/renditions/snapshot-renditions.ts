@@ -11,10 +11,10 @@ import { BytesCache } from '../../http/bytes-cache.js';
 import type { Body } from '../../http/bytes-response.js';
 import type { Coding } from '../../http/content-coding.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { RenditionStore } from '../../store/rendition-store.js';
 import { type AssembledRenditions, assembleRenditions, type MergedEntry, storedEntries } from './assemble.js';
 import { compressBlob } from './compress.js';
 import { deriveRendition, type PreviousRenditions, patchRenditions } from './patch.js';
-import type { RenditionStore } from './rendition-store.js';
 
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 

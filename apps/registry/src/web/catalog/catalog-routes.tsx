@@ -6,7 +6,7 @@ import { snapshotFinder } from '../../catalogs/find-snapshot.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import type { RegistryApp } from '../../http/context.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { findCatalog } from '../../routes/find-function.js';
+import { findCatalog } from '../../store/find-record.js';
 import {
   CATALOGS,
   catalogFeedPath,

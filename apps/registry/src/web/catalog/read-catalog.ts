@@ -8,9 +8,9 @@ import type {
   SourceRecord,
 } from '@krmhub/catalog';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
-import { findCatalog } from '../../routes/find-function.js';
 import type { RegistryParts } from '../../server/environment.js';
 import { publishedKeys } from '../../signatures/registry-keys.js';
+import { findCatalog } from '../../store/find-record.js';
 
 /** How a catalog stands. */
 export type CatalogState =

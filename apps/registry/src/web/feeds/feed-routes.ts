@@ -3,7 +3,7 @@ import * as parameters from '@krmhub/api/parameters';
 import { sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
-import { findFunction } from '../../routes/find-function.js';
+import { findFunction } from '../../store/find-record.js';
 import { functionFeedPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { codedBody } from '../coded-body.js';
 import { servePage } from '../serve-page.js';

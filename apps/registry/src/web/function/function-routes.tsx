@@ -3,7 +3,7 @@ import * as parameters from '@krmhub/api/parameters';
 import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
-import { findFunction, findRelease } from '../../routes/find-function.js';
+import { findFunction, findRelease } from '../../store/find-record.js';
 import { compareReleasesPath, functionFeedPath, functionPath, releasePath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';

@@ -16,8 +16,8 @@ import {
   KrmhubError,
   type Takedown,
 } from '@krmhub/schema';
-import { functionRepository } from '../../oci/repositories.js';
-import { findFunction, findRelease, takenDownError } from '../../routes/find-function.js';
+import { functionRepository } from '../../artifacts/repositories.js';
+import { findFunction, findRelease, takenDownError } from '../../store/find-record.js';
 import type { RenderedMarkdown } from '../markdown.js';
 import type { WebDeps } from '../web-routes.js';
 import type { CachedViews, VersionView } from './cached-views.js';

@@ -1,6 +1,6 @@
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp } from '../../http/context.js';
-import { searchItem } from '../../routes/presentation.js';
+import { searchItem } from '../../http/presentation.js';
 import { acceptsPage } from '../accepts-page.js';
 import { pageResponse } from '../page-response.js';
 import type { WebDeps } from '../web-routes.js';

@@ -1,5 +1,5 @@
 import { createRoute } from '@hono/zod-openapi';
-import { sourceDetail } from '../../routes/presentation.js';
+import { sourceDetail } from '../../http/presentation.js';
 import { readinessChecks } from '../../server/readiness.js';
 import { OPERATE } from '../addresses.js';
 import type { WebDeps } from '../web-routes.js';

@@ -11,8 +11,8 @@ import {
   recipeState,
   refuseBuiltIn,
 } from '../../catalogs/apply-recipe.js';
+import { catalogDetail } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import { catalogDetail } from '../../routes/presentation.js';
 import { RECIPES, recipePath } from '../addresses.js';
 import type { WebDeps } from '../web-routes.js';
 import { CHANGES } from './operator.js';

@@ -1,8 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, SourceName } from '@krmhub/api/parameters';
 import { KrmhubError } from '@krmhub/schema';
-import { findCatalog } from '../../routes/find-function.js';
-import { sourceDetail } from '../../routes/presentation.js';
+import { sourceDetail } from '../../http/presentation.js';
+import { findCatalog } from '../../store/find-record.js';
 import { syncSource } from '../../upstreams/sync-source.js';
 import { type SourcesLink, sourcesPath } from '../addresses.js';
 import type { WebDeps } from '../web-routes.js';

@@ -5,7 +5,7 @@ import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { issueToken, revokeToken } from '../../auth/issue-token.js';
 import { tokenProblem } from '../../auth/tokens.js';
-import { tokenDetail } from '../../routes/presentation.js';
+import { tokenDetail } from '../../http/presentation.js';
 import { NEW_TOKEN, TOKENS } from '../addresses.js';
 import type { WebDeps } from '../web-routes.js';
 import { CreatedTokenPage, EMPTY_TOKEN, NewTokenPage, type TokenInput } from './new-token-page.js';

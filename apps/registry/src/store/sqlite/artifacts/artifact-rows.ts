@@ -9,7 +9,7 @@ import {
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
-import type { Artifact } from '../../registry-store.js';
+import type { Artifact } from '../../../artifacts/artifact-store.js';
 import type { Connection } from '../connection.js';
 import { manifests, references, repositories, repositoryBlobs, tags } from '../schema/artifacts.js';
 import { takedowns } from '../schema/schema.js';

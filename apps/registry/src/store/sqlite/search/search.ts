@@ -11,7 +11,6 @@
 
 import type { SearchPage, SearchQuery, SearchResult, SearchStore, UpstreamOrigin } from '@krmhub/catalog';
 import { type Position, readCursor, writeCursor } from '../../../search/cursor.js';
-import { type Filters, firstBy, scan } from '../../../search/scan.js';
 import { textQuery } from '../../../search/text.js';
 import type { Connection } from '../connection.js';
 import { upstreamEntryRows } from '../snapshots/served-entries.js';
@@ -19,6 +18,7 @@ import { FACETS, type Facet, type SearchColumns, searchColumns } from './columns
 import { type TextHits, textHits } from './hits.js';
 import { countKeys, isRanked, type ResultOrder, resultOrder } from './order.js';
 import { FINDABLE, PUBLISHED_AT } from './rows.js';
+import { type Filters, firstBy, scan } from './scan.js';
 
 const MAX_LIMIT = 100;
 /** First pages of everything that are remembered, in whichever order and of whichever length. */

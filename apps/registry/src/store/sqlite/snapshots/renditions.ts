@@ -1,6 +1,6 @@
 import type { Digest } from '@krmhub/schema';
 import { and, eq, sql } from 'drizzle-orm';
-import type { RenditionStore } from '../../../catalogs/renditions/rendition-store.js';
+import type { RenditionStore } from '../../rendition-store.js';
 import type { Connection } from '../connection.js';
 import { forms, profileForms } from '../schema/schema.js';
 

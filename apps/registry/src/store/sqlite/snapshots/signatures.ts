@@ -1,8 +1,9 @@
 import type { SnapshotSignature } from '@krmhub/catalog';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { and, eq, isNull, sql } from 'drizzle-orm';
-import { catalogRepository } from '../../../oci/repositories.js';
-import type { Artifact, RegistryStore } from '../../registry-store.js';
+import type { Artifact } from '../../../artifacts/artifact-store.js';
+import { catalogRepository } from '../../../artifacts/repositories.js';
+import type { RegistryStore } from '../../registry-store.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { snapshotSignatures, snapshots } from '../schema/schema.js';

@@ -1,7 +1,7 @@
 import type { FunctionTakedown, TakedownResult } from '@krmhub/catalog';
 import { type BlobPlace, EMPTY_DIGEST, type OciDigest } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import { catalogRepository, functionRepository } from '../../../oci/repositories.js';
+import { catalogRepository, functionRepository } from '../../../artifacts/repositories.js';
 import { artifactWriter } from '../artifacts/artifact-rows.js';
 import type { Connection } from '../connection.js';
 import { signatureWriter } from '../snapshots/signatures.js';

@@ -1,11 +1,11 @@
 import { KrmhubError } from '@krmhub/schema';
+import { forwardLogLine } from '../isolation/forward-log.js';
+import { startWorker } from '../isolation/start-worker.js';
+import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../server/metrics.js';
-import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
-import type { FetchSettings } from '../upstreams/source-fetcher.js';
-import { forwardLogLine } from './forward-log.js';
-import { startWorker } from './start-worker.js';
-import { Thread } from './thread.js';
+import type { CatalogRefresher } from './catalog-refresher.js';
+import type { FetchSettings } from './source-fetcher.js';
 
 export interface RefreshThreadInput {
   database: string;

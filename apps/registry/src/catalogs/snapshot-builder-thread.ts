@@ -1,13 +1,13 @@
 import type { SnapshotRecord } from '@krmhub/catalog';
-import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
-import type { BuilderStatus } from '../catalogs/snapshot-builder.js';
+import { EventHighWaterMark } from '../isolation/event-high-water-mark.js';
+import { forwardLogLine } from '../isolation/forward-log.js';
+import { startWorker } from '../isolation/start-worker.js';
+import { Thread } from '../isolation/thread.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import type { Metrics } from '../server/metrics.js';
-import { EventHighWaterMark } from './event-high-water-mark.js';
-import { forwardLogLine } from './forward-log.js';
-import { startWorker } from './start-worker.js';
-import { Thread } from './thread.js';
+import type { CatalogBuilder } from './catalog-builder.js';
+import type { BuilderStatus } from './snapshot-builder.js';
 
 export interface SnapshotThreadInput {
   database: string;

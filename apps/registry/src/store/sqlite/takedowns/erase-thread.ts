@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Database } from '../store/sqlite/driver.js';
-import type { Erased, EraseInput } from '../store/sqlite/takedowns/erase.js';
+import { Database } from '../driver.js';
+import type { Erased, EraseInput } from './erase.js';
 
 /** Rewrites the database that another thread of this process holds, tells how it went, and ends. */
 const { file, timeout, statements } = workerData as EraseInput;

@@ -8,7 +8,7 @@ import { openBlobFolder } from '../store/blobs/folder.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import { catalogText, startUpstream, type TestUpstream } from '../testing/upstream-server.js';
-import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
+import type { CatalogRefresher } from './catalog-refresher.js';
 import { refresherThread } from './refresher-thread.js';
 
 let folder: string;

@@ -1,12 +1,12 @@
 import { constants, platform, setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { pino } from 'pino';
-import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
-import { SnapshotBuilder } from '../catalogs/snapshot-builder.js';
+import { handleCalls, notify } from '../isolation/handle-calls.js';
 import { RegistryKeys } from '../signatures/registry-keys.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
-import { handleCalls, notify } from './handle-calls.js';
+import { SnapshotRenditions } from './renditions/snapshot-renditions.js';
+import { SnapshotBuilder } from './snapshot-builder.js';
 import type { SnapshotThreadInput, SnapshotThreadNotice } from './snapshot-builder-thread.js';
 
 /** Cuts the catalogs of a database that another thread of this process serves. */

@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'node:v8';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
-import { respondToFrames } from './frames.js';
+import { respondToFrames } from '../isolation/frames.js';
 
 /** What the process answers: a plan with the fields of its conflict, because an error loses its class on the way. */
 export type PlanResult =

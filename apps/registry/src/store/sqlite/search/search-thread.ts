@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import type { SearchQuery } from '@krmhub/catalog';
-import { openReadConnection } from '../store/sqlite/connection.js';
-import { searchRows } from '../store/sqlite/search/search.js';
-import { handleCalls } from './handle-calls.js';
+import { handleCalls } from '../../../isolation/handle-calls.js';
+import { openReadConnection } from '../connection.js';
+import { searchRows } from './search.js';
 
 /** Searches the database that another thread writes. */
 const { file } = workerData as { file: string };

@@ -13,7 +13,7 @@ import {
   VERSION,
 } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
-import type { Artifact } from '../store/registry-store.js';
+import type { Artifact } from './artifact-store.js';
 import { catalogRepository, functionRepository } from './repositories.js';
 
 type ReleaseContent = Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest' | 'size' | 'mediaType'>;

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import type { SearchPage, SearchStore } from '@krmhub/catalog';
-import { SERVER_LIMITS } from '../limits.js';
-import type { Log } from '../log.js';
-import { startWorker } from './start-worker.js';
-import { Thread } from './thread.js';
+import { startWorker } from '../../../isolation/start-worker.js';
+import { Thread } from '../../../isolation/thread.js';
+import { SERVER_LIMITS } from '../../../limits.js';
+import type { Log } from '../../../log.js';
 
 export interface SearchThreads extends Pick<SearchStore, 'search'> {
   close(): Promise<void>;

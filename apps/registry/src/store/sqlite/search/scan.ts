@@ -1,5 +1,5 @@
 import type { SearchPage } from '@krmhub/catalog';
-import { FACETS, type Facet, type SearchColumns } from '../store/sqlite/search/columns.js';
+import { FACETS, type Facet, type SearchColumns } from './columns.js';
 
 /** For a facet that is filtered by: 1 for each set of values that passes. */
 export type Filters = Partial<Record<Facet, Uint8Array>>;

@@ -1,9 +1,9 @@
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { ProcessEnded } from '../isolation/bounded-process.js';
+import { WarmProcess } from '../isolation/warm-process.js';
 import { SERVER_LIMITS } from '../limits.js';
-import { ProcessEnded } from './bounded-process.js';
 import type { PlanResult } from './plan-process.js';
-import { WarmProcess } from './warm-process.js';
 
 /**
  * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait for it.

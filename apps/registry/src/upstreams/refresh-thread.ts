@@ -1,15 +1,15 @@
 import { constants, platform, setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
 import { pino } from 'pino';
-import { configuredRoot } from '../publish/signing-trust.js';
+import { handleCalls, notify } from '../isolation/handle-calls.js';
+import { RwLock } from '../isolation/rw-lock.js';
+import { configuredRoot } from '../signatures/trusted-root.js';
 import { blobsIn } from '../store/blobs/folder.js';
 import { openSecondSqliteStore } from '../store/sqlite/store.js';
-import { Refresher } from '../upstreams/refresher.js';
-import { sourceFetcher } from '../upstreams/source-fetcher.js';
-import { UpstreamReader } from '../upstreams/upstream-reader.js';
-import { handleCalls, notify } from './handle-calls.js';
+import { Refresher } from './refresher.js';
 import type { RefreshNotice, RefreshThreadInput } from './refresher-thread.js';
-import { RwLock } from './rw-lock.js';
+import { sourceFetcher } from './source-fetcher.js';
+import { UpstreamReader } from './upstream-reader.js';
 
 /** Refreshes the sources of the recipes in a database that another thread of this process serves. */
 const { database, copiesFolder, fetchingFolder, trustedRoot, settings, logLevel } =

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishInput } from '@krmhub/catalog';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { builtEntry } from '../isolation/built-entry.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { definitionText } from '../testing/test-registry.js';
-import { builtEntry } from './built-entry.js';
 import { Planner } from './planner.js';
 
 /** As it was built: a process cannot read TypeScript. */
-const frames = path.join(path.dirname(builtEntry('plan-process')), 'frames.js');
+const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-planner-'));
 let planner: Planner;
 let scripts = 0;

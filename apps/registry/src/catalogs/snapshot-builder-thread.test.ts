@@ -1,10 +1,10 @@
 import { pino } from 'pino';
 import { afterEach, expect, it } from 'vitest';
-import { dataPaths } from '../server/data-folder.js';
+import { startWorker } from '../isolation/start-worker.js';
+import { Thread } from '../isolation/thread.js';
+import { dataPaths } from '../store/data-folder.js';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 import type { SnapshotThreadInput } from './snapshot-builder-thread.js';
-import { startWorker } from './start-worker.js';
-import { Thread } from './thread.js';
 
 let registry: TestRegistry;
 let thread: Thread | undefined;
