@@ -22,7 +22,7 @@ function readerThat(body: string, milliseconds = 60_000, idleMilliseconds = 10_0
   writeFileSync(
     module,
     `import { writeSync } from 'node:fs';
-import { deserialize, serialize, serialize } from 'node:v8';
+import { deserialize, serialize } from 'node:v8';
 import { respondToFrames } from ${JSON.stringify(frames)};
 respondToFrames((bytes) => {
   const input = deserialize(bytes);
@@ -105,6 +105,7 @@ describe('reading a catalog elsewhere', () => {
     writeFileSync(
       module,
       `import { appendFileSync } from 'node:fs';
+import { serialize } from 'node:v8';
 import { respondToFrames } from ${JSON.stringify(frames)};
 appendFileSync(${JSON.stringify(started)}, 'one ');
 respondToFrames(() => serialize({ problem: 'read' }));`,
