@@ -227,31 +227,31 @@ const requests: Limit[] = [
     name: 'characters of a group in a path',
     limit: 253,
     attempt: (size) => ask(`/api/v1/functions/${'a'.repeat(size - 4)}.com/A`),
-    says: /"group" is no group/,
+    says: /"group" is not a valid group/,
   },
   {
     name: 'characters of a kind in a path',
     limit: 63,
     attempt: (size) => ask(`/api/v1/functions/a.example.com/${'A'.repeat(size)}`),
-    says: /"kind" is no kind/,
+    says: /"kind" is not a valid kind/,
   },
   {
     name: 'characters of an API version in a path',
     limit: 63,
     attempt: (size) => ask(`/schemas/a.example.com/${'v'.repeat(size)}/A.json`),
-    says: /"version" is no API version/,
+    says: /"version" is not a valid API version/,
   },
   {
     name: 'characters of a catalog',
     limit: 63,
     attempt: (size) => ask(`/api/v1/catalogs/${'a'.repeat(size)}`),
-    says: /"name" is no catalog name/,
+    says: /"name" is not a valid catalog name/,
   },
   {
     name: 'characters of the ID of a token',
     limit: 64,
     attempt: (size) => ask(`/api/v1/tokens/${'a'.repeat(size)}`, { method: 'DELETE' }),
-    says: /"id" is no token ID/,
+    says: /"id" is not a valid token ID/,
   },
   ...(
     [

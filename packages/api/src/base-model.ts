@@ -36,12 +36,12 @@ export const Takedown = z
     group: z.string(),
     kind: z.string(),
     release: z.string(),
-    digest: DigestText.openapi({ description: 'Digest of the exact bytes that the definition had' }),
+    digest: DigestText.openapi({ description: 'Digest of the exact bytes of the removed definition' }),
     at: Time,
     by: z.string(),
     reason: z.string(),
   })
-  .openapi('Takedown', { description: 'What is left of a release that was taken down' });
+  .openapi('Takedown', { description: 'Tombstone of a release that was taken down' });
 
 export type Diagnostic = z.infer<typeof Diagnostic>;
 export type Takedown = z.infer<typeof Takedown>;

@@ -9,8 +9,8 @@ import { bearer, errorResponses, json, notModified, text } from './route-respons
 const catalogParameters = z.object({ name: parameters.CatalogName });
 const snapshotParameters = catalogParameters.extend({ snapshot: parameters.SnapshotReference });
 
-/** One form of a catalog: the newest snapshot's, or that of the snapshot which the path names. */
-const catalogForm = <Params extends z.ZodObject, Query extends z.ZodObject>(
+/** A rendition of a catalog: of the newest snapshot, or of the snapshot in the path. */
+const catalogRendition = <Params extends z.ZodObject, Query extends z.ZodObject>(
   params: Params,
   query: Query,
   name: 'catalogYaml' | 'catalogJson' | 'snapshotCatalogYaml' | 'snapshotCatalogJson',
@@ -25,7 +25,7 @@ const catalogForm = <Params extends z.ZodObject, Query extends z.ZodObject>(
     request: { params, query },
     responses: {
       200: text(
-        'The catalog; the ETag is its digest, with a suffix for gzip and br',
+        'The catalog; the ETag is its digest, with a suffix if compressed with gzip or br',
         name.endsWith('Yaml') ? 'application/yaml' : 'application/json',
       ),
       ...notModified,
@@ -44,15 +44,15 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalogs,
     operationId: 'listCatalogs',
     tags: ['catalogs'],
-    summary: 'Every catalog',
-    responses: { 200: json('The catalogs, by name', CatalogList), ...errorResponses() },
+    summary: 'List catalogs',
+    responses: { 200: json('The catalogs, sorted by name', CatalogList), ...errorResponses() },
   }),
   catalog: createRoute({
     method: 'get',
     path: PATHS.catalog,
     operationId: 'getCatalog',
     tags: ['catalogs'],
-    summary: 'A catalog and its recipe',
+    summary: 'Get a catalog and its recipe',
     request: { params: catalogParameters },
     responses: { 200: json('The catalog', CatalogDetail), ...errorResponses('invalid-request', 'not-found') },
   }),
@@ -61,7 +61,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalog,
     operationId: 'applyCatalog',
     tags: ['catalogs'],
-    summary: 'Make a catalog, or give it another recipe',
+    summary: 'Create a catalog, or change its recipe',
     ...bearer,
     request: {
       params: catalogParameters,
@@ -75,8 +75,8 @@ export const CATALOG_ROUTES = {
       },
     },
     responses: {
-      200: json('The recipe was changed, or is the same', ApplyResult),
-      201: json('The catalog is new', ApplyResult),
+      200: json('The recipe was changed, or is unchanged', ApplyResult),
+      201: json('The catalog was created', ApplyResult),
       ...errorResponses(
         'invalid-request',
         'invalid-document',
@@ -94,7 +94,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.cut,
     operationId: 'cutCatalog',
     tags: ['catalogs'],
-    summary: 'Cut a catalog now and wait for it',
+    summary: 'Build a snapshot of a catalog now and wait for it',
     ...bearer,
     request: { params: catalogParameters },
     responses: {
@@ -107,41 +107,41 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalogInputs,
     operationId: 'catalogInputs',
     tags: ['catalogs'],
-    summary: 'What a catalog is made from, to build the same bytes elsewhere',
+    summary: 'Export the inputs of a catalog, to build the same bytes on another machine',
     ...bearer,
     request: { params: catalogParameters },
     responses: {
       200: {
-        description: 'The first line is a CatalogInputs, every other one a CatalogInputsEntry',
+        description: 'The first line is a CatalogInputs, every further line a CatalogInputsEntry',
         content: { 'application/x-ndjson': { schema: z.union([CatalogInputs, CatalogInputsEntry]) } },
       },
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
-  catalogYaml: catalogForm(
+  catalogYaml: catalogRendition(
     catalogParameters,
     parameters.CatalogProfileParameters,
     'catalogYaml',
-    'The newest snapshot of a catalog, YAML or in the dialect of another tool',
+    'Get the newest snapshot of a catalog: YAML, or the dialect of another tool',
   ),
-  catalogJson: catalogForm(
+  catalogJson: catalogRendition(
     catalogParameters,
     parameters.CatalogRenditionParameters,
     'catalogJson',
-    'The newest snapshot of a catalog, JSON',
+    'Get the newest snapshot of a catalog: JSON',
   ),
   catalogEntry: createRoute({
     method: 'get',
     path: PATHS.catalogEntry,
     operationId: 'catalogEntry',
     tags: ['catalogs'],
-    summary: 'One entry of the newest snapshot as a catalog of its own',
+    summary: 'Get one entry of the newest snapshot as a catalog',
     request: {
       params: catalogParameters.extend({ group: parameters.Group, kind: parameters.Kind }),
       query: parameters.CatalogProfileParameters,
     },
     responses: {
-      200: text('A catalog of one function', 'application/yaml'),
+      200: text('A catalog with one function', 'application/yaml'),
       ...notModified,
       ...errorResponses('invalid-request', 'not-found', 'unavailable'),
     },
@@ -151,31 +151,31 @@ export const CATALOG_ROUTES = {
     path: PATHS.snapshots,
     operationId: 'listSnapshots',
     tags: ['catalogs'],
-    summary: 'The history of a catalog',
+    summary: 'List the snapshots of a catalog',
     request: { params: catalogParameters, query: parameters.SnapshotParameters },
     responses: {
       200: json('Snapshots, newest first', SnapshotList),
       ...errorResponses('invalid-request', 'not-found'),
     },
   }),
-  snapshotCatalogYaml: catalogForm(
+  snapshotCatalogYaml: catalogRendition(
     snapshotParameters,
     parameters.CatalogProfileParameters,
     'snapshotCatalogYaml',
-    'A snapshot, YAML, whose bytes never change; or in the dialect of another tool, as this version writes it',
+    'Get a snapshot: YAML, whose bytes never change, or the dialect of another tool as this version renders it',
   ),
-  snapshotCatalogJson: catalogForm(
+  snapshotCatalogJson: catalogRendition(
     snapshotParameters,
     parameters.CatalogRenditionParameters,
     'snapshotCatalogJson',
-    'A snapshot, JSON; its bytes never change',
+    'Get a snapshot: JSON, whose bytes never change',
   ),
   snapshotJson: createRoute({
     method: 'get',
     path: PATHS.snapshotJson,
     operationId: 'snapshotJson',
     tags: ['catalogs'],
-    summary: 'What a snapshot holds, with the source, release and digest of every entry',
+    summary: 'List the entries of a snapshot, with source, release and digest',
     request: { params: snapshotParameters },
     responses: {
       200: json('A Snapshot document', Snapshot),
@@ -188,7 +188,8 @@ export const CATALOG_ROUTES = {
     path: PATHS.snapshotBundle,
     operationId: 'snapshotBundle',
     tags: ['catalogs'],
-    summary: "The registry's signature of a snapshot; that of the newest is renewed before it expires",
+    summary:
+      "Get the registry's signature of a snapshot; it is renewed for the newest snapshot before it expires",
     request: { params: snapshotParameters },
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
@@ -201,7 +202,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.catalogBundle,
     operationId: 'catalogBundle',
     tags: ['catalogs'],
-    summary: "The registry's signature of the newest snapshot of a catalog; it says which one that is",
+    summary: "Get the registry's signature of the newest snapshot of a catalog; it contains the serial",
     request: { params: catalogParameters },
     responses: {
       200: text('A sigstore bundle', 'application/vnd.dev.sigstore.bundle.v0.3+json'),
@@ -214,7 +215,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.snapshotReport,
     operationId: 'snapshotReport',
     tags: ['catalogs'],
-    summary: 'What a snapshot left out, and why',
+    summary: 'Get what a snapshot leaves out, and why',
     request: { params: snapshotParameters },
     responses: {
       200: json('A SnapshotReport document', SnapshotReport),
@@ -227,7 +228,7 @@ export const CATALOG_ROUTES = {
     path: PATHS.snapshotProfile,
     operationId: 'snapshotProfile',
     tags: ['catalogs'],
-    summary: 'What a profile of a snapshot does not say, and the digest of its bytes',
+    summary: 'Get the fields of a snapshot that a profile does not support, and the digest of the profile',
     request: { params: snapshotParameters.extend({ profile: parameters.ProfileName }) },
     responses: {
       200: json('A ProfileReport document', ProfileReport),

@@ -2,11 +2,11 @@ import type { CatalogKind, Digest, Profile } from '@krmhub/schema';
 import type { FacetName } from './model.js';
 import type { SearchOrder } from './parameters.js';
 
-/** What methods of the client take and give, beside the models of the API. */
+/** Parameters and results of the client that are not part of the API models. */
 
 export interface SearchRequest extends Partial<Record<FacetName, readonly string[]>> {
   q?: string;
-  /** `relevance` where it is absent. */
+  /** Default: `relevance`. */
   sort?: SearchOrder;
   /** At most 100. */
   limit?: number;
@@ -22,28 +22,28 @@ export interface PublishRequest {
   mediaType: 'application/yaml' | 'application/json';
   /** Markdown. */
   readme?: Uint8Array;
-  /** Sigstore bundles that speak of the release. */
+  /** Sigstore bundles for the release. */
   bundles?: readonly Uint8Array[];
-  /** Plans and stores nothing. */
+  /** Validates and plans, but stores nothing. */
   dryRun?: boolean;
-  /** Publishes what breaks files that were written for the release before. */
+  /** Publishes a release that breaks files written for the previous release. */
   allowBreaking?: boolean;
-  /** Answers once every catalog that is to hold the release does. */
+  /** Waits until the catalogs contain the release. */
   wait?: boolean;
 }
 
 export interface Document {
   bytes: Uint8Array;
-  /** What the registry says that the bytes have; absent where it says nothing. */
+  /** From the ETag; absent if the response has none. */
   digest?: Digest;
   mediaType: string;
 }
 
 export interface CatalogRequest {
-  /** A serial or a digest; absent for the newest. */
+  /** A serial or a digest. Default: the newest snapshot. */
   snapshot?: string;
   kind?: CatalogKind;
   format?: 'yaml' | 'json';
-  /** The dialect of another tool: YAML, without `kind`. */
+  /** The dialect of another tool. YAML only; not together with `kind`. */
   profile?: Profile;
 }

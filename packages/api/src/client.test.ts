@@ -6,7 +6,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { afterEach, describe, expect, it } from 'vitest';
 import { RegistryClient, RegistryError } from './client.js';
 
-/** What a client meets that is no registry, or a faulty or hostile one: served by a real server. */
+/** Responses of other, faulty and hostile servers. Each test runs a real server. */
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const servers: Server[] = [];
@@ -34,7 +34,7 @@ async function failure(work: Promise<unknown>): Promise<KrmhubError> {
   return error as KrmhubError;
 }
 
-function answer(response: ServerResponse, status: number, type: string, body: string | Uint8Array): void {
+function respond(response: ServerResponse, status: number, type: string, body: string | Uint8Array): void {
   response.writeHead(status, { 'content-type': type }).end(body);
 }
 
@@ -50,14 +50,14 @@ const NO_FACETS = {
 };
 const EMPTY_RESULT = { total: 0, items: [], facets: NO_FACETS };
 
-describe('the address of a registry', () => {
+describe('registry URL', () => {
   it.each([
     ['localhost:8080', 'http'],
-    ['not a url', 'not the URL'],
+    ['not a url', 'not a valid registry URL'],
     ['file:///etc/passwd', 'http or https'],
     ['http://user:secret@example.com', 'user name or password'],
     ['http://example.com/?x=1', 'query'],
-  ])('%s is refused', (url, words) => {
+  ])('rejects %s', (url, words) => {
     let error: unknown;
     try {
       new RegistryClient({ url });
@@ -71,26 +71,26 @@ describe('the address of a registry', () => {
     expect(`${message}${hint}`).not.toContain('secret');
   });
 
-  it('keeps a path in front of the registry', async () => {
-    let asked = '';
+  it('keeps a path prefix', async () => {
+    let requested = '';
     const url = await serve((request, response) => {
-      asked = request.url ?? '';
-      answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+      requested = request.url ?? '';
+      respond(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
     });
     await new RegistryClient({ url: `${url}/krm/` }).search({ q: 'a b', tag: ['x', 'y'] });
-    expect(asked).toBe('/krm/api/v1/functions?q=a+b&tag=x&tag=y');
+    expect(requested).toBe('/krm/api/v1/functions?q=a+b&tag=x&tag=y');
   });
 
-  it('refuses a token that would break the header, and does not repeat it', () => {
+  it('rejects a token with invalid characters and does not print it', () => {
     const token = 'krmhub_x\r\nX-Evil: 1';
     expect(() => new RegistryClient({ url: 'http://localhost', token })).toThrow(
-      /characters that no token has/,
+      /token contains invalid characters/,
     );
   });
 });
 
-describe('nothing that answers', () => {
-  it('is told with the address and a way out', async () => {
+describe('an unreachable registry', () => {
+  it('is reported with its URL and a hint', async () => {
     const url = await serve(() => undefined);
     const server = servers.pop()!;
     await new Promise((resolve) => server.close(resolve));
@@ -100,61 +100,61 @@ describe('nothing that answers', () => {
     expect(error.hint).toContain('krmhub serve');
   });
 
-  it('is waited for no longer than the deadline', async () => {
+  it('fails at the timeout', async () => {
     const url = await serve(() => undefined);
     const error = await failure(new RegistryClient({ url, timeoutMilliseconds: 100 }).search({}));
-    expect(error.message).toContain('no answer within 0.1 seconds');
+    expect(error.message).toContain('no response within 0.1 seconds');
   });
 
-  it('is waited for no longer than the deadline in the middle of a body', async () => {
+  it('fails at the timeout within a body', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"total":');
     });
     const error = await failure(new RegistryClient({ url, timeoutMilliseconds: 200 }).search({}));
     expect(error.code).toBe('unreachable');
-    expect(error.message).toContain('no answer within');
+    expect(error.message).toContain('no response within');
   });
 
-  it('may also cut the connection', async () => {
+  it('is reported if it closes the connection', async () => {
     const url = await serve((request) => request.socket.destroy());
     const error = await failure(new RegistryClient({ url }).search({}));
     expect(error.message).toMatch(/connection was cut/);
   });
 });
 
-describe('an answer that is none of a registry', () => {
+describe('a response that does not come from a registry', () => {
   it.each<[string, Handler, RegExp]>([
-    ['HTML', (_, response) => answer(response, 200, 'text/html', '<html>'), /text\/html, not JSON/],
+    ['HTML', (_, response) => respond(response, 200, 'text/html', '<html>'), /text\/html, not JSON/],
     [
       'HTML with 404',
-      (_, response) => answer(response, 404, 'text/html', '<html>'),
-      /answered 404 with text\/html/,
+      (_, response) => respond(response, 404, 'text/html', '<html>'),
+      /response is 404 with text\/html/,
     ],
-    ['broken JSON', (_, response) => answer(response, 200, 'application/json', '{'), /not JSON/],
+    ['broken JSON', (_, response) => respond(response, 200, 'application/json', '{'), /not valid JSON/],
     [
       'bytes that are not UTF-8',
-      (_, response) => answer(response, 200, 'application/json', Buffer.from([0x22, 0xff, 0x22])),
-      /not JSON/,
+      (_, response) => respond(response, 200, 'application/json', Buffer.from([0x22, 0xff, 0x22])),
+      /not valid JSON/,
     ],
-    ['another object', (_, response) => answer(response, 200, 'application/json', '{"ok":true}'), /"total"/],
+    ['another object', (_, response) => respond(response, 200, 'application/json', '{"ok":true}'), /"total"/],
     [
       'a list of something else',
       (_, response) =>
-        answer(response, 200, 'application/json', JSON.stringify({ ...EMPTY_RESULT, items: [null] })),
+        respond(response, 200, 'application/json', JSON.stringify({ ...EMPTY_RESULT, items: [null] })),
       /"items\[0\]"/,
     ],
     [
       'fields from the prototype only',
-      (_, response) => answer(response, 200, 'application/json', '{"__proto__":{"total":0,"items":[]}}'),
+      (_, response) => respond(response, 200, 'application/json', '{"__proto__":{"total":0,"items":[]}}'),
       /"total"/,
     ],
     [
       'a problem without its fields',
-      (_, response) => answer(response, 400, 'application/problem+json', '{}'),
-      /answered 400/,
+      (_, response) => respond(response, 400, 'application/problem+json', '{}'),
+      /response is 400/,
     ],
-    ['terminal escapes', (_, response) => answer(response, 200, 'text/\u009b31mhtml', ''), /not JSON/],
+    ['terminal escapes', (_, response) => respond(response, 200, 'text/\u009b31mhtml', ''), /not JSON/],
   ])('%s', async (_, handler, words) => {
     const url = await serve(handler);
     const error = await failure(new RegistryClient({ url }).search({}));
@@ -164,12 +164,12 @@ describe('an answer that is none of a registry', () => {
     expect(error.hint).toContain('--registry');
   });
 
-  it('a gateway without its server is unavailable, not unknown', async () => {
-    const url = await serve((_, response) => answer(response, 502, 'text/html', '<h1>Bad gateway'));
+  it('reports a gateway error as unavailable', async () => {
+    const url = await serve((_, response) => respond(response, 502, 'text/html', '<h1>Bad gateway'));
     expect((await failure(new RegistryClient({ url }).search({}))).code).toBe('unavailable');
   });
 
-  it('is read no further than the limit when it never ends', async () => {
+  it('reads an endless body up to the limit only', async () => {
     let sent = 0;
     const url = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'application/yaml' });
@@ -186,7 +186,7 @@ describe('an answer that is none of a registry', () => {
     expect(sent).toBeLessThan(64 * 1_048_576);
   });
 
-  it('is measured unpacked: a small body may unpack to a large one', async () => {
+  it('applies the limit to the decompressed body', async () => {
     const bomb = gzipSync(Buffer.alloc(50_000_000));
     const url = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'application/yaml', 'content-encoding': 'gzip' }).end(bomb);
@@ -196,7 +196,7 @@ describe('an answer that is none of a registry', () => {
   });
 });
 
-describe('a broken answer', () => {
+describe('a broken response', () => {
   const whole = gzipSync(JSON.stringify(EMPTY_RESULT));
   const coded = (coding: string) => ({ 'content-type': 'application/json', 'content-encoding': coding });
 
@@ -220,9 +220,9 @@ describe('a broken answer', () => {
       'damaged',
     ],
     [
-      'in a coding unknown here',
+      'in an unsupported content coding',
       (_, response) => response.writeHead(200, coded('zstd')).end('x'),
-      'the coding zstd',
+      'content coding zstd',
     ],
     ['not HTTP', (request) => request.socket.end('SSH-2.0-OpenSSH\r\n'), 'its answer is not HTTP'],
   ])('%s', async (_, handler, words) => {
@@ -234,11 +234,11 @@ describe('a broken answer', () => {
 });
 
 describe('redirects', () => {
-  it('lead to no other origin, with a token or without', async () => {
+  it('to another origin are not followed, with or without a token', async () => {
     const seen: string[] = [];
     const other = await serve((request, response) => {
       seen.push(request.headers.authorization ?? 'none');
-      answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+      respond(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
     });
     const url = await serve((_, response) => {
       response.writeHead(302, { location: `${other}/api/v1/functions` }).end();
@@ -251,45 +251,45 @@ describe('redirects', () => {
     expect(seen).toEqual([]);
   });
 
-  it('are followed within the registry, but not for ever', async () => {
+  it('within the registry are followed up to a limit', async () => {
     const url = await serve((request, response) => {
       const next = { '/api/v1/functions': '/moved', '/loop/api/v1/functions': '/loop/api/v1/functions' }[
         request.url ?? ''
       ];
-      if (next === undefined) answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+      if (next === undefined) respond(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
       else response.writeHead(307, { location: next }).end();
     });
     expect(await new RegistryClient({ url }).search({})).toEqual(EMPTY_RESULT);
     const error = await failure(new RegistryClient({ url: `${url}/loop` }).search({}));
-    expect(error.message).toContain('redirects more than 3 times');
+    expect(error.message).toContain('more than 3 redirects');
   });
 
-  it('never carry a change on', async () => {
+  it('of a POST are not followed', async () => {
     const methods: (string | undefined)[] = [];
     const url = await serve((request, response) => {
       methods.push(request.method);
-      response.writeHead(308, { location: '/elsewhere' }).end();
+      response.writeHead(308, { location: '/other' }).end();
     });
     await failure(new RegistryClient({ url }).yank('example.com', 'SetLabels', '1.0.0', 'because'));
     expect(methods).toEqual(['POST']);
   });
 });
 
-describe('what the registry says', () => {
+describe('a response of a registry', () => {
   const problem = {
     type: 'about:blank',
     title: 'Conflict',
     status: 409,
     code: 'conflict',
-    detail: 'other bytes stand there',
+    detail: 'the release exists with other bytes',
     hint: 'publish another release',
     requestId: 'r1',
     diagnostics: [{ code: 'a/b', severity: 'error', message: 'm', file: 'f', path: 'spec' }],
   };
 
-  it('comes through with its code, hint and diagnostics', async () => {
+  it('becomes an error with the code, hint and diagnostics of the problem', async () => {
     const url = await serve((_, response) =>
-      answer(response, 409, 'application/problem+json', JSON.stringify(problem)),
+      respond(response, 409, 'application/problem+json', JSON.stringify(problem)),
     );
     const error = await failure(new RegistryClient({ url }).whoami());
     expect(error).toBeInstanceOf(RegistryError);
@@ -305,9 +305,9 @@ describe('what the registry says', () => {
     });
   });
 
-  it('has the code "internal" where this version does not know the code', async () => {
+  it('becomes an error with the code "internal" if the code is unknown', async () => {
     const newer = JSON.stringify({ ...problem, code: 'constructor' });
-    const url = await serve((_, response) => answer(response, 418, 'application/problem+json', newer));
+    const url = await serve((_, response) => respond(response, 418, 'application/problem+json', newer));
     expect((await failure(new RegistryClient({ url }).whoami())).code).toBe('internal');
   });
 
@@ -315,7 +315,7 @@ describe('what the registry says', () => {
     ['identity', '', (bytes: Buffer) => bytes],
     ['gzip', '-gzip', gzipSync],
     ['br', '-br', brotliCompressSync],
-  ] as const)('is the same bytes and digest in the coding %s', async (coding, suffix, encode) => {
+  ] as const)('has the same bytes and digest in the content coding %s', async (coding, suffix, encode) => {
     const bytes = Buffer.from('kind: Catalog\n# \u00fc\n');
     const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
     const url = await serve((_, response) => {
@@ -331,22 +331,22 @@ describe('what the registry says', () => {
     expect(document.digest).toBe(digest);
   });
 
-  it('is asked for with names that are encoded', async () => {
-    const asked: string[] = [];
+  it('is requested with percent-encoded names', async () => {
+    const requests: string[] = [];
     const url = await serve((request, response) => {
-      asked.push(`${request.method} ${request.url}`);
-      answer(response, 200, 'application/yaml', 'x');
+      requests.push(`${request.method} ${request.url}`);
+      respond(response, 200, 'application/yaml', 'x');
     });
     const client = new RegistryClient({ url });
     await client.catalogDocument('a/../b', { snapshot: '7', kind: 'KRMFunctionCatalog', format: 'json' });
     await client.definition('example.com', 'Set?Labels', '1.0.0');
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       'GET /catalogs/a%2F..%2Fb/snapshots/7/catalog.json?kind=KRMFunctionCatalog',
       'GET /api/v1/functions/example.com/Set%3FLabels/releases/1.0.0/definition.yaml',
     ]);
   });
 
-  it('gets a README beside the exact bytes of the definition', async () => {
+  it('is requested with a README and the exact bytes of the definition', async () => {
     let body = Buffer.alloc(0);
     let type = '';
     const url = await serve((request, response) => {
@@ -355,7 +355,7 @@ describe('what the registry says', () => {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         body = Buffer.concat(chunks);
-        answer(response, 409, 'application/problem+json', JSON.stringify(problem));
+        respond(response, 409, 'application/problem+json', JSON.stringify(problem));
       });
     });
     const definition = Buffer.from('kind: KRMFunctionDefinition\r\n');
@@ -380,25 +380,30 @@ describe('what the registry says', () => {
   });
 });
 
-describe('a registry that is asked too often', () => {
+describe('rate limits', () => {
   const problem = { type: 'about:blank', title: 'Too Many Requests', status: 429, code: 'rate-limited' };
   const limited = (retryAfter: string | undefined, times: number) => {
     let requests = 0;
     return serve((_, response) => {
       requests += 1;
-      if (requests > times) return answer(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
+      if (requests > times) return respond(response, 200, 'application/json', JSON.stringify(EMPTY_RESULT));
       if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
-      answer(response, 429, 'application/problem+json', JSON.stringify({ ...problem, detail: 'too often' }));
+      respond(
+        response,
+        429,
+        'application/problem+json',
+        JSON.stringify({ ...problem, detail: 'too many requests' }),
+      );
     });
   };
 
-  it('is an error that says when to come again', async () => {
+  it('become an error with the seconds of Retry-After', async () => {
     const error = await failure(new RegistryClient({ url: await limited('7', 1) }).search({}));
     expect(error).toBeInstanceOf(RegistryError);
     expect(error).toMatchObject({ code: 'rate-limited', status: 429, retryAfterSeconds: 7 });
   });
 
-  it('is asked again as long as the caller waits', async () => {
+  it('lead to retries as long as the caller waits', async () => {
     const waits: number[] = [];
     const onRateLimited = async (seconds: number) => waits.push(seconds) < 3;
     const patient = new RegistryClient({ url: await limited('2', 2), onRateLimited });
@@ -410,7 +415,7 @@ describe('a registry that is asked too often', () => {
   });
 
   it.each([undefined, '', '-1', 'soon', '99999999', '1.5'])(
-    'is not waited for with Retry-After %j',
+    'lead to no retry with Retry-After %j',
     async (retryAfter) => {
       const onRateLimited = async () => true;
       const error = await failure(

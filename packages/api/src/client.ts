@@ -36,12 +36,12 @@ export type RegistryClientOptions = TransportOptions;
 type JsonRoute = keyof typeof RESPONSES;
 
 const CATALOG_BYTES = DOCUMENT_LIMITS.maxCatalogBytes;
-/** A registry's own signatures have some 2,000. */
+/** The signatures of a registry have about 2,000 bytes. */
 const BUNDLE_BYTES = 1_048_576;
 
 /**
- * A krmhub registry over HTTP. Every method rejects with a KrmhubError: a RegistryError with the registry's own
- * code, hint and diagnostics where it answered, `unreachable` where nothing did or something else than a registry.
+ * A client for the HTTP API of a krmhub registry. Methods reject with a RegistryError for an error response, and with
+ * a KrmhubError of the code `unreachable` if there is no response or it does not come from a krmhub registry.
  */
 export class RegistryClient {
   readonly #transport: Transport;
@@ -50,7 +50,7 @@ export class RegistryClient {
     this.#transport = new Transport(options);
   }
 
-  /** The registry's URL without a slash at its end. */
+  /** URL of the registry without a trailing slash. */
   get url(): string {
     return this.#transport.url;
   }
@@ -106,7 +106,7 @@ export class RegistryClient {
     return this.#json('publish', path, { method: 'PUT', query, body });
   }
 
-  /** Signatures and attestations of a release, and whom the registry trusts it for. */
+  /** Signatures and attestations of a release, with the verdict of the registry. */
   bundles(group: string, kind: string, release: string): Promise<BundleList> {
     return this.#json('bundles', fillPath('bundles', { group, kind, release }));
   }
@@ -119,7 +119,7 @@ export class RegistryClient {
     );
   }
 
-  /** Adds a bundle to a release that stands. */
+  /** Adds a bundle to a published release. */
   attach(group: string, kind: string, release: string, bundle: Uint8Array): Promise<BundleList> {
     return this.#json('attach', fillPath('bundles', { group, kind, release }), {
       method: 'POST',
@@ -132,7 +132,7 @@ export class RegistryClient {
     return this.#json('policies', fillPath('policies', {}));
   }
 
-  /** Replaces all signing policies; `dryRun` tells what would change, `remove` lets some go. */
+  /** Replaces all signing policies. `dryRun` only reports the changes; `remove` permits to remove policies. */
   applyPolicies(
     text: Uint8Array,
     options: { dryRun?: boolean | undefined; remove?: boolean | undefined } = {},
@@ -161,7 +161,7 @@ export class RegistryClient {
     return this.#post('deprecate', fillPath('deprecate', { group, kind, release }), { reason });
   }
 
-  /** Takes a release down; `dryRun` tells what would go. */
+  /** Takes a release down. `dryRun` only reports what would be deleted. */
   takedown(
     group: string,
     kind: string,
@@ -204,17 +204,17 @@ export class RegistryClient {
     });
   }
 
-  /** Cuts a catalog, and answers when that is done. */
+  /** Builds a snapshot of a catalog and waits for it. */
   cutCatalog(name: string): Promise<CatalogDetail> {
     return this.#json('cut', fillPath('cut', { name }), { method: 'POST' });
   }
 
-  /** Catalogs elsewhere that recipes take from: of one catalog, or of all. */
+  /** Upstream catalogs of one catalog, or of all. */
   sources(catalog?: string): Promise<SourceList> {
     return this.#json('sources', fillPath('sources', {}), { query: { catalog } });
   }
 
-  /** Has a source asked now and its catalog cut, and gives what was found, whether or not that succeeded. */
+  /** Syncs a source, builds its catalog and returns the state of the source, also if the sync failed. */
   refreshSource(name: string, source: string): Promise<Source> {
     return this.#json('refreshSource', fillPath('refreshSource', { name, source }), { method: 'POST' });
   }
@@ -224,7 +224,7 @@ export class RegistryClient {
     return this.#document(fillPath('sourceCopy', { name, source }), CATALOG_BYTES);
   }
 
-  /** What the newest state of a catalog leaves out, its sources as they are now; serial 0 where it was never cut. */
+  /** What a catalog leaves out, with the current state of its sources. The serial is 0 before the first snapshot. */
   catalogReport(name: string): Promise<SnapshotReport> {
     return this.#json('catalogReport', fillPath('catalogReport', { name }));
   }
@@ -240,7 +240,7 @@ export class RegistryClient {
     return this.#document(path, CATALOG_BYTES, { kind, profile });
   }
 
-  /** One entry of a catalog, as a catalog of its own. */
+  /** A catalog with only this entry. */
   catalogEntry(name: string, group: string, kind: string): Promise<Document> {
     return this.#document(fillPath('catalogEntry', { name, group, kind }), DOCUMENT_LIMITS.maxSourceBytes);
   }
@@ -254,12 +254,12 @@ export class RegistryClient {
     return this.#json('snapshotJson', fillPath('snapshotJson', { name, snapshot }));
   }
 
-  /** The exact bytes of snapshot.json, which a signature covers. */
+  /** The exact bytes of snapshot.json, which are signed. */
   snapshotDocument(name: string, snapshot: string): Promise<Document> {
     return this.#document(fillPath('snapshotJson', { name, snapshot }), CATALOG_BYTES);
   }
 
-  /** The registry's signature of a snapshot, or of the newest. */
+  /** The registry's signature of a snapshot; by default of the newest. */
   snapshotBundle(name: string, snapshot?: string): Promise<Document> {
     const path =
       snapshot === undefined
@@ -277,7 +277,7 @@ export class RegistryClient {
     return this.#json('snapshotReport', fillPath('snapshotReport', { name, snapshot }));
   }
 
-  /** What a profile of a snapshot does not say. */
+  /** The fields of a snapshot that a profile does not support. */
   profileReport(name: string, snapshot: string, profile: Profile): Promise<ProfileReport> {
     return this.#json('snapshotProfile', fillPath('snapshotProfile', { name, snapshot, profile }));
   }
@@ -291,7 +291,7 @@ export class RegistryClient {
     return this.url + fillPath('functionConfigSchema', { group, version, kind });
   }
 
-  /** The token that is sent, as the registry knows it. */
+  /** The token of this client. */
   whoami(): Promise<Token> {
     return this.#json('whoami', fillPath('whoami', {}));
   }
@@ -308,7 +308,7 @@ export class RegistryClient {
     return this.#json('revokeToken', fillPath('token', { id }), { method: 'DELETE' });
   }
 
-  /** Revokes a token that leaked; what comes of it is the same for one that the registry does not know. */
+  /** Revokes a leaked token. The response is the same for an unknown token. */
   async reportLeak(token: string): Promise<void> {
     await this.#transport.send(fillPath('reportLeak', {}), {
       method: 'POST',
@@ -323,17 +323,17 @@ export class RegistryClient {
     return this.#object(fillPath('openapi', {}));
   }
 
-  /** Whether the process answers at all. */
+  /** Resolves if the process is running. */
   async health(): Promise<void> {
     await this.#text(fillPath('healthz', {}));
   }
 
-  /** Whether the registry can do its work. */
+  /** Resolves if the registry is ready. */
   async ready(): Promise<void> {
     await this.#text(fillPath('readyz', {}));
   }
 
-  /** Prometheus text format. */
+  /** Metrics in the Prometheus text format. */
   metrics(): Promise<string> {
     return this.#text(fillPath('metrics', {}));
   }
@@ -360,11 +360,11 @@ export class RegistryClient {
   }
 
   async #text(path: string): Promise<string> {
-    const answer = await this.#transport.send(path, {
+    const response = await this.#transport.send(path, {
       accept: 'text/plain, application/json, */*;q=0.5',
       maxBytes: CATALOG_BYTES,
     });
-    return new TextDecoder().decode(answer.bytes);
+    return new TextDecoder().decode(response.bytes);
   }
 
   async #document(
@@ -372,18 +372,18 @@ export class RegistryClient {
     maxBytes: number,
     query: { kind?: CatalogKind | undefined; profile?: Profile | undefined } = {},
   ): Promise<Document> {
-    const answer = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
-    const digest = etagDigest(answer);
+    const response = await this.#transport.send(path, { accept: '*/*', maxBytes, query });
+    const digest = etagDigest(response);
     return {
-      bytes: answer.bytes,
-      mediaType: answer.headers['content-type'] ?? 'application/octet-stream',
+      bytes: response.bytes,
+      mediaType: response.headers['content-type'] ?? 'application/octet-stream',
       ...(digest === undefined ? {} : { digest }),
     };
   }
 }
 
-/** The digest in an ETag, without the suffix that a coded answer has (RFC 9110, "ETag"). */
-function etagDigest(answer: HttpResponse): Digest | undefined {
-  const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(answer.headers.etag ?? '');
+/** Returns the digest in an ETag without the suffix of a compressed response (RFC 9110, "ETag"). */
+function etagDigest(response: HttpResponse): Digest | undefined {
+  const match = /^(?:W\/)?"sha256:([a-f0-9]{64})(?:-[a-z]+)?"$/.exec(response.headers.etag ?? '');
   return match === null ? undefined : `sha256:${match[1]}`;
 }

@@ -9,8 +9,8 @@ afterEach(() => {
   server?.close();
 });
 
-async function serving(answer: RequestListener, timeoutMilliseconds = 2_000): Promise<ExportClient> {
-  server = createServer(answer);
+async function serving(handler: RequestListener, timeoutMilliseconds = 2_000): Promise<ExportClient> {
+  server = createServer(handler);
   await new Promise<void>((resolve) => server!.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return new ExportClient({ url, timeoutMilliseconds });
@@ -26,8 +26,8 @@ const pieces = async function* (...texts: string[]) {
   for (const text of texts) yield Buffer.from(text);
 };
 
-describe('lines', () => {
-  it('are the same however they come', async () => {
+describe('splitLines', () => {
+  it('returns the same lines for every chunking', async () => {
     const text = 'one\ntwo\n\nthree\n';
     for (let at = 0; at <= text.length; at++) {
       const found = await all(splitLines(pieces(text.slice(0, at), '', text.slice(at)), 'x'));
@@ -36,7 +36,7 @@ describe('lines', () => {
     expect(await all(splitLines(pieces(), 'x'))).toEqual([]);
   });
 
-  it('are neither too long nor too many, and end', async () => {
+  it('rejects lines that are too long, too many or incomplete', async () => {
     const limits = { maxLineBytes: 4, maxFunctions: 2 };
     const refused = (...texts: string[]) => all(splitLines(pieces(...texts), 'x', limits));
     await expect(refused('four\n')).resolves.toEqual(['four']);
@@ -46,24 +46,24 @@ describe('lines', () => {
     await expect(refused('a\nb')).rejects.toThrow('ends in the middle of a line');
   });
 
-  it('are functions, or refused', () => {
+  it('parses functions and rejects other lines', () => {
     const read = (text: string) => readExportedFunction(Buffer.from(text), 'x');
     expect(read('{"group":"a.co","kind":"A","releases":[]}')).toEqual({
       group: 'a.co',
       kind: 'A',
       releases: [],
     });
-    expect(() => read('{')).toThrow('it is no JSON');
-    expect(() => read('{"group":"a.co","kind":"A"}')).toThrow('at "releases"');
+    expect(() => read('{')).toThrow('not valid JSON');
+    expect(() => read('{"group":"a.co","kind":"A"}')).toThrow('wrong type: "releases"');
     expect(() => read('{"group":"a.co","kind":"A","releases":[{"release":1}]}')).toThrow(
       'releases[0].release',
     );
-    expect(() => readExportedFunction(Uint8Array.of(0xff), 'x')).toThrow('it is no JSON');
+    expect(() => readExportedFunction(Uint8Array.of(0xff), 'x')).toThrow('not valid JSON');
   });
 });
 
-describe('functions of a registry', () => {
-  it('are read while they come, for as long as something comes', async () => {
+describe('functionLines', () => {
+  it('has no timeout while chunks arrive', async () => {
     const client = await serving((_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
       let count = 0;
@@ -77,18 +77,18 @@ describe('functions of a registry', () => {
     expect(await all(client.functionLines())).toEqual(['1', '2', '3', '4', '5']);
   });
 
-  it('are given up where nothing comes any more', async () => {
+  it('fails if no chunk arrives within the timeout', async () => {
     const client = await serving((_, response) => {
       response.writeHead(200);
       response.write('1\n');
     }, 100);
     await expect(all(client.functionLines())).rejects.toMatchObject({
       code: 'unreachable',
-      message: expect.stringContaining('no answer within 0.1 seconds'),
+      message: expect.stringContaining('no response within 0.1 seconds'),
     });
   });
 
-  it('do not wait for who reads them slowly', async () => {
+  it('has no timeout for a slow reader', async () => {
     const client = await serving((_, response) => response.end('1\n2\n'), 50);
     const found: string[] = [];
     for await (const line of client.functionLines()) {
@@ -98,7 +98,7 @@ describe('functions of a registry', () => {
     expect(found).toEqual(['1', '2']);
   });
 
-  it('are not taken for whole where the connection breaks', async () => {
+  it('fails if the connection breaks', async () => {
     const client = await serving((_, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('1\n');
@@ -107,15 +107,20 @@ describe('functions of a registry', () => {
     await expect(all(client.functionLines())).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  it('are refused in the words of the registry', async () => {
-    const problem = { title: 'x', status: 503, code: 'unavailable', detail: 'Too many read everything' };
+  it('fails with the error of the registry', async () => {
+    const problem = {
+      title: 'x',
+      status: 503,
+      code: 'unavailable',
+      detail: 'too many exports at the same time',
+    };
     const client = await serving((_, response) => {
       response.writeHead(503, { 'Content-Type': 'application/problem+json' });
       response.end(JSON.stringify(problem));
     });
     await expect(all(client.functionLines())).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'Too many read everything',
+      message: 'too many exports at the same time',
     });
   });
 });

@@ -5,20 +5,20 @@ import { fillPath } from './paths.js';
 import { findMismatch } from './response-schema.js';
 import { Transport, type TransportOptions } from './transport.js';
 
-/** Limits on what is read of a registry as a whole: each with its unit. */
+/** Limits for exports of a registry. */
 export const EXPORT_LIMITS = {
-  /** Bytes of a line, which is a function with all its releases. */
+  /** Bytes of a line: one function with all its releases. */
   maxLineBytes: 134_217_728,
   maxFunctions: 1_000_000,
 } as const;
 
 export type ExportLimits = { [Name in keyof typeof EXPORT_LIMITS]: number };
 
-/** What of a registry is larger than an answer in memory. Rejects with KrmhubErrors, as RegistryClient does. */
+/** A client for exports, which are too large for memory and therefore streamed. Rejects with KrmhubErrors. */
 export class ExportClient {
   readonly #transport: Transport;
 
-  /** The timeout is for each piece that comes, not for the whole. */
+  /** The timeout is for each chunk, not for the whole response. */
   constructor(options: TransportOptions) {
     this.#transport = new Transport(options);
   }
@@ -27,13 +27,13 @@ export class ExportClient {
     return this.#transport.url;
   }
 
-  /** The lines of every function with its releases, without their ends; each is read by `readExportedFunction`. */
+  /** One line per function, for `readExportedFunction`. Line ends are removed. */
   async *functionLines(): AsyncGenerator<Uint8Array, void, undefined> {
     const path = fillPath('functionsExport', {});
     yield* splitLines(this.#transport.stream(path, LINES), `${this.url}${path}`);
   }
 
-  /** What a catalog is made from, and the lines of the entries of its sources, each for `readInputsEntry`. */
+  /** The inputs of a catalog, and one line per entry of its sources, for `readInputsEntry`. */
   async catalogInputs(
     name: string,
   ): Promise<{ inputs: CatalogInputs; entryLines: AsyncGenerator<Uint8Array> }> {
@@ -41,12 +41,12 @@ export class ExportClient {
     const where = `${this.url}${path}`;
     const entryLines = splitLines(this.#transport.stream(path, LINES), where);
     const first = await entryLines.next();
-    if (first.done === true) throw refused(where, 'there is nothing');
+    if (first.done === true) throw unreadable(where, 'it is empty');
     return { inputs: readCatalogInputs(first.value, where), entryLines };
   }
 }
 
-/** Lines of a text that comes in pieces. `where` is what messages call it. */
+/** Splits streamed text into lines. `where` names the text in messages. */
 export async function* splitLines(
   pieces: AsyncIterable<Uint8Array>,
   where: string,
@@ -59,8 +59,8 @@ export async function* splitLines(
     let start = 0;
     for (let end = piece.indexOf(NEWLINE); end >= 0; end = piece.indexOf(NEWLINE, start)) {
       if (size + end - start > maxLineBytes)
-        throw refused(where, `a line has more than ${maxLineBytes} bytes`);
-      if (++count > maxFunctions) throw refused(where, `there are more than ${maxFunctions} lines`);
+        throw unreadable(where, `a line has more than ${maxLineBytes} bytes`);
+      if (++count > maxFunctions) throw unreadable(where, `it has more than ${maxFunctions} lines`);
       yield Buffer.concat([...pending, piece.subarray(start, end)]);
       pending = [];
       size = 0;
@@ -69,45 +69,45 @@ export async function* splitLines(
     if (start === piece.length) continue;
     pending.push(piece.subarray(start));
     size += piece.length - start;
-    if (size > maxLineBytes) throw refused(where, `a line has more than ${maxLineBytes} bytes`);
+    if (size > maxLineBytes) throw unreadable(where, `a line has more than ${maxLineBytes} bytes`);
   }
-  if (size > 0) throw refused(where, 'it ends in the middle of a line');
+  if (size > 0) throw unreadable(where, 'it ends in the middle of a line');
 }
 
-/** The first line of the inputs of a catalog; what is not of its shape is refused. */
+/** Parses the first line of the inputs of a catalog. Throws `unreachable` for an invalid line. */
 export function readCatalogInputs(line: Uint8Array, where: string): CatalogInputs {
   return readLine(line, 'CatalogInputs', where);
 }
 
-/** A function of a line; what is not of its shape is refused. */
+/** Parses a function. Throws `unreachable` for an invalid line. */
 export function readExportedFunction(line: Uint8Array, where: string): ExportedFunction {
   return readLine(line, 'ExportedFunction', where);
 }
 
-/** An entry of a source; what is not of its shape is refused. */
+/** Parses an entry of a source. Throws `unreachable` for an invalid line. */
 export function readInputsEntry(line: Uint8Array, where: string): CatalogInputsEntry {
   return readLine(line, 'CatalogInputsEntry', where);
 }
 
-/** Parses JSON and checks it against the schema of this name. `where` is what messages call it. */
+/** Parses JSON and checks it against the schema of this name. */
 function readLine<T>(line: Uint8Array, schema: keyof typeof SCHEMAS, where: string): T {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line));
   } catch (cause) {
-    throw refused(where, 'it is no JSON', cause);
+    throw unreadable(where, 'not valid JSON', cause);
   }
   const wrong = findMismatch(value, SCHEMAS[schema]);
-  if (wrong !== undefined) throw refused(where, `it lacks what is expected at "${wrong}"`);
+  if (wrong !== undefined) throw unreadable(where, `missing or of the wrong type: "${wrong}"`);
   return value as T;
 }
 
 const LINES = 'application/x-ndjson';
 const NEWLINE = 0x0a;
 
-function refused(where: string, reason: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('unreachable', `what ${where} gives cannot be read: ${reason}`, {
-    hint: 'Check that it is of a krmhub registry of this version, or a newer one.',
+function unreadable(where: string, reason: string, cause?: unknown): KrmhubError {
+  return new KrmhubError('unreachable', `cannot read ${where}: ${reason}`, {
+    hint: 'Check that it comes from a krmhub registry of this version or newer.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

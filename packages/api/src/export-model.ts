@@ -2,14 +2,14 @@ import { z } from '@hono/zod-openapi';
 import { DigestText, LifecycleChange, Time } from './base-model.js';
 import { FunctionDefinition } from './document-model.js';
 
-/** What a registry gives to mirrors, and to who builds catalogs elsewhere: everything that its own cuts look at. */
+/** The exported inputs of catalog builds: with them, a mirror or the command line builds the same catalogs. */
 
 export const ExportedSigner = z
   .object({
     type: z.enum(['key', 'identity']),
-    fingerprint: DigestText.optional().openapi({ description: 'Of a key' }),
-    issuer: z.string().optional().openapi({ description: 'Of an identity' }),
-    subject: z.string().optional().openapi({ description: 'Of an identity' }),
+    fingerprint: DigestText.optional().openapi({ description: 'For a key' }),
+    issuer: z.string().optional().openapi({ description: 'For an identity' }),
+    subject: z.string().optional().openapi({ description: 'For an identity' }),
   })
   .openapi('ExportedSigner');
 
@@ -17,10 +17,12 @@ export const ExportedBundle = z
   .object({
     digest: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
     size: z.number().int().openapi({ description: 'Bytes' }),
-    manifest: z.string().openapi({ description: 'Digest of the manifest that holds it in the repository' }),
+    manifest: z
+      .string()
+      .openapi({ description: 'Digest of the manifest that contains it in the repository' }),
     claim: z.enum(['signature', 'attestation']),
     predicateType: z.string(),
-    signer: ExportedSigner.optional().openapi({ description: 'Absent where the key is not known' }),
+    signer: ExportedSigner.optional().openapi({ description: 'Absent if the key is unknown' }),
     signedAt: Time.optional(),
     receivedAt: Time,
     receivedBy: z.string(),
@@ -52,7 +54,7 @@ export const ExportedFunction = z
     kind: z.string(),
     releases: z
       .array(ExportedRelease)
-      .openapi({ description: 'Newest first, by SemVer precedence; none where all were taken down' }),
+      .openapi({ description: 'Newest first, by SemVer precedence; empty if all were taken down' }),
   })
   .openapi('ExportedFunction', { description: 'One line' });
 
@@ -61,9 +63,14 @@ export const CatalogInputs = z
   .object({
     catalog: z.string(),
     recipe: z.string().openapi({ description: 'Exact text' }),
-    clock: Time.openapi({ description: 'By which minimum ages are judged' }),
-    throughEvent: z.number().int().openapi({ description: 'The catalog is cut through this event' }),
-    settled: z.boolean().openapi({ description: 'Nothing happened since that a cut would look at' }),
+    clock: Time.openapi({ description: 'The time that minimum ages are compared with' }),
+    throughEvent: z
+      .number()
+      .int()
+      .openapi({ description: 'Sequence of the last event that the newest snapshot includes' }),
+    settled: z
+      .boolean()
+      .openapi({ description: 'Whether there are no newer events that change the catalog' }),
     snapshot: z
       .object({
         serial: z.number().int(),
@@ -76,15 +83,15 @@ export const CatalogInputs = z
         }),
       })
       .optional()
-      .openapi({ description: 'The newest; absent where there is none, or where it was withdrawn' }),
+      .openapi({ description: 'The newest snapshot; absent if there is none, or if it was withdrawn' }),
     sources: z.array(
       z.object({
         source: z.string(),
         url: z.string(),
         state: z.enum(['current', 'stale', 'missing']),
-        reason: z.string().optional().openapi({ description: 'Why the last look did not succeed' }),
-        digest: DigestText.optional().openapi({ description: 'Of the last good copy' }),
-        size: z.number().int().optional().openapi({ description: 'Bytes of it' }),
+        reason: z.string().optional().openapi({ description: 'Why the last sync failed' }),
+        digest: DigestText.optional().openapi({ description: 'Digest of the last good copy' }),
+        size: z.number().int().optional().openapi({ description: 'Bytes of the last good copy' }),
         serial: z.number().int().optional(),
         signatures: z.array(
           z.object({ signer: ExportedSigner, signedAt: Time.optional(), receivedAt: Time }),
@@ -94,10 +101,10 @@ export const CatalogInputs = z
   })
   .openapi('CatalogInputs', {
     description:
-      'What a catalog is made from, beside the functions of the registry; the entries of sources follow',
+      'The inputs of a catalog except the functions of the registry; the entries of its sources follow',
   });
 
-/** Every other line. */
+/** Every further line. */
 export const CatalogInputsEntry = z
   .object({
     source: z.string(),
@@ -106,12 +113,12 @@ export const CatalogInputsEntry = z
     definition: DigestText.openapi({ description: 'Digest of the entry in normal form' }),
     firstSeen: Time,
     goneAt: Time.optional().openapi({
-      description: 'Of an entry that stood there before; it has its `entry`',
+      description: 'When the entry disappeared from the source; only such entries contain `entry`',
     }),
     entry: FunctionDefinition.optional(),
   })
   .openapi('CatalogInputsEntry', {
-    description: 'Of each function and source what stands there, then what stood there, the latest first',
+    description: 'For each function and source: the current entry, then former ones, latest first',
   });
 
 export type CatalogInputs = z.infer<typeof CatalogInputs>;

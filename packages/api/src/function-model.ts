@@ -4,7 +4,7 @@ import { DigestText, LifecycleChange, Takedown, Time } from './base-model.js';
 import { EntryVersion, FunctionDefinition } from './document-model.js';
 import { Bundle, Verdict } from './trust-model.js';
 
-/** The JSON shapes of functions, their releases, and what search tells of them. */
+/** The JSON of functions, their releases and search results. */
 
 export const ReleaseSummary = z
   .object({
@@ -25,18 +25,20 @@ export const Release = ReleaseSummary.extend({
   kind: z.string(),
   definition: FunctionDefinition,
   readme: z.boolean().openapi({ description: 'Whether the release has a README' }),
-  bundles: z.array(Bundle).openapi({ description: 'Signatures and attestations, as they came' }),
+  bundles: z
+    .array(Bundle)
+    .openapi({ description: 'Signatures and attestations in the order in which they were received' }),
 }).openapi('Release');
 
 export const ServedEntry = z
   .object({
     catalog: z.string(),
-    serial: z.number().int().openapi({ description: "Of the catalog's newest snapshot" }),
+    serial: z.number().int().openapi({ description: "Serial of the catalog's newest snapshot" }),
     definition: FunctionDefinition,
-    versions: z.array(EntryVersion).openapi({ description: 'Where each API version comes from' }),
+    versions: z.array(EntryVersion).openapi({ description: 'The source of each API version' }),
   })
   .openapi('ServedEntry', {
-    description: 'What a catalog serves of a function that it takes from elsewhere',
+    description: 'The entry of a catalog for a function that comes from an upstream catalog',
   });
 
 export const FunctionDetail = z
@@ -45,21 +47,23 @@ export const FunctionDetail = z
     kind: z.string(),
     newest: Release.optional().openapi({
       description:
-        'The newest release that is not yanked; the newest of all where every one is. Absent for a function that ' +
-        'only catalogs elsewhere have: its releases are not known',
+        'The newest release that is not yanked, or the newest one if all are yanked. Absent for a function that ' +
+        'exists in upstream catalogs only: its releases are unknown',
     }),
     releases: z.array(ReleaseSummary).openapi({
-      description: 'Of this registry, newest first, by SemVer precedence',
+      description: 'Releases in this registry, newest first, by SemVer precedence',
     }),
     takedowns: z.array(Takedown).optional().openapi({ description: 'Releases that were taken down' }),
-    catalogs: z.array(z.string()).openapi({ description: 'Catalogs whose newest snapshot has the function' }),
+    catalogs: z
+      .array(z.string())
+      .openapi({ description: 'Catalogs whose newest snapshot contains the function' }),
     entries: z
       .array(ServedEntry)
       .optional()
       .openapi({
         description:
-          'What catalogs serve of it that they take from catalogs elsewhere; the first one is what search shows of a ' +
-          'function without releases. Absent for none',
+          'Entries of catalogs that come from upstream catalogs. Search shows the first one for a ' +
+          'function without releases. Absent if there are none',
       }),
   })
   .openapi('Function');
@@ -71,19 +75,20 @@ export const SearchItem = z
     description: z.string(),
     publisher: z.string(),
     release: z.string().optional().openapi({
-      description: 'Absent for a function that only catalogs elsewhere have: its releases are not known',
+      description: 'Absent for a function that exists in upstream catalogs only: its releases are unknown',
     }),
-    publishedAt: Time.optional().openapi({ description: 'Of this release' }),
+    publishedAt: Time.optional().openapi({ description: 'When this release was published' }),
     from: z
       .array(
         z.object({
           catalog: z.string(),
-          source: z.string().openapi({ description: "Name of a source of the catalog's recipe" }),
+          source: z.string().openapi({ description: "Name of a source in the catalog's recipe" }),
         }),
       )
       .optional()
       .openapi({
-        description: 'Of such a function: which catalogs have it, and from which of their sources',
+        description:
+          'For a function that exists in upstream catalogs only: the catalogs that contain it, and their sources',
       }),
     versions: z.array(z.string()),
     tags: z.array(z.string()),
@@ -121,11 +126,13 @@ export const SearchResult = z
         runtime: Facet,
         license: Facet,
         signedBy: Facet.openapi({
-          description: 'Who signed the release that is shown; a policy need not trust them',
+          description: 'Signers of the displayed release, trusted by a policy or not',
         }),
         catalog: Facet,
       })
-      .openapi({ description: 'The most frequent values; each counted without its own filter' }),
+      .openapi({
+        description: 'The most frequent values; the filter of the same name is ignored for the counts',
+      }),
     next: z.string().optional().openapi({ description: 'Cursor of the next page' }),
   })
   .openapi('SearchResult');

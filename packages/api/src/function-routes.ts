@@ -32,7 +32,7 @@ const publishBody = {
         bundle: z
           .array(z.string().openapi({ format: 'binary' }))
           .optional()
-          .openapi({ description: 'Files, each a sigstore bundle that speaks of the release' }),
+          .openapi({ description: 'Files, each a sigstore bundle for the release' }),
       }),
     },
   },
@@ -51,7 +51,7 @@ const releaseChange = (verb: 'yank' | 'unyank' | 'deprecate', summary: string, r
       body: { required: reasonNeeded, content: { 'application/json': { schema: ReasonRequest } } },
     },
     responses: {
-      200: json('The release as it is now', Release),
+      200: json('The changed release', Release),
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'gone', 'unavailable'),
     },
   });
@@ -66,7 +66,7 @@ export const FUNCTION_ROUTES = {
     summary: 'Search functions',
     request: { query: parameters.SearchParameters },
     responses: {
-      200: json('A page of functions, best first', SearchResult),
+      200: json('A page of functions', SearchResult),
       ...errorResponses('invalid-request'),
     },
   }),
@@ -75,10 +75,10 @@ export const FUNCTION_ROUTES = {
     path: PATHS.functionsExport,
     operationId: 'exportFunctions',
     tags: ['functions'],
-    summary: 'Every function with all its releases, for mirrors and for building catalogs elsewhere',
+    summary: 'Export all functions and releases, for mirrors and for catalog builds on other machines',
     responses: {
       200: {
-        description: 'A function on each line, by group and kind in code unit order',
+        description: 'One function per line, by group and kind in code unit order',
         content: { 'application/x-ndjson': { schema: ExportedFunction } },
       },
       ...errorResponses('unavailable'),
@@ -89,7 +89,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.function,
     operationId: 'getFunction',
     tags: ['functions'],
-    summary: 'A function with its releases',
+    summary: 'Get a function and its releases',
     request: { params: functionParameters },
     responses: {
       200: json('The function', FunctionDetail),
@@ -101,7 +101,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.functionConfigSchema,
     operationId: 'functionConfigSchema',
     tags: ['functions'],
-    summary: 'JSON Schema of the functionConfig, for editors',
+    summary: 'Get the JSON Schema of the functionConfig, for editors',
     request: {
       params: z.object({ group: parameters.Group, version: parameters.ApiVersion, kind: parameters.Kind }),
     },
@@ -116,7 +116,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.release,
     operationId: 'getRelease',
     tags: ['releases'],
-    summary: 'A release with its definition in normal form',
+    summary: 'Get a release and its definition in normal form',
     request: { params: releaseParameters },
     responses: {
       200: json('The release', Release),
@@ -128,11 +128,11 @@ export const FUNCTION_ROUTES = {
     path: PATHS.release,
     operationId: 'publishRelease',
     tags: ['releases'],
-    summary: 'Publish a release; it can never be changed afterwards',
+    summary: 'Publish a release; it is immutable',
     ...bearer,
     request: { params: releaseParameters, query: parameters.PublishParameters, body: publishBody },
     responses: {
-      200: json('The registry has the same bytes already, or this was a dry run', PublishResult),
+      200: json('The release already exists with the same bytes, or this was a dry run', PublishResult),
       201: json('Published', PublishResult),
       ...errorResponses(
         'invalid-request',
@@ -151,7 +151,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.definition,
     operationId: 'getDefinition',
     tags: ['releases'],
-    summary: 'The definition, byte for byte as published',
+    summary: 'Get the exact bytes of the definition',
     request: { params: releaseParameters },
     responses: {
       200: text('The definition; the ETag is its digest', 'application/yaml', 'application/json'),
@@ -164,7 +164,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.readme,
     operationId: 'getReadme',
     tags: ['releases'],
-    summary: 'The README of a release',
+    summary: 'Get the README of a release',
     request: { params: releaseParameters },
     responses: {
       200: text('Markdown', 'text/markdown'),
@@ -177,7 +177,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.bundles,
     operationId: 'listBundles',
     tags: ['releases'],
-    summary: 'Signatures and attestations of a release, and whom the policies trust it for',
+    summary: 'List signatures and attestations of a release, with the verdict of the signing policies',
     request: { params: releaseParameters },
     responses: {
       200: json('The bundles', BundleList),
@@ -189,7 +189,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.bundle,
     operationId: 'getBundle',
     tags: ['releases'],
-    summary: 'A bundle of a release, byte for byte',
+    summary: 'Get the exact bytes of a bundle of a release',
     request: { params: releaseParameters.extend({ digest: parameters.BundleDigest }) },
     responses: {
       200: text('A sigstore bundle; the ETag is its digest', BUNDLE_MEDIA_TYPE),
@@ -202,7 +202,7 @@ export const FUNCTION_ROUTES = {
     path: PATHS.bundles,
     operationId: 'attachBundle',
     tags: ['releases'],
-    summary: 'Add a signature or an attestation to a release that stands',
+    summary: 'Add a signature or an attestation to a published release',
     ...bearer,
     request: {
       params: releaseParameters,
@@ -215,7 +215,7 @@ export const FUNCTION_ROUTES = {
       },
     },
     responses: {
-      200: json('The bundles as they are now', BundleList),
+      200: json('All bundles of the release', BundleList),
       ...errorResponses(
         'invalid-request',
         'invalid-document',
@@ -230,14 +230,14 @@ export const FUNCTION_ROUTES = {
       ),
     },
   }),
-  yank: releaseChange('yank', 'Take a release out of catalogs; its bytes stay', true),
-  unyank: releaseChange('unyank', 'Put a yanked release back', false),
+  yank: releaseChange('yank', 'Yank a release: catalogs no longer contain it, its bytes remain', true),
+  unyank: releaseChange('unyank', 'Undo the yank of a release', false),
   takedown: createRoute({
     method: 'post',
     path: PATHS.takedown,
     operationId: 'takeDownRelease',
     tags: ['releases'],
-    summary: 'Remove a release for good; its name, its digest and the reason stay',
+    summary: 'Take down a release: delete it for good, except its name, its digest and the reason',
     ...bearer,
     request: {
       params: releaseParameters,
@@ -245,9 +245,9 @@ export const FUNCTION_ROUTES = {
       body: { required: true, content: { 'application/json': { schema: ReasonRequest } } },
     },
     responses: {
-      200: json('What went, or would go', TakedownResult),
+      200: json('What was deleted, or would be deleted', TakedownResult),
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
-  deprecate: releaseChange('deprecate', 'Advise against a release; catalogs keep it', true),
+  deprecate: releaseChange('deprecate', 'Deprecate a release; catalogs still contain it', true),
 } as const;

@@ -8,7 +8,7 @@ export * from './function-model.js';
 export * from './source-model.js';
 export * from './trust-model.js';
 
-/** The JSON shapes of the HTTP API. Times are RFC 3339 in UTC; digests are `sha256:` and 64 hexadecimal digits. */
+/** The JSON of requests and responses of the HTTP API. */
 
 export const Problem = z
   .object({
@@ -36,7 +36,7 @@ export const PublishResult = z
     diagnostics: z.array(Diagnostic).openapi({ description: 'Warnings' }),
     catalogs: z
       .array(CatalogSnapshotReference)
-      .openapi({ description: 'With `wait=true`: the newest snapshots that hold the release' }),
+      .openapi({ description: 'With `wait=true`: the newest snapshots that contain the release' }),
   })
   .openapi('PublishResult');
 
@@ -46,27 +46,30 @@ export const TakedownResult = z
     dryRun: z.boolean(),
     takedowns: z
       .array(Takedown)
-      .openapi({ description: 'The release, and others of the function with the same bytes' }),
+      .openapi({ description: 'The release, and other releases of the function with the same bytes' }),
     blobs: z
       .array(
         z.object({
           digest: DigestText,
           keptBy: z
             .array(z.object({ group: z.string(), kind: z.string(), release: z.string() }))
-            .openapi({ description: 'Releases for which these bytes stay' }),
+            .openapi({ description: 'Other releases that still use these bytes' }),
         }),
       )
-      .openapi({ description: 'Definitions and READMEs' }),
-    withdrawn: z.array(CatalogSnapshotReference).openapi({ description: 'Snapshots that held it' }),
+      .openapi({ description: 'Blobs of definitions and READMEs' }),
+    withdrawn: z
+      .array(CatalogSnapshotReference)
+      .openapi({ description: 'Snapshots that contained the release' }),
     repositories: z.array(z.string()).openapi({
-      description: 'Repositories of artifacts that had copies, and lose the manifests that name them',
+      description:
+        'Artifact repositories that contained copies; the manifests that reference them are deleted',
     }),
     catalogs: z
       .array(CatalogSnapshotReference)
-      .openapi({ description: 'The newest snapshots of these catalogs, without it' }),
+      .openapi({ description: 'The newest snapshots of the affected catalogs, without the release' }),
     erased: z
       .boolean()
-      .openapi({ description: 'Nothing is left on the disk; where false, the registry tries again' }),
+      .openapi({ description: 'Whether all bytes are deleted from the disk; if not, the registry retries' }),
   })
   .openapi('TakedownResult');
 
@@ -98,19 +101,19 @@ export const Event = z
     release: z.string().optional(),
     digest: DigestText.optional(),
     catalog: z.string().optional(),
-    source: z.string().optional().openapi({ description: "Name of a source of the catalog's recipe" }),
+    source: z.string().optional().openapi({ description: "Name of a source in the catalog's recipe" }),
     serial: z.number().int().optional(),
     reason: z.string().optional(),
   })
   .openapi('Event');
 
 export const EventPage = z.object({ events: z.array(Event), next: z.number().int() }).openapi('EventPage', {
-  description: '`next` is what to give as `after` to read on',
+  description: 'Pass `next` as `after` to get the next page',
 });
 
 export const RevocationPage = z
   .object({ revocations: z.array(Event), next: z.number().int() })
-  .openapi('RevocationPage', { description: '`next` is what to give as `after` to read on' });
+  .openapi('RevocationPage', { description: 'Pass `next` as `after` to get the next page' });
 
 export const SnapshotSummary = z
   .object({
@@ -118,14 +121,16 @@ export const SnapshotSummary = z
     digest: DigestText.openapi({ description: 'Digest of catalog.yaml' }),
     functions: z.number().int(),
     createdAt: Time,
-    withdrawn: Takedown.optional().openapi({ description: 'The takedown for which its bytes are gone' }),
+    withdrawn: Takedown.optional().openapi({
+      description: 'The takedown that removed the bytes of the snapshot',
+    }),
   })
   .openapi('SnapshotSummary');
 
 export const CatalogDetail = z
   .object({
     name: z.string(),
-    recipe: z.string().openapi({ description: 'The recipe as it was applied, YAML' }),
+    recipe: z.string().openapi({ description: 'The exact recipe, YAML' }),
     appliedAt: Time,
     appliedBy: z.string(),
     newest: SnapshotSummary.optional(),
@@ -154,10 +159,10 @@ export const Token = z
     scopes: z.array(z.enum(TOKEN_SCOPES)),
     groups: z
       .array(z.string())
-      .openapi({ description: 'Globs over groups, such as `*.example.com`; `*` is every group' }),
+      .openapi({ description: 'Globs for groups, for example `*.example.com`; `*` matches every group' }),
     repositories: z.array(z.string()).openapi({
       description:
-        'For the scope push: globs over repositories of artifacts, such as `team/*`; `*` is every repository',
+        'For the scope push: globs for artifact repositories, for example `team/*`; `*` matches every repository',
     }),
     createdAt: Time,
     createdBy: z.string(),
@@ -185,7 +190,7 @@ export const CreateTokenRequest = z
   })
   .openapi('CreateTokenRequest');
 export const CreatedToken = Token.extend({
-  token: z.string().openapi({ description: 'The secret. It is shown once and cannot be read again' }),
+  token: z.string().openapi({ description: 'The secret. It is returned only in this response' }),
 }).openapi('CreatedToken');
 
 export const LeakReport = z
@@ -195,7 +200,7 @@ export const LeakReport = z
       .max(200)
       .openapi({
         pattern: '^krmhub_[a-f0-9]{72}$',
-        description: 'The whole token',
+        description: 'The complete token',
         example: `krmhub_${'0'.repeat(72)}`,
       }),
   })
@@ -207,8 +212,10 @@ export const RegistryKey = z
   .object({
     fingerprint: DigestText.openapi({ description: 'SHA-256 of the key as SubjectPublicKeyInfo in DER' }),
     publicKey: z.string().openapi({ description: 'PEM' }),
-    validFrom: Time.openapi({ description: 'It signs from then on; a key is announced before' }),
-    validUntil: Time.optional().openapi({ description: 'Until then; what it has signed stays signed' }),
+    validFrom: Time.openapi({ description: 'Start of the validity period; keys are published before it' }),
+    validUntil: Time.optional().openapi({
+      description: 'End of the validity period; earlier signatures remain valid',
+    }),
   })
   .openapi('RegistryKey');
 export const RegistryKeyList = z
@@ -225,7 +232,7 @@ export const Readiness = z
       z.object({
         name: z.enum(READINESS_CHECKS),
         status: z.enum(['ok', 'failing']),
-        detail: z.string().optional().openapi({ description: 'What is wrong' }),
+        detail: z.string().optional().openapi({ description: 'The reason, if the check fails' }),
       }),
     ),
   })

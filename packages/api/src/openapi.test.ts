@@ -20,13 +20,13 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 
 describe('openApiDocument', () => {
-  it('is OpenAPI 3.1 of exactly the paths that client and server use', () => {
+  it('is OpenAPI 3.1 and contains exactly the paths of client and server', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(document.servers).toEqual([{ url: 'https://krm.example.com' }]);
     expect(Object.keys(document.paths).sort()).toEqual(Object.values(PATHS).sort());
   });
 
-  it('names each operation once, with a summary and every parameter of its path', () => {
+  it('gives each operation a unique ID, a summary and the parameters of its path', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { path, operation } of operations) {
@@ -36,7 +36,7 @@ describe('openApiDocument', () => {
     }
   });
 
-  it('gives every parameter a type that a generator understands', () => {
+  it('gives every parameter a plain JSON type', () => {
     for (const { operation } of operations) {
       for (const { name, schema } of operation.parameters ?? []) {
         expect(schema.type, `${operation.operationId} ${name}`).toMatch(/^(string|integer|boolean|array)$/);
@@ -50,9 +50,9 @@ describe('openApiDocument', () => {
     expect(search.find(({ name }) => name === 'tag')?.schema).toMatchObject({ type: 'array' });
   });
 
-  it('says which operations need a token: all that change something', () => {
+  it('requires a token for all operations except reads', () => {
     const open = operations.filter(
-      // Who has a token may end it.
+      // The leaked token itself is the authorization.
       ({ operation: { security, operationId } }) =>
         security === undefined && operationId !== 'reportLeakedToken',
     );
@@ -60,13 +60,13 @@ describe('openApiDocument', () => {
     expect(document.components.securitySchemes).toHaveProperty('bearer');
   });
 
-  it('refers to schemas that are there', () => {
+  it('references existing schemas only', () => {
     const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)];
     expect(references.length).toBeGreaterThan(20);
     for (const [, name = ''] of references) expect(document.components.schemas).toHaveProperty(name);
   });
 
-  it('answers failures as problems', () => {
+  it('describes errors as problem documents', () => {
     const publish = document.paths[PATHS.release]?.put;
     for (const status of ['400', '401', '403', '409', '413', '415', '422', '503', 'default']) {
       expect(publish?.responses[status]?.content?.['application/problem+json']?.schema.$ref, status).toBe(

@@ -13,7 +13,7 @@ import {
   VERSION_PATTERN,
 } from '@krmhub/schema';
 
-/** Limits on what a request may ask for: each with its unit, and why. */
+/** Limits for requests: the unit and the reason for each. */
 export const REQUEST_LIMITS = {
   /** Length of a search query. Real queries are shorter; the search splits them into words. */
   maxQueryLength: 500,
@@ -41,17 +41,23 @@ const CATALOG_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export const Group = z
   .string()
-  .refine(isGroup, 'is no group: lower-case DNS names with at least one dot, such as example.com')
+  .refine(
+    isGroup,
+    'is not a valid group: use a lower-case DNS name with at least one dot, for example example.com',
+  )
   .openapi({ example: 'example.com', pattern: GROUP_PATTERN.source, maxLength: MAX_GROUP_LENGTH });
 
 export const Kind = z
   .string()
-  .refine(isKind, 'is no kind: letters, digits and hyphens, beginning with a letter, such as SetLabels')
-  .openapi({ example: 'SetLabels', pattern: KIND_PATTERN.source, description: 'Found whatever its case' });
+  .refine(
+    isKind,
+    'is not a valid kind: use letters, digits and hyphens, starting with a letter, for example SetLabels',
+  )
+  .openapi({ example: 'SetLabels', pattern: KIND_PATTERN.source, description: 'Case-insensitive' });
 
 const NUMBER = '(0|[1-9][0-9]{0,14})';
 const IDENTIFIER = '(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)';
-/** What canonicalRelease takes, for clients: it judges by npm's semver, which refuses larger numbers. */
+/** The releases that canonicalRelease accepts; semver rejects larger numbers. */
 const RELEASE_PATTERN = `^v?${NUMBER}([.]${NUMBER}){0,2}(-${IDENTIFIER}([.]${IDENTIFIER})*)?$`;
 
 export const ReleaseName = z
@@ -59,7 +65,7 @@ export const ReleaseName = z
   .max(128, 'is longer than 128 characters')
   .refine(
     (text) => canonicalRelease(text) !== undefined,
-    'is no release: a SemVer version without build metadata, such as 1.2.0',
+    'is not a valid release: use a SemVer version without build metadata, for example 1.2.0',
   )
   .transform((text) => canonicalRelease(text) ?? text)
   .openapi({
@@ -67,59 +73,65 @@ export const ReleaseName = z
     example: '1.2.0',
     pattern: RELEASE_PATTERN,
     maxLength: 128,
-    description: 'SemVer; v1.2 is taken as 1.2.0',
+    description: 'SemVer; v1.2 means 1.2.0',
   });
 
 export const ApiVersion = z
   .string()
-  .refine(isApiVersionName, 'is no API version, such as v1 or v1beta1')
+  .refine(isApiVersionName, 'is not a valid API version: use for example v1 or v1beta1')
   .openapi({ example: 'v1', pattern: VERSION_PATTERN.source });
 
 export const CatalogName = z
   .string()
-  .regex(CATALOG_NAME, 'is no catalog name: at most 63 lower-case letters, digits and inner hyphens')
+  .regex(
+    CATALOG_NAME,
+    'is not a valid catalog name: use at most 63 lower-case letters, digits and inner hyphens',
+  )
   .openapi({ example: 'default' });
 
 export const SourceName = z
   .string()
-  .regex(CATALOG_NAME, 'is no name of a source: at most 63 lower-case letters, digits and inner hyphens')
+  .regex(
+    CATALOG_NAME,
+    'is not a valid source name: use at most 63 lower-case letters, digits and inner hyphens',
+  )
   .openapi({ example: 'upstream' });
 
 export const SnapshotReference = z
   .string()
   .refine(
     (text) => isDigest(text) || (/^[1-9]\d{0,14}$/.test(text) && Number.isSafeInteger(Number(text))),
-    'is neither a serial (1, 2, …) nor the sha256:… digest of a catalog.yaml',
+    'is not a serial (1, 2, …) or the sha256:… digest of a catalog.yaml',
   )
   .openapi({
     example: '7',
     pattern: '^([1-9][0-9]{0,14}|sha256:[a-f0-9]{64})$',
-    description: 'Serial, or digest of catalog.yaml',
+    description: 'Serial of the snapshot, or digest of its catalog.yaml',
   });
 
 export const BundleDigest = z
   .string()
-  .refine(isDigest, 'is no sha256:… digest')
+  .refine(isDigest, 'is not a sha256:… digest')
   .openapi({ pattern: '^sha256:[a-f0-9]{64}$', description: 'Digest of the bytes of the bundle' });
 
-export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is no token ID');
+export const TokenId = z.string().regex(/^[A-Za-z0-9-]{1,64}$/, 'is not a valid token ID');
 
-/** A count that is brought into its range rather than refused. */
+/** A count. Values outside of the range are clamped, not rejected. */
 function limit(fallback: number, max: number) {
   return z
     .string()
-    .regex(/^[+-]?\d+$/, 'is no whole number')
+    .regex(/^[+-]?\d+$/, 'is not an integer')
     .transform((text) => Math.min(Math.max(Number(text), 1), max))
     .default(fallback)
     .openapi({
       type: 'integer',
       default: fallback,
-      description: `From 1 to ${max}; what is less or more is taken as the nearest of them`,
+      description: `From 1 to ${max}; other values are clamped to this range`,
     });
 }
 
 const Flag = z
-  .enum(['true', 'false'], 'is neither true nor false')
+  .enum(['true', 'false'], 'must be true or false')
   .transform((text) => text === 'true')
   .default(false)
   .openapi({ type: 'boolean', default: false });
@@ -139,7 +151,7 @@ function filter(description: string, repeated: 'any' | 'all' = 'any', value = fi
     .array(value)
     .max(REQUEST_LIMITS.maxFilterValues, `is given more than ${REQUEST_LIMITS.maxFilterValues} times`)
     .optional()
-    .openapi({ description: `${description}. Repeated: ${repeated} of them` });
+    .openapi({ description: `${description}. If repeated: match ${repeated} of them` });
 }
 
 export const SEARCH_ORDERS = ['relevance', 'name', 'newest'] as const;
@@ -150,42 +162,42 @@ export const SearchParameters = z.object({
     .string()
     .max(REQUEST_LIMITS.maxQueryLength, `is longer than ${REQUEST_LIMITS.maxQueryLength} characters`)
     .optional()
-    .openapi({ description: 'Words; each may be the beginning of one' }),
+    .openapi({ description: 'Search words; prefixes of words match' }),
   tag: filter('Tag', 'all'),
   kind: filter('Kind of the functionConfig'),
   group: filter('Group'),
   publisher: filter('Publisher'),
   runtime: z
-    .array(z.enum(RUNTIME_KINDS, `is none of ${RUNTIME_KINDS.join(', ')}`))
+    .array(z.enum(RUNTIME_KINDS, `must be one of ${RUNTIME_KINDS.join(', ')}`))
     .optional()
-    .openapi({ description: 'Runtime. Repeated: any of them' }),
-  license: filter('SPDX licence expression'),
+    .openapi({ description: 'Runtime. If repeated: match any of them' }),
+  license: filter('SPDX license expression'),
   signedBy: filter(
-    'Who signed the release that is shown, as the facet of this name has it; a policy need not trust them',
+    'Signer of the displayed release, as in the facet `signedBy`; trusted by a policy or not',
     'any',
     signerName,
   ),
-  catalog: filter('Catalog whose newest snapshot has the function'),
+  catalog: filter('Catalog whose newest snapshot contains the function'),
   sort: z
-    .enum(SEARCH_ORDERS, `is none of ${SEARCH_ORDERS.join(', ')}`)
+    .enum(SEARCH_ORDERS, `must be one of ${SEARCH_ORDERS.join(', ')}`)
     .default('relevance')
     .openapi({
       description:
-        'By how well the text fits, or by group and kind where there is none; by group and kind; or by when the ' +
-        'release that is shown was published. What is wholly yanked comes last',
+        '`relevance`: best match first, or by group and kind without search words; `name`: by group and kind; ' +
+        '`newest`: by publication time of the displayed release. Functions with only yanked releases come last',
     }),
   limit: limit(REQUEST_LIMITS.defaultSearchLimit, REQUEST_LIMITS.maxSearchLimit),
   cursor: z
     .string()
     .max(2_000, 'is too long')
     .optional()
-    .openapi({ description: '`next` of the page before' }),
+    .openapi({ description: '`next` of the previous page' }),
 });
 
 export const EventParameters = z.object({
   after: z
     .string()
-    .regex(/^\d{1,15}$/, 'is no event sequence: 0, or `next` of the page before')
+    .regex(/^\d{1,15}$/, 'is not an event sequence: use 0, or `next` of the previous page')
     .transform(Number)
     .default(0)
     .openapi({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999, default: 0 }),
@@ -197,39 +209,41 @@ export const SnapshotParameters = z.object({
 });
 
 export const PublishParameters = z.object({
-  dryRun: Flag.openapi({ description: 'Plan and report, store nothing' }),
+  dryRun: Flag.openapi({ description: 'Validate and report, but store nothing' }),
   allowBreaking: Flag.openapi({
-    description: 'Publish what breaks files that were written for the release before',
+    description: 'Publish a release that breaks files written for the previous release',
   }),
   wait: Flag.openapi({
-    description: 'Answer when the catalogs have been cut, after 30 seconds at the latest',
+    description: 'Wait until the catalogs contain the release, at most 30 seconds',
   }),
 });
 
 export const PolicyParameters = z.object({
-  dryRun: Flag.openapi({ description: 'Tell what would change, store nothing' }),
-  remove: Flag.openapi({ description: 'Remove policies that are not among these; it is refused otherwise' }),
+  dryRun: Flag.openapi({ description: 'Report the changes, but store nothing' }),
+  remove: Flag.openapi({
+    description: 'Remove policies that are missing in the body; without it, such a request is rejected',
+  }),
 });
 
 export const TakedownParameters = z.object({
-  dryRun: Flag.openapi({ description: 'Tell what would go, change nothing' }),
+  dryRun: Flag.openapi({ description: 'Report what would be deleted, but change nothing' }),
 });
 
-const CatalogKind = z.enum(['Catalog', 'KRMFunctionCatalog'], 'is neither Catalog nor KRMFunctionCatalog');
-const KIND_DESCRIPTION = 'The kind that the document says it is';
+const CatalogKind = z.enum(['Catalog', 'KRMFunctionCatalog'], 'must be Catalog or KRMFunctionCatalog');
+const KIND_DESCRIPTION = 'Value of `kind` in the document';
 
-export const ProfileName = z.enum(PROFILES, `is none of ${PROFILES.join(', ')}`);
+export const ProfileName = z.enum(PROFILES, `must be one of ${PROFILES.join(', ')}`);
 
-/** Of JSON, which has no profiles. */
+/** JSON has no profiles. */
 export const CatalogRenditionParameters = z.object({
   kind: CatalogKind.default('Catalog').openapi({ description: KIND_DESCRIPTION }),
 });
 
 export const CatalogProfileParameters = z.object({
   kind: CatalogKind.optional().openapi({
-    description: `${KIND_DESCRIPTION}; Catalog where it is absent. Not together with profile`,
+    description: `${KIND_DESCRIPTION}; default Catalog. Not together with profile`,
   }),
   profile: ProfileName.optional().openapi({
-    description: 'The dialect of another tool; the Link header names what it does not say',
+    description: 'The dialect of another tool; the Link header points to the unsupported fields',
   }),
 });

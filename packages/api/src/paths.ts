@@ -1,4 +1,4 @@
-/** Every path of the HTTP API, as OpenAPI writes them. The server's routes and the client are both made from these. */
+/** Every path of the HTTP API in the syntax of OpenAPI. */
 export const PATHS = {
   functions: '/api/v1/functions',
   functionsExport: '/api/v1/functions.jsonl',
@@ -53,7 +53,7 @@ type ParameterNames<Template extends string> = Template extends `${string}{${inf
   : never;
 export type PathParameters<Name extends PathName> = Record<ParameterNames<(typeof PATHS)[Name]>, string>;
 
-/** The path with its parameters percent-encoded. */
+/** Returns the path with percent-encoded parameters. */
 export function fillPath<Name extends PathName>(name: Name, parameters: PathParameters<Name>): string {
   const values: Record<string, string> = parameters;
   return PATHS[name].replace(/\{(\w+)\}/g, (_, parameter: string) => encodeURIComponent(values[parameter]!));

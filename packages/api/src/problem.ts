@@ -23,5 +23,5 @@ export const HTTP_STATUS = {
   internal: 500,
 } satisfies Record<ErrorCode, ContentfulStatusCode>;
 
-/** Media type of every error answer (RFC 9457). */
+/** Media type of every error response (RFC 9457). */
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';

@@ -1,12 +1,12 @@
 import { type ErrorCode, KrmhubError } from '@krmhub/schema/error';
 import type { Problem } from './model.js';
 
-/** A failure that the registry told of, as against one on the way to it. */
+/** An error response of the registry. */
 export class RegistryError extends KrmhubError {
   readonly registry: string;
   readonly status: number;
   readonly requestId: string | undefined;
-  /** Seconds after which the registry wants to be asked again, where it says so. */
+  /** Seconds from the Retry-After header. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -36,7 +36,7 @@ export class RegistryError extends KrmhubError {
   }
 }
 
-/** An answer that no krmhub registry gives. */
+/** A response that does not come from a krmhub registry. */
 export class UnexpectedResponse extends KrmhubError {
   readonly status: number;
 

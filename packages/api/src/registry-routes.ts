@@ -17,14 +17,14 @@ import * as parameters from './parameters.js';
 import { PATHS } from './paths.js';
 import { bearer, errorResponses, json, notModified, text } from './route-responses.js';
 
-/** What concerns the registry as a whole. */
+/** Operations for the registry as a whole: events, tokens, policies, health. */
 export const REGISTRY_ROUTES = {
   events: createRoute({
     method: 'get',
     path: PATHS.events,
     operationId: 'listEvents',
     tags: ['events'],
-    summary: 'What happened, in order',
+    summary: 'List events in order',
     request: { query: parameters.EventParameters },
     responses: {
       200: json('A page of events, oldest first', EventPage),
@@ -36,7 +36,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.revocations,
     operationId: 'listRevocations',
     tags: ['events'],
-    summary: 'Yanks, unyanks, takedowns and withdrawn snapshots in order, for mirrors and caches',
+    summary: 'List yanks, unyanks, takedowns and withdrawn snapshots in order, for mirrors and caches',
     request: { query: parameters.EventParameters },
     responses: {
       200: json('A page of revocations, oldest first', RevocationPage),
@@ -48,7 +48,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.whoami,
     operationId: 'whoami',
     tags: ['tokens'],
-    summary: 'The token of this request',
+    summary: 'Get the token of this request',
     ...bearer,
     responses: { 200: json('The token', Token), ...errorResponses('unauthorized') },
   }),
@@ -57,7 +57,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.tokens,
     operationId: 'listTokens',
     tags: ['tokens'],
-    summary: 'Every token, without its secret',
+    summary: 'List tokens, without their secrets',
     ...bearer,
     responses: { 200: json('The tokens', TokenList), ...errorResponses('unauthorized', 'forbidden') },
   }),
@@ -66,11 +66,11 @@ export const REGISTRY_ROUTES = {
     path: PATHS.tokens,
     operationId: 'createToken',
     tags: ['tokens'],
-    summary: 'Create a token; its secret is shown once',
+    summary: 'Create a token; its secret is returned once',
     ...bearer,
     request: { body: { required: true, content: { 'application/json': { schema: CreateTokenRequest } } } },
     responses: {
-      201: json('The token with its secret', CreatedToken),
+      201: json('The token and its secret', CreatedToken),
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden'),
     },
   }),
@@ -83,7 +83,7 @@ export const REGISTRY_ROUTES = {
     ...bearer,
     request: { params: z.object({ id: parameters.TokenId }) },
     responses: {
-      200: json('The token as it is now', Token),
+      200: json('The revoked token', Token),
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
     },
   }),
@@ -92,10 +92,13 @@ export const REGISTRY_ROUTES = {
     path: PATHS.reportLeak,
     operationId: 'reportLeakedToken',
     tags: ['tokens'],
-    summary: 'Revoke a token that was found where it should not be; having it is all that is needed',
+    summary: 'Revoke a leaked token; no authentication except the token itself',
     request: { body: { required: true, content: { 'application/json': { schema: LeakReport } } } },
     responses: {
-      204: { description: 'A token of this registry is revoked now; of any other, nothing is said' },
+      204: {
+        description:
+          'If it is a token of this registry, it is revoked now; the response is the same for other tokens',
+      },
       ...errorResponses('invalid-request'),
     },
   }),
@@ -104,7 +107,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.policies,
     operationId: 'getPolicies',
     tags: ['policies'],
-    summary: 'Whose signatures are trusted for releases of which functions',
+    summary: 'Get the signing policies: which signers are trusted for which functions',
     responses: { 200: json('The policies', PolicySet), ...errorResponses() },
   }),
   applyPolicies: createRoute({
@@ -122,7 +125,7 @@ export const REGISTRY_ROUTES = {
       },
     },
     responses: {
-      200: json('What changed, or would change', PolicyResult),
+      200: json('The changes, or with dryRun the changes that would be made', PolicyResult),
       ...errorResponses(
         'invalid-request',
         'invalid-document',
@@ -140,8 +143,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.registryKeys,
     operationId: 'registryKeys',
     tags: ['operations'],
-    summary:
-      'The public keys of the registry; whom to trust is not for itself to say, so compare fingerprints',
+    summary: 'Get the public keys of the registry; compare the fingerprints with a trusted copy',
     responses: {
       200: json('The keys, newest first', RegistryKeyList),
       ...notModified,
@@ -153,7 +155,7 @@ export const REGISTRY_ROUTES = {
     path: PATHS.openapi,
     operationId: 'openapi',
     tags: ['operations'],
-    summary: 'This document',
+    summary: 'Get this document',
     responses: { 200: text('OpenAPI 3.1', 'application/json') },
   }),
   healthz: createRoute({
@@ -161,23 +163,26 @@ export const REGISTRY_ROUTES = {
     path: PATHS.healthz,
     operationId: 'healthz',
     tags: ['operations'],
-    summary: 'Whether the process answers',
-    responses: { 200: json('It does', Health) },
+    summary: 'Check whether the process is running',
+    responses: { 200: json('The process is running', Health) },
   }),
   readyz: createRoute({
     method: 'get',
     path: PATHS.readyz,
     operationId: 'readyz',
     tags: ['operations'],
-    summary: 'Whether the registry can read, write and cut catalogs',
-    responses: { 200: json('It can', Readiness), 503: json('`checks` names what fails', Readiness) },
+    summary: 'Check whether the registry can read, write and build catalogs',
+    responses: {
+      200: json('The registry is ready', Readiness),
+      503: json('The registry is not ready; see `checks`', Readiness),
+    },
   }),
   metrics: createRoute({
     method: 'get',
     path: PATHS.metrics,
     operationId: 'metrics',
     tags: ['operations'],
-    summary: 'Metrics in the text format of Prometheus',
+    summary: 'Get metrics in the Prometheus text format',
     responses: { 200: text('Metrics', 'text/plain') },
   }),
 } as const;

@@ -3,25 +3,25 @@ import { Problem } from './model.js';
 import { HTTP_STATUS, PROBLEM_MEDIA_TYPE } from './problem.js';
 
 const DESCRIPTIONS = {
-  'invalid-request': 'A parameter, a header or the body is not as described',
+  'invalid-request': 'A parameter, a header or the body is invalid',
   'invalid-document':
-    'The document has errors, which `diagnostics` names; with the code `untrusted`, signatures are not what they have to be',
+    'The document has errors, see `diagnostics`. With the code `untrusted`: a signature is missing or not trusted',
   unauthorized: 'The token is missing, malformed, unknown, revoked or expired',
   forbidden: 'The token lacks the scope or the group',
-  'not-found': 'There is nothing of this name',
-  gone: 'It was taken down; `takedowns` says when, by whom and why',
-  conflict: 'The same name is taken by something else',
+  'not-found': 'No object with this name exists',
+  gone: 'The object was taken down; `takedowns` contains when, by whom and why',
+  conflict: 'Another object already uses this name',
   'too-large': 'The body is larger than the limit',
-  'unsupported-media-type': 'The body is of another media type',
-  'rate-limited': 'Too many requests; try again after the seconds that Retry-After names',
-  unavailable: 'Try again after the seconds that Retry-After names',
+  'unsupported-media-type': 'The media type of the body is not supported',
+  'rate-limited': 'Too many requests; retry after the number of seconds in Retry-After',
+  unavailable: 'Temporarily unavailable; retry after the number of seconds in Retry-After',
 } as const;
 
 type ErrorResponseCode = keyof typeof DESCRIPTIONS;
 
 const problemContent = { [PROBLEM_MEDIA_TYPE]: { schema: Problem } };
 
-/** The error answers that an operation is known for; each may also fail in other ways. */
+/** Returns the documented error responses of an operation. `default` covers all others. */
 export function errorResponses(...codes: ErrorResponseCode[]) {
   const all = { ...DESCRIPTIONS };
   return {
@@ -42,7 +42,7 @@ export const json = <Schema extends z.ZodType>(description: string, schema: Sche
 export const text = (description: string, ...mediaTypes: string[]) => ({
   description,
   content: Object.fromEntries(
-    // Of YAML and JSON a client's schema judges what the text says.
+    // JSON and YAML documents have schemas of their own; here they are plain objects.
     mediaTypes.map((mediaType) => [
       mediaType,
       { schema: mediaType.startsWith('text/') ? z.string() : z.looseObject({}) },
@@ -51,4 +51,4 @@ export const text = (description: string, ...mediaTypes: string[]) => ({
 });
 
 export const bearer = { security: [{ bearer: [] }] };
-export const notModified = { 304: { description: 'The client has it already (If-None-Match)' } };
+export const notModified = { 304: { description: 'Not modified (If-None-Match)' } };

@@ -4,8 +4,8 @@ import { REGISTRY_ROUTES } from './registry-routes.js';
 import { SOURCE_ROUTES } from './source-routes.js';
 
 /**
- * Every operation of the HTTP API: the server serves these, and the OpenAPI document is made from them.
- * Query parameters that an operation does not name are refused.
+ * Every operation of the HTTP API. The server, the OpenAPI document and the response schemas of the client use them.
+ * Requests with other query parameters are rejected.
  */
 export const ROUTES = {
   ...FUNCTION_ROUTES,

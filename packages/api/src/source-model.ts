@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { SOURCE_PROBLEMS } from '@krmhub/schema';
 import { DigestText, Time } from './base-model.js';
 
-/** Catalogs elsewhere that recipes take from. */
+/** Upstream catalogs that recipes use as sources. */
 
 const SourceCopy = z.object({
   digest: DigestText.openapi({ description: 'Digest of its exact bytes' }),
@@ -10,25 +10,25 @@ const SourceCopy = z.object({
   fetchedAt: Time,
   formerUrl: z.string().optional().openapi({
     description:
-      'From where it was fetched, where the recipe has named another address since that did not answer yet',
+      'The URL that the copy was fetched from, if the recipe has a new URL that was not fetched yet',
   }),
-  entries: z.number().int().openapi({ description: 'Number of entries that can be used' }),
+  entries: z.number().int().openapi({ description: 'Number of valid entries' }),
   invalid: z
     .array(
       z.object({
-        entry: z.number().int().openapi({ description: 'Its number in the catalog, from 0' }),
+        entry: z.number().int().openapi({ description: 'Index in the catalog, from 0' }),
         group: z.string().optional(),
         kind: z.string().optional(),
         message: z.string(),
       }),
     )
-    .openapi({ description: 'The first entries that cannot be used' }),
-  invalidEntries: z.number().int().openapi({ description: 'How many cannot be used' }),
-  serial: z.number().int().optional().openapi({ description: 'Of a signed snapshot' }),
-  expires: Time.optional().openapi({ description: 'Until when it was signed as the newest snapshot' }),
+    .openapi({ description: 'The first invalid entries' }),
+  invalidEntries: z.number().int().openapi({ description: 'Number of invalid entries' }),
+  serial: z.number().int().optional().openapi({ description: 'Serial of a signed snapshot' }),
+  expires: Time.optional().openapi({ description: 'When the signature of the snapshot expires' }),
   signedBy: z.array(z.string()).openapi({
     description:
-      'Whose signatures of it hold; whether they are trusted is what the policy of the recipe says',
+      'Signers of valid signatures; the signing policy of the recipe decides whether they are trusted',
   }),
 });
 
@@ -36,21 +36,21 @@ export const Source = z
   .object({
     catalog: z.string(),
     source: z.string().openapi({ description: "Name of the source in the catalog's recipe" }),
-    url: z.string().openapi({ description: 'As the recipe has it' }),
+    url: z.string().openapi({ description: 'URL in the recipe' }),
     state: z.enum(['current', 'stale', 'missing']).openapi({
       description:
-        '`current`: the last look succeeded; `stale`: it did not, and an older copy is used; `missing`: there is none',
+        '`current`: the last sync succeeded; `stale`: the last sync failed and an older copy is used; `missing`: there is no copy',
     }),
-    nextAt: Time.openapi({ description: 'When it is asked next' }),
+    nextAt: Time.openapi({ description: 'Time of the next sync' }),
     checkedAt: Time.optional().openapi({
-      description: 'When it was last asked; absent until it was once since the recipe was applied',
+      description: 'Time of the last sync; absent before the first sync after the recipe was applied',
     }),
-    problem: z.enum(SOURCE_PROBLEMS).optional().openapi({ description: 'Why the last look did not succeed' }),
-    message: z.string().optional().openapi({ description: 'The same in words' }),
+    problem: z.enum(SOURCE_PROBLEMS).optional().openapi({ description: 'Why the last sync failed' }),
+    message: z.string().optional().openapi({ description: 'Error message of the last sync' }),
     failingSince: Time.optional(),
     copy: SourceCopy.optional().openapi({ description: 'The last good copy' }),
   })
-  .openapi('Source', { description: 'A catalog elsewhere that a recipe takes from' });
+  .openapi('Source', { description: 'An upstream catalog that a recipe uses as a source' });
 
 export const SourceList = z.object({ sources: z.array(Source) }).openapi('SourceList');
 

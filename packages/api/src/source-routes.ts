@@ -8,17 +8,17 @@ import { bearer, errorResponses, json, notModified, text } from './route-respons
 const catalogParameters = z.object({ name: parameters.CatalogName });
 const sourceParameters = catalogParameters.extend({ source: parameters.SourceName });
 
-/** Catalogs elsewhere that recipes take from, and what catalogs make of them. */
+/** Upstream catalogs that recipes use as sources. */
 export const SOURCE_ROUTES = {
   sources: createRoute({
     method: 'get',
     path: PATHS.sources,
     operationId: 'listSources',
     tags: ['sources'],
-    summary: 'Catalogs elsewhere that recipes take from, and how they are',
+    summary: 'List the sources of catalogs and their state',
     request: { query: z.object({ catalog: parameters.CatalogName.optional() }) },
     responses: {
-      200: json('The sources, by catalog and name', SourceList),
+      200: json('The sources, sorted by catalog and name', SourceList),
       ...errorResponses('invalid-request', 'not-found'),
     },
   }),
@@ -27,11 +27,11 @@ export const SOURCE_ROUTES = {
     path: PATHS.refreshSource,
     operationId: 'refreshSource',
     tags: ['sources'],
-    summary: 'Ask a source now, and wait for it and for the catalog to be cut',
+    summary: 'Sync a source now, and wait for it and for the build of the catalog',
     ...bearer,
     request: { params: sourceParameters },
     responses: {
-      200: json('The source as it was found, whether or not the look succeeded', Source),
+      200: json('The state of the source, also if the sync failed', Source),
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found', 'unavailable'),
     },
   }),
@@ -40,11 +40,11 @@ export const SOURCE_ROUTES = {
     path: PATHS.sourceCopy,
     operationId: 'getSourceCopy',
     tags: ['sources'],
-    summary: 'The exact bytes of the last good copy of a source',
+    summary: 'Get the exact bytes of the last good copy of a source',
     ...bearer,
     request: { params: sourceParameters },
     responses: {
-      200: text('The bytes; the ETag is their digest', 'application/octet-stream'),
+      200: text('The exact bytes; the ETag is their digest', 'application/octet-stream'),
       ...notModified,
       ...errorResponses('invalid-request', 'unauthorized', 'forbidden', 'not-found'),
     },
@@ -54,11 +54,11 @@ export const SOURCE_ROUTES = {
     path: PATHS.catalogReport,
     operationId: 'getCatalogReport',
     tags: ['catalogs'],
-    summary: 'What the newest state of a catalog leaves out, and why, with its sources as they are now',
+    summary: 'Get what a catalog leaves out now, and why, with the current state of its sources',
     request: { params: catalogParameters },
     responses: {
       200: json(
-        'As `report.json` of the next snapshot would be, should nothing else happen; the serial is that of the newest one, 0 for none',
+        'The `report.json` that the next snapshot would have now; the serial is that of the newest snapshot, or 0',
         SnapshotReport,
       ),
       ...notModified,

@@ -16,25 +16,25 @@ import { findMismatch, type ResponseSchema } from './response-schema.js';
 export { RegistryError, UnexpectedResponse } from './registry-error.js';
 
 export interface TransportOptions {
-  /** Where the registry is, such as `https://krm.example.com`; a path in front of its own is kept. */
+  /** For example `https://krm.example.com`. It may have a path prefix. */
   url: string;
-  /** Sent as a bearer token, to this origin only. */
+  /** Bearer token, sent to this origin only. */
   token?: string;
   userAgent?: string;
-  /** For one whole call, its body included. Default 60,000. */
+  /** For one request including the response body. Default 60,000. */
   timeoutMilliseconds?: number;
-  /** How connections are made, such as through a proxy; Node's own way by default. */
+  /** For example an agent that connects through a proxy. Default: the global agent of Node.js. */
   agent?: Agent;
   /**
-   * Called when the registry says that it is asked too often (429): resolves when it may be asked again, with
-   * false to give up instead. Without it, such answers are errors at once.
+   * Called for a rate limit response (429). Resolves with true when the request can be retried, with false to give
+   * up. Default: give up.
    */
   onRateLimited?: (retryAfterSeconds: number) => Promise<boolean>;
 }
 
 export interface Call {
   method?: 'GET' | 'PUT' | 'POST' | 'DELETE';
-  /** Entries that are undefined are left out; lists are repeated. */
+  /** Undefined values are omitted; lists become repeated parameters. */
   query?: Record<string, string | number | boolean | readonly string[] | undefined>;
   body?: Uint8Array | string | FormData;
   contentType?: string;
@@ -60,11 +60,11 @@ const PROBLEM = {
 };
 
 /**
- * Requests to one registry, under limits. Rejects with KrmhubErrors only. It stands on node:http because the
- * first fetch of a process costs Node more time than everything else that a short command does.
+ * Sends requests to one registry, with limits. Rejects with KrmhubErrors only. It uses node:http because the first
+ * `fetch` of a Node.js process takes longer than the rest of a short command.
  */
 export class Transport {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly #origin: string;
   readonly #headers: Record<string, string>;
@@ -82,53 +82,51 @@ export class Transport {
     this.#headers = { 'User-Agent': options.userAgent ?? 'krmhub' };
     if (options.token !== undefined) {
       if (!/^[\x21-\x7e]+$/.test(options.token)) {
-        throw new KrmhubError('usage', 'the token has characters that no token has', {
-          hint: 'Check that the whole token was copied, on one line and without quotes.',
+        throw new KrmhubError('usage', 'the token contains invalid characters', {
+          hint: 'Copy the whole token, on one line and without quotes.',
         });
       }
       this.#headers.Authorization = `Bearer ${options.token}`;
     }
   }
 
-  /** The JSON of an answer, checked against its shape. */
+  /** Returns the JSON of a response after checking it against the schema. */
   async json<T>(
     path: string,
     schema: ResponseSchema,
     call: Omit<Call, 'accept' | 'maxBytes'> = {},
   ): Promise<T> {
-    const answer = await this.send(path, { ...call, accept: 'application/json', maxBytes: JSON_BYTES });
-    const type = answer.headers['content-type'] ?? 'no media type';
+    const response = await this.send(path, { ...call, accept: 'application/json', maxBytes: JSON_BYTES });
+    const type = response.headers['content-type'] ?? 'no media type';
     if (!/^application\/([\w.-]+\+)?json\b/i.test(type))
-      throw this.#foreign(path, `it answered with ${printable(type)}, not JSON`);
-    const value = parseJson(answer.bytes);
-    if (value === undefined) throw this.#foreign(path, 'its answer is not JSON');
+      throw this.#unexpected(path, `the response is ${printable(type)}, not JSON`);
+    const value = parseJson(response.bytes);
+    if (value === undefined) throw this.#unexpected(path, 'the response is not valid JSON');
     const wrong = findMismatch(value, schema);
-    if (wrong !== undefined) throw this.#foreign(path, `its answer lacks what is expected at "${wrong}"`);
+    if (wrong !== undefined)
+      throw this.#unexpected(path, `the response is missing "${wrong}", or its type is wrong`);
     return value as T;
   }
 
-  /** The answer with a status of 2xx. */
+  /** Returns a response with a 2xx status. */
   send(path: string, call: Call): Promise<HttpResponse> {
-    return this.#inTurn(async () => {
+    return this.#retryRateLimited(async () => {
       const signal = AbortSignal.timeout(this.#timeout);
       const response = await this.#open(path, call, signal);
       return this.#read(path, response, call.maxBytes, signal);
     });
   }
 
-  /**
-   * The pieces of an answer with a status of 2xx as they come, unpacked. The timeout is for each piece: how long the whole
-   * takes is for who reads it.
-   */
+  /** Streams the decompressed body of a response with a 2xx status. The timeout is for each chunk. */
   async *stream(path: string, accept: string): AsyncGenerator<Uint8Array, void, undefined> {
     const stopping = new AbortController();
     const { signal } = stopping;
     const wait = () => setTimeout(() => stopping.abort(), this.#timeout);
     let timer = wait();
     try {
-      const response = await this.#inTurn(async () => {
+      const response = await this.#retryRateLimited(async () => {
         const opened = await this.#open(path, { accept, maxBytes: 0 }, signal);
-        if (!isGood(opened)) await this.#read(path, opened, 0, signal);
+        if (!isSuccess(opened)) await this.#read(path, opened, 0, signal);
         return opened;
       });
       for await (const piece of await this.#pieces(path, response)) {
@@ -144,12 +142,12 @@ export class Transport {
     }
   }
 
-  async #inTurn<T>(ask: () => Promise<T>): Promise<T> {
+  async #retryRateLimited<T>(send: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await ask();
+        return await send();
       } catch (error) {
-        // What was refused for coming too often was not looked at, so that it can be sent again whatever it is.
+        // The registry did not process the request, so even a POST can be repeated.
         const limited = error instanceof RegistryError && error.code === 'rate-limited';
         if (!limited || error.retryAfterSeconds === undefined) throw error;
         if ((await this.#onRateLimited?.(error.retryAfterSeconds)) !== true) throw error;
@@ -157,7 +155,7 @@ export class Transport {
     }
   }
 
-  /** The answer that redirects lead to. */
+  /** Follows redirects. */
   async #open(path: string, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
     let target = this.url + path + queryText(call.query);
     const body = await encodeBody(call);
@@ -195,19 +193,18 @@ export class Transport {
     }
   }
 
-  /** A token must not follow a redirect to another origin, so no request does. */
+  /** No redirect to another origin is followed, because it would get the token. */
   #redirected(from: string, response: IncomingMessage, call: Call, redirects: number): string {
     const { location } = response.headers;
     const to = location !== undefined && URL.canParse(location, from) ? new URL(location, from) : undefined;
     if (to === undefined)
-      throw this.#foreign(from, `it answered ${response.statusCode} without a place to go`);
+      throw this.#unexpected(from, `the response is ${response.statusCode} without a valid Location header`);
     if (to.origin !== this.#origin || (call.method ?? 'GET') !== 'GET') {
       throw new KrmhubError('unreachable', `${this.url} redirects to ${printable(to.origin + to.pathname)}`, {
-        hint: `Redirects are not followed there. If you trust it, name it as the registry: --registry ${printable(to.origin)}`,
+        hint: `If you trust that address, use it: --registry ${printable(to.origin)}`,
       });
     }
-    if (redirects >= MAX_REDIRECTS)
-      throw this.#foreign(from, `it redirects more than ${MAX_REDIRECTS} times`);
+    if (redirects >= MAX_REDIRECTS) throw this.#unexpected(from, `more than ${MAX_REDIRECTS} redirects`);
     return to.href;
   }
 
@@ -218,24 +215,24 @@ export class Transport {
     signal: AbortSignal,
   ): Promise<HttpResponse> {
     const { statusCode: status = 0 } = response;
-    const ok = isGood(response);
+    const ok = isSuccess(response);
     const bytes = await this.#body(path, response, ok ? maxBytes : PROBLEM_BYTES, signal);
     if (ok) return { status, headers: response.headers, bytes };
     const type = response.headers['content-type'] ?? '';
     const problem = /^application\/problem\+json\b/i.test(type) ? parseJson(bytes) : undefined;
     if (problem === undefined || findMismatch(problem, PROBLEM) !== undefined) {
-      const what = `it answered ${status}${type === '' ? '' : ` with ${printable(type)}`}`;
-      throw this.#foreign(path, what, status);
+      const what = `the response is ${status}${type === '' ? '' : ` with ${printable(type)}`}`;
+      throw this.#unexpected(path, what, status);
     }
-    const told = problem as Problem;
+    const parsed = problem as Problem;
     throw new RegistryError(
       this.url,
-      { ...told, code: isErrorCode(told.code) ? told.code : 'internal' },
-      secondsOf(response.headers['retry-after']),
+      { ...parsed, code: isErrorCode(parsed.code) ? parsed.code : 'internal' },
+      parseRetryAfter(response.headers['retry-after']),
     );
   }
 
-  /** The limit is on what a coded body unpacks to. */
+  /** The limit is for the decompressed body. */
   async #body(
     path: string,
     response: IncomingMessage,
@@ -254,65 +251,67 @@ export class Transport {
     } catch (error) {
       throw this.#unreachable(error, signal);
     }
-    if (size > maxBytes) throw this.#foreign(path, `its answer is larger than ${maxBytes} bytes`);
+    if (size > maxBytes) throw this.#unexpected(path, `the response is larger than ${maxBytes} bytes`);
     return Buffer.concat(chunks);
   }
 
-  /** Of a body, unpacked. */
+  /** Returns the decompressed body. */
   async #pieces(path: string, response: IncomingMessage): Promise<AsyncIterable<Uint8Array>> {
     const coding = response.headers['content-encoding'];
-    const unpacked = await unpack(response, coding);
+    const unpacked = await decompress(response, coding);
     if (unpacked !== undefined) return unpacked as AsyncIterable<Uint8Array>;
     response.destroy();
-    throw this.#foreign(
+    throw this.#unexpected(
       path,
-      `its answer has the coding ${printable(coding ?? '')}, which was not asked for`,
+      `the response has the unsupported content coding ${printable(coding ?? '')}`,
     );
   }
 
-  #foreign(path: string, what: string, status = 200): KrmhubError {
+  #unexpected(path: string, what: string, status = 200): KrmhubError {
     return new UnexpectedResponse(
       status >= 500 ? 'unavailable' : 'unreachable',
-      `no krmhub registry answers at ${this.url}: ${what}`,
+      `no krmhub registry at ${this.url}: ${what}`,
       {
-        hint: `Check the registry's address (--registry or KRMHUB_REGISTRY); ${path.startsWith('/') ? this.url + path : path} was asked for.`,
+        hint: `Check the URL of the registry (--registry or KRMHUB_REGISTRY). Requested: ${path.startsWith('/') ? this.url + path : path}`,
         status,
       },
     );
   }
 
   #unreachable(error: unknown, signal: AbortSignal): KrmhubError {
-    const reason = signal.aborted ? `no answer within ${this.#timeout / 1000} seconds` : networkReason(error);
+    const reason = signal.aborted
+      ? `no response within ${this.#timeout / 1000} seconds`
+      : networkReason(error);
     return new KrmhubError('unreachable', `cannot reach the registry at ${this.url}: ${reason}`, {
       cause: error,
-      hint: 'Is the registry running? Start one with `krmhub serve`, or name another with --registry or KRMHUB_REGISTRY.',
+      hint: 'Start a registry with `krmhub serve`, or choose another one with --registry or KRMHUB_REGISTRY.',
     });
   }
 }
 
-function isGood({ statusCode = 0 }: IncomingMessage): boolean {
+function isSuccess({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode < 300;
 }
 
-/** An http or https URL without credentials, query or fragment; throws `usage` for anything else. */
+/** Parses an http or https URL without credentials, query and fragment. Throws `usage` for other text. */
 export function parseRegistryUrl(text: string): URL {
-  const hint = 'Give a URL such as https://krm.example.com or http://localhost:8080.';
+  const hint = 'Use a URL like https://krm.example.com or http://localhost:8080.';
   let url: URL;
   try {
     url = new URL(text);
   } catch {
-    throw new KrmhubError('usage', `"${printable(text)}" is not the URL of a registry`, { hint });
+    throw new KrmhubError('usage', `"${printable(text)}" is not a valid registry URL`, { hint });
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new KrmhubError('usage', `"${printable(text)}" is not an http or https URL`, { hint });
   }
   if (url.username !== '' || url.password !== '') {
-    throw new KrmhubError('usage', 'the URL of the registry holds a user name or password', {
-      hint: 'Use `krmhub login` or KRMHUB_TOKEN instead: URLs end up in logs.',
+    throw new KrmhubError('usage', 'the registry URL contains a user name or password', {
+      hint: 'Use `krmhub login` or KRMHUB_TOKEN instead, because URLs end up in logs.',
     });
   }
   if (url.search !== '' || url.hash !== '') {
-    throw new KrmhubError('usage', 'the URL of the registry has a query or a fragment', { hint });
+    throw new KrmhubError('usage', 'the registry URL has a query or a fragment', { hint });
   }
   return url;
 }
@@ -344,20 +343,23 @@ async function encodeBody({ body, contentType }: Call): Promise<EncodedBody | un
   return { bytes: body, contentType: contentType ?? 'application/octet-stream' };
 }
 
-/** RFC 9110 has dates in Retry-After too, which our registry does not send. */
-function secondsOf(retryAfter: string | undefined): number | undefined {
+/** Parses seconds in Retry-After. Dates (RFC 9110) are ignored: a krmhub registry does not send them. */
+function parseRetryAfter(retryAfter: string | undefined): number | undefined {
   return retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
 }
 
-/** Undefined for a coding that was not asked for. */
-async function unpack(response: IncomingMessage, coding: string | undefined): Promise<Readable | undefined> {
+/** Returns undefined for an unsupported content coding. */
+async function decompress(
+  response: IncomingMessage,
+  coding: string | undefined,
+): Promise<Readable | undefined> {
   if (coding === undefined || coding === 'identity') return response;
   if (coding !== 'gzip' && coding !== 'br') return undefined;
   const [{ pipeline }, { createBrotliDecompress, createGunzip }] = await Promise.all([
     import('node:stream'),
     import('node:zlib'),
   ]);
-  // Errors reach who reads the unpacked bytes.
+  // Errors are thrown where the decompressed bytes are read.
   return pipeline(response, coding === 'gzip' ? createGunzip() : createBrotliDecompress(), () => undefined);
 }
 

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { Diagnostic, DigestText, Time } from './base-model.js';
 
-/** Who signed what, and who says whom to trust. */
+/** Signatures, verdicts and signing policies. */
 
 export const Verdict = z
   .object({
@@ -10,34 +10,37 @@ export const Verdict = z
     policy: z
       .string()
       .optional()
-      .openapi({ description: 'The policy that names the signer, or wants another' }),
-    reason: z.string().optional().openapi({ description: 'Why it is not trusted' }),
+      .openapi({ description: 'The policy that trusts the signer, or that requires another one' }),
+    reason: z.string().optional().openapi({ description: 'Why the release is not trusted' }),
   })
   .openapi('Verdict', {
-    description:
-      'Whom the policies of this registry trust a release for, as they are now; or why they do not',
+    description: 'Whether the current signing policies of this registry trust a release, and why',
   });
 
 export const Bundle = z
   .object({
     digest: DigestText.openapi({ description: 'Digest of the bytes of the bundle' }),
     size: z.number().int().openapi({ description: 'Bytes' }),
-    manifest: z.string().openapi({ description: 'Digest of the manifest that holds it in the repository' }),
+    manifest: z
+      .string()
+      .openapi({ description: 'Digest of the manifest that contains it in the repository' }),
     claim: z.enum(['signature', 'attestation']),
     predicateType: z.string(),
     signer: z
       .string()
       .optional()
-      .openapi({ description: 'Who signed it; absent where the registry does not know the key' }),
-    signedAt: Time.optional().openapi({ description: 'By a log or a timestamp authority' }),
+      .openapi({ description: 'The signer; absent if the registry does not know the key' }),
+    signedAt: Time.optional().openapi({
+      description: 'Time from a transparency log or a timestamp authority',
+    }),
     receivedAt: Time,
     receivedBy: z.string(),
   })
-  .openapi('Bundle', { description: 'A sigstore bundle that speaks of a release' });
+  .openapi('Bundle', { description: 'A sigstore bundle for a release' });
 
 export const BundleList = z
   .object({ bundles: z.array(Bundle), signature: Verdict })
-  .openapi('BundleList', { description: 'As they came' });
+  .openapi('BundleList', { description: 'In the order in which they were received' });
 
 const PolicySigner = z.object({
   key: z.string().optional().openapi({ description: 'PEM' }),
@@ -52,7 +55,7 @@ const PolicySigner = z.object({
 
 export const PolicySet = z
   .object({
-    text: z.string().openapi({ description: 'As they were applied: YAML, a SigningPolicy to a document' }),
+    text: z.string().openapi({ description: 'The exact text: YAML, one SigningPolicy per document' }),
     appliedAt: Time.optional(),
     appliedBy: z.string().optional(),
     policies: z.array(
@@ -64,7 +67,9 @@ export const PolicySet = z
       }),
     ),
   })
-  .openapi('PolicySet', { description: 'The signing policies; without a time where none were ever applied' });
+  .openapi('PolicySet', {
+    description: 'The signing policies; `appliedAt` is absent if none were ever applied',
+  });
 
 export const PolicyResult = z
   .object({
@@ -84,12 +89,12 @@ export const PolicyResult = z
       )
       .openapi({
         description:
-          'The first releases that are trusted now and were not, or the other way round, or of which a policy asks what none did before',
+          'The first releases whose verdict changes, or that a policy now covers for the first time',
       }),
-    changed: z.number().int().openapi({ description: 'How many there are of them' }),
+    changed: z.number().int().openapi({ description: 'Number of such releases' }),
     coverage: z
       .array(z.object({ name: z.string(), functions: z.number().int() }))
-      .openapi({ description: 'How many functions of this registry each policy covers a release of' }),
+      .openapi({ description: 'Number of functions of this registry with a release that the policy covers' }),
   })
   .openapi('PolicyResult');
 

@@ -209,7 +209,7 @@ it('refuses inputs that are damaged, or none', async () => {
   await writeFile(path.join(folder, 'damaged/entries.jsonl'), entries.split('\n').slice(1).join('\n'));
   expect((await offline('damaged')).err()).toContain('is read otherwise here than by the registry');
   await writeFile(path.join(folder, 'damaged/inputs.json'), '{"catalog":1}');
-  expect((await offline('damaged')).err()).toContain('it lacks what is expected at "catalog"');
+  expect((await offline('damaged')).err()).toContain('missing or of the wrong type: "catalog"');
   const none = await offline('nowhere');
   expect(none.exitCode).toBe(3);
   expect(none.err()).toContain('nowhere holds no inputs');

@@ -252,15 +252,15 @@ describe('the page of a catalog', () => {
 
   it.each([
     ['/catalogs/platform?after=nothing', 400, 'is not GROUP/KIND'],
-    ['/catalogs/platform?source=A_B', 400, 'is no name of a source'],
+    ['/catalogs/platform?source=A_B', 400, 'is not a valid source name'],
     [`/catalogs/platform?q=${'x'.repeat(254)}`, 400, 'is longer than 253'],
     ['/catalogs/platform?filter=x', 400, '&quot;filter&quot; is unknown'],
     ['/catalogs/none', 404, 'Catalog none not found'],
     ['/catalogs/none/report', 404, 'Catalog none not found'],
     ['/catalogs/none/compare', 404, 'Catalog none not found'],
-    ['/catalogs/NONE', 400, 'is no catalog name'],
+    ['/catalogs/NONE', 400, 'is not a valid catalog name'],
     ['/catalogs/platform/report?of=things', 400, 'is not one of refused, shadowed, yanked'],
-    ['/catalogs/platform/compare?from=x', 400, 'is neither a serial'],
+    ['/catalogs/platform/compare?from=x', 400, 'is not a serial'],
     ['/catalogs/platform/compare?from=1&to=999', 404, 'has no snapshot 999'],
   ])('answers %s with %i, on a page', async (target, status, message) => {
     const response = await browse(target);

@@ -63,7 +63,7 @@ describe('the comparison of two releases', () => {
 
   it.each([
     [`${COMPARE}?from=1.0.0&to=3.0.0`, 404, 'has no release 3.0.0'],
-    [`${COMPARE}?from=x&to=2.0.0`, 400, 'is no release'],
+    [`${COMPARE}?from=x&to=2.0.0`, 400, 'is not a valid release'],
     [`${COMPARE}?to=1.0.0`, 404, 'no release before 1.0.0'],
     ['/functions/example.com/Nothing/compare', 404, 'not found'],
   ])('says what is wrong: %s', async (target, status, words) => {

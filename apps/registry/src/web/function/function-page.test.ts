@@ -149,8 +149,8 @@ describe('the page of a function', () => {
   it.each([
     ['/functions/example.com/Nothing', 404, 'Function example.com/Nothing not found'],
     ['/functions/example.com/SetLabels/releases/9.9.9', 404, 'Its newest releases are 1.1.0, 1.0.0'],
-    ['/functions/example.com/SetLabels/releases/latest', 400, 'is no release'],
-    ['/functions/nogroup/SetLabels', 400, 'is no group'],
+    ['/functions/example.com/SetLabels/releases/latest', 400, 'is not a valid release'],
+    ['/functions/nogroup/SetLabels', 400, 'is not a valid group'],
     ['/functions/example.com/SetLabels?versoin=v1', 400, 'did you mean &quot;version&quot;'],
   ])('says what is wrong: %s', async (target, status, words) => {
     const answer = await page(target);

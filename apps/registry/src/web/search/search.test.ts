@@ -139,8 +139,8 @@ describe('the search page', () => {
   it('explains parameters that are wrong, on a page', async () => {
     for (const [query, words] of [
       ['tags=x', 'did you mean &quot;tag&quot;?'],
-      ['runtime=docker', '&quot;runtime&quot; is none of container'],
-      ['sort=oldest', '&quot;sort&quot; is none of relevance'],
+      ['runtime=docker', '&quot;runtime&quot; must be one of container'],
+      ['sort=oldest', '&quot;sort&quot; must be one of relevance'],
       [`q=${'x'.repeat(501)}`, '&quot;q&quot; is longer than 500'],
       ['cursor=nonsense', 'The cursor does not belong to this search'],
       ['limit=5', '&quot;limit&quot; is unknown'],
