@@ -1,6 +1,6 @@
 /**
- * Serving catalogs from memory, on node:http in front of the framework. The routes give the same responses, and all
- * others.
+ * Serving catalogs from memory, on node:http in front of the framework, whose routes serve everything else. Both take
+ * the response from served-catalog.ts and http/negotiated-document.ts.
  *
  * The ETag is the digest of the snapshot, with a suffix for each content coding. Renditions of old snapshots are
  * evicted; a request regenerates them from the stored entries, and the digest is checked
