@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
-import { platform } from 'node:os';
+import { type FileHandle, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema/error';
-import { makeFolder } from './make-folder.js';
+import { writeDurably } from '@krmhub/sources/durable-file';
+import { makeFolder } from '@krmhub/sources/make-folder';
 import { diskError } from './read-file.js';
 
 export interface WriteOptions {
@@ -15,7 +14,7 @@ export interface WriteOptions {
 }
 
 /**
- * Writes a file whole or not at all: temporary file, fsync, rename, fsync of the folder. A file with the same
+ * Writes a file whole or not at all (`writeDurably`). A file with the same
  * bytes is left as it is. Throws `conflict` where another one may not be replaced.
  */
 export async function writeFileAtomically(
@@ -50,7 +49,6 @@ async function replacing(
   content: { same: () => Promise<boolean>; write: (handle: FileHandle) => Promise<void> },
 ): Promise<'written' | 'unchanged'> {
   const folder = path.dirname(file);
-  const temporary = path.join(folder, `.${path.basename(file)}.${randomUUID()}`);
   try {
     const same = await content.same().catch((error: unknown) => {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
@@ -61,23 +59,12 @@ async function replacing(
     await makeFolder(folder, options.folderMode).catch((error: unknown) => {
       throw folderError(error, folder);
     });
-    const handle = await open(temporary, 'wx', options.mode ?? 0o666);
-    try {
-      await content.write(handle);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (options.overwrite) await rename(temporary, file);
-    else await link(temporary, file);
-    await syncFolder(folder);
+    const { overwrite, mode = 0o666 } = options;
+    await writeDurably(file, { write: content.write, mode, overwrite });
     return 'written';
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') throw existsError(file);
     throw error instanceof KrmhubError ? error : diskError(error, `cannot write ${file}`);
-  } finally {
-    // What is left over must not hide why the file could not be written.
-    await rm(temporary, { force: true }).catch(() => undefined);
   }
 }
 
@@ -93,15 +80,4 @@ function existsError(file: string): KrmhubError {
   return new KrmhubError('conflict', `${file} is there already, with other content`, {
     hint: 'Remove it, name another place, or say --overwrite where the command has it.',
   });
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  // Windows cannot open folders.
-  if (platform() === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

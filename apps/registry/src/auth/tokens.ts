@@ -4,7 +4,7 @@ import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { TokenScope } from '@krmhub/api/model';
 import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
-import { syncFolder } from '../store/blobs/folder.js';
+import { syncFolder } from '@krmhub/sources/durable-file';
 
 /**
  * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal: a leaked token is found by its

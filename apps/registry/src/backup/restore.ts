@@ -1,8 +1,9 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
+import { syncFolder } from '@krmhub/sources/durable-file';
 import { checkRegistry } from '../check/check.js';
-import { openBlobFolder, syncFolder } from '../store/blobs/folder.js';
+import { openBlobFolder } from '../store/blobs/folder.js';
 import { readBlobFolder } from '../store/blobs/reader.js';
 import { type DataPaths, dataPaths, prepareDataFolder } from '../store/data-folder.js';
 import { openConnection } from '../store/sqlite/connection.js';

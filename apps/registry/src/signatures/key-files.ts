@@ -1,11 +1,11 @@
-import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, randomUUID } from 'node:crypto';
-import { chown, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { chown, readdir, readFile, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, publicKey } from '@krmhub/schema';
-import { syncFolder } from '../store/blobs/folder.js';
-import { makeFolder } from '../store/make-folder.js';
+import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
+import { makeFolder } from '@krmhub/sources/make-folder';
 
 /** A key by which the registry signs its snapshots. */
 export interface RegistryKey {
@@ -57,27 +57,23 @@ export interface Owner {
 export async function addKeyFile(folder: string, validFrom: Date, owner?: Owner): Promise<RegistryKey> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
   const key = keyOf(privateKey, validFrom.toISOString());
-  const temporary = path.join(folder, `.${randomUUID()}.unfinished`);
   try {
     await makeFolder(folder, 0o700);
-    const handle = await open(temporary, 'wx', 0o600);
-    try {
-      await handle.writeFile(String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
-      // An administrator adds a key that the registry's account has to read.
-      if (owner !== undefined && (await handle.stat()).uid !== owner.uid) {
-        await handle.chown(owner.uid, owner.gid);
-        await chown(folder, owner.uid, owner.gid);
-      }
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, path.join(folder, fileName(key)));
-    await syncFolder(folder);
+    await writeDurably(path.join(folder, fileName(key)), {
+      write: async (handle) => {
+        await handle.writeFile(String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
+        // An administrator adds a key that the registry's account has to read.
+        if (owner !== undefined && (await handle.stat()).uid !== owner.uid) {
+          await handle.chown(owner.uid, owner.gid);
+          await chown(folder, owner.uid, owner.gid);
+        }
+      },
+      mode: 0o600,
+      overwrite: true,
+    });
     await syncFolder(path.dirname(folder));
     return key;
   } catch (cause) {
-    await rm(temporary, { force: true }).catch(() => undefined);
     throw refused(`cannot write a key to ${folder}`, cause);
   }
 }

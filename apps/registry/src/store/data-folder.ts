@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
-import { makeFolder } from './make-folder.js';
+import { makeFolder } from '@krmhub/sources/make-folder';
 
 /** What is where in the data folder. Nothing else is kept anywhere. */
 export interface DataPaths {

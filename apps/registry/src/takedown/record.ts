@@ -1,8 +1,9 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { canonicalRelease, isDigest, isGroup, isKind, KrmhubError, type Takedown } from '@krmhub/schema';
+import { writeDurably } from '@krmhub/sources/durable-file';
 import { SERVER_LIMITS } from '../limits.js';
-import { syncFolder, translateFileError } from '../store/blobs/folder.js';
+import { translateFileError } from '../store/blobs/folder.js';
 
 /**
  * Takedowns in a file beside the database, so that a database restored from an older backup does not bring back what
@@ -110,19 +111,15 @@ function isTime(text: string): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString() === text;
 }
 
-/** Temporary file, fsync, rename, fsync of the folder: the file is never half. */
 async function replaceFile(file: string, text: string): Promise<void> {
-  const folder = path.dirname(file);
-  await mkdir(folder, { recursive: true });
-  const unfinished = `${file}.unfinished`;
-  await rm(unfinished, { force: true });
-  const handle = await open(unfinished, 'wx', 0o600);
-  try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(unfinished, file);
-  await syncFolder(folder);
+  await mkdir(path.dirname(file), { recursive: true });
+  // One name, so that the next write replaces what a crash left.
+  const temporary = `${file}.unfinished`;
+  await rm(temporary, { force: true });
+  await writeDurably(file, {
+    write: (handle) => handle.writeFile(text),
+    mode: 0o600,
+    overwrite: true,
+    temporary,
+  });
 }

@@ -36,7 +36,7 @@ export async function rememberSnapshot(
   snapshot: Omit<SeenSnapshot, 'at'>,
 ): Promise<void> {
   const { withLock } = await import('../../files/with-lock.js');
-  const { makeFolder } = await import('../../files/make-folder.js');
+  const { makeFolder } = await import('@krmhub/sources/make-folder');
   await makeFolder(configurationFolder(io), 0o700);
   // Two verifications at once must not forget what the other one has seen.
   await withLock(seenCatalogsFile(io), () => remember(io, url, snapshot));

@@ -3,7 +3,7 @@ import { platform } from 'node:os';
 import path from 'node:path';
 import { POLICY_LIMITS, readTrust, type Trust } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import { makeFolder } from '../../files/make-folder.js';
+import { makeFolder } from '@krmhub/sources/make-folder';
 import { diskError, readFileUpTo } from '../../files/read-file.js';
 import { withLock } from '../../files/with-lock.js';
 import { writeFileAtomically } from '../../files/write-file.js';

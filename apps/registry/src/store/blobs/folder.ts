@@ -4,6 +4,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } fro
 import path from 'node:path';
 import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
+import { syncFolder } from '@krmhub/sources/durable-file';
 
 /** Bytes of a big blob that are read at once. */
 const READ_BYTES = 262_144;
@@ -243,15 +244,6 @@ async function prepareFolder(folder: string): Promise<void> {
   }
   for (const made of [paths.blobs(folder), folder, path.dirname(path.resolve(folder))])
     await syncFolder(made);
-}
-
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function ifThere<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
