@@ -4,7 +4,7 @@ import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { RegistryParts } from '../server/environment.js';
 
-/** The catalog that every registry has; its recipe is the program's. */
+/** The catalog that every registry has. Its recipe is built in. */
 export const DEFAULT_CATALOG = 'default';
 
 interface SubmittedRecipe {
@@ -14,14 +14,14 @@ interface SubmittedRecipe {
 
 interface Application {
   by: string;
-  /** What `recipeState` was when its author began; absent where whatever stands there is to be replaced. */
+  /** `recipeState` of the recipe that the author read; absent to replace any recipe. */
   expected?: RecipeState;
 }
 
-/** Digest of the text of a recipe, or that there is none. */
+/** Digest of the recipe text, or `none` without a recipe. */
 export type RecipeState = Digest | 'none';
 
-/** Somebody else has applied another recipe since this one was begun. */
+/** The recipe was replaced after its author read it. */
 export class RecipeChanged extends KrmhubError {
   constructor(name: string) {
     super('conflict', `the recipe of catalog ${name} has changed since you read it`, {
@@ -34,7 +34,7 @@ export function recipeState(stored: { recipe: string } | undefined): RecipeState
   return stored === undefined ? 'none' : sha256(new TextEncoder().encode(stored.recipe));
 }
 
-/** Throws `conflict` for the catalog whose recipe nobody applies. */
+/** Throws `conflict` for the built-in catalog. */
 export function refuseBuiltIn(name: string): void {
   if (name !== DEFAULT_CATALOG) return;
   throw new KrmhubError('conflict', 'cannot replace the built-in catalog "default"', {
@@ -42,7 +42,7 @@ export function refuseBuiltIn(name: string): void {
   });
 }
 
-/** A recipe for the catalog, with what is to be said of it; throws `invalid-document` with everything that is wrong. */
+/** Returns the recipe with its warnings. Throws `invalid-document` with all diagnostics if it has errors. */
 export function checkRecipe(
   bytes: Uint8Array,
   name: string,
@@ -60,7 +60,7 @@ export function checkRecipe(
   return { text, recipe, diagnostics };
 }
 
-/** Makes the recipe that of its catalog, and has its sources asked and the catalog cut. Rejects as `storeRecipe`. */
+/** Stores the recipe, then starts the sync of its sources and a build. Rejects like `storeRecipe`. */
 export async function applyRecipe(
   parts: Pick<RegistryParts, 'store' | 'clock' | 'refresher' | 'snapshotBuilder'>,
   given: SubmittedRecipe,
@@ -74,7 +74,7 @@ export async function applyRecipe(
   return outcome;
 }
 
-/** Rejects with RecipeChanged, and with `unavailable` where others change the recipe all the time. */
+/** Rejects with RecipeChanged, and with `unavailable` after too many concurrent updates. */
 export async function storeRecipe(
   { store, clock }: Pick<RegistryParts, 'store' | 'clock'>,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
@@ -99,7 +99,7 @@ export async function storeRecipe(
   throw new KrmhubError('unavailable', `catalog ${name}: concurrent update`);
 }
 
-/** Those that are catalogs elsewhere. */
+/** Returns the sources that are upstream catalogs. */
 function upstreamSources({ sources }: Pick<Recipe, 'sources'>): { source: string; url: string }[] {
   return sources.flatMap(({ name, catalog }) =>
     catalog === undefined ? [] : [{ source: name, url: catalog.url }],

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js';
 
-/** A registry to which every catalog is a big one: read from the disk, and compressed after it is shown. */
+/** Treats every catalog as large: reads it from the disk, and compresses it after it is served. */
 let registry: TestRegistry;
 beforeEach(async () => {
   registry = await openTestRegistry({ maxCacheBytes: 100, maxCompressedFirstBytes: 10 });
@@ -12,7 +12,7 @@ afterEach(() => registry.close());
 const read = (headers: Record<string, string> = {}, method = 'GET') =>
   registry.request('/catalogs/default/catalog.yaml', { method, headers });
 
-it('gives a big catalog as it is until it is compressed', async () => {
+it('serves a large catalog uncompressed until it is compressed', async () => {
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   const plain = await read();
   const text = await plain.text();
@@ -39,7 +39,7 @@ it('gives a big catalog as it is until it is compressed', async () => {
   }
 });
 
-it('compresses after a restart what could not be compressed before', async () => {
+it('compresses after a restart what it could not compress before', async () => {
   await registry.close();
   const failing = await openTestRegistry({
     maxCompressedFirstBytes: 10,
@@ -65,7 +65,7 @@ it('compresses after a restart what could not be compressed before', async () =>
   }, 20_000);
 });
 
-it('gives a big catalog under its other kind, before that is compressed and after', async () => {
+it('serves a large catalog under its other kind, before and after compression', async () => {
   await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   for (const name of ['catalog.yaml', 'catalog.json']) {
     const address = `/catalogs/default/${name}?kind=KRMFunctionCatalog`;

@@ -28,8 +28,8 @@ export interface BuildSnapshotDeps {
 }
 
 /**
- * Takes into a catalog what has happened since it was last cut, and makes a snapshot where its bytes
- * change by that; only what changed is rendered. Gives the new snapshot, undefined where there is none.
+ * Includes in a catalog the events since its last build. Makes a snapshot if its bytes change; only changed entries
+ * are rendered. Returns the new snapshot, or undefined if there is none.
  */
 export async function buildSnapshot(
   parts: BuildSnapshotDeps,
@@ -47,7 +47,7 @@ export async function buildSnapshot(
 
 async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise<SnapshotRecord | undefined> {
   const { store, renditions: forms, signing, clock } = parts;
-  // Before the recipe: one that is applied in between is then known to be newer than this cut.
+  // Read before the recipe: a recipe that is applied in between then counts as newer than this build.
   const throughEvent = await store.lastEvent();
   const catalog = await store.catalog(name);
   if (catalog === undefined) return undefined;
@@ -66,7 +66,7 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
     entries: [...entries.values()],
   };
   const previous = catalog.newest;
-  // What was taken down is out of its place already, so that nothing else may have changed.
+  // A takedown removes entry rows itself, so there may be no other change.
   const withdrawn = previous?.withdrawn !== undefined;
   const whole = catalog.throughEvent === 0 || previous === undefined || withdrawn;
   if (!whole && !bytesChanged) {
@@ -111,7 +111,7 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
     const contents = snapshotDigests(snapshot, functions, artifact.manifest);
     return signSnapshot(signing, snapshot, contents, artifact.manifest);
   };
-  // The bytes are durable before the rows that name them. While the disk is at it, there is work for the processor.
+  // The bytes must be durable before the rows that name them. Signing uses the processor while the disk works.
   const [, signed] = await Promise.all([forms.store(assembled), sign()]);
   const { signature } = signed;
   await store.commitSnapshot({ ...cut, snapshot, signature, event }, artifact, signed.artifact);

@@ -1,17 +1,19 @@
 import type { BuilderStatus } from './snapshot-builder.js';
 
-/** Who keeps the catalogs cut; what a cutter does in which thread is its own affair. */
+/** Builds snapshots of catalogs in the background, in this thread or another one. */
 export interface CatalogBuilder {
-  /** To be called after every event that a catalog can depend on. */
+  /** Call it after every event that a catalog can depend on. */
   wake(): void;
-  /** Resolves with true once the catalogs have taken the event, with false after the time or on a stop. */
+  /**
+   * Resolves with true once the catalogs include the event, with false after the timeout or when the builder stops.
+   */
   waitFor(event: number, milliseconds?: number): Promise<boolean>;
-  /** Cuts a catalog without regard to its earlier failures; rejects where that fails again or takes too long. */
+  /** Builds a catalog regardless of its earlier failures. Rejects if the build fails again or takes too long. */
   buildNow(name: string): Promise<void>;
   status(): BuilderStatus;
-  /** Resolves when nothing is being cut or compressed; it stays so until `resume`. */
+  /** Resolves when no build or compression is running. None starts until `resume`. */
   pause(): Promise<void>;
   resume(): void;
-  /** Resolves when the cut that is going on is done. */
+  /** Resolves when the running build ends. */
   stop(): Promise<void>;
 }

@@ -69,7 +69,7 @@ describe('reading a catalog', () => {
     await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
   });
 
-  it('gives the bytes that the ETag names, in the coding that is asked for', async () => {
+  it('serves the bytes that the ETag names, in the requested coding', async () => {
     const plain = await read(DEFAULT_YAML);
     const digest = sha256(plain.bytes);
     expect(plain.headers.get('etag')).toBe(`"${digest}"`);
@@ -85,7 +85,7 @@ describe('reading a catalog', () => {
     expect(brotliDecompressSync(br.bytes)).toEqual(plain.bytes);
   });
 
-  it('answers 304 for the tag of any coding', async () => {
+  it('responds 304 to the ETag of any coding', async () => {
     const digest = sha256((await read(DEFAULT_YAML)).bytes);
     for (const tag of [`"${digest}"`, `"${digest}-gzip"`, `"x", W/"${digest}-br"`, '*']) {
       const { status, bytes } = await read(DEFAULT_YAML, { 'If-None-Match': tag, 'Accept-Encoding': 'gzip' });
@@ -98,7 +98,7 @@ describe('reading a catalog', () => {
     expect((await read(DEFAULT_YAML, { 'If-None-Match': `"${digest}"` })).status).toBe(200);
   });
 
-  it('links newest and fixed snapshots to each other', async () => {
+  it('links the newest and the fixed snapshot to each other', async () => {
     const newest = await read(DEFAULT_YAML);
     const [latest] = await history();
     const link = newest.headers.get('link') ?? '';
@@ -112,7 +112,7 @@ describe('reading a catalog', () => {
     expect(byDigest.bytes).toEqual(newest.bytes);
   });
 
-  it('has JSON, the kind of the schema, and one entry as a catalog of its own', async () => {
+  it('serves JSON, the kind of the schema, and one entry as its own catalog', async () => {
     const json = JSON.parse(await text('/catalogs/default/catalog.json'));
     expect(json).toMatchObject({ kind: 'Catalog', metadata: { name: 'default' } });
     expect(json.spec.krmFunctions).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('reading a catalog', () => {
     expect((await read('/catalogs/default/functions/example.com/.yaml')).status).toBe(404);
   });
 
-  it('refuses what is not there, and says what is', async () => {
+  it('responds 404 or 400 to unknown and invalid paths', async () => {
     for (const target of [
       '/catalogs/none/catalog.yaml',
       '/catalogs/none/snapshots',
@@ -153,7 +153,7 @@ describe('reading a catalog', () => {
     }
   });
 
-  it('answers HEAD as GET, without the bytes', async () => {
+  it('responds to HEAD like GET, without the bytes', async () => {
     const get = await read(DEFAULT_YAML);
     const head = await read(DEFAULT_YAML, {}, 'HEAD');
     expect([head.status, head.bytes.byteLength]).toEqual([200, 0]);
@@ -164,7 +164,7 @@ describe('reading a catalog', () => {
 });
 
 describe('snapshots', () => {
-  it('begin with an empty one, and grow only when bytes change', async () => {
+  it('begin with an empty one, and a new one appears only when bytes change', async () => {
     await registry.waitForCatalogs();
     expect(await history()).toMatchObject([{ serial: 1, functions: 0 }]);
     expect(await text(DEFAULT_YAML)).toContain('krmFunctions: []');
@@ -181,7 +181,7 @@ describe('snapshots', () => {
     });
   });
 
-  it('say what they hold, from where, and what came before', async () => {
+  it('describe their entries, the source of each, and the previous snapshot', async () => {
     await registry.publish({ kind: 'SetLabels', release: '1.0.0', versions: ['v1beta1'] });
     await registry.publish(
       { kind: 'SetLabels', release: '2.0.0', versions: ['v1'] },
@@ -215,7 +215,7 @@ describe('snapshots', () => {
     expect(report.yanked).toMatchObject([{ kind: 'SetLabels', release: '2.0.0' }]);
   });
 
-  it('of old serials are made again, byte for byte, when their forms were forgotten', async () => {
+  it('regenerates evicted renditions of old serials byte for byte', async () => {
     await apply('labelled', recipe('labelled', '{group: example.com}', '  labels: {team: "a"}\n'));
     await registry.waitForCatalogs();
     const seen = new Map<number, Buffer>();
@@ -247,7 +247,7 @@ describe('snapshots', () => {
     expect(await fresh.parts.store.storedForm(record!.digests['catalog.yaml'], 'gzip')).toBeUndefined();
   });
 
-  it('are the same bytes on two registries that got the same releases in another order', async () => {
+  it('have the same bytes on two registries that got the same releases in another order', async () => {
     const releases: TestDefinition[] = ['SetLabels', 'SetNames', 'AddOwner'].flatMap((kind) =>
       ['1.0.0', '1.1.0', '2.0.0-rc.1'].map((release, index) => ({
         kind,
@@ -274,7 +274,7 @@ describe('recipes', () => {
     await registry.publish({ kind: 'Peel', release: '1.0.0', group: 'banana.co' });
   });
 
-  it('are applied, changed and left alone, and cut at once', async () => {
+  it('reports created, changed and unchanged recipes, and builds right away', async () => {
     const first = recipe('platform', '{group: example.com}');
     expect(await apply('platform', first)).toMatchObject({ status: 201, body: { outcome: 'created' } });
     expect(await apply('platform', first)).toMatchObject({ status: 200, body: { outcome: 'unchanged' } });
@@ -297,7 +297,7 @@ describe('recipes', () => {
     expect(body.catalogs.map(({ catalog }) => catalog).sort()).toEqual(['default', 'platform']);
   });
 
-  it('that change only the labels make a snapshot too', async () => {
+  it('makes a snapshot when only the labels change', async () => {
     await apply('platform', recipe('platform', '{group: example.com}'));
     await registry.waitForCatalogs();
     await apply('platform', recipe('platform', '{group: example.com}', '  labels: {team: "a"}\n'));
@@ -306,7 +306,7 @@ describe('recipes', () => {
     expect(await history('platform')).toHaveLength(2);
   });
 
-  it('are refused with diagnostics, under another name, and for default', async () => {
+  it('rejects invalid recipes, another name, and the name default', async () => {
     const broken = await apply('platform', 'kind: Recipe\n');
     expect(broken.status).toBe(422);
     expect(broken.body.diagnostics?.length).toBeGreaterThan(0);
@@ -318,7 +318,7 @@ describe('recipes', () => {
   });
 });
 
-describe('the cutter', () => {
+describe('the snapshot builder', () => {
   function failing(method: keyof RegistryStore, fails: (argument: { catalog: string }) => Error | undefined) {
     return (store: RegistryStore): RegistryStore =>
       new Proxy(store, {
@@ -334,7 +334,7 @@ describe('the cutter', () => {
       });
   }
 
-  it('goes on with the others when a catalog fails, says so, and tries it again', async () => {
+  it('builds the other catalogs when one fails, reports the failure, and retries', async () => {
     await registry.close();
     let broken = true;
     registry = await openTestRegistry({
@@ -356,7 +356,7 @@ describe('the cutter', () => {
     expect(registry.parts.snapshotBuilder.status().failing).toEqual([]);
   });
 
-  it('plans a cut anew where somebody else changed the catalog', async () => {
+  it('plans a build again after a concurrent update', async () => {
     await registry.close();
     let conflicts = 2;
     registry = await openTestRegistry({
@@ -366,7 +366,7 @@ describe('the cutter', () => {
     expect(await history()).toMatchObject([{ serial: 1 }]);
   });
 
-  it('takes at its start what an earlier process left', async () => {
+  it('builds at its start what an earlier process left', async () => {
     await registry.parts.snapshotBuilder.stop();
     await registry.publish({ kind: 'SetLabels', release: '1.0.0' }, '');
     registry = await registry.reopen();
@@ -374,7 +374,7 @@ describe('the cutter', () => {
     expect(await text(DEFAULT_YAML)).toContain('SetLabels');
   });
 
-  it('shares a cut among what happens meanwhile', async () => {
+  it('shares one build among releases that arrive meanwhile', async () => {
     await registry.waitForCatalogs();
     const kinds = Array.from({ length: 30 }, (_, index) => ({ kind: `Fn${index}`, release: '1.0.0' }));
     await Promise.all(kinds.map((one) => registry.publish(one)));

@@ -34,13 +34,13 @@ export type EntryStore = FunctionStore & SnapshotStore & SourceStore & EventStor
 
 export interface ChangedEntries {
   changed: CatalogEntryRow[];
-  /** Whether an entry is new, another or gone. */
+  /** Whether an entry was added, changed or removed. */
   bytesChanged: boolean;
   /** Entries that `changed` names and that are not stored yet. */
   entries: Map<Digest, RenderedEntry>;
 }
 
-/** Functions whose place in a catalog is another by what happened since it was cut; all are looked at for a new recipe. */
+/** Finds functions whose catalog entry changed since the last build. For a new recipe, it compares all functions. */
 export async function findChangedEntries(
   store: EntryStore,
   catalog: CatalogRecord,
@@ -99,11 +99,11 @@ class EntryComparison {
         await compareFunctions(await this.#withFacts(offers));
       }
     }
-    // Nobody provides these any more.
+    // No source provides these any more.
     for (const place of places.values()) this.#emptyEntry(place);
   }
 
-  /** Kinds of these names may differ by case only. */
+  /** Names may repeat a kind in other letter case. */
   async lookAt(names: readonly FunctionName[]): Promise<void> {
     for (let start = 0; start < names.length; start += SERVER_LIMITS.cutBatch) {
       const batch = names.slice(start, start + SERVER_LIMITS.cutBatch);
@@ -116,7 +116,7 @@ class EntryComparison {
     }
   }
 
-  /** What there is of each function, once, whatever spellings of its kind are among the names. */
+  /** Reads the candidates of each function once, for all spellings of its kind among the names. */
   async #readOffers(
     names: readonly FunctionName[],
     records: readonly FunctionRecord[],
@@ -134,7 +134,7 @@ class EntryComparison {
     return this.#withFacts(
       [...byName].map(([key, { group, kind, releases }]) => {
         const own = releases.length === 0 ? undefined : { group, kind, releases };
-        // A function that nobody has any more has a place still, which is to be emptied.
+        // A function without candidates may still have an entry row, which must be emptied.
         return (
           functionCandidates(this.#recipe, own, upstream.get(key) ?? new Map()) ?? { group, kind, releases }
         );
@@ -173,7 +173,7 @@ class EntryComparison {
     const changed: Selection[] = [];
     for (const selection of selections) {
       const held = places.get(functionKey(selection)) ?? [];
-      // What stood under another spelling of the kind stands there no more.
+      // Empties rows under another spelling of the kind.
       for (const place of held) if (place.kind !== selection.kind) this.#emptyEntry(place);
       const place = held.find(({ kind }) => kind === selection.kind);
       const same = place === undefined ? isEmptySelection(selection) : isSameSelection(selection, place);
@@ -206,7 +206,7 @@ class EntryComparison {
         result.changed.push(selection);
         continue;
       }
-      // What is taken from elsewhere as it is was rendered when it came.
+      // An unchanged upstream entry was rendered when it was synced.
       const rendered = stored.get(selection.versions[0]!.definition);
       const definition = entryDefinition(selection, definitions, this.#recipe);
       const isStored = rendered !== undefined && hasRendering(definition, rendered);
@@ -222,7 +222,7 @@ class EntryComparison {
     result.entries.clear();
   }
 
-  /** By the digests that selections name; those of catalogs elsewhere also as they are stored. */
+  /** Returns definitions by the digests that selections name; those of upstream entries also as stored. */
   async #readDefinitions(selections: readonly Selection[]): Promise<{
     definitions: Map<Digest, FunctionDefinition>;
     stored: Map<Digest, RenderedEntry>;
@@ -241,7 +241,7 @@ class EntryComparison {
     }
     const stored = await this.#store.entries([...elsewhere]);
     for (const [digest, { json }] of stored) {
-      // It was rendered from a definition in normal form.
+      // It was rendered from a normalized definition.
       definitions.set(digest, JSON.parse(json) as FunctionDefinition);
     }
     return { definitions, stored };
@@ -267,7 +267,7 @@ async function* inBatches<T>(items: AsyncIterable<T>): AsyncIterable<T[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Every spelling of its kind under which it may have a place. */
+/** Returns every spelling of the kind under which there may be an entry row. */
 function kindSpellings({ kind, upstream }: FunctionCandidates): string[] {
   const others = [...(upstream?.values() ?? [])].flatMap((entries) => entries.map((entry) => entry.kind));
   return [...new Set([kind, ...others])];
@@ -277,7 +277,9 @@ function isFirst({ group, kind }: FunctionName, index: number, all: readonly Fun
   return all.findIndex((one) => one.group === group && one.kind === kind) === index;
 }
 
-/** Whether the recipe says what stands in the entry beside which definitions are in it: a mirror, or whose word goes first. */
+/**
+ * Reports whether the recipe affects the entry beyond selecting definitions: by a mirror, or by the order of sources.
+ */
 function isWrittenByRecipe({ versions }: Selection): boolean {
   return versions.some(({ rewritten, source }) => rewritten === true || source !== versions[0]!.source);
 }

@@ -5,14 +5,14 @@ import type { RegistryParts } from '../server/environment.js';
 import { findCatalog, takenDownError } from '../store/find-record.js';
 
 export interface SnapshotFinder {
-  /** Rejects with `unavailable` where the catalog is being cut. */
+  /** Rejects with `unavailable` while the first snapshot, or one after a takedown, is being built. */
   newestSnapshot(name: string): Promise<SnapshotRecord>;
-  /** One whose bytes are there; its names and digests are never withdrawn. */
+  /** Returns a snapshot that is not withdrawn. Rejects with `gone` for a withdrawn one. */
   currentSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord>;
   namedSnapshot(params: { name: string; snapshot: string }): Promise<SnapshotRecord>;
 }
 
-/** Finds what a path names, or says why it cannot be had. */
+/** Finds the snapshot that a path names. */
 export function snapshotFinder({
   store,
   newestSnapshots: newest,

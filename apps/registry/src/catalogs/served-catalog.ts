@@ -11,7 +11,7 @@ export const CATALOG_MEDIA_TYPES = { yaml: 'application/yaml', json: 'applicatio
 
 export type CatalogSyntax = keyof typeof CATALOG_MEDIA_TYPES;
 
-/** How the newest snapshot of a catalog is served; its bytes are the rendition that the digest names. */
+/** Describes the response with the newest snapshot of a catalog. The digest names the rendition to send. */
 export function newestCatalog(
   config: AccessSettings,
   snapshot: SnapshotRecord,
@@ -26,7 +26,7 @@ export function newestCatalog(
   };
 }
 
-/** How a snapshot is served at its own address, for ever. */
+/** Describes the response with a snapshot at its own address, which never changes. */
 export function snapshotCatalog(
   config: AccessSettings,
   snapshot: SnapshotRecord,
@@ -39,7 +39,7 @@ export function snapshotCatalog(
   };
 }
 
-/** How entries of the newest snapshot are served as a catalog of their own, in YAML. */
+/** Describes the response with entries of the newest snapshot as their own catalog, in YAML. */
 export function newestEntries(
   config: AccessSettings,
   snapshot: SnapshotRecord,
@@ -58,7 +58,7 @@ export function newestEntries(
   };
 }
 
-/** RFC 7089 calls the fixed state of what changes its memento. */
+/** Links the fixed snapshot as the memento of RFC 7089. */
 function snapshotLink(
   config: AccessSettings,
   { catalog, serial }: SnapshotRecord,
@@ -72,7 +72,7 @@ function snapshotLink(
   return `<${path}${query}>; rel="memento", <${history}>; rel="version-history"`;
 }
 
-/** RFC 5829. */
+/** Links the newest snapshot and the version history (RFC 5829). */
 export function newestLink(config: AccessSettings, { catalog }: SnapshotRecord): string {
   const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
   const newest = publicAddress(config, fillPath('catalogYaml', { name: catalog }));

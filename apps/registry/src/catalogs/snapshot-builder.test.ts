@@ -4,7 +4,7 @@ import { openTestRegistry, type TestRegistry } from '../testing/test-registry.js
 let registry: TestRegistry;
 afterEach(() => registry.close());
 
-it('tells that a catalog cannot be built, also where a pass has gone by it already', async () => {
+it('reports a failed build, also if the current pass has already visited the catalog', async () => {
   let failing = false;
   let held: Promise<void> | undefined;
   let reachedHold: () => void = () => undefined;

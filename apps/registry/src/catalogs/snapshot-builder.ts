@@ -27,11 +27,11 @@ import { type BuildSnapshotDeps, buildSnapshot } from './build-snapshot.js';
 import type { CatalogBuilder } from './catalog-builder.js';
 
 export interface BuilderStatus {
-  /** Every catalog was looked at once since the start. */
+  /** Whether every catalog was visited once since the start. */
   caughtUp: boolean;
-  /** Why nothing can be cut at all. */
+  /** Why no catalog can be built. */
   failure?: string;
-  /** Catalogs that could not be cut; they are tried again. */
+  /** Catalogs whose build failed; it is retried. */
   failing: { catalog: string; message: string }[];
 }
 
@@ -46,35 +46,35 @@ export interface SnapshotBuilderDeps extends BuildSnapshotDeps {
   store: BuildSnapshotDeps['store'] & SearchStore;
   log: Log;
   metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
-  /** Called with each new snapshot before anybody is told that it is there. */
+  /** Called with each new snapshot before `waitFor` resolves. */
   onSnapshot(snapshot: SnapshotRecord): void;
-  /** Called after each look at every catalog, with the event that all have taken. */
+  /** Called after each pass over all catalogs, with the event that all of them include. */
   onPass?(reached: number, status: BuilderStatus): void;
 }
 
 /**
- * Keeps every catalog cut through the newest event, one after the other, in the background. What happens
- * during a cut is taken by the next one; a catalog that fails is tried again later and stops no other.
+ * Builds every catalog through the newest event, one after the other, in the background. Events during a build are
+ * included by the next one. A failed build is retried later and does not stop other catalogs.
  */
 export class SnapshotBuilder implements CatalogBuilder {
   readonly #deps: SnapshotBuilderDeps;
   readonly #failures = new Map<string, Failure>();
-  /** Shared by what puts bytes into the store, taken alone by a pause. */
+  /** Locked for reading while bytes are stored, for writing during a pause. */
   readonly #lock = new RwLock();
   #pausing = new AbortController();
   #resume: () => void = () => undefined;
   readonly #compressing = new AbortController();
-  /** Newest snapshots whose forms are to be compressed, by catalog; times in milliseconds since the epoch. */
+  /** Newest snapshots whose renditions wait for compression, by catalog; times in milliseconds since the epoch. */
   readonly #toCompress = new Map<string, { snapshot: SnapshotRecord; first: number; last: number }>();
   #compression: Promise<void> | undefined;
-  /** Catalogs whose old forms were all forgotten since the start. */
+  /** Catalogs whose old renditions were all evicted since the start. */
   readonly #swept = new Set<string>();
   #storeFailure: Failure | undefined;
-  /** Every event up to this one was taken by every catalog that can be cut. */
+  /** Every catalog that can be built includes all events up to this one. */
   readonly #builtThrough = new EventHighWaterMark();
   #woken = true;
-  /** What the pass under way has gone by is to be looked at once more before anybody is told. */
-  #again = false;
+  /** Whether another pass must visit every catalog before waiting callers are notified. */
+  #needsAnotherPass = false;
   #stopping = false;
   #wakeLoop: () => void = () => undefined;
   #running: Promise<void> | undefined;
@@ -83,7 +83,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     this.#deps = parts;
   }
 
-  /** Begins with a look at every catalog: there may be events that an earlier process left. */
+  /** Starts with a pass over all catalogs: an earlier process may have left events. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -103,8 +103,8 @@ export class SnapshotBuilder implements CatalogBuilder {
   async buildNow(name: string): Promise<void> {
     this.#failures.delete(name);
     const event = await this.#deps.store.lastEvent();
-    // A pass that has gone by this catalog may have reached the event already, or be about to.
-    this.#again = true;
+    // A pass that has already visited this catalog may have reached the event, or be about to.
+    this.#needsAnotherPass = true;
     this.#builtThrough.event = Math.min(this.#builtThrough.event, event - 1);
     if (!(await this.waitFor(event))) {
       throw new KrmhubError('unavailable', `catalog ${name} is still being built`, {
@@ -166,7 +166,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     }
   }
 
-  /** Until somebody wakes it, or something that failed is due. */
+  /** Waits until the next wake-up or retry. */
   async #sleep(): Promise<void> {
     const due = [
       ...this.#failures.values(),
@@ -187,7 +187,7 @@ export class SnapshotBuilder implements CatalogBuilder {
 
   async #pass(): Promise<void> {
     const { store } = this.#deps;
-    this.#again = false;
+    this.#needsAnotherPass = false;
     const through = await store.lastEvent();
     const catalogs = await store.catalogs();
     for (const name of this.#failures.keys()) {
@@ -196,7 +196,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     for (const catalog of catalogs) {
       if (this.#stopping) return;
       if (catalog.newest !== undefined) {
-        // Whoever cut before may have ended before it came to it, and before it told.
+        // The process that built it may have ended before it compressed or announced it.
         if (this.#builtThrough.event < 0) {
           this.#compressSoon(catalog.newest);
           if (catalog.newest.withdrawn === undefined) this.#deps.onSnapshot(catalog.newest);
@@ -209,12 +209,12 @@ export class SnapshotBuilder implements CatalogBuilder {
       }
       const failure = this.#failures.get(catalog.name);
       if (failure !== undefined && failure.retryAt > this.#now()) continue;
-      // Nobody is to be served a catalog from which a source is missing that was not asked yet.
+      // Do not serve a catalog that lacks a source which was never synced.
       if ((await store.sources(catalog.name)).some(({ checkedAt }) => checkedAt === undefined)) continue;
       await this.#build(catalog.name, failure);
     }
     await this.#synchronizeSearch();
-    if (!this.#again) this.#builtThrough.event = Math.max(this.#builtThrough.event, through);
+    if (!this.#needsAnotherPass) this.#builtThrough.event = Math.max(this.#builtThrough.event, through);
     this.#deps.onPass?.(this.#builtThrough.event, this.status());
   }
 
@@ -225,7 +225,7 @@ export class SnapshotBuilder implements CatalogBuilder {
     try {
       const snapshot = await this.#lock.read(async () => {
         const cut = await buildSnapshot(this.#deps, name);
-        // Before anybody can withdraw it.
+        // Before a takedown can withdraw it.
         if (cut !== undefined) this.#deps.onSnapshot(cut);
         return cut;
       });
@@ -250,33 +250,33 @@ export class SnapshotBuilder implements CatalogBuilder {
       return;
     }
     try {
-      // What an earlier process made again is forgotten with the first cut of this one.
+      // The first build of this process evicts what an earlier process regenerated.
       const first = !this.#swept.has(name);
-      const looked = SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots;
-      const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : looked);
+      const depth = SERVER_LIMITS.keptSnapshots + SERVER_LIMITS.forgottenSnapshots;
+      const history = await store.snapshots(name, first ? Number.MAX_SAFE_INTEGER : depth);
       await forms.evict(
         history.slice(SERVER_LIMITS.keptSnapshots),
         history.slice(0, SERVER_LIMITS.keptSnapshots),
       );
       this.#swept.add(name);
     } catch (error) {
-      // Old forms take room and nothing else; the next cut forgets them.
+      // Old renditions only use disk space; the next build evicts them.
       log.warn({ err: error, catalog: name }, 'cannot evict renditions of old snapshots');
     }
   }
 
-  /** Search knows of every snapshot before those who wait for one are told. */
+  /** Updates search before `waitFor` resolves for the new snapshots. */
   async #synchronizeSearch(): Promise<void> {
     const { store } = this.#deps;
     const stopping = this.#compressing.signal;
     const once = () => store.synchronizeSearch(AbortSignal.any([stopping, this.#pausing.signal]));
-    // A pause breaks it off, and it goes on afterwards.
+    // A pause interrupts it; it continues afterwards.
     while (!stopping.aborted && !(await this.#lock.read(once)));
   }
 
   /**
-   * Compresses what was too big for it before; who reads meanwhile gets the bytes as they are. It waits until a
-   * catalog is left alone for a moment: the next cut would make it useless, and has to share the processor with it.
+   * Compresses large renditions; until then, clients get them uncompressed. It waits until the catalog is quiet: the
+   * next build would make the work useless, and needs the processor.
    */
   #compressSoon(snapshot: SnapshotRecord): void {
     const now = this.#now();
@@ -308,11 +308,11 @@ export class SnapshotBuilder implements CatalogBuilder {
           );
         } catch (error) {
           if (!this.#stopping && (error as Error).name === 'AbortError') {
-            // A pause broke it off; a newer snapshot goes before.
+            // A pause interrupted it. A newer snapshot takes precedence.
             if (!this.#toCompress.has(catalog)) this.#toCompress.set(catalog, due);
             continue;
           }
-          // The catalog is there without it, and its next snapshot or the next start tries again.
+          // The catalog is served without it. Its next snapshot or the next start tries again.
           if (!this.#stopping) log.warn({ err: error, catalog }, 'cannot compress a catalog');
         }
       }

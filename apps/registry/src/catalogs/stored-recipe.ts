@@ -1,11 +1,11 @@
 import { type CatalogRecord, type Recipe, readRecipe } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 
-/** Recipes that were read last, by their text: every look at a source and every cut asks for one. */
+/** Recently read recipes by their text: every sync and every build needs one. */
 const lastRead = new Map<string, Recipe>();
 const MAX_CACHED = 16;
 
-/** A recipe was checked when it was applied; one that this program refuses now was applied by another version. */
+/** Parses a stored recipe. It was valid when it was applied; throws if this version of the program rejects it. */
 export function storedRecipe({ name, recipe: text }: Pick<CatalogRecord, 'name' | 'recipe'>): Recipe {
   const known = lastRead.get(text);
   if (known !== undefined) return known;

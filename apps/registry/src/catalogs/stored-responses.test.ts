@@ -39,7 +39,7 @@ async function publish(kind: string): Promise<void> {
   expect(status).toBe(201);
 }
 
-/** As it comes over the socket: nothing decoded, nothing followed. */
+/** Sends a request and returns the response as received, without decoding or redirects. */
 async function read(file: string, method: string, headers: Record<string, string>): Promise<Received> {
   return new Promise((resolve, reject) => {
     request(`${registry.url}${file}`, { method, headers }, async (response) => {
@@ -60,13 +60,13 @@ async function read(file: string, method: string, headers: Record<string, string
 
 const TAGS = ['identity', 'gzip', 'br'] as const;
 
-it.each(['catalog.yaml', 'catalog.json'])('answers %s as its route does', async (file) => {
+it.each(['catalog.yaml', 'catalog.json'])('responds to %s like its route', async (file) => {
   const fast = `/catalogs/default/${file}`;
-  // A query is for the routes, and this one asks for what is the default.
+  // A request with a query goes to the routes; this query asks for the default.
   const routed = `${fast}?kind=Catalog`;
   const tags: string[] = [];
   for (const coding of TAGS) {
-    // The first read brings the bytes into memory.
+    // The first read caches the bytes.
     const { headers } = await read(routed, 'GET', { 'Accept-Encoding': coding });
     tags.push(String(headers.etag));
   }
@@ -86,10 +86,10 @@ it.each(['catalog.yaml', 'catalog.json'])('answers %s as its route does', async 
   }
 });
 
-it('answers an entry as its route does', async () => {
+it('responds to an entry like its route', async () => {
   const fast = '/catalogs/default/functions/example.com/SetLabels.yaml';
   const routed = `${fast}?kind=Catalog`;
-  // The route alone is counted.
+  // Only the route counts requests.
   const uncounted = ({
     headers: { ratelimit: _, 'ratelimit-policy': __, ...headers },
     ...rest
@@ -123,13 +123,13 @@ it('leaves profiles to the routes', async () => {
     });
     expect(profile.status).toBe(200);
     expect(profile.headers.link).toContain('rel="describedby"');
-    // They may have to be written.
+    // Writing them may take long, so they count.
     expect(profile.headers).toHaveProperty('ratelimit');
     expect(Buffer.from(profile.body, 'base64').toString()).toContain('kind: FunctionConfig');
   }
 });
 
-it('gives back a decent request id, and makes one in place of another', async () => {
+it('returns a valid request id, and replaces an invalid one', async () => {
   const ids = async (given: string) =>
     (
       await fetch(`${registry.url}/catalogs/default/catalog.yaml`, { headers: { 'X-Request-Id': given } })
@@ -147,7 +147,7 @@ it('is counted and logged like the route', async () => {
   expect(logged.some(({ route }) => route === '/catalogs/{name}/catalog.yaml')).toBe(true);
 });
 
-it('has what was published as soon as the publisher knows', async () => {
+it('serves a release as soon as its publish returns', async () => {
   for (const kind of ['SetA', 'SetB', 'SetC', 'SetD', 'SetE']) {
     await publish(kind);
     const text = await (await fetch(`${registry.url}/catalogs/default/catalog.yaml`)).text();

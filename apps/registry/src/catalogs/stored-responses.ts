@@ -23,10 +23,10 @@ import { newestCatalog, newestEntries } from './served-catalog.js';
 const CATALOG = /^\/catalogs\/([a-z0-9-]+)\/catalog\.(yaml|json)$/;
 const ENTRY = /^\/catalogs\/([a-z0-9-]+)\/functions\/([a-z0-9.-]+)\/([A-Za-z0-9]+)\.yaml$/;
 
-/** How many spellings of Accept-Encoding are remembered; clients have a handful. */
+/** Number of cached Accept-Encoding values; clients use a handful. */
 const MAX_SPELLINGS = 100;
 
-/** Bytes beside an entry's own that its prepared response takes. */
+/** Bytes that the cached response of an entry needs besides the entry. */
 const ENTRY_RESPONSE_BYTES = 1_024;
 
 const NO_BYTES = new Uint8Array();
@@ -42,10 +42,10 @@ interface PreparedCatalog extends CountedRoute {
   byAccepted: Map<string, PreparedRendition>;
 }
 
-/** A client that has the catalog needs no bytes, so they may not be in memory. */
+/** The bytes are looked up separately: a client that already has the catalog does not need them. */
 interface PreparedRendition {
   negotiated: NegotiatedDocument;
-  /** Of the bytes, as `SnapshotRenditions` has them. */
+  /** `cacheKey` of the bytes in `SnapshotRenditions`. */
   nameInMemory: string;
 }
 
@@ -60,9 +60,9 @@ type Responder = (request: IncomingMessage, response: ServerResponse) => boolean
 type Parts = Pick<RegistryParts, 'store' | 'renditions' | 'newestSnapshots' | 'metrics' | 'log' | 'config'>;
 
 /**
- * Answers reads of newest catalogs, whole where their bytes are in memory, and of single entries on the bare
- * server: a framework would cost more than all the rest. The routes answer everything else. Both write out what
- * `served-catalog.ts` and `NegotiatedDocument` decide.
+ * Responds to reads of newest catalogs whose bytes are cached, and of single entries, without the framework, which
+ * would cost more than the rest of the response. The routes handle all other requests. `served-catalog.ts` and
+ * `NegotiatedDocument` decide the response for both.
  */
 export function storedResponses(parts: Parts, routes: RequestListener): RequestListener {
   const answerCatalog = catalogResponder(parts);
@@ -83,7 +83,7 @@ function catalogResponder({
   config,
 }: Omit<Parts, 'store'>): Responder {
   const write = responseWriter(config, log);
-  /** By path. There are as many as catalogs: others have no snapshot. */
+  /** By path. Only catalogs with a snapshot are added, so it stays small. */
   const prepared = new Map<string, PreparedCatalog>();
 
   const preparedFor = (url: string): PreparedCatalog | undefined => {
@@ -126,7 +126,7 @@ function catalogResponder({
   };
 }
 
-/** Answers with one entry as a catalog of its own, where path and kind are spelt as they are stored. */
+/** Responds with one entry as its own catalog, if the path has the stored spelling of the kind. */
 function entryResponder(
   { store, newestSnapshots: newest, metrics, log, config }: Omit<Parts, 'renditions'>,
   routes: RequestListener,
@@ -165,7 +165,7 @@ function entryResponder(
     const [, name, group, kind] = ENTRY.exec(url) ?? [];
     const snapshot = name === undefined ? undefined : newest.known(name);
     if (snapshot === undefined || group === undefined || kind === undefined) return false;
-    // The routes say what is wrong where there is no entry, and where the store fails.
+    // The routes report a missing entry and a failing store.
     const found = store.latestEntry(snapshot.catalog, group, kind).catch(() => undefined);
     found
       .then((entry) => {
@@ -203,12 +203,12 @@ function responseWriter(config: AccessSettings, log: RegistryParts['log']): Resp
     const requestId = requestIdOf(request.headers['x-request-id'] as string | undefined);
     head.fields ??= flatten(head);
     const { fields } = head;
-    // node:http copies header fields at once, so they are free for the next response.
+    // node:http copies header fields immediately, so they can be reused for the next response.
     fields[fields.length - 1] = requestId;
     response.writeHead(status, fields);
     response.end(status === 304 || method === 'HEAD' ? undefined : bytes);
     count(method, status);
-    // Looking at addresses costs as much as a response.
+    // Parsing addresses costs as much as a response.
     if (!log.isLevelEnabled('debug')) return;
     const client = clientAddress(request, proxies);
     log.debug({ client, requestId, method, route, path: url, status }, 'request');

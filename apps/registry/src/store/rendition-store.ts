@@ -1,38 +1,36 @@
 import type { Digest, Profile } from '@krmhub/schema';
 
-/** A snapshot in a dialect that another tool reads, as it was written once. */
+/** A stored snapshot in the dialect of another tool. */
 export interface ProfileForm {
   /** Digest of the snapshot's catalog.yaml. */
   snapshot: Digest;
   profile: Profile;
-  /** `ProfileDialect.revision` by which it was written. */
+  /** `ProfileDialect.revision` of the program that wrote it. */
   revision: number;
-  /** Of its bytes. */
+  /** Digest of its bytes. */
   digest: Digest;
-  /** Of its report. */
+  /** Digest of its report. */
   report: Digest;
 }
 
-/** Which renditions of snapshots are stored, and in which blobs. */
+/** Records which renditions of snapshots are stored, and in which blobs. */
 export interface RenditionStore {
-  /** Where a compressed or whole form of a snapshot is kept, by the digest of its identity bytes. */
+  /** Returns the blob of a rendition in a coding, by the digest of its uncompressed bytes. */
   storedForm(digest: Digest, coding: 'identity' | 'gzip' | 'br'): Promise<Digest | undefined>;
   rememberForms(
     forms: readonly { digest: Digest; coding: 'identity' | 'gzip' | 'br'; blob: Digest }[],
   ): Promise<void>;
-  /** Forgets the forms of these identity digests and gives the blobs that no other form names. */
+  /** Removes the renditions with these uncompressed digests. Returns the blobs that no other rendition uses. */
   forgetForms(digests: readonly Digest[]): Promise<Digest[]>;
-  /** Where a profile of a snapshot is kept, by the digest of the snapshot's catalog.yaml. */
+  /** Returns the profile of a snapshot, by the digest of the snapshot's catalog.yaml. */
   profileForm(snapshot: Digest, profile: Profile): Promise<ProfileForm | undefined>;
   /**
-   * Its bytes and its report are remembered as forms before. Forgets those of the one that it replaces, and gives the
-   * blobs that no other form names.
+   * Its bytes and its report must be recorded as renditions before. Removes the ones it replaces, and returns the
+   * blobs that no other rendition uses.
    */
   rememberProfileForm(form: ProfileForm): Promise<Digest[]>;
-  /** Forgets the profiles of these snapshots with their forms, and gives the blobs that no other form names. */
+  /** Removes the profiles of these snapshots with their renditions. Returns the blobs that no other rendition uses. */
   forgetProfileForms(snapshots: readonly Digest[]): Promise<Digest[]>;
-  /**
-   * Forgets the forms and profiles that no snapshot has which is not withdrawn, and gives the blobs that the others name.
-   */
+  /** Removes renditions and profiles that belong only to withdrawn snapshots. Returns the blobs of all others. */
   keepStandingForms(): Promise<Set<Digest>>;
 }

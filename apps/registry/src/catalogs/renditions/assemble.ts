@@ -12,24 +12,24 @@ import {
 import type { Digest, FunctionName, SnapshotForm } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 
-/** Forms of a catalog that are written and not yet kept; either `commit` or `discard` ends them. */
+/** Renditions that are written but not stored yet. Call either `commit` or `discard`. */
 export interface AssembledRenditions<Form extends SnapshotForm = SnapshotForm> {
   /** Number of entries. */
   functions: number;
   digests: Record<Form, Digest>;
   /** Bytes. */
   sizes: Record<Form, number>;
-  /** Resolves once the forms survive a power cut; gives those that are stored. */
+  /** Resolves once the renditions are durable. Returns the stored ones. */
   commit(): Promise<Form[]>;
   discard(): Promise<void>;
 }
 
 export type ByteWriter = Pick<BlobWriter, 'write'>;
 
-/** How names of forms end. */
+/** Suffixes of rendition names. */
 export const SYNTAXES = ['.yaml', '.json'] as const;
 
-/** Writes forms of a catalog of entries in their order, all in one run; an entry is in memory only meanwhile. */
+/** Writes renditions of the entries, in their order, in one pass. Each entry is in memory only while it is written. */
 export async function assembleRenditions<Form extends SnapshotForm>(
   blobs: BlobStore,
   forms: readonly Form[],
@@ -43,7 +43,7 @@ export async function assembleRenditions<Form extends SnapshotForm>(
       piece: new PieceWriter(writers[form]),
       pieces: catalogPieces(form, header),
     }));
-    // After its first entry, a form goes on with the same bytes as every other in its syntax.
+    // After the first entry, all renditions of one syntax have the same bytes.
     const tails = SYNTAXES.flatMap((syntax) => {
       const alike = documents.filter(({ form }) => form.endsWith(syntax));
       const [first] = alike;
@@ -72,10 +72,12 @@ export async function assembleRenditions<Form extends SnapshotForm>(
   });
 }
 
-/** Whether a form of so many bytes is stored by a commit; of others only the digests are taken. */
+/** Reports whether a commit stores a rendition of this size. Of others, only the digest is computed. */
 export type IsStored<Form extends SnapshotForm> = (form: Form, bytes: number) => boolean;
 
-/** Gives what `write` puts into a writer for each form, and drops all of it where that rejects. It gives the number of entries. */
+/**
+ * Passes `write` a writer for each rendition. `write` returns the number of entries; if it rejects, all is discarded.
+ */
 export async function writeRenditions<Form extends SnapshotForm>(
   blobs: BlobStore,
   forms: readonly Form[],
@@ -99,7 +101,7 @@ export async function writeRenditions<Form extends SnapshotForm>(
       digests: mapRenditions(written.map(({ form, writer }) => [form, writer.digest()])),
       sizes: mapRenditions(written.map(({ form, sized }) => [form, sized.size])),
       async commit() {
-        // All at once: each waits for the disk.
+        // In parallel: each commit waits for the disk.
         const commits = await Promise.allSettled(written.map(({ writer }) => writer.commit()));
         const failed = commits.find((one) => one.status === 'rejected');
         if (failed === undefined) {
@@ -118,7 +120,7 @@ export async function writeRenditions<Form extends SnapshotForm>(
   }
 }
 
-/** The entries that a catalog will hold after changes of places; those in `known` are not read. */
+/** Yields the entries of a catalog after the changes. Entries in `known` are not read. */
 export async function* changedEntries(
   store: Pick<SnapshotStore, 'entries' | 'latestEntries'>,
   name: string,
@@ -131,16 +133,16 @@ export async function* changedEntries(
   }
 }
 
-/** What stands in a place of a catalog, or comes to stand there, in the order of the catalog. */
+/** A step of the merge of catalog entries with changes, in the order of the catalog. */
 export type MergedEntry<Held> =
-  /** It stays. */
+  /** The entry is unchanged. */
   | { held: Held; entry?: undefined }
-  /** It goes. */
+  /** The entry is removed. */
   | { held: Held; entry: 'none' }
-  /** It comes. */
+  /** The entry is added. */
   | { held?: undefined; entry: RenderedEntry };
 
-/** Goes through what a catalog holds and changes of it; one that is another goes, and then comes. */
+/** Merges the entry rows of a catalog with changes. A changed entry is removed, then added. */
 export async function* mergeEntries<Held extends FunctionName>(
   store: Pick<SnapshotStore, 'entries'>,
   places: AsyncIterable<Held>,
@@ -172,7 +174,7 @@ export async function* mergeEntries<Held extends FunctionName>(
   while (at < changes.length) yield* await takeChange();
 }
 
-/** Rendered entries by their digests, in this order. */
+/** Yields rendered entries by digest, in this order. */
 export async function* storedEntries(
   store: Pick<SnapshotStore, 'entries'>,
   digests: readonly Digest[],
@@ -187,7 +189,7 @@ export async function* storedEntries(
   }
 }
 
-/** Puts small pieces together before they are written. What is written goes on while the next piece is made. */
+/** Joins small pieces before they are written, and writes one while the next is prepared. */
 export class PieceWriter {
   readonly #writer: ByteWriter;
   #text = '';
@@ -205,7 +207,7 @@ export class PieceWriter {
     if (this.#text.length + this.#pendingBytes >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
   }
 
-  /** The bytes are not to be changed by who gives them. */
+  /** The caller must not change the bytes afterwards. */
   async writeBytes(bytes: Uint8Array): Promise<void> {
     this.#takeText();
     this.#pending.push(bytes);
@@ -213,7 +215,7 @@ export class PieceWriter {
     if (this.#pendingBytes >= SERVER_LIMITS.formPieceCharacters) await this.#begin();
   }
 
-  /** Resolves once all of it is written. */
+  /** Resolves once everything is written. */
   async flush(): Promise<void> {
     await this.#begin();
     await this.#last;
@@ -228,7 +230,7 @@ export class PieceWriter {
     this.size += bytes.byteLength;
     await this.#last;
     this.#last = this.#writer.write(bytes);
-    // Whoever writes next, or flushes, is told.
+    // The next write or flush reports the error.
     this.#last.catch(() => undefined);
   }
 
@@ -259,7 +261,7 @@ type RenditionWriter = Pick<BlobWriter, 'write' | 'digest' | 'discard'> & {
   commit(): Promise<Digest | undefined>;
 };
 
-/** Stores what it got only where that is little, and knows its digest. */
+/** Computes the digest, and stores the content only if it is small. */
 class SmallWriter implements RenditionWriter {
   readonly #blobs: BlobStore;
   readonly #isStored: (bytes: number) => boolean;
@@ -294,7 +296,7 @@ class SmallWriter implements RenditionWriter {
   }
 }
 
-/** Several that get the same bytes. */
+/** Passes the same bytes to several writers. */
 export class Writers implements ByteWriter {
   readonly #writers: readonly ByteWriter[];
 

@@ -5,12 +5,12 @@ import type { BlobStore } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { Coding } from '../../http/content-coding.js';
 
-/** Bytes up to which the best brotli is worth its time: a second for a mebibyte, where 5 takes 20 ms. */
+/** Size up to which the best brotli quality is used: it takes a second per mebibyte, quality 5 takes 20 ms. */
 const BEST_BROTLI_BYTES = 131_072;
 
 /**
- * Stores a blob in a content coding as another blob, piece by piece and outside the main thread. Undefined where
- * the blob is gone; rejects with an AbortError after `signal`.
+ * Stores a compressed copy of a blob as another blob, piece by piece and outside the main thread. Returns undefined
+ * if the blob was deleted. Rejects with an AbortError after `signal`.
  */
 export async function compressBlob(
   blobs: BlobStore,

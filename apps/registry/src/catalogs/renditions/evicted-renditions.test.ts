@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => registry.close());
 
-it('keeps a published file whose bytes are those of a form that is forgotten', async () => {
+it('keeps a published file that has the bytes of an evicted rendition', async () => {
   await registry.publish({ kind: 'First', release: '1.0.0' });
   const catalog = await (await registry.request('/catalogs/default/catalog.yaml')).text();
   const twin = { kind: 'Twin', release: '1.0.0' };
@@ -40,7 +40,7 @@ it('keeps a published file whose bytes are those of a form that is forgotten', a
   expect([first.status, await first.text()]).toEqual([200, catalog]);
 });
 
-it('keeps so many bytes of forms that are made again, and answers with all of them', async () => {
+it('limits the bytes of regenerated renditions, and serves all of them', async () => {
   const { store } = registry.parts;
   const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
   const old = (await store.snapshots('default', 100)).slice(SERVER_LIMITS.keptSnapshots);
@@ -62,7 +62,7 @@ it('keeps so many bytes of forms that are made again, and answers with all of th
   expect((await count()) - before).toBe(1);
   for (const serial of serials) expect(await whole(roomy, serial)).toBeGreaterThan(0);
   expect((await count()) - before).toBe(serials.length);
-  // The first cut after a start forgets what an earlier process made again.
+  // The first build after a start evicts what an earlier process regenerated.
   registry = await registry.reopen();
   await registry.publish({ kind: 'AfterStart', release: '1.0.0' });
   for (const serial of serials) {
@@ -73,7 +73,7 @@ it('keeps so many bytes of forms that are made again, and answers with all of th
   }
 });
 
-it('answers while cuts forget what is made again', async () => {
+it('serves old snapshots while builds evict regenerated renditions', async () => {
   let running = true;
   const statuses: number[] = [];
   const read = async () => {
@@ -84,7 +84,7 @@ it('answers while cuts forget what is made again', async () => {
         });
         await answer.arrayBuffer();
         statuses.push(answer.status);
-        // Answers of an application without sockets come without the event loop having its turn.
+        // Without sockets, responses arrive without a turn of the event loop.
         await setImmediate();
       }
     }

@@ -32,8 +32,8 @@ afterEach(async () => {
 const HEADER: CatalogHeader = { name: 'default' };
 const OTHER_HEADER: CatalogHeader = { name: 'default', labels: { stage: 'größer' } };
 
-describe('patchForms', () => {
-  test('gives what assembling all entries gives, whatever changes', async () => {
+describe('patchRenditions', () => {
+  test('gives the same bytes as assembling all entries, for any change', async () => {
     const random = randomOf(11);
     for (let round = 0; round < 60; round++) {
       const before = placesOf(1 + Math.floor(random() * 40), random);
@@ -58,7 +58,7 @@ describe('patchForms', () => {
     }
   });
 
-  test('copies entries that are longer than what is read at once', async () => {
+  test('copies entries that are longer than one read', async () => {
     const before = ['A', 'B', 'C'].map((kind) => placeOf(kind, kind.repeat(700_000)));
     const previous = await stored(HEADER, before);
     const changed = [{ ...unchanged(before[1]!), entry: entryOf('B', 'less').digest }];
@@ -76,17 +76,17 @@ describe('patchForms', () => {
   });
 
   test.each([
-    ['is gone', (digest: Digest) => blobs.delete(digest)],
+    ['is missing', (digest: Digest) => blobs.delete(digest)],
     ['has other bytes', (digest: Digest) => writeFile(paths.blob(folder, digest), 'other bytes')],
     [
-      'has a byte that is another',
+      'has one changed byte',
       async (digest: Digest) => {
         const bytes = Buffer.from((await blobs.get(digest))!);
         bytes[bytes.byteLength - 5]! ^= 1;
         await writeFile(paths.blob(folder, digest), bytes);
       },
     ],
-  ])('gives nothing where the form before %s', async (_, spoil) => {
+  ])('returns undefined if the previous rendition %s', async (_, spoil) => {
     const before = placesOf(5, randomOf(3));
     for (const form of ['catalog.yaml', 'catalog.json'] as const) {
       const previous = await stored(HEADER, before);
@@ -95,7 +95,7 @@ describe('patchForms', () => {
     }
   });
 
-  test('gives nothing where the form before is of other entries than the store says', async () => {
+  test('returns undefined if the stored entries differ from the previous rendition', async () => {
     const before = placesOf(5, randomOf(3));
     const previous = await stored(HEADER, before);
     expect(await patchOfNothing(previous, before.slice(1))).toBeUndefined();
@@ -103,7 +103,7 @@ describe('patchForms', () => {
     expect(await patchOfNothing(previous, longer)).toBeUndefined();
   });
 
-  test('takes digests alone of forms that are not to be stored', async () => {
+  test('computes only digests of renditions that are not stored', async () => {
     const before = placesOf(5, randomOf(3));
     const previous = await stored(HEADER, before);
     const isStored = (form: SnapshotForm, bytes: number) => form.startsWith('catalog') || bytes < 500;
@@ -119,8 +119,8 @@ describe('patchForms', () => {
   });
 });
 
-describe('deriveForm', () => {
-  test.each(SNAPSHOT_FORMS)('makes %s of the other in its syntax', async (form) => {
+describe('deriveRendition', () => {
+  test.each(SNAPSHOT_FORMS)('derives %s from the other rendition in its syntax', async (form) => {
     const places = placesOf(30, randomOf(5));
     const previous = await stored(OTHER_HEADER, places);
     await blobs.delete(previous.digests[form]);
@@ -130,7 +130,7 @@ describe('deriveForm', () => {
     await derived?.discard();
   });
 
-  test('makes nothing of another one, or of one that is gone', async () => {
+  test('returns undefined for another header, and for a missing rendition', async () => {
     const previous = await stored(HEADER, placesOf(3, randomOf(5)));
     const of = { header: HEADER, digests: previous.digests, functions: 3 };
     expect(await deriveRendition(blobs, 'catalog.yaml', { ...of, header: OTHER_HEADER })).toBeUndefined();
@@ -154,7 +154,7 @@ function patchOfNothing(previous: AssembledRenditions, places: readonly Place[])
   );
 }
 
-/** Some go, some come, some are others, and of some only the report is another. */
+/** Removes, adds and replaces some entries, and changes only the row of others. */
 function changesOf(before: readonly Place[], random: () => number) {
   const changed: CatalogEntryRow[] = [];
   const known = new Map<Digest, RenderedEntry>();
@@ -214,7 +214,7 @@ function textOf(random: () => number): string {
   return 'äx€y'.repeat(Math.floor(random() * 60));
 }
 
-/** The same numbers each time (Lehmer). */
+/** Returns the same numbers each time (Lehmer). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

@@ -11,7 +11,7 @@ import {
   writeRenditions,
 } from './assemble.js';
 
-/** A snapshot whose forms are kept. */
+/** The previous snapshot, whose renditions are stored. */
 export interface PreviousRenditions {
   header: CatalogHeader;
   digests: Record<SnapshotForm, Digest>;
@@ -19,18 +19,18 @@ export interface PreviousRenditions {
 
 type Syntax = (typeof SYNTAXES)[number];
 type Sizes = Pick<EntrySize, 'yamlBytes' | 'jsonBytes'>;
-/** Entries one after the other. */
+/** Consecutive entries. */
 type Run = Sizes & { entries: number };
 
-/** The forms before are not what they should be, or not there. */
+/** The previous renditions are missing, or differ from what was expected. */
 class PreviousChanged extends Error {
   override readonly name = 'NotAsBefore';
 }
 
 /**
- * Writes every form of a catalog from those of the snapshot before: what stays is copied byte for byte, in long runs, and
- * nothing of it is read from the store. What is copied is checked against its digest as a whole. Undefined where the forms
- * before cannot serve for it: then they are to be assembled anew.
+ * Writes every rendition of a catalog from those of the previous snapshot. Unchanged entries are copied byte for
+ * byte, in long runs, without reading them from the store; the digest of the whole copied file is checked. Returns
+ * undefined if the previous renditions cannot be used: then assemble all entries.
  */
 export async function patchRenditions(
   blobs: BlobStore,
@@ -60,13 +60,13 @@ export async function patchRenditions(
   );
 }
 
-/** Gives the number of entries. */
+/** Returns the number of entries. */
 async function patchEach(
   patches: readonly Patch[],
   places: AsyncIterable<MergedEntry<EntrySize>>,
 ): Promise<number> {
   const each = async (work: (patch: Patch) => Promise<void>) => {
-    // Nobody writes any more when it rejects.
+    // Waits for all, so that no patch still writes after a rejection.
     const done = await Promise.allSettled(patches.map(work));
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   };
@@ -97,10 +97,7 @@ function emptyRun(): Run {
   return { entries: 0, yamlBytes: 0, jsonBytes: 0 };
 }
 
-/**
- * Writes a form from one that differs from it in its head only; undefined where that is not there, or another than it
- * should be.
- */
+/** Writes a rendition from the one that differs only in its head. Returns undefined if that is missing or damaged. */
 export async function deriveRendition(
   blobs: BlobStore,
   form: SnapshotForm,
@@ -113,10 +110,10 @@ export async function deriveRendition(
     writeRenditions(blobs, [form], {}, async (writers) => {
       const bytes = new ByteCursor(blob.pieces);
       try {
-        const before = catalogPieces(alike, header).entry(NOTHING);
+        const before = catalogPieces(alike, header).entry(EMPTY_ENTRY);
         if ((await bytes.text(Buffer.byteLength(before))) !== before) throw new PreviousChanged();
         const writer = new PieceWriter(writers[form]);
-        await writer.write(catalogPieces(form, header).entry(NOTHING));
+        await writer.write(catalogPieces(form, header).entry(EMPTY_ENTRY));
         await bytes.copyRest(writer);
         await writer.flush();
       } finally {
@@ -127,7 +124,7 @@ export async function deriveRendition(
   );
 }
 
-/** Undefined where the forms to write from were not as they should be. */
+/** Resolves with undefined if a rendition to copy from changed or is damaged. */
 async function undefinedIfChanged<Forms>(written: Promise<Forms>): Promise<Forms | undefined> {
   try {
     return await written;
@@ -137,7 +134,7 @@ async function undefinedIfChanged<Forms>(written: Promise<Forms>): Promise<Forms
   }
 }
 
-/** The two forms in a syntax, which differ in their heads only. */
+/** Writes the two renditions of one syntax, which differ only in their heads. */
 class Patch {
   readonly #syntax: Syntax;
   readonly #bytes: ByteCursor;
@@ -168,12 +165,12 @@ class Patch {
     }));
     this.#tail = new PieceWriter(new Writers(forms.map((form) => writers[form])));
     const before = catalogPieces(`catalog${syntax}`, previous);
-    this.#headBefore = before.entry(NOTHING);
-    this.#between = before.entry(NOTHING);
+    this.#headBefore = before.entry(EMPTY_ENTRY);
+    this.#between = before.entry(EMPTY_ENTRY);
     this.#end = before.end();
   }
 
-  /** Copies the entries that come next, which are these. */
+  /** Copies the next entries. `run` has their sizes. */
   async copyEntry(run: Run): Promise<void> {
     if (run.entries === 0) return;
     await this.#readLead();
@@ -184,7 +181,7 @@ class Patch {
     this.#entriesWritten += run.entries;
   }
 
-  /** Goes past the entry that comes next, which is this. */
+  /** Skips the next entry. */
   async drop(entry: Sizes): Promise<void> {
     await this.#readLead();
     await this.#bytes.copy(this.#entrySize(entry));
@@ -197,7 +194,7 @@ class Patch {
     this.#entriesWritten += 1;
   }
 
-  /** A catalog without entries is written in another way. */
+  /** Throws for a catalog without entries, which is written differently. */
   async end(): Promise<void> {
     if (this.#entriesRead === 0 || this.#entriesWritten === 0) throw new PreviousChanged();
     if ((await this.#bytes.rest()) !== this.#end) throw new PreviousChanged();
@@ -205,7 +202,7 @@ class Patch {
     await this.#tail.flush();
   }
 
-  /** To be called also where it was broken off. */
+  /** Call it after an error too. */
   close(): Promise<void> {
     return this.#bytes.close();
   }
@@ -221,7 +218,7 @@ class Patch {
       return;
     }
     for (const { writer, pieces } of this.#heads) {
-      await writer.write(pieces.entry(NOTHING));
+      await writer.write(pieces.entry(EMPTY_ENTRY));
       await writer.flush();
     }
   }
@@ -235,12 +232,12 @@ function syntaxBytes(form: SnapshotForm): Syntax {
   return form.endsWith('.yaml') ? '.yaml' : '.json';
 }
 
-/** An entry of no text, for what stands around entries. */
-const NOTHING = { yaml: '', json: '' };
-/** More is never left behind the entries of a form. */
+/** An entry without text, to render only what surrounds entries. */
+const EMPTY_ENTRY = { yaml: '', json: '' };
+/** Largest size of the text after the last entry. */
 const MAX_REST_BYTES = 1_024;
 
-/** Goes through bytes that come in pieces. */
+/** Reads a stream of byte pieces. */
 class ByteCursor {
   readonly #pieces: AsyncIterator<Uint8Array>;
   #piece: Uint8Array = new Uint8Array();
@@ -249,7 +246,7 @@ class ByteCursor {
     this.#pieces = pieces[Symbol.asyncIterator]();
   }
 
-  /** The next bytes go to the writer, or nowhere. */
+  /** Copies the next bytes to the writer, or skips them. */
   async copy(bytes: number, writer?: PieceWriter): Promise<void> {
     for (let left = bytes; left > 0; ) {
       if (this.#piece.byteLength === 0 && !(await this.#next())) throw new PreviousChanged();
@@ -260,7 +257,7 @@ class ByteCursor {
     }
   }
 
-  /** To the very end, where the digest of the whole is known to be right. */
+  /** Copies the rest, to the end, where the stream checks the digest of the whole. */
   async copyRest(writer: PieceWriter): Promise<void> {
     do {
       await writer.writeBytes(this.#piece);
@@ -277,7 +274,7 @@ class ByteCursor {
     return Buffer.concat(taken).toString();
   }
 
-  /** What is left, to the very end, where the digest of the whole is known to be right. */
+  /** Returns the rest as text. It reads to the end, where the stream checks the digest of the whole. */
   async rest(): Promise<string> {
     const taken = [this.#piece];
     let size = this.#piece.byteLength;
@@ -301,7 +298,7 @@ class ByteCursor {
   }
 }
 
-/** Bytes that no longer match their digest, or that were deleted meanwhile. */
+/** Reports whether the bytes do not match their digest, or were deleted meanwhile. */
 function isDamaged(error: unknown): boolean {
   if (!(error instanceof KrmhubError)) return false;
   const { cause } = error as { cause?: { code?: unknown } };

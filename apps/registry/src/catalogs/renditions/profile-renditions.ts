@@ -17,8 +17,9 @@ import { PieceWriter, storedEntries } from './assemble.js';
 import { catalogHeader, type SnapshotRenditions, type StoredRendition } from './snapshot-renditions.js';
 
 /**
- * Snapshots in the dialects that other tools read. Each is written when somebody asks for it first, from the stored
- * entries, one at a time and in small steps, and kept with its report among the forms, to be forgotten with them.
+ * Snapshots in the dialects of other tools. Each profile is written on its first request, from the stored entries,
+ * one profile at a time and in small steps. It is stored with its report next to the renditions, and evicted with
+ * them.
  */
 export class ProfileRenditions {
   readonly #store: SnapshotStore & RenditionStore;
@@ -28,12 +29,12 @@ export class ProfileRenditions {
   readonly #maxOldBytes: number;
   readonly #locks = new KeyedMutex();
   readonly #making = new Map<string, Promise<ProfileForm>>();
-  /** Bytes of profiles of snapshots that are not the newest, by digest of the snapshot, the oldest first. */
+  /** Sizes in bytes of profiles of older snapshots, by digest of the snapshot, the oldest first. */
   readonly #old = new Map<Digest, number>();
 
   constructor(parts: {
     store: SnapshotStore & RenditionStore;
-    /** Those of the forms. */
+    /** Blobs of the renditions. */
     blobs: BlobStore;
     forms: SnapshotRenditions;
     gate: RwLock;
@@ -46,14 +47,14 @@ export class ProfileRenditions {
     this.#maxOldBytes = parts.maxBytesOfOld ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 
-  /** Where a profile of a snapshot that stands is kept. Rejects with `gone` where it is withdrawn meanwhile. */
+  /** Returns the stored profile of a snapshot, or writes it. Rejects with `gone` if the snapshot is withdrawn. */
   async get(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
     const known = await this.#store.profileForm(snapshot.digests['catalog.yaml'], profile);
     if (known?.revision === PROFILE_DIALECTS[profile].revision) return known;
     return this.#make(snapshot, profile);
   }
 
-  /** The bytes of a profile, or of its report, in a coding or as they are. */
+  /** Returns the bytes of a profile or of its report, in a coding or uncompressed. */
   async find(
     snapshot: SnapshotRecord,
     form: ProfileForm,
@@ -62,7 +63,7 @@ export class ProfileRenditions {
   ): Promise<StoredRendition> {
     const found = await this.#renditions.findStored(form[part], coding);
     if (found !== undefined) return found;
-    // Forgotten at this moment, or its file is lost.
+    // It was evicted just now, or its file is missing.
     const { [part]: digest } = await this.#make(snapshot, form.profile);
     const made = digest === form[part] ? await this.#renditions.findStored(digest, 'identity') : undefined;
     if (made !== undefined) return made;
@@ -73,12 +74,12 @@ export class ProfileRenditions {
     );
   }
 
-  /** Everybody who asks meanwhile shares the work. */
+  /** Concurrent callers share the work. */
   async #make(snapshot: SnapshotRecord, profile: Profile): Promise<ProfileForm> {
     const name = `${snapshot.digests['catalog.yaml']} ${profile}`;
     const known = this.#making.get(name);
     if (known !== undefined) return known;
-    // A takedown waits until what is written now is named by a row, and deletes it then.
+    // A takedown waits until a row names what is written here, and then deletes it.
     const making = this.#locks.run('the profiles of catalogs', () =>
       this.#bytesLock.read(() => this.#write(snapshot, profile)),
     );
@@ -148,7 +149,10 @@ export class ProfileRenditions {
     return newest?.digests['catalog.yaml'] === digests['catalog.yaml'];
   }
 
-  /** Anybody may ask for every profile of every snapshot that there ever was: not all are kept, and none compressed. */
+  /**
+   * Limits the stored bytes of old profiles: any client can request every profile of every snapshot. None is
+   * compressed.
+   */
   async #trackOld(snapshot: Digest, size: number): Promise<void> {
     const earlier = this.#old.get(snapshot) ?? 0;
     this.#old.delete(snapshot);

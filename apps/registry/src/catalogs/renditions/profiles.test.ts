@@ -38,7 +38,7 @@ const blobsOf = async () => {
 };
 
 describe('a catalog in a profile', () => {
-  it.each(PROFILES)('is %s, with its digest as ETag and its report beside it', async (profile) => {
+  it.each(PROFILES)('serves %s, with its digest as ETag and a link to its report', async (profile) => {
     const answer = await get(NEWEST + profile);
     const text = await answer.text();
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/yaml']);
@@ -65,7 +65,7 @@ describe('a catalog in a profile', () => {
     });
   });
 
-  it('is one entry where one is asked for', async () => {
+  it('serves a single entry', async () => {
     const answer = await get('/catalogs/default/functions/example.com/Validate.yaml?profile=kpt-list');
     expect(JSON.parse(await answer.text())).toMatchObject({
       functions: [{ image: 'registry.example.com/validate', digest: `sha256:${'a'.repeat(64)}` }],
@@ -75,7 +75,7 @@ describe('a catalog in a profile', () => {
     expect((await get(both)).status).toBe(400);
   });
 
-  it('is not modified for whom has it, and comes compressed', async () => {
+  it('responds 304 to a known ETag, and compresses', async () => {
     const answer = await get(`${NEWEST}porch`);
     const etag = answer.headers.get('etag')!;
     expect((await get(`${NEWEST}porch`, { 'If-None-Match': etag })).status).toBe(304);
@@ -101,14 +101,14 @@ describe('a catalog in a profile', () => {
     ['/catalogs/default/catalog.json?profile=kep', 'unknown'],
     ['/catalogs/default/snapshots/3/profiles/helm.json', 'none of kep'],
     ['/catalogs/default/snapshots/0/profiles/kep.json', 'neither a serial'],
-  ])('is refused as %s', async (path, reason) => {
+  ])('rejects %s', async (path, reason) => {
     const answer = await get(path);
     const { detail, hint } = (await answer.json()) as Problem;
     expect(answer.status).toBe(400);
     expect(`${detail} ${hint}`.toLowerCase()).toContain(reason.toLowerCase());
   });
 
-  it('is not there where the catalog or the snapshot is not', async () => {
+  it('responds 404 for an unknown catalog, snapshot or entry', async () => {
     for (const path of [
       '/catalogs/none/catalog.yaml?profile=kep',
       '/catalogs/default/snapshots/9/catalog.yaml?profile=kep',
@@ -121,8 +121,8 @@ describe('a catalog in a profile', () => {
   });
 });
 
-describe('a profile is kept', () => {
-  it('as it was written once, whoever asks at the same time', async () => {
+describe('a stored profile', () => {
+  it('is written once for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => get(`${NEWEST}kep-schema`)));
     const texts = await Promise.all(answers.map((answer) => answer.text()));
     expect(new Set(texts).size).toBe(1);
@@ -134,7 +134,7 @@ describe('a profile is kept', () => {
     expect(kept?.digest).toBe(sha256(texts[0]!));
   });
 
-  it('and written anew where another program wrote it, whose bytes go', async () => {
+  it('is replaced if another version of the program wrote it', async () => {
     const { store } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
     const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
@@ -151,7 +151,7 @@ describe('a profile is kept', () => {
     expect(await blobsOf()).not.toContain(report);
   });
 
-  it('and made again where its file is lost', async () => {
+  it('is written again if its file is missing', async () => {
     const text = await (await get(`${NEWEST}porch`)).text();
     registry = await registry.reopen();
     const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
@@ -160,7 +160,7 @@ describe('a profile is kept', () => {
     expect([answer.status, await answer.text()]).toEqual([200, text]);
   });
 
-  it('until its snapshot is old, and is whole for a check of the folder meanwhile', async () => {
+  it('is evicted with its snapshot, and passes a check of the folder until then', async () => {
     const first = await (await get(`${NEWEST}porch`)).text();
     const found = await checkRegistry(registry.folder, { began: new Date(Date.now() + 3_600_000) });
     expect(found.findings).toEqual([]);
@@ -172,14 +172,14 @@ describe('a profile is kept', () => {
     await registry.waitForCatalogs();
     expect(await store.profileForm(key, 'porch')).toBeUndefined();
     expect(await blobsOf()).not.toContain(sha256(first));
-    // And is written again for who still asks.
+    // It is written again on request.
     const old = '/catalogs/default/snapshots/3/catalog.yaml?profile=porch';
     const again = await get(old, { 'Accept-Encoding': 'gzip' });
     expect([again.status, await again.text()]).toEqual([200, first]);
     expect(again.headers.get('content-encoding')).toBeNull();
   });
 
-  it('in so many bytes for snapshots that are not the newest', async () => {
+  it('is evicted for old snapshots beyond a total size', async () => {
     const { store, renditions: forms, bytesLock: gate } = registry.parts;
     const blobs = await openBlobFolder(dataPaths(registry.folder).forms);
     const tight = new ProfileRenditions({ store, blobs, forms, gate, maxBytesOfOld: 0 });
@@ -192,8 +192,8 @@ describe('a profile is kept', () => {
   });
 });
 
-describe('a profile of what is taken down', () => {
-  it('is gone, with its bytes', async () => {
+describe('a profile after a takedown', () => {
+  it('responds 410, and its bytes are deleted', async () => {
     const old = '/catalogs/default/snapshots/3';
     const texts = await Promise.all(PROFILES.map(async (profile) => (await get(NEWEST + profile)).text()));
     const reports = await Promise.all(
@@ -227,7 +227,7 @@ describe('a profile of what is taken down', () => {
     }
   });
 
-  it('is not written by who found the snapshot before', async () => {
+  it('is not written for a snapshot that was found before the takedown', async () => {
     const { store, profileRenditions: profiles, renditions: forms } = registry.parts;
     const [snapshot] = await store.snapshots('default', 1);
     const { secret } = await registry.token({});
@@ -241,7 +241,7 @@ describe('a profile of what is taken down', () => {
   });
 });
 
-it('an empty catalog has profiles too, which share bytes with its forms', async () => {
+it('serves profiles of an empty catalog, which share bytes with its renditions', async () => {
   const { secret } = await registry.token({});
   const recipe = `apiVersion: krmhub.dev/v1alpha1\nkind: CatalogRecipe\nmetadata: {name: nothing}\nspec: {sources: [{name: all, functions: {}, match: [{group: nothing.example.com}]}]}\n`;
   const applied = await registry.request('/api/v1/catalogs/nothing', {
@@ -259,7 +259,7 @@ it('an empty catalog has profiles too, which share bytes with its forms', async 
   expect([porch.status, await porch.text()]).toEqual([200, '']);
   const { store } = registry.parts;
   const [snapshot] = await store.snapshots('nothing', 1);
-  // The bytes are the form's too.
+  // A rendition has the same bytes.
   expect(await store.forgetProfileForms([snapshot!.digests['catalog.yaml']])).not.toContain(sha256(plain));
   expect(await (await get('/catalogs/nothing/catalog.yaml')).text()).toBe(plain);
 });

@@ -19,9 +19,9 @@ import { deriveRendition, type PreviousRenditions, patchRenditions } from './pat
 const COMPRESSED = ['gzip', 'br'] as const satisfies readonly Coding[];
 
 /**
- * The forms of snapshots as bytes in every coding. They are made once, when the snapshot is cut, and stored: those
- * of a small catalog before anybody sees it, the compressed ones of a big catalog soon after. Those of old snapshots
- * are forgotten, and made again from the stored entries when somebody asks for one.
+ * The renditions of snapshots in every content coding. A build writes and stores them. Small ones are compressed
+ * before the snapshot is served, large ones soon after. Renditions of old snapshots are evicted, and regenerated from
+ * the stored entries on request.
  */
 export class SnapshotRenditions {
   readonly #store: SnapshotStore & RenditionStore;
@@ -31,7 +31,7 @@ export class SnapshotRenditions {
   readonly #maxBytesCompressedFirst: number;
   readonly #maxRegeneratedBytes: number;
   readonly #inProgress = new Map<Digest, Promise<void>>();
-  /** Forms of old snapshots that were made again, and their bytes, the oldest first. */
+  /** Regenerated renditions of old snapshots with their sizes in bytes, the oldest first. */
   readonly #regenerated = new Map<Digest, number>();
 
   constructor(parts: {
@@ -52,13 +52,13 @@ export class SnapshotRenditions {
   }
 
   /**
-   * Of a big catalog, the forms that differ from another in their heads only are made with the compressed ones, or
-   * when somebody asks: nobody is to wait for what few read.
+   * For a large catalog, renditions that differ from another one only in their heads are made during compression or
+   * on request: few clients read them, so the build does not wait for them.
    */
   readonly #isStored = (form: SnapshotForm, bytes: number): boolean =>
     form === 'catalog.yaml' || form === 'catalog.json' || bytes <= this.#maxBytesCompressedFirst;
 
-  /** Writes every form of a catalog; `store` keeps them. */
+  /** Writes every rendition of a catalog. `store` stores them. */
   assemble(
     header: { name: string; labels?: Record<string, string> },
     entries: AsyncIterable<RenderedEntry>,
@@ -66,7 +66,7 @@ export class SnapshotRenditions {
     return assembleRenditions(this.#blobs, SNAPSHOT_FORMS, header, entries, { isStored: this.#isStored });
   }
 
-  /** The same, of what is kept of the snapshot before; undefined where that does not serve for it. */
+  /** Writes them from the renditions of the previous snapshot. Returns undefined if those cannot be used. */
   patch(
     header: CatalogHeader,
     previous: SnapshotRecord,
@@ -77,7 +77,7 @@ export class SnapshotRenditions {
     });
   }
 
-  /** Keeps the forms of a new snapshot; they are durable when it resolves. */
+  /** Stores the renditions of a new snapshot. They are durable when it resolves. */
   async store(assembled: AssembledRenditions): Promise<void> {
     const stored = await assembled.commit();
     const { digests, sizes } = assembled;
@@ -89,7 +89,9 @@ export class SnapshotRenditions {
     }
   }
 
-  /** Compresses the forms of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`. */
+  /**
+   * Compresses the renditions of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`.
+   */
   async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
     for (const form of SNAPSHOT_FORMS) {
       signal.throwIfAborted();
@@ -100,8 +102,8 @@ export class SnapshotRenditions {
   }
 
   /**
-   * A form in a coding, or as it is where it is not stored in this one. Rejects where it can be neither read nor
-   * made again as it was.
+   * Returns a rendition in a coding, or uncompressed if it is not stored in this one. Rejects if it can neither be
+   * read nor regenerated with the same digest.
    */
   async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<StoredRendition> {
     return (
@@ -109,7 +111,7 @@ export class SnapshotRenditions {
     );
   }
 
-  /** Bytes that are kept as forms, in a coding or as they are; undefined where they are not stored. */
+  /** Returns stored bytes in a coding or uncompressed; undefined if they are not stored. */
   async findStored(digest: Digest, coding: Coding): Promise<StoredRendition | undefined> {
     return (
       (await this.#read(digest, coding)) ??
@@ -117,18 +119,18 @@ export class SnapshotRenditions {
     );
   }
 
-  /** Keeps bytes beside the forms of snapshots, in every coding or as they are; they are durable already. */
+  /** Records durable bytes next to the renditions, also in every coding if `compressed`. */
   async cacheAlongside(digest: Digest, { compressed }: { compressed: boolean }): Promise<void> {
     await this.#store.rememberForms([{ digest, coding: 'identity', blob: digest }]);
     if (compressed) await this.#compress(digest);
   }
 
-  /** Bytes of a form, where they are in memory; by its `cacheKey`. */
+  /** Returns cached bytes by `cacheKey`. */
   inMemory(name: string): Uint8Array | undefined {
     return this.#cache.get(name);
   }
 
-  /** Frees what the forms of old snapshots take, but for what the snapshots that are kept share with them. */
+  /** Deletes renditions of old snapshots, except those that the `kept` snapshots share. */
   async evict(old: readonly SnapshotRecord[], kept: readonly SnapshotRecord[]): Promise<void> {
     const needed = new Set(kept.flatMap((snapshot) => Object.values(snapshot.digests)));
     const digests = old
@@ -142,7 +144,7 @@ export class SnapshotRenditions {
     for (const blob of blobs) await this.#blobs.delete(blob);
   }
 
-  /** Deletes every form that no standing snapshot has; to be called while nobody cuts or compresses. */
+  /** Deletes every rendition that only withdrawn snapshots have. Call it while no build or compression runs. */
   async deleteWithdrawn(): Promise<void> {
     await Promise.allSettled(this.#inProgress.values());
     this.#cache.clear();
@@ -153,7 +155,7 @@ export class SnapshotRenditions {
   async #compress(digest: Digest, signal?: AbortSignal): Promise<void> {
     for (const coding of COMPRESSED) {
       const known = await this.#store.storedForm(digest, coding);
-      // A form that was forgotten meanwhile may be named and its blob be gone.
+      // If it was evicted meanwhile, the row may still name a deleted blob.
       if (known !== undefined && (await this.#blobs.read(known)) !== undefined) continue;
       const blob = await compressBlob(this.#blobs, digest, coding, signal);
       if (blob !== undefined) await this.#store.rememberForms([{ digest, coding, blob }]);
@@ -165,7 +167,7 @@ export class SnapshotRenditions {
     const cached = this.#cache.get(name);
     if (cached !== undefined) return { coding, body: cached };
     const blob = await this.#store.storedForm(digest, coding);
-    // A form that is forgotten at this moment may be named and its blob be gone.
+    // If it is evicted just now, the row may still name a deleted blob.
     const stored = blob === undefined ? undefined : await this.#blobs.read(blob);
     if (stored === undefined) return undefined;
     if (stored.size > this.#maxBytesInMemory) return { coding, body: stored };
@@ -175,7 +177,10 @@ export class SnapshotRenditions {
     return { coding, body: bytes };
   }
 
-  /** Everybody who asks meanwhile shares the work. Each cut forgets forms of old snapshots, so it may be in vain. */
+  /**
+   * Concurrent callers share the work. Each build evicts renditions of old snapshots, so it may take several
+   * attempts.
+   */
   async #regenerate(snapshot: SnapshotRecord, form: SnapshotForm): Promise<StoredRendition> {
     const digest = snapshot.digests[form];
     for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
@@ -229,7 +234,7 @@ export class SnapshotRenditions {
     return assembleRenditions<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);
   }
 
-  /** Anybody may ask for every form of every snapshot that there ever was: they are not compressed, and not all kept. */
+  /** Limits the stored bytes of regenerated renditions: any client can request every rendition of every snapshot. */
   async #trackRegenerated(digest: Digest, size: number): Promise<void> {
     this.#regenerated.delete(digest);
     this.#regenerated.set(digest, size);
@@ -242,7 +247,7 @@ export class SnapshotRenditions {
       if (bytes <= this.#maxRegeneratedBytes || oldest === digest) return;
       this.#regenerated.delete(oldest);
       bytes -= its;
-      // A catalog may have come back to what it was.
+      // A catalog may have returned to an earlier state.
       if (newest.has(oldest)) continue;
       for (const blob of await this.#store.forgetForms([oldest])) await this.#blobs.delete(blob);
     }
@@ -254,7 +259,7 @@ export interface StoredRendition {
   body: Body;
 }
 
-/** Undefined where the blob was deleted before it was opened. */
+/** Resolves with undefined if the blob was deleted before it was opened. */
 async function readAll(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | undefined> {
   const read: Uint8Array[] = [];
   try {
@@ -271,7 +276,7 @@ function readPreviousRenditions(snapshot: SnapshotRecord): PreviousRenditions {
   return { header: catalogHeader(snapshot), digests: snapshot.digests };
 }
 
-/** What stands at the head of every form of a snapshot. */
+/** Returns what the head of every rendition of a snapshot contains. */
 export function catalogHeader({ catalog, labels }: Pick<SnapshotRecord, 'catalog' | 'labels'>): {
   name: string;
   labels?: Record<string, string>;
@@ -279,7 +284,7 @@ export function catalogHeader({ catalog, labels }: Pick<SnapshotRecord, 'catalog
   return { name: catalog, ...(labels === undefined ? {} : { labels }) };
 }
 
-/** The form of a catalog that says it is of this kind, in this syntax. */
+/** Returns the name of the rendition with this kind and syntax. */
 export function selectRendition(
   kind: 'Catalog' | 'KRMFunctionCatalog',
   syntax: 'yaml' | 'json',
@@ -289,7 +294,7 @@ export function selectRendition(
   return form;
 }
 
-/** What bytes are called in memory: whoever asks often keeps the name. */
+/** Returns the key of cached bytes. Callers on the hot path keep it. */
 export function cacheKey(digest: Digest, coding: Coding): string {
   return `${digest}-${coding}`;
 }
