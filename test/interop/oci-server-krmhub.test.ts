@@ -102,7 +102,7 @@ describe('krmhub with our own registry', () => {
     const other = await user.krmhub('push', 'other.yaml', `${name}:1.0.0`);
     expect(other.code).not.toBe(0);
     expect(other.stderr).toContain('A release is forever: publish the change as a new release.');
-    expect(other.stderr).not.toContain('are not enough');
+    expect(other.stderr).not.toContain('as a user with access');
     const target = `${host}/team/released:1.0.0`;
     expect(await user.krmhubDoes('copy', `${name}:1.0.0`, target)).toMatchObject({ digest });
     await user.krmhubDoes('copy', `${host}/catalogs/default:latest`, `${host}/team/cut:1`);
@@ -125,7 +125,7 @@ describe('krmhub with our own registry', () => {
     expect(unknown.stderr).toContain(`Log in first, with \`docker login ${host}\``);
     const wrong = await publisher('krmhub_wrong').krmhub('push', 'catalog.yaml', `${host}/team/unknown:v1`);
     expect(wrong).toMatchObject({ code: 5 });
-    expect(wrong.stderr).toContain('answered 401: UNAUTHORIZED, ');
+    expect(wrong.stderr).toContain('responded with 401: UNAUTHORIZED, ');
     expect(wrong.stderr).not.toContain('krmhub_wrong');
   });
 });

@@ -10,9 +10,9 @@ import {
 } from './manifest.js';
 
 /**
- * What KEP-2906 distributes by OCI registries. It names the media types of layers; the artifact types beside them are
- * ours, made in the same way. For exec functions it repeats the type of Starlark by mistake: what we write says exec,
- * and the repeated one is read where the artifact says that it is exec.
+ * The artifacts that KEP-2906 distributes with OCI registries. The KEP defines the media types of the layers; krmhub
+ * adds artifact types in the same style. For exec functions the KEP repeats the layer type of Starlark by mistake:
+ * krmhub writes an exec type, and reads the Starlark type too if the artifact type is exec.
  */
 export const ARTIFACT_TYPES = ['catalog', 'definition', 'starlark', 'exec'] as const;
 export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
@@ -35,7 +35,7 @@ export const VERSION = 'org.opencontainers.image.version';
 
 /** A file of an artifact. */
 export interface ArtifactFile {
-  /** What it is called when it is pulled. */
+  /** File name when the artifact is pulled. */
   title: string;
   mediaType: string;
   digest: OciDigest;
@@ -48,7 +48,7 @@ export interface Platform {
   architecture: string;
 }
 
-/** The manifest of an artifact; the same input gives the same bytes. `created` is RFC 3339; a manifest can do without. */
+/** Returns the manifest of an artifact. The same input always gives the same bytes. `created` is RFC 3339. */
 export function artifactManifest(options: {
   type: ArtifactType;
   files: readonly ArtifactFile[];
@@ -78,7 +78,7 @@ export interface ReleaseFile {
   size: number;
 }
 
-/** The files of a release as a registry stores them: the definition as it was published, and its README beside it. */
+/** Returns the files of a release in a krmhub registry: the exact definition and the README. */
 export function releaseFiles({
   definition,
   readme,
@@ -96,14 +96,14 @@ export function releaseFiles({
 }
 
 /**
- * The manifest that a registry makes of a release. It holds no time, so that who publishes knows its digest before,
- * and can sign it.
+ * Returns the manifest of a release in a krmhub registry. It contains no time, so that a publisher can compute and sign
+ * its digest before publishing.
  */
 export function releaseManifest(release: string, files: readonly ArtifactFile[]): Uint8Array {
   return artifactManifest({ type: 'definition', files, annotations: { [VERSION]: release } });
 }
 
-/** One manifest for each platform, as an index. */
+/** Returns an index with one manifest per platform. */
 export function platformIndex(options: {
   type: ArtifactType;
   manifests: readonly { platform: Platform; bytes: Uint8Array }[];
@@ -127,19 +127,19 @@ export function platformIndex(options: {
   });
 }
 
-/** What an artifact says that it is; undefined for what KEP-2906 knows nothing of. */
+/** Returns the type of an artifact; undefined for artifacts that KEP-2906 does not define. */
 export function getArtifactType(manifest: Manifest): ArtifactType | undefined {
   const { artifactType } = manifest.kind === 'image' ? manifest.image : manifest.index;
   const config = manifest.kind === 'image' ? manifest.image.config.mediaType : undefined;
-  // Until image-spec 1.1 the type of the configuration said what an artifact is.
-  const said = artifactType ?? (config === MEDIA_TYPES.empty ? undefined : config);
-  const named = ARTIFACT_TYPES.find((type) => ARTIFACT_MEDIA_TYPES[type].artifact === said);
+  // Before image-spec 1.1 the media type of the config was the artifact type.
+  const declared = artifactType ?? (config === MEDIA_TYPES.empty ? undefined : config);
+  const named = ARTIFACT_TYPES.find((type) => ARTIFACT_MEDIA_TYPES[type].artifact === declared);
   if (named !== undefined || manifest.kind === 'index') return named;
   const [layer] = manifest.image.layers;
   return ARTIFACT_TYPES.find((type) => ARTIFACT_MEDIA_TYPES[type].layer === layer?.mediaType);
 }
 
-/** The one layer that holds what the artifact is. Throws `invalid-document` where there is none, or more than one. */
+/** Returns the layer with the content of the artifact. Throws `invalid-document` unless there is exactly one. */
 export function mainLayer(image: ImageManifest, type: ArtifactType): Descriptor {
   const wanted = [ARTIFACT_MEDIA_TYPES[type].layer];
   if (type === 'exec') wanted.push(ARTIFACT_MEDIA_TYPES.starlark.layer);
@@ -149,8 +149,8 @@ export function mainLayer(image: ImageManifest, type: ArtifactType): Descriptor 
   throw new KrmhubError(
     'invalid-document',
     found.length === 0
-      ? `the artifact has no layer ${wanted[0]}, but ${types.join(', ') || 'none at all'}`
-      : `the artifact has ${found.length} layers ${wanted[0]}, and one is expected`,
+      ? `the artifact has no layer ${wanted[0]}; its layers are: ${types.join(', ') || 'none'}`
+      : `the artifact has ${found.length} layers ${wanted[0]}, expected one`,
   );
 }
 

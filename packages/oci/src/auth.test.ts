@@ -25,7 +25,7 @@ describe('readChallenge', () => {
     expect(readChallenge(header)).toEqual(challenge);
   });
 
-  it('takes no time over a header that is made to', () => {
+  it('parses a hostile header in linear time', () => {
     const began = performance.now();
     readChallenge(`Bearer ${'a="\\'.repeat(2_000)}`);
     readChallenge(`${'Bearer '.repeat(2_000)}`);
@@ -33,7 +33,7 @@ describe('readChallenge', () => {
   });
 });
 
-describe('tokenRequest', () => {
+describe('buildTokenRequest', () => {
   const scopes = ['repository:x:pull'];
   const challenge = {
     scheme: 'bearer',
@@ -42,7 +42,7 @@ describe('tokenRequest', () => {
     scope: undefined,
   } as const;
 
-  it('asks with a name and password, and without', () => {
+  it('uses basic authentication, or none', () => {
     const { url, authorization } = buildTokenRequest(challenge, {
       scopes,
       credentials: { username: 'u', password: 'p:ä' },
@@ -55,7 +55,7 @@ describe('tokenRequest', () => {
     ).toBeUndefined();
   });
 
-  it('posts an identity token, and shows it in no URL', () => {
+  it('sends an identity token in a form, not in the URL', () => {
     const { url, form } = buildTokenRequest(challenge, {
       scopes,
       credentials: { identityToken: 'secret' },
@@ -70,7 +70,7 @@ describe('tokenRequest', () => {
     ['ftp://auth.example.com/t', false],
     ['https://u:p@auth.example.com/t', true],
     ['/token', true],
-  ])('sends nothing to %s', (realm, secure) => {
+  ])('rejects the realm %s', (realm, secure) => {
     expect(() =>
       buildTokenRequest({ ...challenge, realm }, { scopes, credentials: undefined, secure }),
     ).toThrowError(expect.objectContaining({ code: 'unreachable' }));
@@ -78,7 +78,7 @@ describe('tokenRequest', () => {
 });
 
 describe('readToken', () => {
-  it('takes either name', () => {
+  it('accepts token and access_token', () => {
     expect(readToken('{"token":"a","expires_in":300}')).toEqual({ token: 'a', milliseconds: 300_000 });
     expect(readToken('{"access_token":"b"}')).toEqual({ token: 'b', milliseconds: 60_000 });
   });

@@ -1,15 +1,15 @@
 import { KrmhubError } from '@krmhub/schema/error';
 import { printable } from '@krmhub/schema/network-reason';
 
-/** What somebody keeps for a registry: a name and a password, or a token with which others are fetched. */
+/** Stored credentials for a registry: basic authentication, or an identity token to get access tokens with. */
 export type Credentials = { username: string; password: string } | { identityToken: string };
 
-/** How a registry wants to be told who asks (RFC 9110 and the token specification of distribution). */
+/** The authentication scheme of a registry (RFC 9110, and the token specification of distribution). */
 export type Challenge =
   | { scheme: 'basic' }
   | { scheme: 'bearer'; realm: string; service: string | undefined; scope: string | undefined };
 
-/** Reads WWW-Authenticate; Bearer wins where there are several. Undefined for what is neither. */
+/** Parses WWW-Authenticate and prefers Bearer. Returns undefined for other schemes. */
 export function readChallenge(header: string | undefined): Challenge | undefined {
   if (header === undefined) return undefined;
   const bearer = /(?:^|,\s*)Bearer\s+(.*)$/i.exec(header)?.[1];
@@ -34,14 +34,14 @@ export function basicAuthorization({ username, password }: { username: string; p
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/** What is asked of a token service: a URL to GET, or a form to POST where an identity token is exchanged. */
+/** A request to a token service: a URL to GET, or a form to POST an identity token. */
 export interface TokenRequest {
   url: URL;
   authorization?: string;
   form?: URLSearchParams;
 }
 
-/** Throws `unreachable` for a realm that credentials must not be sent to. */
+/** Builds the request for an access token. Throws `unreachable` for a realm that must not get credentials. */
 export function buildTokenRequest(
   challenge: Challenge & { scheme: 'bearer' },
   options: { scopes: readonly string[]; credentials: Credentials | undefined; secure: boolean },
@@ -49,9 +49,9 @@ export function buildTokenRequest(
   const { scopes, credentials, secure } = options;
   const url = URL.canParse(challenge.realm) ? new URL(challenge.realm) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
-    throw invalidRealm(challenge.realm, 'which is no web address');
+    throw invalidRealm(challenge.realm, 'which is not a valid URL');
   }
-  if (secure && url.protocol !== 'https:') throw invalidRealm(challenge.realm, 'which is not encrypted');
+  if (secure && url.protocol !== 'https:') throw invalidRealm(challenge.realm, 'which does not use TLS');
   const { service } = challenge;
   if (credentials !== undefined && 'identityToken' in credentials) {
     const form = new URLSearchParams({
@@ -68,26 +68,27 @@ export function buildTokenRequest(
   return { url, ...(credentials === undefined ? {} : { authorization: basicAuthorization(credentials) }) };
 }
 
-/** The token of a token service's answer, and milliseconds for which it is good. Throws `unreachable`. */
+/** Parses the response of a token service; the token is valid for `milliseconds`. Throws `unreachable`. */
 export function readToken(text: string): { token: string; milliseconds: number } {
-  let answer: unknown;
+  let response: unknown;
   try {
-    answer = JSON.parse(text);
+    response = JSON.parse(text);
   } catch {
-    answer = undefined;
+    response = undefined;
   }
-  const fields = typeof answer === 'object' && answer !== null ? (answer as Record<string, unknown>) : {};
+  const fields =
+    typeof response === 'object' && response !== null ? (response as Record<string, unknown>) : {};
   const token = fields.token ?? fields.access_token;
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    throw new KrmhubError('unreachable', 'the token service of the registry answered without a token');
+    throw new KrmhubError('unreachable', 'the token service of the registry returned no token');
   }
-  // The specification's default; some services answer 0 or nothing.
+  // The default of the specification; some services return 0 or nothing.
   const seconds = typeof fields.expires_in === 'number' && fields.expires_in > 0 ? fields.expires_in : 60;
   return { token, milliseconds: seconds * 1_000 };
 }
 
 function invalidRealm(realm: string, why: string): KrmhubError {
-  return new KrmhubError('unreachable', `the registry names ${printable(realm)} for tokens, ${why}`, {
-    hint: 'Credentials are not sent there.',
+  return new KrmhubError('unreachable', `cannot get a token from ${printable(realm)}, ${why}`, {
+    hint: 'Check the registry: credentials are not sent to such a token service.',
   });
 }

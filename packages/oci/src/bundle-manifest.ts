@@ -5,7 +5,7 @@ import type { ManifestRecord } from './manifest-store.js';
 
 const BUNDLE_LAYER = /^application\/vnd\.dev\.sigstore\.bundle\b/;
 
-/** What a bundle speaks of. */
+/** The manifest that a bundle refers to. */
 export interface Subject {
   mediaType: string;
   digest: OciDigest;
@@ -13,10 +13,7 @@ export interface Subject {
   size: number;
 }
 
-/**
- * The manifest that holds a bundle with a DSSE envelope beside the manifest that it speaks of, a referrer of it.
- * `created` is RFC 3339.
- */
+/** Returns a manifest with a bundle (DSSE envelope), a referrer of the signed manifest. `created` is RFC 3339. */
 export function bundleManifest(options: {
   subject: Subject;
   bundle: { digest: OciDigest; size: number };
@@ -52,7 +49,7 @@ export function bundleManifest(options: {
   };
 }
 
-/** The layer that is a bundle, where a manifest holds exactly one; clients do not agree on what else they write. */
+/** Returns the layer with the bundle, undefined unless the manifest has exactly one layer. Clients differ in all else. */
 export function bundleLayer({ layers }: ImageManifest): ImageManifest['layers'][number] | undefined {
   const [layer, ...more] = layers;
   return layer !== undefined && more.length === 0 && BUNDLE_LAYER.test(layer.mediaType) ? layer : undefined;

@@ -39,8 +39,8 @@ async function read(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 const place = ({ host }: ScriptedServer) => ({ registry: host, repository: 'team/x' });
 const BASIC = `Basic ${Buffer.from('user:password').toString('base64')}`;
 
-describe('who asks', () => {
-  it('is told where the registry asks for it, with one token for all that it is good for', async () => {
+describe('authentication', () => {
+  it('follows the challenge of the registry and reuses the token', async () => {
     const tokens = await serve((_, response) => response.end('{"token":"good","expires_in":300}'));
     const registry = await serve((request, response) => {
       if (request.headers.authorization !== 'Bearer good') {
@@ -61,7 +61,7 @@ describe('who asks', () => {
     ]);
   });
 
-  it('is told by name and password where the registry wants that, and is not told twice in vain', async () => {
+  it('uses basic authentication if the registry requires it, and does not repeat it', async () => {
     const registry = await serve((_, response) =>
       response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="r"' }).end(),
     );
@@ -72,7 +72,7 @@ describe('who asks', () => {
     expect(registry.requests.map(({ authorization }) => authorization)).toEqual([undefined, BASIC]);
   });
 
-  it('is a new token where the old one is refused', async () => {
+  it('gets a new token if the registry rejects the old one', async () => {
     let token = 0;
     const tokens = await serve((_, response) => response.end(`{"token":"t${++token}","expires_in":300}`));
     let good = 1;
@@ -95,8 +95,8 @@ describe('who asks', () => {
     expect(token).toBe(3);
   });
 
-  it('is told to nobody else: not where a read is sent on to, and not where an upload goes', async () => {
-    const elsewhere = await serve((request, response) => {
+  it('is not sent to other hosts after a redirect or for an upload', async () => {
+    const otherHost = await serve((request, response) => {
       if (request.method === 'GET') response.end(BLOB);
       else response.writeHead(201).end();
     });
@@ -104,9 +104,9 @@ describe('who asks', () => {
       if (request.headers.authorization === undefined) {
         response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="r"' }).end();
       } else if (request.method === 'GET') {
-        response.writeHead(307, { Location: `http://${elsewhere.host}/signed` }).end();
+        response.writeHead(307, { Location: `http://${otherHost.host}/signed` }).end();
       } else if (request.method === 'POST') {
-        response.writeHead(202, { Location: `http://${elsewhere.host}/upload?state=1` }).end();
+        response.writeHead(202, { Location: `http://${otherHost.host}/upload?state=1` }).end();
       } else response.writeHead(404).end();
     });
     const client = clientOf();
@@ -114,7 +114,7 @@ describe('who asks', () => {
       Buffer.from(BLOB).toString(),
     );
     expect(await client.pushBlob(place(registry), DIGEST, toContent(BLOB))).toBe('sent');
-    expect(elsewhere.requests).toMatchObject([
+    expect(otherHost.requests).toMatchObject([
       { request: 'GET /signed', authorization: undefined },
       {
         request: `PUT /upload?state=1&digest=${encodeURIComponent(DIGEST)}`,
@@ -125,7 +125,7 @@ describe('who asks', () => {
   });
 });
 
-it('answers nobody to whom a read was sent on', async () => {
+it('ignores challenges of other hosts after a redirect', async () => {
   const thief = await serve((request, response) => {
     if (request.url?.startsWith('/token')) response.end('{"token":"x"}');
     else response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="http://${thief.host}/token"` }).end();
@@ -138,11 +138,11 @@ it('answers nobody to whom a read was sent on', async () => {
   expect(thief.requests).toMatchObject([{ request: 'GET /blob', authorization: undefined }]);
 });
 
-describe('what a registry refuses', () => {
-  const advice = 'Take another one.';
-  const error = { code: 'DENIED', message: `${'It stands with other bytes. '.repeat(10)}${advice}` };
+describe('an error response', () => {
+  const advice = 'Use another tag.';
+  const error = { code: 'DENIED', message: `${'The tag exists with other bytes. '.repeat(10)}${advice}` };
   const body = JSON.stringify({ errors: [error] });
-  /** Gives anybody a token, and takes none. */
+  /** Returns a token to every client and accepts none. */
   const refusing = (status: number, text: string) =>
     serve((request, response) => {
       const { authorization, host } = request.headers;
@@ -153,34 +153,34 @@ describe('what a registry refuses', () => {
   const writing = async (registry: ScriptedServer, client: OciClient) =>
     client.putManifest({ ...place(registry), tag: '1' }, index, MEDIA_TYPES.index);
 
-  it('is told with its advice, and not said to be for credentials that it may have nothing to do with', async () => {
+  it('is reported with its message, and with a login hint only if it has no message', async () => {
     await expect(writing(await refusing(403, body), clientOf())).rejects.toMatchObject({
       code: 'forbidden',
       message: expect.stringContaining(advice),
       hint: undefined,
     });
     await expect(writing(await refusing(403, ''), clientOf())).rejects.toMatchObject({
-      hint: expect.stringContaining('are not enough'),
+      hint: expect.stringContaining('as a user with access'),
     });
   });
 
-  it('is not said to be for credentials where there are none', async () => {
-    const anybody = clientOf({ credentials: async () => undefined });
+  it('has a hint to log in if there are no credentials', async () => {
+    const anonymous = clientOf({ credentials: async () => undefined });
     for (const [status, text] of [
       [401, body],
       [401, ''],
       [403, ''],
     ] as const)
-      await expect(writing(await refusing(status, text), anybody)).rejects.toMatchObject({
+      await expect(writing(await refusing(status, text), anonymous)).rejects.toMatchObject({
         hint: expect.stringMatching(/^Log in first/),
       });
   });
 
-  it('by its token service is told too', async () => {
+  it('of the token service is reported', async () => {
     const registry = await serve((request, response) => {
       const realm = `http://${request.headers.host}/token`;
-      const asked = request.url?.startsWith('/token') ? body : '';
-      response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${realm}"` }).end(asked);
+      const text = request.url?.startsWith('/token') ? body : '';
+      response.writeHead(401, { 'WWW-Authenticate': `Bearer realm="${realm}"` }).end(text);
     });
     await expect(writing(registry, clientOf())).rejects.toMatchObject({
       code: 'unauthorized',
@@ -189,7 +189,7 @@ describe('what a registry refuses', () => {
   });
 });
 
-describe('what a registry does that is wrong', () => {
+describe('a faulty registry', () => {
   it.each<[string, Script, object]>([
     [
       'other bytes',
@@ -201,7 +201,7 @@ describe('what a registry does that is wrong', () => {
     [
       'redirects without end',
       (request, response) => response.writeHead(302, { Location: `${request.url}x` }).end(),
-      { code: 'unreachable', message: expect.stringContaining('more than 5 times') },
+      { code: 'unreachable', message: expect.stringContaining('more than 5 redirects') },
     ],
     [
       'a redirect to a file',
@@ -210,23 +210,19 @@ describe('what a registry does that is wrong', () => {
     ],
     ['a redirect to nowhere', (_, response) => response.writeHead(302).end(), { code: 'unreachable' }],
     [
-      'words that act on a terminal',
+      'terminal escapes',
       (_, response) => response.writeHead(400).end('{"errors":[{"code":"X","message":"\\u001b[2Jgone"}]}'),
       { code: 'invalid-request', message: expect.not.stringContaining('\u001b') },
     ],
-    [
-      'errors that are none',
-      (_, response) => response.writeHead(403).end('{"errors":7}'),
-      { code: 'forbidden' },
-    ],
-  ])('a blob with %s', async (_, script, error) => {
+    ['invalid errors', (_, response) => response.writeHead(403).end('{"errors":7}'), { code: 'forbidden' }],
+  ])('fails for a blob with %s', async (_, script, error) => {
     const registry = await serve(script);
     const reading = (async () =>
       read(await clientOf().blob(place(registry), { digest: DIGEST, size: BLOB.length })))();
     await expect(reading).rejects.toMatchObject(error);
   });
 
-  it('a manifest that is too large, or another one than its digest says', async () => {
+  it('fails for a manifest that is too large or has another digest', async () => {
     const registry = await serve((request, response) => {
       response.setHeader('Content-Type', MEDIA_TYPES.index);
       response.end(request.url?.endsWith('large') ? Buffer.alloc(MAX_MANIFEST_BYTES + 1, ' ') : index);
@@ -243,20 +239,20 @@ describe('what a registry does that is wrong', () => {
     });
   });
 
-  it('silence ends', async () => {
+  it('fails at the idle timeout', async () => {
     const registry = await serve(() => undefined);
     const waits: number[] = [];
     const client = clientOf({ idleMilliseconds: 50, onRetry: (_, milliseconds) => waits.push(milliseconds) });
     await expect(client.manifest({ ...place(registry), tag: '1' })).rejects.toMatchObject({
       code: 'unreachable',
-      message: expect.stringContaining('nothing came for 0.05 seconds'),
+      message: expect.stringContaining('no data for 0.05 seconds'),
     });
     expect(waits).toEqual([500, 1_000, 2_000]);
   });
 });
 
-describe('what failed for the moment', () => {
-  it('is tried again, a blob from its beginning', async () => {
+describe('a temporary failure', () => {
+  it('is retried, a blob from its start', async () => {
     let puts = 0;
     const registry = await serve((request, response) => {
       if (request.method === 'HEAD') response.writeHead(404).end();
@@ -269,7 +265,7 @@ describe('what failed for the moment', () => {
     expect(sent.map(({ body }) => body.toString())).toEqual(Array(3).fill(Buffer.from(BLOB).toString()));
   });
 
-  it('is not tried again where it is wrong for good, or where the registry wants to be left alone for long', async () => {
+  it('is not retried if it is permanent, or if Retry-After is long', async () => {
     const registry = await serve((request, response) => {
       if (request.url?.includes('wrong')) response.writeHead(400).end();
       else response.writeHead(429, { 'Retry-After': '3600' }).end();
@@ -284,7 +280,7 @@ describe('what failed for the moment', () => {
     expect(registry.requests).toHaveLength(2);
   });
 
-  it('is told as what was read, where the file that is sent cannot be', async () => {
+  it('is not reported if the pushed file cannot be read', async () => {
     const registry = await serve((request, response) => {
       if (request.method === 'HEAD') response.writeHead(404).end();
       else response.writeHead(202, { Location: '/upload' }).end();
@@ -303,7 +299,7 @@ describe('what failed for the moment', () => {
 describe('referrers', () => {
   const referrer = { mediaType: MEDIA_TYPES.image, digest: DIGEST, size: 3 };
 
-  it('are all pages of the list', async () => {
+  it('are read from all pages', async () => {
     const page = (digest: string) =>
       JSON.stringify({
         schemaVersion: 2,
@@ -321,7 +317,7 @@ describe('referrers', () => {
     expect(found.map(({ digest }) => digest)).toEqual([DIGEST, second]);
   });
 
-  it('are added once to the tag that stands in for the list', async () => {
+  it('are added once to the referrers tag', async () => {
     let stored: Buffer | undefined;
     const registry = await serve((request, response, body) => {
       if (request.method === 'PUT') {

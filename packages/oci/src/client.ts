@@ -15,7 +15,7 @@ import {
 import { formatReference, manifestReference, type Reference } from './reference.js';
 import { PUBLISHED_HEADER } from './server/route.js';
 
-/** A manifest as it was stored, and what it says. */
+/** The exact bytes of a manifest, and the parsed manifest. */
 export interface StoredManifest {
   bytes: Uint8Array;
   mediaType: string;
@@ -24,7 +24,7 @@ export interface StoredManifest {
 }
 
 export interface ClientOptions extends ConnectionOptions {
-  /** Called before something is tried again. */
+  /** Called before a retry. */
   onRetry?(error: Error, milliseconds: number): void;
 }
 
@@ -39,8 +39,8 @@ const FIRST_RETRY_MILLISECONDS = 500;
 const MAX_RETRY_MILLISECONDS = 30_000;
 
 /**
- * Reads and writes artifacts in any registry (distribution-spec 1.1). What is read is checked against its digest; what
- * failed for the moment is tried again, whole. Rejects with KrmhubErrors only.
+ * A client for any OCI registry (distribution-spec 1.1). It verifies the digest of everything that it reads, and retries
+ * after temporary failures. Rejects with KrmhubErrors only.
  */
 export class OciClient {
   readonly #options: ClientOptions;
@@ -50,13 +50,13 @@ export class OciClient {
     this.#options = options;
   }
 
-  /** Rejects with `not-found` where there is none. */
+  /** Rejects with `not-found` if it does not exist. */
   async manifest(reference: Reference): Promise<StoredManifest> {
     const { bytes, mediaType, digest } = await this.#storedManifest(reference);
     return { bytes, mediaType, digest, manifest: readManifest(bytes, mediaType) };
   }
 
-  /** The digest of what a reference names, of whatever kind that is; undefined where there is nothing. */
+  /** Returns the digest of any manifest; undefined if it does not exist. */
   async resolveDigest(reference: Reference): Promise<OciDigest | undefined> {
     try {
       return (await this.#storedManifest(reference)).digest;
@@ -69,7 +69,7 @@ export class OciClient {
   #storedManifest(reference: Reference): Promise<Omit<StoredManifest, 'manifest'>> {
     return this.withRetries(async () => {
       const { registry, repository } = reference;
-      const answer = await this.#connectionTo(registry).send(
+      const response = await this.#connectionTo(registry).send(
         repository,
         `manifests/${manifestReference(reference)}`,
         {
@@ -79,7 +79,7 @@ export class OciClient {
           expected: [200],
         },
       );
-      const bytes = await this.#body(answer.url, readLimited(answer.body, MAX_MANIFEST_BYTES));
+      const bytes = await this.#body(response.url, readLimited(response.body, MAX_MANIFEST_BYTES));
       if (bytes === undefined) {
         throw new KrmhubError(
           'too-large',
@@ -88,16 +88,16 @@ export class OciClient {
       }
       const digest = computeDigest(bytes, reference.digest);
       if (reference.digest !== undefined && digest !== reference.digest) {
-        throw digestMismatch(reference.digest, `its digest is ${digest}`);
+        throw digestMismatch(reference.digest, `it has the digest ${digest}`);
       }
-      const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]!.trim();
+      const mediaType = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
       return { bytes, mediaType, digest };
     });
   }
 
   /**
-   * `indexed` is whether the registry keeps a referrer's subject in mind itself, which the answer to one with a subject
-   * says; `published` the release that a krmhub registry has made of it.
+   * `indexed`: whether the registry adds the manifest to the referrers of its subject. `published`: the release that a
+   * krmhub registry published from the manifest.
    */
   putManifest(
     reference: Reference,
@@ -106,7 +106,7 @@ export class OciClient {
   ): Promise<{ indexed: boolean; published?: string }> {
     return this.withRetries(async () => {
       const { registry, repository } = reference;
-      const answer = await this.#connectionTo(registry).send(
+      const response = await this.#connectionTo(registry).send(
         repository,
         `manifests/${manifestReference(reference)}`,
         {
@@ -117,10 +117,10 @@ export class OciClient {
           expected: [200, 201, 202],
         },
       );
-      answer.body.resume();
-      const published = answer.headers[PUBLISHED_HEADER.toLowerCase()];
+      response.body.resume();
+      const published = response.headers[PUBLISHED_HEADER.toLowerCase()];
       return {
-        indexed: answer.headers['oci-subject'] !== undefined,
+        indexed: response.headers['oci-subject'] !== undefined,
         ...(typeof published === 'string' && { published: printable(published) }),
       };
     });
@@ -134,40 +134,37 @@ export class OciClient {
     return this.#has(place, `blobs/${digest}`);
   }
 
-  /** The pieces of a blob. They end with an error where they are not its bytes: what they are for waits until the end. */
+  /** Streams a blob. The stream fails at its end if the digest does not match: do not use the bytes before. */
   async blob(
     { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
     { digest, size }: Pick<Descriptor, 'digest' | 'size'>,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const answer = await this.#connectionTo(registry).send(repository, `blobs/${digest}`, {
+    const response = await this.#connectionTo(registry).send(repository, `blobs/${digest}`, {
       method: 'GET',
       actions: 'pull',
       expected: [200],
     });
-    return verifyContent(withReachabilityErrors(answer.url, answer.body), { digest, size });
+    return verifyContent(withReachabilityErrors(response.url, response.body), { digest, size });
   }
 
-  /**
-   * Makes sure that a blob is in a repository: it is sent unless it is there, or the registry can take it from another
-   * repository of its own, which `mountFrom` names.
-   */
+  /** Pushes a blob, unless it exists, or the registry can mount it from its repository `mountFrom`. */
   pushBlob(
     { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
     digest: OciDigest,
     content: Content,
     mountFrom?: string,
-  ): Promise<'there' | 'mounted' | 'sent'> {
+  ): Promise<'exists' | 'mounted' | 'sent'> {
     return this.withRetries(async () => {
       const connection = this.#connectionTo(registry);
-      // Asked for with the right to push, so that the body is not sent to be refused.
-      const there = await connection.send(repository, `blobs/${digest}`, {
+      // With push access, so that no body is sent to a registry that rejects it.
+      const existing = await connection.send(repository, `blobs/${digest}`, {
         method: 'HEAD',
         actions: 'pull,push',
-        // What was taken down is refused with its reason when it is sent.
+        // A registry rejects a blob that was taken down, with the reason, when it is pushed.
         expected: [200, 404, 410],
       });
-      there.body.resume();
-      if (there.status === 200) return 'there';
+      existing.body.resume();
+      if (existing.status === 200) return 'exists';
       const mount = mountFrom === undefined ? '' : `?mount=${digest}&from=${encodeURIComponent(mountFrom)}`;
       const started = await connection.send(repository, `blobs/uploads/${mount}`, {
         method: 'POST',
@@ -191,7 +188,7 @@ export class OciClient {
     });
   }
 
-  /** What refers to a manifest: by the registry's list, or by the tag that stands in for it where it has none. */
+  /** Lists the referrers of a manifest, with the referrers API or else the referrers tag schema. */
   async referrers(
     { registry, repository }: Pick<Reference, 'registry' | 'repository'>,
     digest: OciDigest,
@@ -201,26 +198,27 @@ export class OciClient {
       let target: string | URL | undefined = `referrers/${digest}`;
       for (let page = 0; target !== undefined && page < 100; page++) {
         const connection = this.#connectionTo(registry);
-        const answer = await connection.send(repository, target, {
+        const response = await connection.send(repository, target, {
           method: 'GET',
           headers: { Accept: MEDIA_TYPES.index },
           actions: 'pull',
-          // Registries that do not know the list answer 404, some 405 or 400.
+          // Registries without the referrers API respond with 404, some with 405 or 400.
           expected: [200, 400, 404, 405],
         });
-        const type = (answer.headers['content-type'] ?? '').split(';')[0]!.trim();
-        if (answer.status !== 200 || type !== MEDIA_TYPES.index) {
-          answer.body.destroy();
+        const type = (response.headers['content-type'] ?? '').split(';')[0]!.trim();
+        if (response.status !== 200 || type !== MEDIA_TYPES.index) {
+          response.body.destroy();
           return undefined;
         }
-        const bytes = await this.#body(answer.url, readLimited(answer.body, MAX_MANIFEST_BYTES));
-        if (bytes === undefined)
-          throw new KrmhubError('too-large', `the referrers of ${digest} are too many`);
+        const bytes = await this.#body(response.url, readLimited(response.body, MAX_MANIFEST_BYTES));
+        if (bytes === undefined) throw new KrmhubError('too-large', `${digest} has too many referrers`);
         const manifest = readManifest(bytes, type);
         if (manifest.kind === 'index') found.push(...manifest.index.manifests);
-        const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(answer.headers.link ?? ''))?.[1];
+        const next = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers.link ?? ''))?.[1];
         target =
-          next === undefined || !URL.canParse(next, answer.url.href) ? undefined : new URL(next, answer.url);
+          next === undefined || !URL.canParse(next, response.url.href)
+            ? undefined
+            : new URL(next, response.url);
       }
       return found;
     });
@@ -229,7 +227,7 @@ export class OciClient {
     return fallback?.manifests ?? [];
   }
 
-  /** Adds to the tag that stands in for the list of referrers. To be called where `putManifest` says that nobody else did. */
+  /** Adds a referrer to the referrers tag. Call it if `putManifest` returns `indexed: false`. */
   async addToReferrersTag(
     place: Pick<Reference, 'registry' | 'repository'>,
     subject: OciDigest,
@@ -267,14 +265,14 @@ export class OciClient {
     headers: Record<string, string> = {},
   ): Promise<boolean> {
     return this.withRetries(async () => {
-      const answer = await this.#connectionTo(registry).send(repository, target, {
+      const response = await this.#connectionTo(registry).send(repository, target, {
         method: 'HEAD',
         headers,
         actions: 'pull,push',
         expected: [200, 404],
       });
-      answer.body.resume();
-      return answer.status === 200;
+      response.body.resume();
+      return response.status === 200;
     });
   }
 
@@ -292,7 +290,7 @@ export class OciClient {
     }
   }
 
-  /** Does work of which nothing stays where it fails, again where the registry failed for the moment. */
+  /** Retries an idempotent operation after temporary failures of the registry. */
   async withRetries<Result>(work: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -308,7 +306,7 @@ export class OciClient {
   }
 }
 
-/** The tag under which referrers are listed where a registry does not list them (distribution-spec, "Referrers Tag Schema"). */
+/** Returns the tag that lists the referrers of a digest (distribution-spec, "Referrers Tag Schema"). */
 export function referrersTag(digest: OciDigest): string {
   return digest.replace(':', '-').slice(0, 'sha256-'.length + 64);
 }

@@ -2,46 +2,46 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { KrmhubError } from '@krmhub/schema/error';
 import { networkReason, printable } from '@krmhub/schema/network-reason';
 
-/** A registry that could not answer now and may in a moment. */
+/** A failure that a retry may fix. */
 export class TemporaryFailure extends KrmhubError {
-  /** Milliseconds that the registry wants to be left alone, where it says so. */
+  /** From the Retry-After header. */
   retryAfterMilliseconds: number | undefined;
 }
 
-/** A registry, or what it redirects to, that sends its readers around. */
+/** More redirects than allowed. */
 export class TooManyRedirects extends KrmhubError {}
 
-/** Code of the error that ends a connection on which nothing comes: the cause of a TemporaryFailure. */
+/** Error code of an idle timeout, in the cause of a TemporaryFailure. */
 export const IDLE_TIMEOUT = 'KRMHUB_IDLE';
-/** Characters of each error that a registry tells: what it says to do about it stands at the end. */
+/** Characters of a registry's error message; hints are often at its end. */
 const MAX_MESSAGE_LENGTH = 1_000;
 export const TEMPORARY_STATUSES = new Set([408, 429, 500, 502, 503, 504]);
 
-/** What a registry says is wrong (distribution-spec, "Error Codes"), in one line, and the first code. */
-export function readRegistryErrors(text: string): { told: string; first?: unknown } {
+/** Parses the error body of a registry (distribution-spec, "Error Codes"). */
+export function readRegistryErrors(text: string): { messages: string; firstCode?: unknown } {
   try {
     const { errors = [] } = JSON.parse(text) as { errors?: { code?: unknown; message?: unknown }[] };
-    const told = errors
+    const messages = errors
       .slice(0, 3)
       .map(({ code, message }) =>
         printable([code, message].filter((part) => typeof part === 'string').join(', '), MAX_MESSAGE_LENGTH),
       )
       .join('; ');
-    return { told, first: errors[0]?.code };
+    return { messages, firstCode: errors[0]?.code };
   } catch {
-    return { told: '' };
+    return { messages: '' };
   }
 }
 
 export function temporaryFailure(what: string, headers: IncomingHttpHeaders): TemporaryFailure {
-  const failure = new TemporaryFailure('unavailable', what, { hint: 'Try again in a moment.' });
+  const failure = new TemporaryFailure('unavailable', what, { hint: 'Try again later.' });
   const seconds = headers['retry-after'];
   if (seconds !== undefined && /^\d{1,5}$/.test(seconds))
     failure.retryAfterMilliseconds = Number(seconds) * 1_000;
   return failure;
 }
 
-/** What comes back by itself: a name or address that is wrong stays wrong. */
+/** Errors that a retry may fix. A wrong name or address is not one of them. */
 const TEMPORARY_ERROR_CODES = new Set([
   'ECONNRESET',
   'ETIMEDOUT',
@@ -58,12 +58,12 @@ export function unreachableError(url: URL, error: unknown): KrmhubError {
   const noTls = url.protocol === 'https:' && /EPROTO|WRONG_VERSION|ERR_SSL|ECONNREFUSED/.test(code);
   return new KrmhubError('unreachable', message, {
     cause: error,
-    ...(noTls ? { hint: 'If it does not speak TLS: --plain-http speaks to it without.' } : {}),
+    ...(noTls ? { hint: 'Use --plain-http if the registry does not support TLS.' } : {}),
   });
 }
 
 export function loginHint(registry: string, known: boolean): string {
   return known
-    ? `The credentials for ${registry} are not enough: log in as somebody who may, with \`docker login ${registry}\`.`
-    : `Log in first, with \`docker login ${registry}\`, \`oras login ${registry}\` or the like.`;
+    ? `Log in to ${registry} as a user with access, with \`docker login ${registry}\`.`
+    : `Log in first, with \`docker login ${registry}\` or \`oras login ${registry}\`.`;
 }

@@ -28,22 +28,22 @@ import {
 } from './connection-errors.js';
 
 export interface ConnectionOptions {
-  /** What `docker login` and its like keep for a registry, by host and port. */
+  /** Returns the stored credentials, for example of `docker login`, for a host and port. */
   credentials(registry: string): Promise<Credentials | undefined>;
-  /** Whether a registry is spoken to without TLS. */
+  /** Whether to connect without TLS. */
   plainHttp(registry: string): boolean;
-  /** How connections are made, such as through a proxy; Node's own way where it gives none. */
+  /** For example an agent that connects through a proxy. Default: the global agent of Node.js. */
   agent?(url: URL): Promise<Agent | undefined>;
   userAgent: string;
-  /** Milliseconds for which nothing may come or go; 60,000 by default. */
+  /** Timeout without any data. Default 60,000. */
   idleMilliseconds?: number;
-  /** Redirects that are followed one after another; 5 by default. */
+  /** Redirects that are followed in a row. Default 5. */
   maxRedirects?: number;
-  /** Ends everything that is under way. */
+  /** Aborts all requests. */
   signal?: AbortSignal;
 }
 
-/** Bytes that can be sent again from their beginning. */
+/** Bytes that can be sent repeatedly, for retries. */
 export interface Content {
   size: number;
   open(): AsyncIterable<Uint8Array>;
@@ -53,17 +53,18 @@ export interface Exchange {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE';
   headers?: Record<string, string>;
   body?: Content;
-  /** What is done with the repository, and what others are pulled from. */
+  /** Actions of the requested token scope. */
   actions: 'pull' | 'pull,push';
+  /** Another repository to pull from. */
   alsoPull?: string;
-  /** Statuses that are an answer; anything else is thrown. */
+  /** Other statuses are thrown as errors. */
   expected: readonly number[];
 }
 
 export interface RegistryResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Where it came from in the end. */
+  /** URL after redirects. */
   url: URL;
   body: IncomingMessage;
 }
@@ -72,12 +73,12 @@ const IDLE_MILLISECONDS = 60_000;
 const MAX_REDIRECTS = 5;
 const MAX_ERROR_BYTES = 65_536;
 const MAX_TOKEN_BYTES = 1_048_576;
-/** HTTP with one registry, as who the credentials say. Rejects with KrmhubErrors only. */
+/** An authenticated HTTP connection to one registry. Rejects with KrmhubErrors only. */
 export class Connection {
   readonly registry: string;
   readonly #options: ConnectionOptions;
   readonly #base: URL;
-  /** Authorization by what it is for. */
+  /** Tokens by scope. */
   readonly #tokens = new Map<string, { header: string; until: number }>();
   #challenge: Challenge | undefined;
   #credentials: Promise<Credentials | undefined> | undefined;
@@ -89,42 +90,42 @@ export class Connection {
     this.#base = new URL(`${options.plainHttp(registry) ? 'http' : 'https'}://${host}/v2/`);
   }
 
-  /** `target` is below `/v2/<repository>/`, or a URL that the registry named. */
+  /** `target` is a path below `/v2/<repository>/`, or a URL from a response of the registry. */
   async send(repository: string, target: string | URL, exchange: Exchange): Promise<RegistryResponse> {
     const url = target instanceof URL ? target : new URL(`${repository}/${target}`, this.#base);
     const scopes = [`repository:${repository}:${exchange.actions}`];
     if (exchange.alsoPull !== undefined) scopes.push(`repository:${exchange.alsoPull}:pull`);
     let authorization = await this.#authorization(scopes);
-    let answer = await this.#follow(url, exchange, authorization);
-    // What somebody else asks for is not answered: it would be told the credentials of this registry.
-    if (answer.status === 401 && answer.url.origin === this.#base.origin) {
-      const challenge = readChallenge(answer.headers['www-authenticate']);
+    let response = await this.#follow(url, exchange, authorization);
+    // Another origin must not get the credentials of this registry.
+    if (response.status === 401 && response.url.origin === this.#base.origin) {
+      const challenge = readChallenge(response.headers['www-authenticate']);
       if (challenge !== undefined && (authorization === undefined || challenge.scheme === 'bearer')) {
         this.#challenge = challenge;
         this.#tokens.delete(scopes.join(' '));
         const renewed = await this.#authorization(scopes).catch((error: unknown) => {
-          // What is not read would keep the program waiting.
-          answer.body.destroy();
+          // An unread body would keep the process alive.
+          response.body.destroy();
           throw error;
         });
         if (renewed !== undefined && renewed !== authorization) {
-          answer.body.destroy();
+          response.body.destroy();
           authorization = renewed;
-          answer = await this.#follow(url, exchange, authorization);
+          response = await this.#follow(url, exchange, authorization);
         }
       }
     }
-    if (exchange.expected.includes(answer.status)) return answer;
-    throw await this.#failure(answer, repository, exchange);
+    if (exchange.expected.includes(response.status)) return response;
+    throw await this.#failure(response, repository, exchange);
   }
 
-  /** A URL that the registry named in an answer's header. */
-  resolveLocation(answer: RegistryResponse): URL {
-    const { location } = answer.headers;
-    if (location === undefined || !URL.canParse(location, answer.url.href)) {
-      throw this.#foreign(`it answered ${answer.status} without a place to go`);
+  /** Returns the URL in the Location header. */
+  resolveLocation(response: RegistryResponse): URL {
+    const { location } = response.headers;
+    if (location === undefined || !URL.canParse(location, response.url.href)) {
+      throw this.#unexpected(`it responded with ${response.status}, but without a valid Location header`);
     }
-    return new URL(location, answer.url);
+    return new URL(location, response.url);
   }
 
   async #authorization(scopes: readonly string[]): Promise<string | undefined> {
@@ -141,7 +142,7 @@ export class Connection {
     const known = this.#tokens.get(name);
     if (known !== undefined && known.until > performance.now()) return known.header;
     const { token, milliseconds } = await this.#fetchToken(challenge, scopes, credentials);
-    // A token that ends while it is on its way is of no use.
+    // Do not use a token that expires while the request is sent.
     const until = performance.now() + Math.max(milliseconds - 10_000, milliseconds / 2);
     const header = `Bearer ${token}`;
     this.#tokens.set(name, { header, until });
@@ -156,7 +157,7 @@ export class Connection {
     const secure = this.#base.protocol === 'https:';
     const { url, authorization, form } = buildTokenRequest(challenge, { scopes, credentials, secure });
     const bytes = form && new TextEncoder().encode(form.toString());
-    const answer = await this.#exchange(url, {
+    const response = await this.#exchange(url, {
       method: form === undefined ? 'GET' : 'POST',
       headers: {
         ...(authorization === undefined ? {} : { Authorization: authorization }),
@@ -164,18 +165,18 @@ export class Connection {
       },
       ...(bytes === undefined ? {} : { body: toContent(bytes) }),
     });
-    const text = await readLimitedText(answer.body, MAX_TOKEN_BYTES);
-    if (answer.status === 200 && text !== undefined) return readToken(text);
-    const refused = answer.status === 401 || answer.status === 403 || answer.status === 400;
-    const { told } = readRegistryErrors(text ?? '');
-    const what = `the token service of ${this.registry} answered ${answer.status}${told === '' ? '' : `: ${told}`}`;
-    if (TEMPORARY_STATUSES.has(answer.status)) throw temporaryFailure(what, answer.headers);
+    const text = await readLimitedText(response.body, MAX_TOKEN_BYTES);
+    if (response.status === 200 && text !== undefined) return readToken(text);
+    const refused = response.status === 401 || response.status === 403 || response.status === 400;
+    const { messages } = readRegistryErrors(text ?? '');
+    const what = `the token service of ${this.registry} responded with ${response.status}${messages === '' ? '' : `: ${messages}`}`;
+    if (TEMPORARY_STATUSES.has(response.status)) throw temporaryFailure(what, response.headers);
     throw new KrmhubError(refused ? 'unauthorized' : 'unreachable', what, {
       hint: loginHint(this.registry, credentials !== undefined),
     });
   }
 
-  /** Follows redirects of reads; who is asked elsewhere is not told who asks. */
+  /** Follows redirects of GET and HEAD. Other origins do not get the Authorization header. */
   async #follow(
     first: URL,
     exchange: Exchange,
@@ -184,28 +185,28 @@ export class Connection {
     let url = first;
     for (let redirects = 0; ; redirects++) {
       const own = url.origin === this.#base.origin;
-      const answer = await this.#exchange(url, {
+      const response = await this.#exchange(url, {
         ...exchange,
         headers: {
           ...exchange.headers,
           ...(authorization !== undefined && own ? { Authorization: authorization } : {}),
         },
       });
-      if (answer.status < 300 || answer.status >= 400) return answer;
-      answer.body.destroy();
+      if (response.status < 300 || response.status >= 400) return response;
+      response.body.destroy();
       if (exchange.method !== 'GET' && exchange.method !== 'HEAD') {
-        throw this.#foreign(
-          `it redirects a ${exchange.method} to ${printable(answer.headers.location ?? '')}`,
+        throw this.#unexpected(
+          `it redirects ${exchange.method} to ${printable(response.headers.location ?? '')}`,
         );
       }
       const { maxRedirects = MAX_REDIRECTS } = this.#options;
       if (redirects >= maxRedirects) {
         throw new TooManyRedirects(
           'unreachable',
-          `${this.registry} does not answer as a registry does: it redirects more than ${maxRedirects} times`,
+          `unexpected response of ${this.registry}: more than ${maxRedirects} redirects`,
         );
       }
-      url = this.resolveLocation(answer);
+      url = this.resolveLocation(response);
     }
   }
 
@@ -214,10 +215,10 @@ export class Connection {
     { method, headers, body }: Pick<Exchange, 'method' | 'headers' | 'body'>,
   ): Promise<RegistryResponse> {
     if (!/^https?:$/.test(url.protocol) || url.username + url.password !== '') {
-      throw this.#foreign(`it names ${printable(url.href)}, which is no web address`);
+      throw this.#unexpected(`it points to ${printable(url.href)}, which is not a valid URL`);
     }
     if (this.#base.protocol === 'https:' && url.protocol !== 'https:') {
-      throw this.#foreign(`it names ${printable(url.origin)}, which is not encrypted`);
+      throw this.#unexpected(`it points to ${printable(url.origin)}, which does not use TLS`);
     }
     const agent = await this.#options.agent?.(url);
     const idle = this.#options.idleMilliseconds ?? IDLE_MILLISECONDS;
@@ -239,25 +240,25 @@ export class Connection {
     });
     request.on('timeout', () => {
       request.destroy(
-        Object.assign(new Error(`nothing came for ${idle / 1_000} seconds`), { code: IDLE_TIMEOUT }),
+        Object.assign(new Error(`no data for ${idle / 1_000} seconds`), { code: IDLE_TIMEOUT }),
       );
     });
-    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    const responsePromise = new Promise<IncomingMessage>((resolve, reject) => {
       request.on('response', resolve);
       request.on('error', reject);
     });
-    answered.catch(() => undefined);
+    responsePromise.catch(() => undefined);
     let readFailure: unknown;
     if (body === undefined) request.end();
     else {
-      // A registry that refuses answers before it has read everything: the answer says more than the broken pipe.
+      // A registry may reject a request before it has read the body. Its response is more useful than a broken pipe.
       pipeline(
         toReadable(body.open(), (error) => (readFailure = error)),
         request,
       ).catch(() => undefined);
     }
     try {
-      const response = await answered;
+      const response = await responsePromise;
       return { status: response.statusCode ?? 0, headers: response.headers, url, body: response };
     } catch (error) {
       throw readFailure ?? unreachableError(url, error);
@@ -265,15 +266,16 @@ export class Connection {
   }
 
   async #failure(
-    answer: RegistryResponse,
+    response: RegistryResponse,
     repository: string,
     { method, actions }: Exchange,
   ): Promise<KrmhubError> {
-    const { status, headers } = answer;
-    const text = method === 'HEAD' ? '' : await readLimitedText(answer.body, MAX_ERROR_BYTES).catch(() => '');
-    answer.body.destroy();
-    const { told, first } = readRegistryErrors(text ?? '');
-    const what = `${this.registry} answered ${status}${told === '' ? '' : `: ${told}`}`;
+    const { status, headers } = response;
+    const text =
+      method === 'HEAD' ? '' : await readLimitedText(response.body, MAX_ERROR_BYTES).catch(() => '');
+    response.body.destroy();
+    const { messages, firstCode } = readRegistryErrors(text ?? '');
+    const what = `${this.registry} responded with ${status}${messages === '' ? '' : `: ${messages}`}`;
     if (TEMPORARY_STATUSES.has(status)) return temporaryFailure(what, headers);
     const code: ErrorCode =
       status === 401
@@ -286,26 +288,26 @@ export class Connection {
               ? 'gone'
               : status === 413
                 ? 'too-large'
-                : first === 'MANIFEST_INVALID'
+                : firstCode === 'MANIFEST_INVALID'
                   ? 'invalid-document'
                   : status >= 400 && status < 500
                     ? 'invalid-request'
                     : 'unreachable';
-    // A token that anybody gets says nothing of credentials.
+    // Anonymous access uses tokens too, so look at the credentials.
     const known = (await this.#credentials) !== undefined;
     const hint =
-      status === 401 || (status === 403 && told === '')
+      status === 401 || (status === 403 && messages === '')
         ? loginHint(this.registry, known)
         : status === 404
-          ? `Is ${repository} the right name, and is what you ask for there?`
+          ? `Check the repository name ${repository} and the tag or digest.`
           : undefined;
-    const did = actions === 'pull' ? 'read' : 'written';
-    const message = status === 404 ? what : `${repository} cannot be ${did}: ${what}`;
+    const action = actions === 'pull' ? 'read' : 'write';
+    const message = status === 404 ? what : `cannot ${action} ${repository}: ${what}`;
     return new KrmhubError(code, message, hint === undefined ? {} : { hint });
   }
 
-  #foreign(what: string): KrmhubError {
-    return new KrmhubError('unreachable', `${this.registry} does not answer as a registry does: ${what}`);
+  #unexpected(what: string): KrmhubError {
+    return new KrmhubError('unreachable', `unexpected response of ${this.registry}: ${what}`);
   }
 }
 
@@ -318,7 +320,7 @@ export function toContent(bytes: Uint8Array): Content {
   };
 }
 
-/** Undefined where there is more than so many bytes. */
+/** Reads a stream into memory. Returns undefined if it is larger than `maxBytes`. */
 export async function readLimited(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -8,7 +8,7 @@ import { runInParallel } from './run-in-parallel.js';
 export interface CopyOptions {
   from: Reference;
   to: Reference;
-  /** Whether what refers to it comes along: signatures, attestations, bills of materials. */
+  /** Whether to copy referrers too: signatures, attestations, bills of materials. */
   referrers: boolean;
   onProgress?(progress: CopyProgress): void;
 }
@@ -16,33 +16,33 @@ export interface CopyOptions {
 export interface CopyProgress {
   manifests: number;
   blobs: number;
-  /** Of the blobs that were sent, and of all that are known of so far. */
+  /** Bytes of blobs: already sent, and known so far in total. */
   sentBytes: number;
   knownBytes: number;
 }
 
 export interface CopyResult extends CopyProgress {
   digest: OciDigest;
-  /** How many of the manifests are referrers. */
+  /** Number of the manifests that are referrers. */
   referrers: number;
 }
 
 const BLOBS_AT_ONCE = 4;
-/** Of the tags under which cosign keeps signatures, attestations and bills of materials where it makes no referrers. */
+/** Suffixes of the tags that cosign uses for signatures, attestations and bills of materials instead of referrers. */
 const COSIGN_SUFFIXES = ['sig', 'att', 'sbom'];
-/** Manifests of one artifact with all that it names and that refers to it. */
+/** Manifests of one artifact, including child manifests and referrers. */
 const MAX_MANIFESTS = 1_000;
 const MAX_DEPTH = 10;
 
 /**
- * Copies an artifact as it is, so that every digest stays. The tag comes last: when it is there, so is everything that it
- * names, and what refers to it.
+ * Copies an artifact without changing digests. The tag is pushed last: once it exists, all blobs, manifests and referrers
+ * exist.
  */
 export async function copyArtifact(client: OciClient, options: CopyOptions): Promise<CopyResult> {
   const { from, to } = options;
   if (to.digest !== undefined && to.tag !== undefined) {
     throw new KrmhubError('usage', `${formatReference(to)} has a tag and a digest`, {
-      hint: 'Name the tag that the copy is to have.',
+      hint: 'Give only the tag of the copy.',
     });
   }
   const copy = new Copy(client, options);
@@ -50,7 +50,7 @@ export async function copyArtifact(client: OciClient, options: CopyOptions): Pro
   if (to.digest !== undefined && to.digest !== root.digest) {
     throw new KrmhubError(
       'usage',
-      `${formatReference(from)} has the digest ${root.digest}, and not ${to.digest}`,
+      `${formatReference(from)} has the digest ${root.digest}, not ${to.digest}`,
     );
   }
   await copy.copyManifest(root, 0);
@@ -70,16 +70,16 @@ class Copy {
     this.#options = options;
   }
 
-  /** What it names first, then itself, then what refers to it. */
+  /** Copies the referenced content, then the manifest, then its referrers. */
   async copyManifest(stored: StoredManifest, depth: number): Promise<void> {
     if (this.#done.has(stored.digest)) return;
     this.#done.add(stored.digest);
     if (depth > MAX_DEPTH || this.#done.size > MAX_MANIFESTS) {
       throw new KrmhubError(
         'too-large',
-        'the artifact has too many manifests, or too many below each other',
+        'the artifact has too many manifests, or they are nested too deeply',
         {
-          hint: `At most ${MAX_MANIFESTS} are copied, ${MAX_DEPTH} deep.`,
+          hint: `Copy at most ${MAX_MANIFESTS} manifests, nested ${MAX_DEPTH} levels deep.`,
         },
       );
     }
@@ -109,7 +109,7 @@ class Copy {
     await this.#copyCosignTags(stored.digest, depth);
   }
 
-  /** Signatures and more that stand under a tag made of the digest, and refer to nothing. */
+  /** Copies cosign signatures and attestations under tags that contain the digest. */
   async #copyCosignTags(digest: OciDigest, depth: number): Promise<void> {
     const { from, to } = this.#options;
     for (const suffix of COSIGN_SUFFIXES) {
@@ -131,7 +131,7 @@ class Copy {
 
   async #copyBlobs(descriptors: readonly Descriptor[]): Promise<void> {
     const { from, to } = this.#options;
-    // The same blob may stand in a manifest twice; what may not be distributed is at another place, and stays there.
+    // A manifest can reference a blob twice. Non-distributable layers stay where they are.
     const wanted = new Map(
       descriptors
         .filter(
@@ -143,7 +143,7 @@ class Copy {
     await runInParallel(wanted.values(), BLOBS_AT_ONCE, async ({ digest, size }) => {
       const { progress } = this;
       const client = this.#client;
-      const tell = () => this.#reportProgress();
+      const report = () => this.#reportProgress();
       let sent = 0;
       const content = {
         size,
@@ -154,7 +154,7 @@ class Copy {
             yield piece;
             sent += piece.byteLength;
             progress.sentBytes += piece.byteLength;
-            tell();
+            report();
           }
         },
       };
@@ -163,7 +163,7 @@ class Copy {
       this.#done.add(digest);
       progress.blobs += 1;
       if (outcome !== 'sent') progress.knownBytes -= size;
-      tell();
+      report();
     });
   }
 
@@ -172,7 +172,7 @@ class Copy {
   }
 }
 
-/** As a list of referrers has it (distribution-spec, "Listing Referrers"). */
+/** Returns the descriptor for a list of referrers (distribution-spec, "Listing Referrers"). */
 export function referrerDescriptor({ bytes, mediaType, digest, manifest }: StoredManifest): Descriptor {
   const { artifactType, annotations } = manifest.kind === 'image' ? manifest.image : manifest.index;
   const type = artifactType ?? (manifest.kind === 'image' ? manifest.image.config.mediaType : undefined);

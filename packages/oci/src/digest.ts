@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { KrmhubError } from '@krmhub/schema/error';
 
-/** `sha256:` and 64, or `sha512:` and 128 lower-case hexadecimal digits: the algorithms that image-spec registers. */
+/** `sha256:` and 64, or `sha512:` and 128 lower-case hexadecimal digits (the registered algorithms of image-spec). */
 export type OciDigest = `sha256:${string}` | `sha512:${string}`;
 
 const PATTERN = /^(?:sha256:[a-f0-9]{64}|sha512:[a-f0-9]{128})$/;
@@ -10,13 +10,13 @@ export function isOciDigest(text: string): text is OciDigest {
   return PATTERN.test(text);
 }
 
-/** The digest of bytes, in the algorithm of another one or in sha256. */
+/** Computes the digest of bytes with sha256, or with the algorithm of `like`. */
 export function computeDigest(bytes: Uint8Array, like: OciDigest | 'sha256' = 'sha256'): OciDigest {
   const algorithm = getAlgorithm(like);
   return `${algorithm}:${createHash(algorithm).update(bytes).digest('hex')}`;
 }
 
-/** The pieces as they come; it throws instead of the end where they are not the bytes of the digest. */
+/** Passes chunks through, and throws at the end if size or digest do not match. */
 export async function* verifyContent(
   pieces: AsyncIterable<Uint8Array>,
   expected: { digest: OciDigest; size: number },
@@ -26,26 +26,21 @@ export async function* verifyContent(
   let size = 0;
   for await (const piece of pieces) {
     size += piece.byteLength;
-    if (size > expected.size)
-      throw digestMismatch(expected.digest, `it has more than the ${expected.size} bytes it should have`);
+    if (size > expected.size) throw digestMismatch(expected.digest, `more than ${expected.size} bytes`);
     hash.update(piece);
     yield piece;
   }
   if (size !== expected.size)
-    throw digestMismatch(expected.digest, `it has ${size} bytes and not ${expected.size}`);
+    throw digestMismatch(expected.digest, `${size} bytes instead of ${expected.size}`);
   const actual = `${algorithm}:${hash.digest('hex')}`;
-  if (actual !== expected.digest) throw digestMismatch(expected.digest, `its digest is ${actual}`);
+  if (actual !== expected.digest) throw digestMismatch(expected.digest, `it has the digest ${actual}`);
 }
 
-/** Whoever sent the bytes, or the way here, changed them. */
+/** The error for content that does not match its digest. */
 export function digestMismatch(digest: OciDigest, why: string): KrmhubError {
-  return new KrmhubError(
-    'digest-mismatch',
-    `what the registry sent for ${digest} is something else: ${why}`,
-    {
-      hint: 'Try again; if it stays so, something between you and the registry changes its answers.',
-    },
-  );
+  return new KrmhubError('digest-mismatch', `the content for ${digest} does not match: ${why}`, {
+    hint: 'Try again. If it fails again, a proxy may be changing the responses of the registry.',
+  });
 }
 
 function getAlgorithm(digest: OciDigest | 'sha256'): 'sha256' | 'sha512' {

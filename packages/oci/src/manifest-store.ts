@@ -1,21 +1,21 @@
 import type { OciDigest } from './digest.js';
 
-/** Where the bytes of a blob are: pushed here, a file of a release, a form of a snapshot, or its signature. */
+/** Which folder stores the bytes: pushed blobs, files of releases, renditions of snapshots, or their signatures. */
 export type BlobPlace = 'artifacts' | 'releases' | 'forms' | 'signatures';
 
-/** A blob as one repository has it. */
+/** A blob of a repository. */
 export interface RepositoryBlob {
   digest: OciDigest;
-  /** sha256 digest by which its bytes are kept. */
+  /** sha256 digest that names the file. */
   file: `sha256:${string}`;
   place: BlobPlace;
   /** Bytes. */
   size: number;
-  /** RFC 3339, UTC: when it was pushed, mounted, or somebody who pushes was last told that it is there. */
+  /** RFC 3339, UTC: when it was last pushed, mounted, or reported to a pushing client as existing. */
   seenAt: string;
 }
 
-/** What is told of a manifest without its bytes: a descriptor of image-spec. */
+/** A descriptor of image-spec: a manifest without its bytes. */
 export interface ManifestDescriptor {
   digest: OciDigest;
   mediaType: string;
@@ -25,32 +25,32 @@ export interface ManifestDescriptor {
   annotations?: Record<string, string>;
 }
 
-/** A blob's place in the order of all; empty texts stand before the first. */
+/** The position of a blob in the order of all blobs. Empty strings are before the first one. */
 export interface BlobPosition {
   repository: string;
   digest: string;
 }
 
-/** A manifest and what it means to its repository. */
+/** A manifest with the references that the repository needs to know. */
 export interface ManifestRecord extends ManifestDescriptor {
   bytes: Uint8Array;
   subject?: OciDigest;
-  /** What it names and lives as long as it: configuration, layers, manifests of an index. */
+  /** Digests that the manifest keeps alive: config, layers, manifests of an index. */
   references: readonly OciDigest[];
 }
 
-/** Who changes something, when, and how many bytes the repository may then have. */
+/** Author and time of a change, and the quota of the repository. */
 export interface Change {
   /** RFC 3339, UTC. */
   at: string;
   by: string;
-  /** Bytes of blobs and manifests together; absent for any number. */
+  /** Bytes of blobs and manifests together. Default: unlimited. */
   quota?: number;
 }
 
 /**
- * Repositories of an OCI registry, all but the bytes of their blobs. Methods are transactions, durable when they
- * resolve; they reject with a KrmhubError as those of other stores do, and with QuotaExceeded. Proved by
+ * Stores the repositories of an OCI registry, except the bytes of blobs. Every method is a transaction that is durable
+ * when it resolves. Methods reject with KrmhubErrors like the other stores, and with QuotaExceeded. The contract test is
  * test/contracts/manifest-store.ts.
  */
 export interface ManifestStore {
@@ -59,50 +59,50 @@ export interface ManifestStore {
     repository: string,
     reference: string,
   ): Promise<(ManifestDescriptor & { bytes: Uint8Array }) | undefined>;
-  /** The same without the bytes; neither has annotations, which the bytes hold. */
+  /** The descriptor without annotations, which are in the bytes only. */
   manifestDescriptor(repository: string, reference: string): Promise<ManifestDescriptor | undefined>;
   /**
-   * Keeps a manifest, and moves a tag to it where one is given; one that is there counts as pushed now. Rejects with UnknownReferences where `needed` names
-   * what the repository does not have, and with `gone` where something that it names was taken down.
+   * Stores a manifest and moves the tag to it. An existing manifest gets a new push time. Rejects with UnknownReferences
+   * if the repository lacks a digest of `needed`, and with `gone` if referenced content was taken down.
    */
   putManifest(
     repository: string,
     manifest: ManifestRecord,
     options: Change & { tag?: string; needed: readonly OciDigest[] },
   ): Promise<void>;
-  /** The tags that name it go too. False where there is none. */
+  /** Deletes a manifest and its tags. Returns false if it does not exist. */
   deleteManifest(repository: string, digest: OciDigest): Promise<boolean>;
-  /** The manifest stays. False where there is no such tag. */
+  /** Deletes a tag but not its manifest. Returns false if it does not exist. */
   deleteTag(repository: string, tag: string): Promise<boolean>;
-  /** Tags that name the manifest, in code unit order; the first 1,000. */
+  /** The first 1,000 tags of a manifest, in code unit order. */
   listManifestTags(repository: string, digest: OciDigest): Promise<string[]>;
-  /** In code unit order, after a tag; undefined for an unknown repository. */
+  /** Tags after `after` in code unit order; undefined for an unknown repository. */
   tags(repository: string, after: string, limit: number): Promise<string[] | undefined>;
-  /** Manifests whose subject is the digest, by digest, after one of them. */
+  /** Manifests with this subject, sorted by digest, after `after`. */
   referrers(
     repository: string,
     subject: OciDigest,
     options: { artifactType?: string; after: string; limit: number },
   ): Promise<ManifestDescriptor[]>;
-  /** Names in code unit order, after one. */
+  /** Names after `after` in code unit order. */
   repositories(after: string, limit: number): Promise<string[]>;
 
   blob(repository: string, digest: OciDigest): Promise<RepositoryBlob | undefined>;
-  /** Rejects with `gone` where its bytes were taken down. A blob that is there is seen anew. */
+  /** Rejects with `gone` if its bytes were taken down. Updates `seenAt` of an existing blob. */
   addBlob(repository: string, blob: Omit<RepositoryBlob, 'seenAt'>, change: Change): Promise<void>;
-  /** From a repository, or from any that has it; false where none does. */
+  /** Adds a blob that `from`, or any repository, has. Returns false if none has it. */
   mountBlob(from: string | undefined, to: string, digest: OciDigest, change: Change): Promise<boolean>;
   touchBlob(repository: string, digest: OciDigest, at: string): Promise<void>;
-  /** Whether a manifest of the repository names the digest. */
+  /** Reports whether a manifest of the repository references the digest. */
   isReferenced(repository: string, digest: OciDigest): Promise<boolean>;
-  /** What a manifest names is not deleted. */
+  /** Deletes a blob that no manifest references. */
   deleteBlob(repository: string, digest: OciDigest): Promise<'deleted' | 'unknown' | 'named'>;
   /** Bytes of blobs and manifests together; 0 for an unknown repository. */
   countBytes(repository: string): Promise<number>;
 
   /**
-   * Forgets, of so many blobs after one, those that no manifest names and nobody saw since. Gives the last that was
-   * looked at; undefined after the last of all.
+   * Examines up to `limit` blobs after `after`, and deletes those that no manifest references and that were not seen
+   * since `seenBefore`. Returns the last examined blob; undefined at the end.
    */
   deleteUnreferencedBlobs(options: {
     seenBefore: string;
@@ -110,15 +110,15 @@ export interface ManifestStore {
     limit: number;
   }): Promise<{ forgotten: number; last: BlobPosition | undefined }>;
   /**
-   * Forgets manifests pushed before a time that are not alive: alive is what a tag names, what a living index names,
-   * and what has a living subject. Releases and snapshots are always alive.
+   * Deletes manifests that were pushed before a time and are unreachable. Reachable are tagged manifests, manifests of a
+   * reachable index, and referrers of a reachable manifest. Releases and snapshots are always reachable.
    */
   deleteUntaggedManifests(options: { pushedBefore: string }): Promise<number>;
-  /** Which of these files no repository has in `artifacts`. */
+  /** Returns the files that no repository has in `artifacts`. */
   findUnreferencedFiles(files: readonly `sha256:${string}`[]): Promise<`sha256:${string}`[]>;
 }
 
-/** A manifest that names what its repository does not have. */
+/** A manifest references content that its repository does not have. */
 export class UnknownReferences extends Error {
   override readonly name = 'UnknownReferences';
   readonly digests: readonly OciDigest[];
@@ -128,13 +128,13 @@ export class UnknownReferences extends Error {
   }
 }
 
-/** The repository would have more bytes than it may. */
+/** A change exceeds the quota of the repository. */
 export class QuotaExceeded extends Error {
   override readonly name = 'QuotaExceeded';
   readonly bytes: number;
   readonly quota: number;
   constructor(bytes: number, quota: number) {
-    super(`${bytes} bytes where ${quota} are allowed`);
+    super(`${bytes} bytes exceed the quota of ${quota}`);
     this.bytes = bytes;
     this.quota = quota;
   }

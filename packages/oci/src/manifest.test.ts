@@ -14,7 +14,7 @@ const annotations = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, '']));
 
 describe('readManifest', () => {
-  it('reads images and indexes, with fields that it does not know', () => {
+  it('parses images and indexes with unknown fields', () => {
     expect(readManifest(bytes({ ...image, more: [1] }), MEDIA_TYPES.image)).toMatchObject({ kind: 'image' });
     expect(
       readManifest(bytes({ ...image, annotations: annotations(1_000) }), MEDIA_TYPES.image),
@@ -28,35 +28,35 @@ describe('readManifest', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['an image that says to be an index', { ...image, mediaType: MEDIA_TYPES.index }, MEDIA_TYPES.image],
-    ['manifests beside layers', { ...image, manifests: [] }, MEDIA_TYPES.image],
-    ['layers beside manifests', { ...index, layers: [] }, MEDIA_TYPES.index],
-    ['a configuration beside manifests', { ...index, config: descriptor }, MEDIA_TYPES.index],
+    [
+      'an image with the media type of an index',
+      { ...image, mediaType: MEDIA_TYPES.index },
+      MEDIA_TYPES.image,
+    ],
+    ['manifests and layers in an image', { ...image, manifests: [] }, MEDIA_TYPES.image],
+    ['layers and manifests in an index', { ...index, layers: [] }, MEDIA_TYPES.index],
+    ['a config and manifests in an index', { ...index, config: descriptor }, MEDIA_TYPES.index],
     ['another schema version', { ...image, schemaVersion: 1 }, MEDIA_TYPES.image],
-    ['no JSON', '{', MEDIA_TYPES.image],
+    ['invalid JSON', '{', MEDIA_TYPES.image],
     ['nothing', '', MEDIA_TYPES.image],
     ['a list', [], MEDIA_TYPES.image],
     ['null', 'null', MEDIA_TYPES.index],
     ['deep nesting', '['.repeat(100_000), MEDIA_TYPES.image],
     ['a negative size', { ...image, layers: [{ ...descriptor, size: -1 }] }, MEDIA_TYPES.image],
     ['a size of half a byte', { ...image, layers: [{ ...descriptor, size: 0.5 }] }, MEDIA_TYPES.image],
+    ['an invalid digest', { ...image, config: { ...descriptor, digest: 'sha256:../x' } }, MEDIA_TYPES.image],
     [
-      'a digest that is none',
-      { ...image, config: { ...descriptor, digest: 'sha256:../x' } },
-      MEDIA_TYPES.image,
-    ],
-    [
-      'a title that is no text',
+      'an annotation that is not a string',
       { ...image, layers: [{ ...descriptor, annotations: { a: 1 } }] },
       MEDIA_TYPES.image,
     ],
     ['too many annotations', { ...image, annotations: annotations(1_001) }, MEDIA_TYPES.image],
     ['annotations that are a list', { ...image, annotations: ['a'] }, MEDIA_TYPES.image],
     ['too many layers', { ...image, layers: Array(1_001).fill(descriptor) }, MEDIA_TYPES.image],
-    ['more bytes than are taken', `${' '.repeat(MAX_MANIFEST_BYTES)}{}`, MEDIA_TYPES.image],
-    ['a media type of something else', image, 'text/html'],
+    ['too many bytes', `${' '.repeat(MAX_MANIFEST_BYTES)}{}`, MEDIA_TYPES.image],
+    ['another media type', image, 'text/html'],
     ['the media type of an old manifest', image, 'application/vnd.docker.distribution.manifest.v1+prettyjws'],
-  ])('refuses %s', (_, value, mediaType) => {
+  ])('rejects %s', (_, value, mediaType) => {
     const began = performance.now();
     expect(() => readManifest(bytes(value), mediaType)).toThrowError(
       expect.objectContaining({ code: 'invalid-document' }),
@@ -83,16 +83,16 @@ describe('artifacts', () => {
       annotations: { a: '1', b: '2' },
     });
     expect(again).toEqual(manifest);
-    // A change of these bytes changes the digests of everything that anybody pushes anew.
+    // A change of these bytes changes the digests of all artifacts that are pushed again.
     expect(computeDigest(manifest)).toBe(
       'sha256:e6041adfcf590aa8a0f11c7e1c7226bbaa9ea03114afa161d47937f7f777de86',
     );
   });
 
-  it('are read as what they are written as', () => {
+  it('can be read after writing', () => {
     const read = readManifest(manifest, MEDIA_TYPES.image);
     expect(getArtifactType(read)).toBe('catalog');
-    if (read.kind !== 'image') throw new Error('it is no image');
+    if (read.kind !== 'image') throw new Error('not an image');
     expect(mainLayer(read.image, 'catalog').digest).toBe(file.digest);
     expect(() => mainLayer(read.image, 'definition')).toThrowError(
       expect.objectContaining({ code: 'invalid-document', message: expect.stringContaining(LAYER) }),
@@ -103,15 +103,15 @@ describe('artifacts', () => {
     );
   });
 
-  it('of several platforms are an index', () => {
+  it('for several platforms are an index', () => {
     const platform = { os: 'linux', architecture: 'amd64' };
-    const made = platformIndex({ type: 'exec', manifests: [{ platform, bytes: manifest }], created });
-    const read = readManifest(made, MEDIA_TYPES.index);
+    const written = platformIndex({ type: 'exec', manifests: [{ platform, bytes: manifest }], created });
+    const read = readManifest(written, MEDIA_TYPES.index);
     expect(getArtifactType(read)).toBe('exec');
     expect(read).toMatchObject({ index: { manifests: [{ digest: computeDigest(manifest), platform }] } });
   });
 
-  it('are known by their configuration or layer where they say no type, as older tools write them', () => {
+  it('without an artifact type are identified by their config or layer', () => {
     const layers = [{ ...descriptor, mediaType: LAYER }];
     const byLayer = readManifest(bytes({ ...image, layers }), MEDIA_TYPES.image);
     expect(getArtifactType(byLayer)).toBe('catalog');

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema/error';
 import { z } from 'zod';
 import { computeDigest, isOciDigest, type OciDigest } from './digest.js';
 
-/** Manifests as image-spec 1.1 and Docker's schema 2 have them, checked before anybody believes them. */
+/** Validates manifests of image-spec 1.1 and Docker schema 2. */
 
 export const MEDIA_TYPES = {
   image: 'application/vnd.oci.image.manifest.v1+json',
@@ -12,24 +12,24 @@ export const MEDIA_TYPES = {
   empty: 'application/vnd.oci.empty.v1+json',
 } as const;
 
-/** Bytes of a manifest: what every registry takes (distribution-spec, "Pushing manifests"). */
+/** Bytes of a manifest that every registry accepts (distribution-spec, "Pushing manifests"). */
 export const MAX_MANIFEST_BYTES = 4_194_304;
-/** The empty JSON object, which is the configuration of artifacts that have none (image-spec, "Guidance for an Empty Descriptor"). */
+/** `{}`, the config of artifacts without one (image-spec, "Guidance for an Empty Descriptor"). */
 export const EMPTY_CONFIG = new TextEncoder().encode('{}');
 export const EMPTY_DIGEST = computeDigest(EMPTY_CONFIG);
 
-/** How many layers, or manifests of an index, are looked at. */
+/** Layers of an image, or manifests of an index. */
 const MAX_DESCRIPTORS = 1_000;
 const text = z.string().max(4_096);
 
-/** Checking takes time for each. */
+/** Validation time grows with their number. */
 const MAX_ANNOTATIONS = 1_000;
 const annotations = z
   .unknown()
   .refine(
     (value) => typeof value !== 'object' || value === null || Object.keys(value).length <= MAX_ANNOTATIONS,
     {
-      error: `more than ${MAX_ANNOTATIONS} of them`,
+      error: `more than ${MAX_ANNOTATIONS} annotations`,
       abort: true,
     },
   )
@@ -38,7 +38,7 @@ const annotations = z
 const descriptor = z.looseObject({
   mediaType: text,
   digest: text
-    .refine(isOciDigest, 'is no sha256:… or sha512:… digest')
+    .refine(isOciDigest, 'is not a sha256:… or sha512:… digest')
     .transform((value) => value as OciDigest),
   size: z.int().min(0),
   annotations: annotations.optional(),
@@ -57,13 +57,13 @@ const image = z.looseObject({
   ...common,
   config: descriptor,
   layers: z.array(descriptor).max(MAX_DESCRIPTORS),
-  manifests: absent('stands beside layers: it says to be two things at once'),
+  manifests: absent('must not be combined with layers'),
 });
 const index = z.looseObject({
   ...common,
   manifests: z.array(descriptor).max(MAX_DESCRIPTORS),
-  layers: absent('stands beside manifests: it says to be two things at once'),
-  config: absent('stands beside manifests: it says to be two things at once'),
+  layers: absent('must not be combined with manifests'),
+  config: absent('must not be combined with manifests'),
 });
 
 export type Descriptor = z.infer<typeof descriptor>;
@@ -78,46 +78,45 @@ const KINDS: ReadonlyMap<string, Manifest['kind']> = new Map([
   [MEDIA_TYPES.dockerIndex, 'index'],
 ]);
 
-/** Whether a descriptor is of a manifest, and not of a blob. */
+/** Reports whether this is the media type of a manifest, not of a blob. */
 export function isManifestType(mediaType: string): boolean {
   return KINDS.has(mediaType);
 }
 
 /**
- * Reads a manifest by the media type that it was sent with. A document that says to be something else, or two things
- * at once, is refused (CVE-2021-41190). Throws `invalid-document`.
+ * Parses a manifest of the given media type. Documents that contain another media type, or fields of both kinds, are
+ * rejected (CVE-2021-41190). Throws `invalid-document`.
  */
 export function readManifest(bytes: Uint8Array, mediaType: string): Manifest {
   const kind = KINDS.get(mediaType);
-  if (kind === undefined)
-    throw invalidManifest(`of the media type "${mediaType.slice(0, 100)}", which is no manifest's`);
+  if (kind === undefined) throw invalidManifest(`"${mediaType.slice(0, 100)}" is not a manifest media type`);
   if (bytes.byteLength > MAX_MANIFEST_BYTES) throw invalidManifest(`larger than ${MAX_MANIFEST_BYTES} bytes`);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw invalidManifest('no JSON', cause);
+    throw invalidManifest('not valid JSON', cause);
   }
-  const said =
+  const declared =
     typeof value === 'object' && value !== null && 'mediaType' in value ? value.mediaType : undefined;
-  if (said !== undefined && said !== mediaType) {
-    // Anything but a text may be too deep to be written again.
-    const other = typeof said === 'string' ? JSON.stringify(said.slice(0, 100)) : 'something else';
-    throw invalidManifest(`sent as ${mediaType}, and says to be ${other}`);
+  if (declared !== undefined && declared !== mediaType) {
+    // Other values may be nested too deeply for JSON.stringify.
+    const other = typeof declared === 'string' ? JSON.stringify(declared.slice(0, 100)) : 'not a string';
+    throw invalidManifest(`its media type is ${mediaType}, but its field mediaType is ${other}`);
   }
   return kind === 'image'
     ? { kind, image: parseDocument(image, value) }
     : { kind, index: parseDocument(index, value) };
 }
 
-/** What a manifest names and lives as long as it: its configuration and layers, or the manifests of an index. */
+/** Returns the descriptors that a manifest keeps alive: config and layers, or the manifests of an index. */
 export function referencedDescriptors(manifest: Manifest): Descriptor[] {
   return manifest.kind === 'image'
     ? [manifest.image.config, ...manifest.image.layers]
     : manifest.index.manifests;
 }
 
-/** What a registry must have of that: all but layers that may not be distributed, and are somewhere else. */
+/** Returns the digests that a registry must have: all except non-distributable layers. */
 export function requiredDigests(manifest: Manifest): OciDigest[] {
   const needed = referencedDescriptors(manifest).filter(
     ({ mediaType, urls }) => !(/nondistributable|\.foreign\./.test(mediaType) || Array.isArray(urls)),
@@ -130,10 +129,10 @@ function parseDocument<Shape extends z.ZodType>(shape: Shape, value: unknown): z
   if (result.success) return result.data;
   const problems = result.error.issues
     .slice(0, 5)
-    .map(({ path, message }) => `${path.join('.').slice(0, 100) || 'it'}: ${message}`);
-  throw invalidManifest(`not what it has to be: ${problems.join('; ')}`);
+    .map(({ path, message }) => `${path.join('.').slice(0, 100) || 'the document root'}: ${message}`);
+  throw invalidManifest(problems.join('; '));
 }
 
 function invalidManifest(why: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('invalid-document', `the manifest is ${why}`, { cause });
+  return new KrmhubError('invalid-document', `invalid manifest: ${why}`, { cause });
 }

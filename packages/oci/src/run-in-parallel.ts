@@ -1,4 +1,4 @@
-/** Does `work` for every item, so many at once; the first failure ends it, when what has begun is done. */
+/** Runs `work` for all items, `limit` at a time. After a failure no further work starts; rejects when all has ended. */
 export async function runInParallel<Item>(
   items: Iterable<Item>,
   limit: number,

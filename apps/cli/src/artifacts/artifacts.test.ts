@@ -104,7 +104,7 @@ describe('krmhub pull', () => {
     const cwd = emptyFolder();
     const io = await runTest(['pull', `${host}/x:1`], { cwd });
     expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('its digest is');
+    expect(io.err()).toContain('it has the digest');
     expect(readdirSync(cwd)).toEqual([]);
   });
 
@@ -147,7 +147,7 @@ describe('krmhub push', () => {
   it.each([
     [['localhost:1/x:1'], 'there is nothing to push'],
     [['a.yaml', 'b.yaml', 'localhost:1/x:1'], 'one file'],
-    [['a.yaml', 'x:1'], 'does not begin with the host'],
+    [['a.yaml', 'x:1'], 'does not start with a registry host'],
     [['a.yaml', `localhost:1/x@sha256:${'a'.repeat(64)}`], 'neither'],
     [['a.txt', 'localhost:1/x:1'], 'cannot be seen from its name'],
     [['missing.yaml', 'localhost:1/x:1'], 'missing.yaml'],

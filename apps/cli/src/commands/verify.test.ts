@@ -84,5 +84,5 @@ it.for([
 
 it('says what it has looked for where there is nothing of that name', async () => {
   const { err } = await verify('none.txt', '--key', 'krmhub.pub');
-  expect(err()).toContain('there is no file none.txt, and "none.txt" is no place in a registry');
+  expect(err()).toContain('there is no file none.txt, and "none.txt" is not a valid OCI reference');
 });

@@ -236,7 +236,7 @@ describe('the artifact of a definition', () => {
       definitionArtifact(DEFINITION, { artifactType: ARTIFACT_MEDIA_TYPES.catalog.artifact }),
       /not a function definition/,
     ],
-    ['no layer', definitionArtifact(DEFINITION, { layers: [] }), /has no layer .*none at all/],
+    ['no layer', definitionArtifact(DEFINITION, { layers: [] }), /has no layer .*: none/],
     [
       'another layer',
       definitionArtifact(DEFINITION, { layers: [descriptorOf(TEXT, 'text/plain')] }),

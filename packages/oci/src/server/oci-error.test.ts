@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
 import { errorBody, OCI_STATUS, OciError } from './oci-error.js';
 
-it.each(Object.entries(OCI_STATUS))('%s is answered with %d', (code, status) => {
-  const refusal = new OciError(code as keyof typeof OCI_STATUS, 'why');
-  expect(refusal).toMatchObject({ name: 'OciRefusal', code, status, message: 'why', headers: {} });
-  expect([refusal.hint, refusal.detail, refusal.cause]).toEqual([undefined, undefined, undefined]);
+it.each(Object.entries(OCI_STATUS))('%s has the HTTP status %d', (code, status) => {
+  const error = new OciError(code as keyof typeof OCI_STATUS, 'why');
+  expect(error).toMatchObject({ name: 'OciError', code, status, message: 'why', headers: {} });
+  expect([error.hint, error.detail, error.cause]).toEqual([undefined, undefined, undefined]);
   expect(status).toBeGreaterThanOrEqual(400);
 });
 
-it('may be answered otherwise, with headers and more', () => {
+it('accepts another status, headers, a hint, a detail and a cause', () => {
   const cause = new Error('x');
   const more = { hint: 'do', detail: [1], status: 410, headers: { A: 'b' }, cause };
   expect(new OciError('DENIED', 'why', more)).toMatchObject({ code: 'DENIED', ...more });
 });
 
-it('says in its body what distribution-spec has, and the detail where there is one', () => {
+it('has the body of distribution-spec, with the detail if there is one', () => {
   expect(errorBody('DENIED', 'a "b"', undefined)).toBe(
     '{"errors":[{"code":"DENIED","message":"a \\"b\\""}]}',
   );

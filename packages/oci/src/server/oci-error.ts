@@ -1,4 +1,4 @@
-/** Codes of distribution-spec ("Error Codes"), those of Docker's registry beside them, and their HTTP status. */
+/** HTTP status of the error codes of distribution-spec ("Error Codes") and of Docker's registry. */
 export const OCI_STATUS = {
   BLOB_UNKNOWN: 404,
   BLOB_UPLOAD_INVALID: 400,
@@ -22,14 +22,14 @@ export const OCI_STATUS = {
 
 export type OciErrorCode = keyof typeof OCI_STATUS;
 
-/** An answer with an error of distribution-spec. */
+/** An error response of distribution-spec. */
 export class OciError extends Error {
-  override readonly name = 'OciRefusal';
+  override readonly name = 'OciError';
   readonly code: OciErrorCode;
   readonly status: number;
-  /** Says what to do. */
+  /** What to do. */
   readonly hint: string | undefined;
-  /** Anything that JSON can hold. */
+  /** Any JSON value. */
   readonly detail: unknown;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -53,7 +53,7 @@ export class OciError extends Error {
   }
 }
 
-/** The body of an answer with an error; clients print the message and mostly nothing else. */
+/** Returns the body of an error response. Most clients print only the message. */
 export function errorBody(code: OciErrorCode, message: string, detail: unknown): string {
   return JSON.stringify({ errors: [{ code, message, ...(detail === undefined ? {} : { detail }) }] });
 }

@@ -27,7 +27,7 @@ describe('parseOciPath', () => {
     [`/a/blobs/uploads/${ID}`, { what: 'upload', repository: 'a', id: ID }],
     ['/a/blobs/uploads/blobs/uploads/', { what: 'uploads', repository: 'a/blobs/uploads' }],
     [`/a/referrers/${DIGEST}`, { what: 'referrers', repository: 'a', digest: DIGEST }],
-  ])('reads %s', (path, route) => {
+  ])('parses %s', (path, route) => {
     expect(parseOciPath(path)).toEqual(route);
   });
 
@@ -44,7 +44,7 @@ describe('parseOciPath', () => {
     '/a/referrers/',
     '/a/Manifests/v1',
     '/a\n/tags/list',
-  ])('knows nothing at %s', (path) => {
+  ])('returns undefined for %s', (path) => {
     expect(parseOciPath(path)).toBeUndefined();
   });
 
@@ -69,18 +69,18 @@ describe('parseOciPath', () => {
     ['/a/blobs/uploads/x', 'BLOB_UPLOAD_UNKNOWN'],
     [`/a/blobs/uploads/${ID.toUpperCase()}`, 'BLOB_UPLOAD_UNKNOWN'],
     ['/a/blobs/uploads/..', 'BLOB_UPLOAD_UNKNOWN'],
-  ])('refuses %j with %s', (path, code) => {
+  ])('rejects %j with %s', (path, code) => {
     expect(() => parseOciPath(path)).toThrow(expect.objectContaining({ code }));
   });
 
-  it('takes no longer for a path that is made to take long', () => {
+  it('parses a hostile path in linear time', () => {
     const began = performance.now();
     for (const part of ['/blobs/uploads', '/manifests', 'a_', '-', '/tags/list/', '/a'])
       expect(() => parseOciPath(`/${part.repeat(16_000 / part.length)}/manifests/x`)).toThrow();
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
-  it('has methods for all that it reads, and HEAD wherever GET is', () => {
+  it('has methods for every route, and HEAD with GET', () => {
     for (const methods of Object.values(OCI_METHODS))
       expect(methods.includes('HEAD')).toBe(methods.includes('GET'));
   });

@@ -2,7 +2,7 @@ import { isOciDigest, type OciDigest } from '../digest.js';
 import { isRepository } from '../reference.js';
 import { OciError } from './oci-error.js';
 
-/** What a request to the API of distribution-spec asks for. */
+/** The route of a request to the API of distribution-spec. */
 export type OciRoute =
   | { what: 'base' }
   | { what: 'token' }
@@ -16,7 +16,7 @@ export type OciRoute =
 
 export type OciRouteName = OciRoute['what'];
 
-/** Methods of each, GET with HEAD (distribution-spec, "Endpoints"). */
+/** Methods of each route (distribution-spec, "Endpoints"). */
 export const OCI_METHODS: Record<OciRouteName, readonly string[]> = {
   base: ['GET', 'HEAD'],
   token: ['GET', 'HEAD'],
@@ -29,20 +29,20 @@ export const OCI_METHODS: Record<OciRouteName, readonly string[]> = {
   referrers: ['GET', 'HEAD'],
 };
 
-/** Header field of every answer: older clients look for it to know that they found a registry. */
+/** A header of every response: older clients need it to detect a registry. */
 export const OCI_API_VERSION = { 'Docker-Distribution-API-Version': 'registry/2.0' } as const;
 
-/** Header field of the answer to a manifest that published a release: GROUP/KIND@RELEASE. */
+/** Response header for a manifest push that published a release: GROUP/KIND@RELEASE. */
 export const PUBLISHED_HEADER = 'Krmhub-Published';
 
 const UPLOAD_ID = /^[a-f0-9-]{36}$/;
-/** A repository's name may itself hold these words: the last one in the path counts. */
+/** A repository name may contain these words too: the last one in the path counts. */
 const SUFFIX =
   /^(.*)\/(?:tags\/(list)|manifests\/([^/]+)|blobs\/uploads\/([^/]*)|blobs\/(uploads)|blobs\/([^/]+)|referrers\/([^/]+))$/;
 
 /**
- * Reads a path below `/v2`, percent-encoding already undone or not: nothing of it may be encoded. Undefined where
- * there is no such endpoint; throws an OciError for names and digests that are none.
+ * Parses a path below `/v2`, which contains no percent-encoding. Returns undefined for an unknown endpoint, throws an
+ * OciError for invalid names and digests.
  */
 export function parseOciPath(path: string): OciRoute | undefined {
   if (path === '' || path === '/') return { what: 'base' };
@@ -53,8 +53,8 @@ export function parseOciPath(path: string): OciRoute | undefined {
   const [, before = '', tags, reference, uploadId, uploads, blob, subject] = match;
   const repository = before.slice(1);
   if (!isRepository(repository)) {
-    throw new OciError('NAME_INVALID', 'The repository has no name that a repository can have', {
-      hint: 'Names are lower case: letters, digits, and single separators between them.',
+    throw new OciError('NAME_INVALID', 'invalid repository name', {
+      hint: 'Use lower-case letters and digits with single separators between them.',
     });
   }
   if (tags !== undefined) return { what: 'tags', repository };
@@ -62,7 +62,7 @@ export function parseOciPath(path: string): OciRoute | undefined {
     return { what: 'manifest', repository, reference: parseManifestReference(reference) };
   if (uploads !== undefined || uploadId === '') return { what: 'uploads', repository };
   if (uploadId !== undefined) {
-    if (!UPLOAD_ID.test(uploadId)) throw new OciError('BLOB_UPLOAD_UNKNOWN', 'There is no such upload');
+    if (!UPLOAD_ID.test(uploadId)) throw new OciError('BLOB_UPLOAD_UNKNOWN', 'unknown upload');
     return { what: 'upload', repository, id: uploadId };
   }
   if (blob !== undefined) return { what: 'blob', repository, digest: parseDigest(blob) };
@@ -73,11 +73,11 @@ export function parseDigest(text: string): OciDigest {
   if (isOciDigest(text)) return text;
   throw new OciError(
     'DIGEST_INVALID',
-    'The digest is not sha256: and 64 or sha512: and 128 hexadecimal digits',
+    'invalid digest: expected sha256: and 64, or sha512: and 128 hexadecimal digits',
   );
 }
 
-/** A tag never holds a colon, and a digest always does. What is no tag names nothing, until somebody pushes to it. */
+/** A digest contains a colon, a tag does not. An invalid tag is unknown on pull and rejected on push. */
 function parseManifestReference(text: string): string {
   return text.includes(':') ? parseDigest(text) : text;
 }
