@@ -3,7 +3,7 @@
  *
  * - The plan lints the bytes again, because the registry does not trust the lint of a client, and compares the
  *   definition with the release before it.
- * - Large definitions are planned in a bounded process (isolation/planner.ts), so that they delay no other request.
+ * - Large definitions are planned in a bounded process (planner.ts), so that they delay no other request.
  * - `planTrust` runs between plan and commit. If a policy covers the release, a signer that it trusts must have signed
  *   it. Otherwise a function that was signed must be signed by the same signer.
  * - Blobs are durable before the one transaction that writes release, search row, event, and manifest.
