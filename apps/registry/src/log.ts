@@ -6,8 +6,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * JSON lines. Whatever is logged, credentials are not: headers are never logged whole, and fields of
- * these names are taken out should somebody try.
+ * Writes JSON lines. Credentials are never logged: do not log whole headers. Fields with these names are redacted as
+ * a second protection.
  */
 export function createLog(level: LogLevel, destination: DestinationStream): Log {
   return pino(

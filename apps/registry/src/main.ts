@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 import { destination } from 'pino';
 import { createLog, loadConfig, startRegistry } from './server/serve.js';
 
-/** The server as a program of its own. The only file of this package that touches `process`. */
+/** Runs the server. Only this file of the package uses `process`. */
 async function main(): Promise<void> {
   const config = await loadConfig(process.env, {}, process.cwd());
   const log = createLog(config.logLevel, destination({ dest: 2, sync: true }));

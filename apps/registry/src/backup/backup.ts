@@ -18,16 +18,16 @@ import { type Manifest, manifestFile } from './manifest.js';
 
 export interface BackupInput {
   dataFolder: string;
-  /** Folder that is made; it holds the backup only once that is whole. */
+  /** New folder. It exists only once the backup is complete. */
   out: string;
   now: Date;
   progress?: (line: string) => Promise<void>;
 }
 
 /**
- * Copies a registry, which may be serving, and proves the copy. The database is copied first, as it is at one moment:
- * blobs are durable before the rows that name them, so each row of the copy finds its blob. Rejects with `usage`
- * where `out` is there, `conflict` where the copy is not whole, `storage-full` and `unavailable`.
+ * Copies a registry, which may be running, and checks the copy. The database is copied first, as of one moment. Blobs
+ * are durable before the rows that name them, so each row of the copy finds its blob. Rejects with `usage` if `out`
+ * exists, `conflict` if the copy is damaged, `storage-full`, and `unavailable`.
  */
 export async function backupRegistry(input: BackupInput): Promise<Manifest> {
   const { out } = input;
@@ -62,8 +62,8 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
     await copyBlobs(from[part], to[part], named[part], progress);
   }
   await copyRecords(from, to);
-  const { healthy: whole, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
-  if (!whole) {
+  const { healthy, counts, findings } = await checkRegistry(folder, { began: input.now, progress });
+  if (!healthy) {
     const damaged = findings.filter(({ severity }) => severity === 'damage');
     throw new KrmhubError(
       'conflict',
@@ -80,7 +80,7 @@ async function fillBackup(input: BackupInput, folder: string): Promise<Manifest>
   return manifest;
 }
 
-/** Small files beside the database: the admin token, the keys by which snapshots are signed, and what was taken down. */
+/** Copies small files next to the database: the admin token, the signing keys, and the takedown record. */
 export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void> {
   for (const part of ['adminToken', 'takedowns'] as const) {
     const content = await readFileBytes(from[part]);
@@ -96,14 +96,14 @@ export async function copyRecords(from: DataPaths, to: DataPaths): Promise<void>
   await fileErrors(to.keys, () => syncFolder(to.keys));
 }
 
-/** What the rows of a copy name. */
+/** Files that the rows of a copy name. */
 type NamedFiles = Record<'blobs' | 'artifacts' | 'copies', Digest[]>;
 
-/** Gives the digests that the copy's rows name. Forms are made again where they are asked for: they stay behind. */
+/** Returns the digests that the copy's rows name. Renditions are not copied: they are regenerated on request. */
 async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles> {
   const state = openDatabaseState(from.database);
   try {
-    // In the read transaction, so that what is published meanwhile does not make it begin again.
+    // Within the read transaction, so that concurrent publishes do not restart it.
     await state.client.backup(to.database).catch((error: unknown) => {
       throw translateSqliteError(error);
     });
@@ -113,7 +113,7 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles>
   return attempt(() => {
     const copy = new Database(to.database);
     try {
-      // One file, that can be read where nothing can be written.
+      // A single file can be read on a read-only disk.
       copy.pragma('journal_mode = DELETE');
       copy.exec('DELETE FROM form; DELETE FROM profile_form');
       const digests = (sql: string) => copy.prepare<[], Digest>(sql).pluck().all();
@@ -130,7 +130,7 @@ async function copyDatabase(from: DataPaths, to: DataPaths): Promise<NamedFiles>
   });
 }
 
-/** What is missing or damaged at its source is missed by the check of the copy, which tells all of it. */
+/** Copies blobs. Missing and damaged ones are left out: the check of the copy reports them. */
 async function copyBlobs(
   from: string,
   to: string,

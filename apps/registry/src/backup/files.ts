@@ -5,7 +5,7 @@ import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { BlobReader } from '../store/blobs/reader.js';
 
-/** Runs work on files below a folder and rejects with the errors that operations have. */
+/** Runs work on files below a folder, and translates system errors. */
 export async function fileErrors<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -26,7 +26,7 @@ export async function fileErrors<Result>(folder: string, work: () => Promise<Res
   }
 }
 
-/** Writes a new file; it is durable once its folder is synced too. */
+/** Writes a new file. It is durable once its folder is synced too. */
 export async function writeFile(file: string, content: Uint8Array | string, mode: number): Promise<void> {
   await fileErrors(file, async () => {
     const handle = await open(file, 'wx', mode);
@@ -39,7 +39,7 @@ export async function writeFile(file: string, content: Uint8Array | string, mode
   });
 }
 
-/** Undefined where the file is not there. */
+/** Returns undefined if the file does not exist. */
 export async function readFileBytes(file: string): Promise<Uint8Array | undefined> {
   return fileErrors(file, () =>
     readFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -49,7 +49,7 @@ export async function readFileBytes(file: string): Promise<Uint8Array | undefine
   );
 }
 
-/** Copies a file of any size; the copy is durable once its folder is synced too. */
+/** Copies a file of any size. The copy is durable once its folder is synced too. */
 export async function copyFileBytes(from: string, to: string): Promise<void> {
   await fileErrors(to, async () => {
     await copyFile(from, to);
@@ -62,7 +62,7 @@ export async function copyFileBytes(from: string, to: string): Promise<void> {
   });
 }
 
-/** Digest of a file of any size. */
+/** Returns the digest of a file of any size. */
 export async function digestOf(file: string): Promise<Digest> {
   return fileErrors(file, async () => {
     const hash = createHash('sha256');
@@ -72,8 +72,8 @@ export async function digestOf(file: string): Promise<Digest> {
 }
 
 /**
- * Copies a blob of any size, checked on the way. One that is missing or damaged is left out: the check of what was
- * copied tells of it, and of everything else.
+ * Copies a blob of any size and verifies its digest. A missing or damaged blob is left out: the check of the copy
+ * reports it.
  */
 export async function copyBlob(source: BlobReader, target: BlobStore, digest: Digest): Promise<void> {
   const stored = await source.read(digest);

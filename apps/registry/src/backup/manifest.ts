@@ -3,7 +3,7 @@ import { type Digest, KrmhubError } from '@krmhub/schema';
 import type { CheckResult } from '../check/check.js';
 import { readFileBytes } from './files.js';
 
-/** `backup.json`: written last, so a folder that has it holds a backup that was proved. */
+/** `backup.json`. It is written last, so a folder with it contains a complete backup. */
 export interface Manifest {
   format: 1;
   /** UTC. */
@@ -17,7 +17,7 @@ export function manifestFile(folder: string): string {
   return path.join(folder, 'backup.json');
 }
 
-/** Rejects with `usage` where the folder holds no backup, and `unavailable` where a newer program made it. */
+/** Rejects with `usage` if the folder contains no backup, and with `unavailable` if a newer program wrote it. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFileBytes(manifestFile(folder));
   const hint = 'Use a folder that `krmhub backup` wrote.';

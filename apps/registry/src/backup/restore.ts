@@ -14,25 +14,26 @@ import { type Manifest, readManifest } from './manifest.js';
 
 export interface RestoreInput {
   backup: string;
-  /** Folder in which no registry is. */
+  /** Folder without a registry. */
   dataFolder: string;
-  /** Takedowns that the backup may not know of: they are applied when the registry starts. */
+  /** Takedowns that the backup may lack. They are applied when the registry starts. */
   takedowns: readonly Takedown[];
   now: Date;
   progress?: (line: string) => Promise<void>;
 }
 
 /**
- * Makes a data folder from a backup. Everything is copied beside its place, proved there, and then moved; the database
- * comes last, so that before it there is no registry. `notice` tells of takedowns. Rejects with `usage` where there is one already or no backup,
- * `conflict` where the backup is damaged, `storage-full` and `unavailable`.
+ * Makes a data folder from a backup. Files are copied to a staging folder, checked there, and then moved; the
+ * database comes last, so an interrupted restore leaves no registry. `notice` lists takedowns. Rejects with `usage`
+ * if the folder already has a registry or the backup is not one, `conflict` if the backup is damaged, `storage-full`,
+ * and `unavailable`.
  */
 export async function restoreRegistry(input: RestoreInput): Promise<Manifest & { notice: string }> {
   const { backup, dataFolder } = input;
   const manifest = await readManifest(backup);
   await refuseRegistry(dataFolder);
   const target = await prepareDataFolder(dataFolder);
-  // One name, so that what a restore that was killed left is replaced by the next.
+  // A fixed name, so that a restore replaces what a killed one left.
   const staging = path.join(dataFolder, 'restore.unfinished');
   try {
     await fileErrors(dataFolder, async () => {
@@ -76,7 +77,7 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
     throw damaged(backup, 'registry.db has changed since the backup');
   }
   await copyFileBytes(from.database, to.database);
-  // A backup of an older version is brought up to date; one file is left, as in the backup.
+  // A backup of an older version is migrated. Then one file is left, as in the backup.
   const connection = openConnection(to.database);
   connection.client.pragma('journal_mode = DELETE');
   connection.close();
@@ -90,8 +91,8 @@ async function stage(input: RestoreInput, manifest: Manifest, folder: string): P
     }
   }
   await copyRecords(from, to);
-  const { healthy: whole, findings } = await checkRegistry(folder, { began: now, progress });
-  if (whole) return to;
+  const { healthy, findings } = await checkRegistry(folder, { began: now, progress });
+  if (healthy) return to;
   const first = findings.filter(({ severity }) => severity === 'damage').slice(0, 3);
   throw damaged(backup, ...first.map(({ subject, message }) => `${subject}: ${message}`));
 }
@@ -102,7 +103,7 @@ function damaged(backup: string, ...problems: string[]): KrmhubError {
   });
 }
 
-/** A folder may hold other things, such as `lost+found`; what a registry keeps must not be there. */
+/** Rejects if the folder has files of a registry. Other files, such as `lost+found`, may be there. */
 async function refuseRegistry(dataFolder: string): Promise<void> {
   const parts = Object.values(dataPaths(dataFolder)).map((part) => path.basename(part));
   const names = await fileErrors(dataFolder, () =>

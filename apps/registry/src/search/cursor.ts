@@ -1,17 +1,17 @@
 import type { SearchQuery } from '@krmhub/catalog';
 import { KrmhubError, sha256 } from '@krmhub/schema';
 
-/** The values by which a page's last item is ordered. */
+/** Sort values of the last item of a page. */
 export type Position = (string | number)[];
 
 const MAX_CURSOR_LENGTH = 4_096;
 
-/** A position, bound to its query: in the results of another one it would mean nothing. */
+/** Encodes a position with a fingerprint of its query, because it is invalid for any other query. */
 export function writeCursor(query: SearchQuery, position: Position): string {
   return Buffer.from(JSON.stringify([fingerprint(query), ...position])).toString('base64url');
 }
 
-/** A position has so many numbers before its name. Throws `invalid-request` for what is no cursor of this query. */
+/** Decodes a position: `numbers` numbers, then the name. Throws `invalid-request` for a cursor of another query. */
 export function readCursor(query: SearchQuery, cursor: string, numbers: number): Position {
   const [of, ...position] = parse(cursor);
   const fits =

@@ -1,32 +1,32 @@
-/** Most values of a facet that a search answers with. */
+/** Largest number of facet values in a response. */
 const MAX_FACET_VALUES = 20;
 
 /**
- * One facet of every function, in memory: each function has the number of its set of values, so that a search
- * counts sets by running over numbers, and looks at values only at the end.
+ * One facet of every function, in memory. Each function has the number of its set of values, so that a search only
+ * counts numbers and reads values at the end.
  */
 export class FacetColumn {
   readonly #values: string[] = [];
   readonly #valueNumbers = new Map<string, number>();
-  /** The numbers of the values of every set, one set after the other, and where each set begins. */
+  /** Value numbers of every set, one set after the other, and the start of each set. */
   readonly #members: number[] = [];
   readonly #starts: number[] = [0];
   readonly #setNumbers = new Map<string, number>();
-  /** By number of a value: the numbers of the sets that have it. */
+  /** Set numbers by value number. */
   readonly #setsWith: number[][] = [];
-  /** By id of a function; 0 is the set without values. */
+  /** Set numbers by function id; 0 is the set without values. */
   #setOf = new Uint32Array(1);
 
   constructor() {
     this.#setNumber([]);
   }
 
-  /** The numbers of all functions' sets, by id. To be read again after every `put`. */
+  /** Returns set numbers by function id. Read it again after every `put`. */
   get numbers(): Uint32Array {
     return this.#setOf;
   }
 
-  /** How many different sets there are or have been: the length that an array of counts needs. */
+  /** Returns the number of different sets so far: the length of an array of counts. */
   get sets(): number {
     return this.#starts.length - 1;
   }
@@ -40,7 +40,7 @@ export class FacetColumn {
     this.#setOf[id] = this.#setNumber(values);
   }
 
-  /** 1 for each set that has one of the values, or all of them; by number of the set. */
+  /** Returns 1 for each set that has one of the values, or all of them; by set number. */
   matching(values: readonly string[], mode: 'any' | 'all'): Uint8Array {
     const wanted = [...new Set(values)].map((value) => this.#valueNumbers.get(value) ?? -1);
     const found = new Uint8Array(this.sets);
@@ -56,7 +56,7 @@ export class FacetColumn {
     return found;
   }
 
-  /** The most frequent values, by how many functions have each of the sets. */
+  /** Returns the most frequent values, given how many functions have each set. */
   mostFrequent(countOfSet: Uint32Array): { value: string; count: number }[] {
     const counts = new Uint32Array(this.#values.length);
     for (let number = 0; number < countOfSet.length; number += 1) {
@@ -99,7 +99,7 @@ export class FacetColumn {
   }
 }
 
-/** Keeps the most frequent, the more frequent first, then by value. */
+/** Inserts a value by descending count, then by value, and keeps the most frequent ones. */
 function insertByFrequency(best: { value: string; count: number }[], value: string, count: number): void {
   const isBefore = (other: { value: string; count: number }): boolean =>
     other.count > count || (other.count === count && other.value < value);

@@ -2,16 +2,16 @@ import type { z } from '@hono/zod-openapi';
 import type { SearchParameters } from '@krmhub/api/parameters';
 import type { SearchQuery } from '@krmhub/catalog';
 
-/** A search as the store takes it, from the parameters of a request. */
+/** Converts the parameters of a request to a query for the store. */
 export function searchQuery(parameters: z.output<typeof SearchParameters>): SearchQuery {
   const { q, limit, cursor, sort, ...filters } = parameters;
-  const wanted: SearchQuery = { limit };
-  if (q !== undefined && q.trim() !== '') wanted.text = q;
-  if (cursor !== undefined) wanted.cursor = cursor;
-  if (sort !== 'relevance') wanted.sort = sort;
+  const query: SearchQuery = { limit };
+  if (q !== undefined && q.trim() !== '') query.text = q;
+  if (cursor !== undefined) query.cursor = cursor;
+  if (sort !== 'relevance') query.sort = sort;
   for (const name of Object.keys(filters) as (keyof typeof filters)[]) {
     const values = filters[name];
-    if (values !== undefined) wanted[name] = [...new Set(values)];
+    if (values !== undefined) query[name] = [...new Set(values)];
   }
-  return wanted;
+  return query;
 }

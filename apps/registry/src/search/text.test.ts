@@ -16,14 +16,14 @@ describe('splitName', () => {
     expect(splitName(name)).toEqual(words);
   });
 
-  it('loses nothing', () => {
+  it('keeps every character', () => {
     for (const name of ['S3Bucket', 'K8sThing', 'aB1C22dEF', 'x1y2', 'ABCdef9Z']) {
       expect(splitName(name).join('')).toBe(name);
     }
   });
 });
 
-it('indexes a kind by its words and by these joined', () => {
+it('indexes a kind by its words, and by these joined', () => {
   expect(kindText('SetNodeLabels')).toBe('SetNodeLabels NodeLabels Set Node Labels');
   expect(kindText('Kubeval')).toBe('Kubeval');
   expect(kindText('')).toBe('');
@@ -35,7 +35,7 @@ describe('textQuery', () => {
     expect(textQuery('NOT')?.match).toBe('("not" OR "not"*)');
   });
 
-  it('takes a prefix of words of two letters and of the last', () => {
+  it('matches prefixes of the last word and of words with two letters', () => {
     expect(textQuery('x label')?.match).toBe('(("x") AND ("label" OR "label"*)) OR "xlabel"*');
     expect(textQuery('x')?.match).toBe('("x" OR "x"*)');
   });
@@ -44,11 +44,11 @@ describe('textQuery', () => {
     ['labels', '"label"'],
     ['policies', '"policy"'],
     ['patches', '"patch"'],
-  ])('finds the singular of %s', (plural, singular) => {
+  ])('matches the singular of %s', (plural, singular) => {
     expect(textQuery(plural)?.match).toContain(singular);
   });
 
-  it('has an end', () => {
+  it('limits the length of the query', () => {
     expect(textQuery('ab '.repeat(1_000))!.match.length).toBeLessThan(2_000);
     expect(textQuery('Ab'.repeat(1_000))!.match.length).toBeLessThan(2_000);
     expect(textQuery('  "*" ')).toBeUndefined();

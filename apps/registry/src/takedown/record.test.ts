@@ -25,8 +25,8 @@ const takedown = (release: string): Takedown => ({
 });
 const parse = (text: string) => parseTakedowns(new TextEncoder().encode(text), 'record');
 
-describe('the record of takedowns', () => {
-  it('keeps each once, in order, for its owner', async () => {
+describe('the takedown record', () => {
+  it('stores each takedown once, in order, readable only by its owner', async () => {
     const record = openTakedownRecord(file);
     expect(await record.read()).toEqual([]);
     await record.add([takedown('1.0.0')]);
@@ -37,31 +37,31 @@ describe('the record of takedowns', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  it('is made anew over one that was left unfinished', async () => {
+  it('replaces an unfinished write', async () => {
     await writeFile(`${file}.unfinished`, '{"half');
     await openTakedownRecord(file).add([takedown('1.0.0')]);
     expect(await openTakedownRecord(file).read()).toEqual([takedown('1.0.0')]);
   });
 
-  it('that cannot be read says why', async () => {
+  it('reports why it cannot be read', async () => {
     await mkdir(file);
     await expect(openTakedownRecord(file).read()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('may be a saved revocation feed', () => {
+  it('accepts a saved revocation feed', () => {
     const event = { sequence: 7, type: 'release.taken-down', ...takedown('1.0.0') };
     const yank = { sequence: 8, type: 'release.yanked', ...takedown('2.0.0') };
     expect(parse(`${JSON.stringify(yank)}\n\n${JSON.stringify(event)}\n`)).toEqual([takedown('1.0.0')]);
   });
 
-  it('may be a page of that feed', () => {
+  it('accepts a page of that feed', () => {
     const event = { sequence: 7, type: 'release.taken-down', ...takedown('1.0.0') };
     expect(parse(JSON.stringify({ revocations: [event], next: 7 }))).toEqual([takedown('1.0.0')]);
     expect(() => parse(JSON.stringify({ revocations: [{ type: 'release.taken-down' }] }))).toThrow('lines 1');
     expect(() => parse('{}')).toThrow('lines 1');
   });
 
-  it('that is damaged is refused, with every line', () => {
+  it('names every invalid line of a damaged record', () => {
     const good = { type: 'release.taken-down', ...takedown('1.0.0') };
     const lines = [
       '{"half',
@@ -78,7 +78,7 @@ describe('the record of takedowns', () => {
     expect(() => parse(lines.join('\n'))).toThrow('1, 3, 4, 5, 6, 7, 8, 9, 10');
   });
 
-  it('is read up to its limit', () => {
+  it('is limited in size', () => {
     const blank = new Uint8Array(SERVER_LIMITS.maxTakedownRecordBytes).fill(32);
     expect(parseTakedowns(blank, 'record')).toEqual([]);
     const more = new Uint8Array(SERVER_LIMITS.maxTakedownRecordBytes + 1).fill(32);

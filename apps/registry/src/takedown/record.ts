@@ -6,13 +6,13 @@ import { SERVER_LIMITS } from '../limits.js';
 import { translateFileError } from '../store/blobs/folder.js';
 
 /**
- * Takedowns in a file beside the database, so that a database restored from an older backup does not bring back what
- * was taken down since. A line is an event as the revocation feed gives it; events of other types are passed over.
+ * Takedowns in a file next to the database, so that a database restored from an older backup does not bring back
+ * later takedowns. A line is an event of the revocation feed; events of other types are skipped.
  */
 export interface TakedownRecord {
-  /** Empty where there is no file; rejects with `invalid-document` where it cannot be understood. */
+  /** Returns an empty list without a file. Rejects with `invalid-document` if the file is damaged. */
   read(): Promise<Takedown[]>;
-  /** Adds what is not there yet; durable when it resolves. */
+  /** Adds missing takedowns; durable when it resolves. */
   add(takedowns: readonly Takedown[]): Promise<void>;
 }
 
@@ -43,33 +43,33 @@ export function openTakedownRecord(file: string): TakedownRecord {
   };
 }
 
-/** The takedowns of a record or a saved revocation feed; throws `invalid-document` naming every bad line. */
+/** Returns the takedowns of a record or a saved revocation feed. Throws `invalid-document` naming every bad line. */
 export function parseTakedowns(bytes: Uint8Array, file: string): Takedown[] {
   if (bytes.byteLength > SERVER_LIMITS.maxTakedownRecordBytes) {
     throw new KrmhubError('too-large', `${file} exceeds ${SERVER_LIMITS.maxTakedownRecordBytes} bytes`);
   }
   const takedowns: Takedown[] = [];
-  const wrong: number[] = [];
+  const invalid: number[] = [];
   for (const [index, line] of linesOf(new TextDecoder().decode(bytes)).entries()) {
     if (line.trim() === '') continue;
     const found = parseLine(line);
-    if (found === 'wrong') wrong.push(index + 1);
+    if (found === 'invalid') invalid.push(index + 1);
     else if (found !== 'other') takedowns.push(found);
   }
-  if (wrong.length === 0) return takedowns;
-  const lines = `${wrong.slice(0, 10).join(', ')}${wrong.length > 10 ? ', …' : ''}`;
+  if (invalid.length === 0) return takedowns;
+  const lines = `${invalid.slice(0, 10).join(', ')}${invalid.length > 10 ? ', …' : ''}`;
   throw new KrmhubError('invalid-document', `${file} is damaged: invalid lines ${lines}`, {
     hint: 'Fix or remove these lines. A line is an event of GET /api/v1/revocations as JSON.',
   });
 }
 
-/** A page of the feed that was saved whole is its revocations, one a line. */
+/** Splits the text into lines. A saved page of the feed becomes one line per revocation. */
 function linesOf(text: string): string[] {
   try {
     const { revocations } = JSON.parse(text) as { revocations?: unknown };
     if (Array.isArray(revocations)) return revocations.map((one) => JSON.stringify(one));
   } catch {
-    // Lines are no JSON document together.
+    // Several lines are not one JSON document.
   }
   return text.split('\n');
 }
@@ -82,30 +82,30 @@ function recordLine({ group, kind, release, digest, at, by, reason }: Takedown):
   return `${JSON.stringify({ type: 'release.taken-down', at, by, group, kind, release, digest, reason })}\n`;
 }
 
-function parseLine(line: string): Takedown | 'other' | 'wrong' {
+function parseLine(line: string): Takedown | 'other' | 'invalid' {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    return 'wrong';
+    return 'invalid';
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'wrong';
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'invalid';
   const { type, group, kind, release, digest, at, by, reason } = value as Record<string, unknown>;
-  if (typeof type !== 'string') return 'wrong';
+  if (typeof type !== 'string') return 'invalid';
   if (type !== 'release.taken-down') return 'other';
   const texts = [group, kind, release, digest, at, by, reason];
-  if (!texts.every((text): text is string => typeof text === 'string' && text !== '')) return 'wrong';
+  if (!texts.every((text): text is string => typeof text === 'string' && text !== '')) return 'invalid';
   const takedown = { group, kind, release, digest, at, by, reason } as Takedown;
-  const sound =
+  const isValid =
     isGroup(takedown.group) &&
     isKind(takedown.kind) &&
     canonicalRelease(takedown.release) === takedown.release &&
     isDigest(takedown.digest) &&
     isTime(takedown.at);
-  return sound ? takedown : 'wrong';
+  return isValid ? takedown : 'invalid';
 }
 
-/** As this registry writes times. */
+/** Reports whether a text is a time as this registry writes it. */
 function isTime(text: string): boolean {
   const time = new Date(text);
   return !Number.isNaN(time.getTime()) && time.toISOString() === text;

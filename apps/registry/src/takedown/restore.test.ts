@@ -25,7 +25,7 @@ const backupTime = '2030-02-01T00:00:00.000Z';
 const before = takedown('1.0.0', '2030-01-01T00:00:00.000Z');
 const after = takedown('2.0.0', '2030-03-01T00:00:00.000Z');
 
-it('puts what is known from elsewhere beside the restored database, and names what comes after the backup', async () => {
+it('stores known takedowns next to the restored database, and names those after the backup', async () => {
   const record = openTakedownRecord(path.join(dataFolder, 'takedowns.jsonl'));
   await record.add([before]);
   const { takedowns, notice } = await restoreTakedowns({ dataFolder, others: [before, after], backupTime });
@@ -37,7 +37,7 @@ it('puts what is known from elsewhere beside the restored database, and names wh
   expect(notice).not.toContain('1.0.0');
 });
 
-it('says loudly that nothing after the backup is known', async () => {
+it('warns that no takedown after the backup is known', async () => {
   const { notice } = await restoreTakedowns({ dataFolder, others: [], backupTime });
   expect(notice).toContain('No later takedown is recorded here');
   expect(notice).toContain('BEFORE the registry starts');
@@ -46,7 +46,7 @@ it('says loudly that nothing after the backup is known', async () => {
   expect(given.notice).toContain('The given record has no later takedowns');
 });
 
-it('counts what it does not name', async () => {
+it('counts the takedowns that it does not name', async () => {
   const many = Array.from({ length: 25 }, (_, at) => takedown(`3.${at}.0`, after.at));
   expect((await restoreTakedowns({ dataFolder, others: many, backupTime })).notice).toContain('and 5 more');
 });

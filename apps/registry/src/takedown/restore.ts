@@ -3,16 +3,17 @@ import { dataPaths } from '../store/data-folder.js';
 import { openTakedownRecord } from './record.js';
 
 export interface RestoredTakedowns {
-  /** Those that the registry applies when it starts on the folder, should its database not have them. */
+  /** Takedowns that the registry applies when it starts on the folder, if its database lacks them. */
   takedowns: Takedown[];
-  /** What the operator must read. */
+  /** Text for the operator. */
   notice: string;
 }
 
 /**
- * To be called by a restore, after the backup's files are in the data folder and before a registry starts there: a
- * backup brings back what was taken down after it. `others` are takedowns known from elsewhere: the record of the
- * folder that is replaced, a copy of it, or a saved revocation feed. `backupTime` is when the backup was taken, UTC.
+ * Records takedowns in a restored data folder. Call it after the backup's files are in place and before a registry
+ * starts there, because a backup contains what was taken down later. `others` are takedowns from other sources: the
+ * record of the replaced folder, a copy of it, or a saved revocation feed. `backupTime` is when the backup was taken,
+ * UTC.
  */
 export async function restoreTakedowns(options: {
   dataFolder: string;

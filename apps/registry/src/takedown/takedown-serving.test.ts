@@ -33,7 +33,7 @@ async function publish(definition: TestDefinition): Promise<void> {
   expect(status).toBe(201);
 }
 
-/** What readers ask for all the time, answered from memory, by the routes and by other threads. */
+/** Common reads: served from memory, by the routes, and by other threads. */
 const READS = [
   '/catalogs/default/catalog.yaml',
   '/catalogs/default/catalog.json',
@@ -44,7 +44,7 @@ const READS = [
   '/schemas/example.com/v1/SetLabels.json',
 ];
 
-it('never answers with what is taken down, not for a moment, and other threads do not either', async () => {
+it('never serves a release after its takedown, from any thread', async () => {
   for (let at = 0; at < 8; at++) await publish({ kind: `Other${at}`, release: '1.0.0' });
   for (let round = 0; round < 4; round++) {
     const bad = {

@@ -16,7 +16,7 @@ import {
 } from '../testing/test-registry.js';
 import { takeDown } from './takedown.js';
 
-/** One word, in the case in which full-text search keeps it. */
+/** One word, in the case in which full-text search stores it. */
 const MARKER = 'zq7secretx0marker';
 const BAD: TestDefinition = {
   kind: 'SetLabels',
@@ -62,36 +62,36 @@ async function publishWithReadme(definition: TestDefinition, readme: string): Pr
   expect(answer.status).toBe(201);
 }
 
-/** Files below a folder that hold a text, as they are or unpacked. */
+/** Returns the files below a folder that contain a text, plain or compressed. */
 async function filesWith(folder: string, text: string): Promise<string[]> {
   const found: string[] = [];
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = path.join(entry.parentPath, entry.name);
-    // The cutter compresses what stands meanwhile, and files of unfinished work go again.
+    // The snapshot builder compresses in the background, and temporary files disappear.
     const bytes = await readFile(file).catch(() => Buffer.alloc(0));
     const readings = [() => bytes, () => gunzipSync(bytes), () => brotliDecompressSync(bytes)];
-    const holds = readings.some((read) => {
+    const containsText = readings.some((read) => {
       try {
         return read().includes(text);
       } catch {
         return false;
       }
     });
-    if (holds) found.push(path.relative(folder, file));
+    if (containsText) found.push(path.relative(folder, file));
   }
   return found;
 }
 
-describe('a release that is taken down', () => {
-  it('leaves none of its bytes on the disk, and all others', async () => {
+describe('a taken-down release', () => {
+  it('leaves none of its bytes on the disk, and all other files', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
     await registry.publish(OTHER);
-    // Search shows another release by then; what it showed before must go as well.
+    // Search displays another release by then; the earlier row must be erased as well.
     await registry.publish(GOOD);
     await registry.publish({ ...OTHER, release: '1.1.0' });
     await registry.publish({ ...OTHER, release: '1.2.0' });
-    // Forms of old snapshots are forgotten, and made again for who asks a registry that has none in memory.
+    // Renditions of old snapshots are evicted, and regenerated on request after a start.
     registry = await registry.reopen();
     for (const coding of ['gzip', 'br', 'identity']) {
       const old = await registry.request('/catalogs/default/snapshots/2/catalog.json', {
@@ -116,7 +116,7 @@ describe('a release that is taken down', () => {
     expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
   });
 
-  it('answers 410 with the reason and the time wherever it was', async () => {
+  it('responds 410 with the reason and the time under all its addresses', async () => {
     await publishWithReadme(BAD, '# Read me\n');
     await registry.publish(GOOD);
     await takedown(BAD);
@@ -153,7 +153,7 @@ describe('a release that is taken down', () => {
     }
   });
 
-  it('is out of search, and where nothing else is left its page says what happened', async () => {
+  it('is not in search, and the page of its function reports the takedown', async () => {
     await registry.publish(BAD);
     await registry.publish(OTHER);
     await takedown(BAD);
@@ -172,7 +172,7 @@ describe('a release that is taken down', () => {
     );
   });
 
-  it('is never published again, nor are its bytes; other releases are', async () => {
+  it('can never be published again, nor can its bytes; other releases can', async () => {
     await registry.publish(BAD);
     await takedown(BAD);
     const again = await registry.publish(BAD);
@@ -196,7 +196,7 @@ describe('a release that is taken down', () => {
     expect(page.body.takedowns).toHaveLength(1);
   });
 
-  it('takes releases of the same bytes with it', async () => {
+  it('takes down releases with the same bytes', async () => {
     await registry.publish(BAD);
     const twin = await registry.request(`${releasePath({ ...BAD, release: '1.0.1' })}?wait=true`, {
       method: 'PUT',
@@ -210,7 +210,7 @@ describe('a release that is taken down', () => {
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
   });
 
-  it('leaves a README that another release has', async () => {
+  it('leaves a README that another release uses', async () => {
     await publishWithReadme(BAD, '# Shared\n');
     await publishWithReadme(OTHER, '# Shared\n');
     const { body } = await takedown(BAD);
@@ -222,8 +222,8 @@ describe('a release that is taken down', () => {
   });
 });
 
-describe('snapshots that held it', () => {
-  it('answer 410, keep names and digests, and are followed by one without it', async () => {
+describe('snapshots that contained it', () => {
+  it('respond 410, keep their names and digests, and are followed by a new one', async () => {
     await registry.publish(OTHER);
     await registry.publish(BAD);
     await registry.publish({ ...OTHER, release: '1.1.0' });
@@ -269,7 +269,7 @@ describe('snapshots that held it', () => {
     );
   });
 
-  it('are followed by the newest release that is left', async () => {
+  it('are followed by one with the newest remaining release', async () => {
     await registry.publish({ ...GOOD, release: '0.9.0' });
     await registry.publish(BAD);
     await takedown(BAD);
@@ -280,7 +280,7 @@ describe('snapshots that held it', () => {
     expect(await entry.text()).toContain('setlabels:v0.9.0');
   });
 
-  it('are never the newest, not even until the next cut', async () => {
+  it('are never served as the newest, even before the next build', async () => {
     await registry.publish(BAD);
     await registry.parts.snapshotBuilder.stop();
     const parts = { ...registry.parts };
@@ -298,8 +298,8 @@ describe('snapshots that held it', () => {
   });
 });
 
-describe('who takes down', () => {
-  it('is an administrator, never a publisher', async () => {
+describe('permission to take down', () => {
+  it('is limited to administrators', async () => {
     await registry.publish(BAD);
     const { secret } = await registry.token({ scopes: ['publish', 'yank'] });
     expect((await takedown<Problem>(BAD, '', secret)).body).toMatchObject({ status: 403, code: 'forbidden' });
@@ -308,7 +308,7 @@ describe('who takes down', () => {
     expect((await registry.request(releasePath(BAD))).status).toBe(200);
   });
 
-  it('gives a reason, and names what is there', async () => {
+  it('requires a reason and an existing release', async () => {
     await registry.publish(BAD);
     const empty = await json<Problem>(`${releasePath(BAD)}/takedown`, {
       method: 'POST',
@@ -320,7 +320,7 @@ describe('who takes down', () => {
     expect((await takedown<Problem>({ kind: 'Nothing', release: '1.0.0' })).status).toBe(404);
   });
 
-  it('may ask first what would go, and ask twice', async () => {
+  it('allows a dry run first, and a repeated request', async () => {
     await registry.publish(BAD);
     const before = await registry.parts.store.lastEvent();
     const rehearsed = await takedown(BAD, '?dryRun=true');
@@ -342,7 +342,7 @@ describe('who takes down', () => {
 });
 
 describe('the revocation feed', () => {
-  it('names what went, in order', async () => {
+  it('lists revocations in order', async () => {
     await registry.publish(BAD);
     await registry.publish(GOOD);
     await json(`${releasePath(GOOD)}/yank`, {
@@ -372,8 +372,8 @@ describe('the revocation feed', () => {
   });
 });
 
-describe('a big catalog', () => {
-  it('that waits to be compressed is compressed without what is taken down meanwhile', async () => {
+describe('a large catalog', () => {
+  it('that waits for compression is compressed without a release taken down meanwhile', async () => {
     await registry.close();
     registry = await openTestRegistry({ maxCacheBytes: 100, maxCompressedFirstBytes: 10 });
     admin = (await registry.token({})).secret;
@@ -395,8 +395,8 @@ describe('a big catalog', () => {
   });
 });
 
-describe('what interrupts a takedown', () => {
-  it('between the rows and the bytes is made good at the next start', async () => {
+describe('an interrupted takedown', () => {
+  it('continues at the next start if only the rows were changed', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
     await registry.parts.snapshotBuilder.stop();
     const { store } = registry.parts;
@@ -412,7 +412,7 @@ describe('what interrupts a takedown', () => {
     expect(await registry.parts.store.unfinishedTakedowns()).toBeUndefined();
   });
 
-  it('by a reader of the database is told, and made good when it is repeated', async () => {
+  it('is reported if a reader blocks the database, and can be repeated', async () => {
     await registry.publish(BAD);
     const reader = new Database(path.join(registry.folder, 'registry.db'), { readonly: true });
     reader.exec('BEGIN');
@@ -425,7 +425,7 @@ describe('what interrupts a takedown', () => {
     expect(await filesWith(registry.folder, MARKER)).toEqual([]);
   });
 
-  it('is no publish that stores the same README meanwhile', async () => {
+  it('does not delete a README that concurrent publishes store', async () => {
     const readme = '# Shared\n';
     await publishWithReadme(BAD, readme);
     await Promise.all([
@@ -446,7 +446,7 @@ describe('a restored backup', () => {
   });
   afterEach(() => rm(backup, { recursive: true, force: true }));
 
-  it('that is older than a takedown gets it again from the record beside it', async () => {
+  it('that is older than a takedown gets it again from the record next to it', async () => {
     await publishWithReadme(BAD, `# ${MARKER}\n`);
     await registry.publish(GOOD);
     await registry.parts.snapshotBuilder.stop();
@@ -469,7 +469,7 @@ describe('a restored backup', () => {
     expect((await registry.request('/catalogs/default/catalog.yaml')).status).toBe(200);
   });
 
-  it('that is older than the release refuses to have it published again', async () => {
+  it('that is older than the release rejects publishing it again', async () => {
     await registry.parts.snapshotBuilder.stop();
     await registry.parts.store.close();
     await cp(registry.folder, backup, { recursive: true });

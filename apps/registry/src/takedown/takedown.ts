@@ -39,22 +39,22 @@ export interface TakedownDeps {
   renditions: SnapshotRenditions;
   newestSnapshots: NewestSnapshots;
   bytesLock: RwLock;
-  /** Absent where none has started yet. */
+  /** Absent before the builder starts. */
   snapshotBuilder?: Pick<CatalogBuilder, 'pause' | 'resume'>;
   takedownRecord: TakedownRecord;
   log: Log;
 }
 
 export interface TakenDown {
-  /** The releases that went. */
+  /** The releases that were taken down. */
   takedowns: Takedown[];
   reach: TakedownResult;
 }
 
 /**
- * Takes a release down: first out of every answer, in one transaction, then its files off the disk. The catalogs are
- * to be cut next, since their newest snapshots may be withdrawn, and `finishTakedowns` comes last, for it takes longest.
- * `dryRun` tells what would go and changes nothing.
+ * Takes a release down: first its rows, in one transaction, then its files. Build the catalogs next, because their
+ * newest snapshots may be withdrawn, and call `finishTakedowns` last, because it takes longest. `dryRun` returns the
+ * result without changes.
  */
 export async function takeDown(
   parts: TakedownDeps,
@@ -72,8 +72,8 @@ export async function takeDown(
 }
 
 /**
- * Erases what takedowns have left on the disk; true where nothing is left. Where it fails, it is tried again with the
- * next takedown and at the next start.
+ * Erases the remaining bytes of takedowns from the disk. Returns true if none are left. After a failure, the next
+ * takedown and the next start try again.
  */
 export function finishTakedowns(parts: TakedownDeps): Promise<boolean> {
   return attempt(parts, () => runExclusive(parts, () => erase(parts)));
@@ -81,15 +81,15 @@ export function finishTakedowns(parts: TakedownDeps): Promise<boolean> {
 
 export interface AppliedTakedowns {
   applied: Takedown[];
-  /** Those that the database has already. */
+  /** Takedowns that the database already has. */
   known: Takedown[];
-  /** Those whose name stands for other bytes now; they are left to the operator. */
+  /** Takedowns whose release now has other bytes. The operator must decide. */
   differing: Takedown[];
 }
 
 /**
- * Applies takedowns that the database does not have, as after a restore of an older backup: releases that came back
- * go again, and names and digests are burnt again where the backup is older than the release.
+ * Applies takedowns that the database lacks, for example after a restore of an older backup. Releases that came back
+ * are removed again. If the backup is older than the release, its name and digest are tombstoned.
  */
 export async function applyTakedowns(
   parts: TakedownDeps,
@@ -99,8 +99,8 @@ export async function applyTakedowns(
   const result: AppliedTakedowns = { applied: [], known: [], differing: [] };
   await runExclusive(parts, async () => {
     for (const takedown of takedowns) {
-      const burnt = await store.takedowns(takedown.group, takedown.kind);
-      if (burnt.some(({ release }) => release === takedown.release)) {
+      const tombstones = await store.takedowns(takedown.group, takedown.kind);
+      if (tombstones.some(({ release }) => release === takedown.release)) {
         result.known.push(takedown);
         continue;
       }
@@ -121,14 +121,14 @@ export async function applyTakedowns(
   return result;
 }
 
-/** For every start: the database has what the record has, the record what the database has, and the disk neither. */
+/** Runs at every start: completes the database and the record from each other, and erases the files. */
 export async function finishPendingTakedowns(parts: TakedownDeps): Promise<void> {
   const { store, takedownRecord } = parts;
   await applyTakedowns(parts, await takedownRecord.read());
   await takedownRecord.add(await store.allTakedowns());
 }
 
-/** While nobody stores bytes that nothing names yet, neither of releases nor of catalogs. */
+/** Runs `work` while no caller stores bytes of releases or catalogs. */
 function runExclusive<T>(
   { bytesLock: gate, snapshotBuilder: cutter }: TakedownDeps,
   work: () => Promise<T>,
@@ -170,12 +170,15 @@ async function commit(
   });
 }
 
-/** To be called alone. */
+/** Requires the write lock. */
 async function erase(parts: TakedownDeps): Promise<void> {
   if (await deleteFiles(parts)) await parts.store.finishTakedowns();
 }
 
-/** The record is durable before anything is gone that a restore could bring back. False where nothing was left. */
+/**
+ * Deletes files after the record is durable, so that a restore cannot bring them back. Returns false if none were
+ * left.
+ */
 async function deleteFiles({
   store,
   blobs,
@@ -192,7 +195,7 @@ async function deleteFiles({
   return true;
 }
 
-/** The takedown is done already for everybody who asks; what fails here is made good later. */
+/** Reports success. The rows are gone already; a failure here is retried later. */
 async function attempt({ log }: TakedownDeps, work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();

@@ -14,9 +14,9 @@ export interface TestClient {
   ask(method: string, target: string, more?: Asked): Promise<Response>;
   /** Pushes a blob in one request. */
   blob(repository: string, content: string | Uint8Array, algorithm?: 'sha256' | 'sha512'): Promise<OciDigest>;
-  /** Puts a manifest; the bytes are the JSON of an object, or a text as it is. */
+  /** Puts a manifest: an object, which is sent as JSON, or a text. */
   put(repository: string, reference: string, manifest: object | string, more?: Asked): Promise<Response>;
-  /** Pushes an image with these layers, which are blobs too; gives its digest. */
+  /** Pushes an image with these layers and their blobs. Returns its digest. */
   image(repository: string, reference: string, layers: readonly string[], more?: object): Promise<OciDigest>;
 }
 
@@ -24,7 +24,7 @@ export interface Asked {
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
   type?: string;
   headers?: Record<string, string>;
-  /** Value of Authorization in place of the client's; empty for none. */
+  /** Authorization header instead of the client's; empty for none. */
   authorization?: string;
 }
 
@@ -108,7 +108,7 @@ export function indexOf(manifests: readonly object[], more: object = {}) {
   };
 }
 
-/** A definition as an artifact, as `krmhub push` makes it. */
+/** Returns the artifact manifest of a definition, as `krmhub push` makes it. */
 export function definitionArtifact(
   definition: TestDefinition | string,
   {
@@ -139,7 +139,7 @@ export interface Refused {
   detail?: unknown;
 }
 
-/** What an answer with an error says; one of another shape throws. */
+/** Returns the error of a response. Throws if the response has another shape. */
 export async function refusalOf(answer: Response): Promise<Refused> {
   const text = await answer.text();
   if (answer.headers.get('content-type') !== 'application/json') throw new Error(`${answer.status} ${text}`);

@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { type Digest, publicKey } from '@krmhub/schema';
 import { keySigner, type Statement, signStatement } from '@krmhub/signing';
 
-/** A key pair of a publisher. */
+/** A publisher's key pair. */
 export interface TestKey {
   privateKey: KeyObject;
   pem: string;
@@ -22,7 +22,7 @@ export interface PolicyOptions {
   signer?: string;
 }
 
-/** A signing policy that names these keys. */
+/** Returns a signing policy that names these keys. */
 export function policy(
   keys: readonly TestKey[],
   { name = 'team', groups = ['example.com'], releases, signer = '' }: PolicyOptions = {},

@@ -15,12 +15,12 @@ import type { RegistryStore } from '../store/registry-store.js';
 import { openSqliteStore } from '../store/sqlite/store.js';
 import type { FetchSettings } from '../upstreams/source-fetcher.js';
 
-/** A registry with the real stores in a folder of its own, without a socket; for tests. */
+/** A registry with the real stores in its own folder, without a socket; for tests. */
 export interface TestRegistry {
   app: RegistryApp;
-  /** What `openRegistry` gave. */
+  /** The result of `openRegistry`. */
   parts: OpenRegistry;
-  /** Renews nothing by itself. */
+  /** Renews signatures only when a test calls it. */
   renewal: SignatureRenewal;
   folder: string;
   /** Every log line. */
@@ -35,9 +35,9 @@ export interface TestRegistry {
     expiresInDays?: number;
   }): Promise<{ id: string; secret: string }>;
   publish(definition: TestDefinition, query?: string): Promise<{ status: number; body: PublishResult }>;
-  /** Until the catalogs hold everything that has happened. */
+  /** Resolves when the catalogs include all events. */
   waitForCatalogs(): Promise<void>;
-  /** Ends this registry and opens another on its folder. */
+  /** Closes this registry and opens another one on its folder. */
   reopen(): Promise<TestRegistry>;
   close(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function openTestRegistry(
     config?: Partial<OpenConfig>;
     maxCacheBytes?: number;
     maxCompressedFirstBytes?: number;
-    /** From where catalogs elsewhere may be fetched. */
+    /** Which upstream catalogs may be fetched. */
     sources?: FetchSettings;
     maxBytesOfOld?: number;
     planner?: Planner;
@@ -130,7 +130,7 @@ export async function openTestRegistry(
   };
 }
 
-/** A data folder whose database is migrated: that is most of the work of opening a registry, and always the same. */
+/** Makes a data folder with a migrated database: migrating is most of the work of opening a registry. */
 async function makeDataFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'krmhub-'));
   migrated ??= migratedDatabase();
@@ -165,7 +165,7 @@ export function releasePath({ group = 'example.com', kind, release }: TestDefini
   return `/api/v1/functions/${group}/${kind}/releases/${release}`;
 }
 
-/** A definition without errors and warnings. */
+/** Returns a definition without errors and warnings. */
 export function definitionText(definition: TestDefinition): string {
   const { group = 'example.com', kind, release, versions = ['v1'], tags = ['mutator'] } = definition;
   const version = (name: string) => `  - name: ${name}

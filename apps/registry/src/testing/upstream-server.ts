@@ -5,15 +5,15 @@ import { type Digest, sha256 } from '@krmhub/schema';
 import { SIGNATURE_PREDICATE, type Statement, snapshotStatement } from '@krmhub/signing';
 import { signedBy, type TestKey } from './signing.js';
 
-/** Somebody else's server on this machine, which gives what a test puts there; for tests. */
+/** An upstream server on this machine that serves what a test puts there; for tests. */
 export interface TestUpstream {
   /** `http://127.0.0.1:PORT` */
   origin: string;
-  /** By path. What is absent is answered with 404. */
+  /** Files by path. A missing one is a 404. */
   files: Map<string, Uint8Array | string>;
-  /** Paths that were asked for, and whether it was answered that nothing has changed. */
+  /** Requested paths, and whether the response was 304. */
   asked: { path: string; unchanged: boolean }[];
-  /** Where it is set, it answers every request. */
+  /** Handles every request if set. */
   misbehave: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function startUpstream(): Promise<TestUpstream> {
   return upstream;
 }
 
-/** A catalog whose entries can be told apart by what they say of themselves. */
+/** Returns a catalog whose entries differ by their descriptions. */
 export function catalogText(entries: Record<string, string>, group = 'up.example.com'): string {
   const entry = ([kind, description]: [string, string]) => `  - group: ${group}
     names: {kind: ${kind}}
@@ -79,7 +79,7 @@ spec:
 `;
 }
 
-/** What a krmhub registry signs of a snapshot whose catalog.yaml is this text. */
+/** Returns the bundle that a krmhub registry makes for a snapshot with this catalog.yaml. */
 export function snapshotBundle(
   key: TestKey,
   text: string,
@@ -89,7 +89,7 @@ export function snapshotBundle(
   return signedBy(key, snapshotStatement(claim, { 'catalog.yaml': sha256(text) }));
 }
 
-/** A signature that says nothing but a digest. */
+/** Returns a signature that contains only a digest. */
 export function plainBundle(key: TestKey, digest: Digest): Promise<Uint8Array> {
   const statement: Statement = {
     _type: 'https://in-toto.io/Statement/v1',

@@ -1,14 +1,14 @@
-/** Who keeps the sources of recipes that are catalogs elsewhere; in which thread is its own affair. */
+/** Keeps the upstream sources of recipes in sync, in this thread or another one. */
 export interface CatalogRefresher {
-  /** To be called after a recipe was applied. */
+  /** Call it after a recipe was applied. */
   wake(): void;
-  /** Resolves once a look at the source that began after this call is done, whatever it found. */
+  /** Resolves when a sync of the source that started after this call ends, whatever its result. */
   refreshNow(catalog: string, source: string): Promise<void>;
   /**
-   * Resolves with true once every source of the catalog was asked since its recipe was applied, with false after so many
-   * milliseconds or on a stop.
+   * Resolves with true once every source of the catalog was synced since its recipe was applied, with false after the
+   * timeout or when the refresher stops.
    */
   waitFor(catalog: string, milliseconds: number): Promise<boolean>;
-  /** Breaks off what is being fetched, and resolves when nothing is done any more. */
+  /** Interrupts running fetches. Resolves when nothing runs any more. */
   stop(): Promise<void>;
 }

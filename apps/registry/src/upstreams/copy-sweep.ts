@@ -4,12 +4,12 @@ import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 
 /**
- * Removes copies that no source has any more. What a backup or a check is about to read may have lost its name a moment
- * ago, so that it stays for a while.
+ * Deletes copies that no source uses any more. A backup or a check may be about to read a copy that was just
+ * replaced, so unused copies are stored for a while.
  */
 export class CopySweep {
   readonly #parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; gate: RwLock };
-  /** Since when a copy has been seen to have no name: milliseconds since the epoch. */
+  /** When each copy was first found unused: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
@@ -17,7 +17,7 @@ export class CopySweep {
     this.#parts = parts;
   }
 
-  /** Does nothing where it was done not long before. */
+  /** Does nothing if the last sweep was recent. */
   async sweep(now: number): Promise<void> {
     if (now < this.#next) return;
     this.#next = now + SERVER_LIMITS.refreshLookMilliseconds;

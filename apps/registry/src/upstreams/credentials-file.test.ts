@@ -21,7 +21,7 @@ const write = async (text: string, mode = 0o600) => {
   await chmod(file, mode);
 };
 
-describe('credentials for sources', () => {
+describe('source credentials', () => {
   it('are read by origin', async () => {
     await write(
       JSON.stringify({
@@ -45,7 +45,7 @@ describe('credentials for sources', () => {
     ['{"https://a.example.com": {"username": "u", "password": ""}}', /expected either a token/],
     ['{"https://a.example.com": "SECRET"}', /expected either a token/],
     ['{"https://a.example.com": {"token": "SECRET", "other": 1}}', /expected either a token/],
-  ])('that are not as they should be are refused, and not repeated: %s', async (text, message) => {
+  ])('are rejected if invalid, without repeating the content: %s', async (text, message) => {
     await write(text);
     const error = await readCredentialsFile(file).then(
       () => undefined,
@@ -55,7 +55,7 @@ describe('credentials for sources', () => {
     expect(error?.message).not.toContain('SECRET');
   });
 
-  it('that others may read are refused', async () => {
+  it('are rejected if other accounts can read the file', async () => {
     for (const mode of [0o640, 0o604, 0o620]) {
       await write('{}', mode);
       await expect(readCredentialsFile(file)).rejects.toMatchObject({
@@ -70,7 +70,7 @@ describe('credentials for sources', () => {
     });
   });
 
-  it('are sent as the file is when they are needed, and a bad file tells nobody where it is', async () => {
+  it('are read again for each fetch; errors do not name the folder of a bad file', async () => {
     const upstream = await startUpstream();
     const sent: (string | undefined)[] = [];
     upstream.misbehave = (request, response) => {

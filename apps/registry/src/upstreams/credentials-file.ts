@@ -2,12 +2,12 @@ import { open } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
 import type { SourceCredentials } from '@krmhub/sources';
 
-/** Bytes of the file. */
+/** Largest size of the file. */
 const MAX_BYTES = 1_048_576;
 
 /**
- * Reads credentials by origin. Rejects with `usage` where the file is not there, is not what it should be, or can be
- * read by others; messages never hold what is in it.
+ * Reads credentials by origin. Rejects with `usage` if the file is missing, is invalid, or can be read by other
+ * accounts. Messages do not repeat its content.
  */
 export async function readCredentialsFile(file: string): Promise<Map<string, SourceCredentials>> {
   const text = await readPrivately(file);
@@ -15,7 +15,7 @@ export async function readCredentialsFile(file: string): Promise<Map<string, Sou
   try {
     json = JSON.parse(text);
   } catch {
-    // The parser's own message repeats what it read.
+    // The parser's message repeats the content.
     throw refused(file, 'it is not valid JSON');
   }
   if (!isMapping(json)) throw refused(file, 'expected an object with origins as keys');

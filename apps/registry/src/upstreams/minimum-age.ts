@@ -2,17 +2,17 @@ import type { CatalogRecord, SnapshotStore, SourceStore } from '@krmhub/catalog'
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { Log } from '../log.js';
 
-/** Lets entries of sources come of age when their time has come: without it, a catalog would never take them. */
+/** Moves the clock of a catalog forward when entries reach their minimum age, so that the next build includes them. */
 export class MinimumAgeScheduler {
   readonly #parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log };
-  /** By catalog, with the recipe that says so. */
+  /** Minimum ages by catalog, with the recipe that sets them. */
   readonly #ages = new Map<string, { recipe: string; ages: ReadonlyMap<string, number> }>();
 
   constructor(parts: { store: SourceStore & Pick<SnapshotStore, 'catalogs'>; log: Log }) {
     this.#parts = parts;
   }
 
-  /** Gives when the next entry is due, in milliseconds since the epoch as `now` is; Infinity for never. */
+  /** Returns when the next entry is due, in milliseconds since the epoch like `now`; Infinity if none is. */
   async applyDue(now: number, onEvent: () => void): Promise<number> {
     const { store, log } = this.#parts;
     const at = new Date(now).toISOString();
@@ -53,7 +53,7 @@ export class MinimumAgeScheduler {
         if (age > 0) ages.set(source.name, age);
       }
     } catch (error) {
-      // It is not cut either, and whoever cuts it says so too.
+      // The catalog is not built either, and the builder reports the error.
       this.#parts.log.error({ err: error, catalog: name }, 'cannot read the minimum ages of a recipe');
     }
     this.#ages.set(name, { recipe, ages });

@@ -3,7 +3,7 @@ import { readUpstreamCatalog } from '@krmhub/catalog/read-upstream';
 import { respondToFrames } from '../isolation/frames.js';
 import type { ReadInput, ReadResult } from './upstream-reader.js';
 
-/** Reads catalogs that somebody else serves: what is too much for it takes down this process alone. */
+/** Reads upstream catalogs. A catalog that needs too much time or memory ends only this process. */
 respondToFrames((input) => serialize(read(deserialize(input) as ReadInput)));
 
 function read({ bytes, file, known }: ReadInput): ReadResult {

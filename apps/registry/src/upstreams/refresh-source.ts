@@ -29,31 +29,31 @@ import { verifyCopy } from './verify-copy.js';
 
 export interface RefreshDeps {
   store: SourceStore & Pick<SnapshotStore, 'catalog' | 'catalogs' | 'storeEntries'>;
-  /** Copies of catalogs elsewhere, as they were fetched. */
+  /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
-  /** Shared by who stores a copy and then the row that names it. */
+  /** Locked for reading while a copy is stored and then the row that names it. */
   gate: RwLock;
   fetcher: Pick<SourceFetcher, 'fetch'>;
   reader: Pick<UpstreamReader, 'read' | 'warm'>;
   root: TrustedRoot;
   clock: () => Date;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   random: () => number;
 }
 
-/** What a look at a source came to. */
+/** Result of a sync. */
 export interface Refreshed {
   record: SourceRecord;
-  /** Absent where nothing changed. */
+  /** Absent if nothing changed. */
   event?: Event;
-  /** It was the first look since the recipe was applied, for which the catalog waits. */
+  /** Whether it was the first sync since the recipe was applied; the catalog waits for that one. */
   awaited: boolean;
   outcome: PollOutcome['outcome'] | Refusal['problem'];
 }
 
 /**
- * Asks a source, and takes what it has where that may follow what it had. Gives nothing where the recipe has no such
- * source any more. Rejects where the registry itself fails; what the source does wrong is an outcome like another.
+ * Syncs a source, and stores its catalog if that may follow the last good copy. Returns undefined if the recipe no
+ * longer has the source. Rejects only if the registry itself fails; an upstream failure is part of the result.
  */
 export async function refreshSource(
   parts: RefreshDeps,
@@ -109,7 +109,7 @@ async function refreshOnce(
   };
 }
 
-/** A recipe that was applied after the record was read has another, or none. */
+/** Returns the source in the recipe. Throws if a recipe that was applied meanwhile changed or removed it. */
 function findUpstream(recipe: Recipe, { catalog, source, url }: SourceRecord): UpstreamCatalog {
   const isMeant = (one: RecipeSource) => one.name === source && one.catalog?.url === url;
   const upstream = recipe.sources.find(isMeant)?.catalog;
@@ -125,13 +125,13 @@ function recipePolicies({ policy }: Recipe) {
 
 interface PollResult {
   outcome: PollOutcome;
-  /** Of a copy that is another than before. */
+  /** Bytes of a copy that differs from the previous one. */
   bytes?: Uint8Array;
-  /** Of entries that are new. */
+  /** The new entries. */
   rendered: RenderedEntry[];
 }
 
-/** What a source had before. */
+/** State of a source before the sync. */
 interface Known {
   record: SourceRecord;
   recipe: Recipe;
@@ -148,7 +148,7 @@ async function pollSource(parts: RefreshDeps, before: Known, signal: AbortSignal
   try {
     fetched = await parts.fetcher.fetch({
       address: read.address,
-      // What was lost here is fetched again whole.
+      // If the local copy is lost, the whole catalog is fetched again.
       ...(held === undefined || record.copy?.formerUrl !== undefined
         ? {}
         : { validators: record.copy!.validators }),
@@ -165,10 +165,10 @@ async function pollSource(parts: RefreshDeps, before: Known, signal: AbortSignal
   if (bytes === undefined) {
     return failed({ problem: 'bad-answer', message: 'unexpected response 304 Not Modified' });
   }
-  return judge(parts, before, fetched, bytes, held !== undefined);
+  return evaluateFetched(parts, before, fetched, bytes, held !== undefined);
 }
 
-async function judge(
+async function evaluateFetched(
   { root, reader, clock }: RefreshDeps,
   { record, recipe, known }: Known,
   { bundles, validators, manifest }: FetchedCatalog,
@@ -180,7 +180,7 @@ async function judge(
   const copy = { bytes, digest, ...(manifest === undefined ? {} : { manifest }) };
   const found = await verifyCopy(bundles, copy, { keys: policyKeys(policies), root });
   const now = clock().toISOString();
-  // Before anything of it is read: what nobody answers for may be anything.
+  // The signature is checked before the content is read: unsigned content may be hostile.
   const judged = evaluateCopy({ record, policies, digest, found, now });
   if ('refused' in judged) return failed(judged.refused);
   const { accepted } = judged;
@@ -203,7 +203,7 @@ function failed(refusal: Refusal, retryAfterSeconds = 0): PollResult {
   return { outcome: { outcome: 'failed', ...refusal, retryAfterSeconds }, rendered: [] };
 }
 
-/** The bytes of the last good copy; undefined where they are gone or damaged. */
+/** Returns the bytes of the last good copy; undefined if they are missing or damaged. */
 async function storedCopy(copies: BlobStore, copy: SourceCopy | undefined): Promise<Uint8Array | undefined> {
   if (copy === undefined) return undefined;
   try {

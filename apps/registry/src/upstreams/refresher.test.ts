@@ -33,10 +33,10 @@ afterEach(async () => {
 
 interface RecipeOptions {
   name?: string;
-  /** By name of the source. */
+  /** URLs by name of the source. */
   urls?: Record<string, string>;
   minimumAge?: string;
-  /** Prefix of a mirror for `registry.example.com/`. */
+  /** Mirror prefix that replaces `registry.example.com/`. */
   mirror?: string;
   signers?: TestKey[];
 }
@@ -103,7 +103,7 @@ const events = async () =>
 const report = async () => call<SnapshotReport>('GET', fillPath('catalogReport', { name: 'ours' }));
 
 describe('a source', () => {
-  it('that gets an address which does not answer keeps what it had, until that does', async () => {
+  it('keeps its last good copy while its new address fails', async () => {
     put({ One: 'first' });
     await apply();
     await cut();
@@ -125,7 +125,7 @@ describe('a source', () => {
     expect(await kinds()).toEqual(['Two']);
   });
 
-  it('is fetched as soon as its recipe is applied, and its entries are in the catalog', async () => {
+  it('is fetched when its recipe is applied, and its entries are in the catalog', async () => {
     const text = put({ One: 'first', Two: 'second' });
     await apply();
     await cut();
@@ -157,7 +157,7 @@ describe('a source', () => {
     expect(await events()).toEqual(['source.changed']);
   });
 
-  it('that stands still does not hold up what a new recipe puts in its place', async () => {
+  it('that hangs does not delay the source of a new recipe', async () => {
     let asked = 0;
     upstream.misbehave = () => void asked++;
     await apply();
@@ -171,7 +171,7 @@ describe('a source', () => {
     expect(await demanded).toMatchObject({ url: `${upstream.origin}/other.yaml`, state: 'current' });
   }, 15_000);
 
-  it('that answers is asked in time, although many others stand still', async () => {
+  it('is synced on time although many others hang', async () => {
     const dead = await Promise.all(Array.from({ length: SERVER_LIMITS.maxRefreshes }, () => startUpstream()));
     try {
       put({ One: 'first' });
@@ -191,7 +191,7 @@ describe('a source', () => {
     }
   });
 
-  it('is asked again when its time has come, and not before', async () => {
+  it('is synced again when it is due, and not before', async () => {
     put({ One: 'first' });
     await apply();
     await cut();
@@ -208,7 +208,7 @@ describe('a source', () => {
     expect(await events()).toEqual(['source.changed', 'source.changed']);
   });
 
-  it('costs little where nothing has changed, and changes nothing', async () => {
+  it('is fetched conditionally, and changes nothing if it is unchanged', async () => {
     put({ One: 'first' });
     await apply();
     await cut();
@@ -220,7 +220,7 @@ describe('a source', () => {
     expect(await registry.parts.store.lastEvent()).toBe(last);
   });
 
-  it('keeps its last good copy while it fails, and says why', async () => {
+  it('keeps its last good copy while it fails, and reports the problem', async () => {
     put({ One: 'first' });
     await apply();
     await cut();
@@ -243,7 +243,7 @@ describe('a source', () => {
     expect(await events()).toEqual(['source.changed', 'source.failing', 'source.recovered']);
   });
 
-  it('that fails from the start is missing, and keeps nothing else waiting', async () => {
+  it('that fails from the start is missing, and does not delay the others', async () => {
     put({ One: 'first' });
     await apply({ urls: { theirs: upstream.origin + FILE, gone: `${upstream.origin}/gone.yaml` } });
     await cut();
@@ -258,7 +258,7 @@ describe('a source', () => {
     expect(delay).toBe(REFRESH_LIMITS.firstRetrySeconds * 1_000);
   });
 
-  it('is not reached by an address that the operator has not named', async () => {
+  it('cannot use an address that the operator has not allowed', async () => {
     const port = new URL(upstream.origin).port;
     await apply({ urls: { v6: `http://[::1]:${port}${FILE}`, name: `http://metadata.localhost:1/` } });
     await cut();
@@ -268,7 +268,7 @@ describe('a source', () => {
     expect(upstream.asked).toEqual([]);
   });
 
-  it('does not change by what cannot be read in time, nor by a hostile catalog', async () => {
+  it('keeps its copy when a catalog is hostile or takes too long to read', async () => {
     put({ One: 'first' });
     await apply();
     await cut();
@@ -289,7 +289,7 @@ describe('a source', () => {
     });
   });
 
-  it('is fetched whole again where its copy was lost or damaged here', async () => {
+  it('is fetched whole again if its local copy is lost', async () => {
     const text = put({ One: 'first' });
     await apply();
     await cut();
@@ -299,7 +299,7 @@ describe('a source', () => {
     expect(upstream.asked.map(({ unchanged }) => unchanged)).toEqual([false, false]);
   });
 
-  it('loses its copy with its name, after a while', async () => {
+  it('loses its old copies after a while', async () => {
     const first = sha256(put({ One: 'first' }));
     await apply();
     await cut();
@@ -319,7 +319,7 @@ describe('a source', () => {
     await expect.poll(stored).toEqual(new Set([second]));
   });
 
-  it('is looked at for each recipe on its own, and never twice at once on one host', async () => {
+  it('is synced once per recipe, never two at once on one host', async () => {
     let open = 0;
     let most = 0;
     upstream.misbehave = (_, response) => {
@@ -342,7 +342,7 @@ describe('a source', () => {
     expect(sources.every(({ copy }) => copy !== undefined)).toBe(true);
   });
 
-  it('comes from the mirror of the newest recipe', async () => {
+  it('uses the mirror of the newest recipe', async () => {
     put({ One: 'first' });
     const image = async () => {
       const [place] = await registry.parts.store.latestEntryRows('ours');
@@ -356,7 +356,7 @@ describe('a source', () => {
     }
   });
 
-  it('gives its word for a function where the newest recipe has it first', async () => {
+  it('defines the metadata of a function if it is first in the newest recipe', async () => {
     const other = await startUpstream();
     try {
       upstream.files.set(FILE, catalogText({ One: 'theirs' }));
@@ -379,7 +379,7 @@ describe('a source', () => {
     }
   });
 
-  it('that was fetched for an older recipe is looked at again', async () => {
+  it('that was fetched for an older recipe is synced again', async () => {
     put({ One: 'first' });
     let answer: () => void = () => undefined;
     const asked = new Promise<void>((resolve) => {
@@ -400,7 +400,7 @@ describe('a source', () => {
     );
   });
 
-  it('loses nothing where the registry stops in the middle of a look', async () => {
+  it('loses nothing if the registry stops during a sync', async () => {
     put({ One: 'first' });
     await apply();
     await cut();
@@ -424,7 +424,7 @@ describe('a source', () => {
     expect(await kinds()).toEqual(['One', 'Two']);
   });
 
-  it('that nobody has cannot be asked', async () => {
+  it('responds 404 if it does not exist', async () => {
     await apply();
     const response = await registry.request(fillPath('refreshSource', { name: 'ours', source: 'none' }), {
       method: 'POST',
@@ -437,8 +437,8 @@ describe('a source', () => {
   });
 });
 
-describe('an entry', () => {
-  it('comes into the catalog when it is old enough, without anybody asking', async () => {
+describe('an upstream entry', () => {
+  it('is included when it reaches the minimum age, without a request', async () => {
     put({ One: 'first' });
     await apply({ minimumAge: '2h' });
     await cut();
@@ -456,7 +456,7 @@ describe('an entry', () => {
     expect(await events()).toEqual(['source.changed', 'source.changed', 'source.matured', 'source.matured']);
   });
 
-  it('that flaps is as old as it was, and one that was put right in time never comes', async () => {
+  it('keeps its age when it returns, and is never included if it was fixed in time', async () => {
     put({ One: 'first' });
     await apply({ minimumAge: '2h' });
     await cut();
@@ -488,7 +488,7 @@ describe('an entry', () => {
         return [...(await registry.parts.store.entries([now!.entry!])).values()][0]!.yaml;
       })
       .toContain('description: right');
-    // It has stood for an hour, and did not grow older while it was away.
+    // It was there for an hour. Its age does not grow while it is absent.
     put({ One: 'wrong' });
     await refresh();
     await registry.waitForCatalogs();
@@ -505,7 +505,7 @@ describe('a signed source', () => {
   const sign = async (text: string, serial: number, days = 30, by = key) =>
     upstream.files.set(BUNDLE, await snapshotBundle(by, text, { serial, expires: inDays(days) }));
 
-  it('is trusted for its signer, and its entries with it', async () => {
+  it('is trusted because of its signer, and so are its entries', async () => {
     const text = put({ One: 'first' });
     await sign(text, 3);
     await apply({ signers: [key] });
@@ -515,7 +515,7 @@ describe('a signed source', () => {
     expect(copy).toMatchObject({ serial: 3, signedBy: [`the key ${key.fingerprint}`] });
   });
 
-  it('by somebody else brings nothing in, until the recipe names who', async () => {
+  it('is not used if signed by someone else, until the recipe names that signer', async () => {
     const other = newKey();
     const text = put({ One: 'first' });
     await sign(text, 3, 30, other);
@@ -534,7 +534,7 @@ describe('a signed source', () => {
     expect(await kinds()).toEqual(['One']);
   });
 
-  it('cannot go back, say two things at once, stand still or lose its signature', async () => {
+  it('cannot roll back, equivocate, freeze, or lose its signature', async () => {
     const [one, two, three] = ['one', 'two', 'three'].map((text) => catalogText({ One: text })) as [
       string,
       string,
@@ -576,18 +576,18 @@ describe('a signed source', () => {
     expect(await registry.parts.store.latestEntryRows('ours')).toEqual(served);
     expect(await events()).toEqual(['source.changed', 'source.failing']);
     expect(await serve(three, 3)).toMatchObject({ state: 'current', copy: { serial: 3 } });
-    // What nobody signs anew is not the newest for ever.
+    // Without a new signature, the snapshot expires.
     registry.advance(31 * 24 * HOUR);
     expect(await refresh()).toMatchObject({ problem: 'frozen', state: 'stale' });
     await sign(three, 3);
     expect(await refresh()).toMatchObject({ state: 'current' });
-    // Another catalog of the same registry, as good as the signature is.
+    // A validly signed snapshot of another catalog of the same registry.
     const other = { serial: 9, expires: inDays(30), catalog: 'another' };
     upstream.files.set(BUNDLE, await snapshotBundle(key, three, other));
     expect(await refresh()).toMatchObject({ problem: 'signature' });
   });
 
-  it('may be one that says nothing but a digest', async () => {
+  it('may have a signature that contains only a digest', async () => {
     const text = put({ One: 'first' });
     upstream.files.set(`${FILE}.sigstore.json`, await plainBundle(key, sha256(text)));
     await apply({ signers: [key] });

@@ -30,35 +30,35 @@ export interface RefresherDeps extends RefreshDeps {
   reader: Pick<UpstreamReader, 'read' | 'warm' | 'close'>;
   log: Log;
   metrics: Pick<Metrics, 'refresh'>;
-  /** Called when catalogs are to be cut: something changed, or a catalog need not wait for a source any more. */
+  /** Called when catalogs must be built: something changed, or a catalog no longer waits for a source. */
   onChange(): void;
 }
 
 interface RunningPoll {
   url: string;
   origin: string;
-  /** The look before failed. */
+  /** Whether the previous sync failed. */
   failed: boolean;
-  /** Breaks it off. */
+  /** Interrupts the sync. */
   end: AbortController;
   done: Promise<void>;
 }
 
-/** Somebody who wants a source to be asked now. */
+/** A caller that waits for a sync of a source. */
 interface SyncRequest {
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** What the registry itself failed at; times are in milliseconds since the epoch. */
+/** A failure of the registry itself. Times are in milliseconds since the epoch. */
 interface Failure {
   attempts: number;
   retryAt: number;
 }
 
 /**
- * Keeps the sources of all recipes fresh: each is asked when its time has come, a few at once and never two of one host,
- * so that one that is slow or hostile holds up nobody else for longer than its deadline.
+ * Keeps the sources of all recipes in sync. Each is synced when it is due, a few at once and never two of one host,
+ * so that a slow or hostile source delays others by its timeout at most.
  */
 export class Refresher implements CatalogRefresher {
   readonly #parts: RefresherDeps;
@@ -79,7 +79,7 @@ export class Refresher implements CatalogRefresher {
     this.#sweep = new CopySweep(parts);
   }
 
-  /** Begins with a look at the whole schedule. */
+  /** Starts with a pass over the whole schedule. */
   start(): void {
     this.#running ??= this.#run();
   }
@@ -148,14 +148,14 @@ export class Refresher implements CatalogRefresher {
     }
   }
 
-  /** Begins what is due and can be begun; gives when to look again. */
+  /** Starts the syncs that are due and allowed. Returns the time of the next pass. */
   async #pass(): Promise<number> {
     const { store } = this.#parts;
     const now = this.#now();
     const sources = await store.sources();
     const urls = new Map(sources.map((record) => [sourceKey(record), record.url]));
     for (const key of this.#failures.keys()) if (!urls.has(key)) this.#failures.delete(key);
-    // Nobody wants to know what comes of these, and what took their place would wait for their deadline.
+    // Their results are no longer needed, and the sources that replaced them would wait for their timeout.
     for (const [key, look] of this.#polls) if (urls.get(key) !== look.url) look.end.abort();
     for (const [key, demands] of this.#requests) {
       if (urls.has(key)) continue;
@@ -179,7 +179,7 @@ export class Refresher implements CatalogRefresher {
     return Math.max(Date.parse(record.nextAt), this.#failures.get(key)?.retryAt ?? 0);
   }
 
-  /** A look that ends wakes the loop, and so what could not be begun before. */
+  /** Starts a sync if the limits allow it. Its end wakes the loop, which then starts postponed ones. */
   #begin(record: SourceRecord): void {
     const key = sourceKey(record);
     const origin = sourceOrigin(record.url);
@@ -222,7 +222,7 @@ export class Refresher implements CatalogRefresher {
       for (const { resolve } of demands) resolve();
     } catch (error) {
       if (end.aborted && !this.#isStopping) {
-        // Of what stands there now, if anything does.
+        // The callers get the result of the new recipe's source, if there is one.
         const all = [...demands, ...(this.#requests.get(key) ?? [])];
         if (all.length > 0) this.#requests.set(key, all);
         return;
@@ -262,7 +262,7 @@ export class Refresher implements CatalogRefresher {
     };
   }
 
-  /** Until somebody wakes it, or the time is there: milliseconds since the epoch. */
+  /** Waits until the next wake-up or `until`: milliseconds since the epoch. */
   async #sleep(until: number): Promise<void> {
     if (this.#woken || this.#isStopping) return;
     await new Promise<void>((resolve) => {
@@ -280,7 +280,7 @@ export class Refresher implements CatalogRefresher {
   }
 }
 
-/** Catalogs with such a source are not cut. */
+/** Reports whether a source was never synced. A catalog with such a source is not built. */
 function isUnrequested({ checkedAt }: Pick<SourceRecord, 'checkedAt'>): boolean {
   return checkedAt === undefined;
 }

@@ -11,7 +11,7 @@ export interface FetchSettings {
   sourceCredentials?: string;
 }
 
-/** Fetches catalogs as a server may: nothing of its own machine or network but what its operator names. */
+/** Returns a fetcher for the server. It reaches its own machine and network only where the operator allows it. */
 export function sourceFetcher(
   { sourceAddresses = [], sourceFolder, sourceCredentials }: FetchSettings,
   { temporaryFolder, log }: { temporaryFolder: string; log: Log },
@@ -19,7 +19,7 @@ export function sourceFetcher(
   return new SourceFetcher({
     userAgent: 'krmhub',
     allowedAddresses: sourceAddresses,
-    // Without TLS only where the operator has named addresses of their own network.
+    // HTTP without TLS is allowed only if the operator has allowed addresses of their own network.
     protocols: sourceAddresses.length === 0 ? ['https'] : ['https', 'http'],
     temporaryFolder,
     ...(sourceFolder === undefined ? {} : { fileFolder: sourceFolder }),
@@ -34,7 +34,7 @@ async function findCredentials(file: string, origin: string, log: Log) {
     return (await readCredentialsFile(file)).get(origin);
   } catch (error) {
     log.error({ err: error }, 'cannot use the source credentials');
-    // Everybody may read why a source fails.
+    // Every client can read why a source fails.
     throw new SourceFailure('unauthorized', 'cannot use the source credentials; see the log of the registry');
   }
 }

@@ -5,8 +5,8 @@ import type { RegistryParts } from '../server/environment.js';
 import { findSource } from '../store/find-record.js';
 
 /**
- * Asks a source of a catalog's recipe at once, and waits for it and for the catalog to be cut. Gives the source as it
- * was found, whether or not the look succeeded; rejects with `not-found`, and with `unavailable` where it takes too long.
+ * Syncs a source of a catalog now, and waits for the sync and the build. Returns the source, whether or not the sync
+ * succeeded. Rejects with `not-found`, and with `unavailable` if it takes too long.
  */
 export async function syncSource(
   {
@@ -18,12 +18,12 @@ export async function syncSource(
 ): Promise<SourceRecord> {
   const { catalog, source } = await findSource(store, name);
   await withinTime(refresher.refreshNow(catalog, source), { catalog, source });
-  // Whoever asks for the source reads the catalog next.
+  // Callers usually read the catalog next.
   await cutter.waitFor(await store.lastEvent(), SERVER_LIMITS.refreshedCutMilliseconds);
   return findSource(store, name);
 }
 
-/** What takes longer goes on without whoever asked for it. */
+/** Rejects with `unavailable` after a timeout; the work continues in the background. */
 async function withinTime(
   work: Promise<void>,
   { catalog, source }: { catalog: string; source: string },

@@ -7,27 +7,27 @@ import type { Log } from '../log.js';
 
 export interface ReadInput {
   bytes: Uint8Array;
-  /** What messages call it. */
+  /** Name in messages. */
   file: string;
-  /** Entries whose rendered form is not wanted: it is stored already. */
+  /** Entries that are stored already, so their rendered form is not returned. */
   known: ReadonlySet<Digest>;
 }
 
-/** A catalog elsewhere as it was read, without what is known of it. */
+/** An upstream catalog as read, without the time at which its entries were first seen. */
 export interface ReadCatalog {
   entries: Omit<UpstreamEntry, 'firstSeen'>[];
-  /** Of the entries that were not known. */
+  /** Rendered entries that were not known. */
   rendered: RenderedEntry[];
   invalid: InvalidEntry[];
   invalidEntries: number;
 }
 
-/** What the process answers. */
+/** Response of the process. */
 export type ReadResult = ReadCatalog | { problem: string };
 
 /**
- * Reads upstream catalogs, one after the other, in a process that is bounded in time and memory. A catalog that is too
- * much for the process ends it, and the next catalog is read in another.
+ * Reads upstream catalogs, one after the other, in a process with bounded time and memory. A catalog that exceeds the
+ * bounds ends the process, and the next catalog is read in a new one.
  */
 export class UpstreamReader {
   readonly #warmProcess: WarmProcess;
@@ -54,7 +54,7 @@ export class UpstreamReader {
     this.#log = options.log;
   }
 
-  /** To be called when something may have to be read soon: starting a process takes as long as reading with it. */
+  /** Starts the process early: starting takes as long as reading. */
   warm(): void {
     this.#warmProcess.warm();
   }
@@ -68,13 +68,13 @@ export class UpstreamReader {
       if (!(error instanceof ProcessEnded) || error.end === 'broken-off') throw error;
       if (error.end === 'exhausted')
         return refused('invalid-catalog', 'reading it takes too much time or memory');
-      // Its entries are the ones that are missing: were this thrown, its catalog would wait for it for ever.
+      // Only its own entries are missing then. If this were thrown, the catalog would wait for this source forever.
       this.#log?.error({ err: error, source: file }, 'the process that reads upstream catalogs failed');
       return refused('internal', 'cannot read it; see the log of the registry');
     }
   }
 
-  /** Rejects what is being read, and what waits. */
+  /** Rejects the running read and all waiting ones. */
   close(): Promise<void> {
     return this.#warmProcess.close();
   }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { VerificationResult } from '@krmhub/catalog';
 import { type SourceArtifact, type SourceVerification, type Trust, verifySource } from '@krmhub/signing';
 
-/** Holds bundles against a copy; between two of them the thread does other work. */
+/** Verifies bundles against a copy. Other work runs between two bundles. */
 export async function verifyCopy(
   bundles: readonly Uint8Array[],
   copy: SourceArtifact,

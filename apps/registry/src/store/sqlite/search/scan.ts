@@ -1,18 +1,18 @@
 import type { SearchPage } from '@krmhub/catalog';
 import { FACETS, type Facet, type SearchColumns } from './columns.js';
 
-/** For a facet that is filtered by: 1 for each set of values that passes. */
+/** For each filtered facet: 1 for each set of values that passes. */
 export type Filters = Partial<Record<Facet, Uint8Array>>;
 
 export interface Scan {
-  /** Ids of the candidates that pass every filter, in the order of the candidates. */
+  /** Ids of the candidates that pass every filter, in their order. */
   hits: Uint32Array;
   facets: SearchPage['facets'];
 }
 
 /**
- * Runs over the candidates once: those that pass all filters are hits; those that fail one only still count for
- * the facet of that filter, since each facet is counted without its own filter.
+ * Scans the candidates once. Those that pass all filters are hits. Those that fail exactly one count for the facet of
+ * that filter, because each facet is counted without its own filter.
  */
 export function scan(columns: SearchColumns, candidates: Uint32Array, filters: Filters): Scan {
   const given = FACETS.filter((facet) => filters[facet] !== undefined);
@@ -36,7 +36,7 @@ export function scan(columns: SearchColumns, candidates: Uint32Array, filters: F
     else if (failures === 1) givenCounts[failed]![numbers[failed]![id]!]! += 1;
   }
   const passing = hits.subarray(0, found);
-  // Facet after facet: two arrays at a time stay in the processor's cache.
+  // One facet after the other: two arrays at a time fit in the processor's cache.
   for (const facet of FACETS) count(passing, columns.facets[facet].numbers, counts.get(facet)!);
   const facets = Object.fromEntries(
     FACETS.map((facet) => [facet, columns.facets[facet].mostFrequent(counts.get(facet)!)]),
@@ -48,7 +48,7 @@ function count(ids: Uint32Array, setOf: Uint32Array, counts: Uint32Array): void 
   for (let at = 0; at < ids.length; at += 1) counts[setOf[ids[at]!]!]! += 1;
 }
 
-/** The first of the ids by an order, at most so many, sorted. */
+/** Returns the first `limit` ids by an order, sorted. */
 export function firstBy(
   ids: Uint32Array,
   limit: number,
