@@ -1,7 +1,22 @@
-import type { ByteRange, OciDigest, RepositoryBlob } from '@krmhub/oci';
+import type { BlobStore, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
+import type { ByteRange, ManifestStore, OciDigest, RepositoryBlob } from '@krmhub/oci';
 import { type Digest, KrmhubError } from '@krmhub/schema';
-import type { RegistryParts } from '../server/environment.js';
+import type { Body } from '../http/bytes-response.js';
 import { repositoryKind } from './repositories.js';
+
+/** Gives the bytes of a snapshot, which may have to be regenerated. */
+export interface RenditionSource {
+  find(snapshot: SnapshotRecord, rendition: 'catalog.yaml', coding: 'identity'): Promise<{ body: Body }>;
+}
+
+export interface StoredBlobDeps {
+  store: Pick<ManifestStore, 'blob'> & Pick<SnapshotStore, 'snapshot' | 'signatureBundle'>;
+  /** Definitions and READMEs. */
+  blobs: Pick<BlobStore, 'open'>;
+  /** Blobs that were pushed to repositories. */
+  artifacts: Pick<BlobStore, 'open'>;
+  renditions: RenditionSource;
+}
 
 /** Bytes to be sent, whole or a part of them. */
 export type PartReader = (range: ByteRange) => AsyncIterable<Uint8Array>;
@@ -11,12 +26,7 @@ export type PartReader = (range: ByteRange) => AsyncIterable<Uint8Array>;
  * their digest: who asked by it checks them, and `krmhub fsck` does.
  */
 export async function openStoredBlob(
-  {
-    artifacts,
-    blobs,
-    renditions: forms,
-    store,
-  }: Pick<RegistryParts, 'artifacts' | 'blobs' | 'renditions' | 'store'>,
+  { artifacts, blobs, renditions: forms, store }: StoredBlobDeps,
   repository: string,
   { file, place, size }: RepositoryBlob,
 ): Promise<PartReader | undefined> {
@@ -47,7 +57,7 @@ export async function openStoredBlob(
 
 /** The bytes of a small blob, whole; undefined where the repository does not have it. */
 export async function storedBytes(
-  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'renditions' | 'store'>,
+  parts: StoredBlobDeps,
   repository: string,
   digest: OciDigest,
 ): Promise<Uint8Array | undefined> {
@@ -57,7 +67,7 @@ export async function storedBytes(
 
 /** As `openStoredBlob`, for a blob that fits into memory. */
 export async function readBlobBytes(
-  parts: Pick<RegistryParts, 'artifacts' | 'blobs' | 'renditions' | 'store'>,
+  parts: StoredBlobDeps,
   repository: string,
   blob: RepositoryBlob,
 ): Promise<Uint8Array | undefined> {

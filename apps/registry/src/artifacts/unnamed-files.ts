@@ -4,29 +4,29 @@ import type { Digest } from '@krmhub/schema';
 import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 
-interface Parts {
+interface Deps {
   store: Pick<ManifestStore, 'findUnreferencedFiles'>;
   artifacts: Pick<BlobStore, 'list' | 'delete'>;
-  /** Who stores a file shares it until the file's row is there; left out by who has it alone already. */
-  gate?: RwLock;
+  /** Held for reading by whoever stores a file, until its row is there; `held` for a caller that has it for writing. */
+  bytesLock: Pick<RwLock, 'write'> | 'held';
 }
 
 /** Deletes every file of artifacts that no repository has; gives how many. */
-export async function deleteUnnamedFiles(parts: Parts): Promise<number> {
+export async function deleteUnnamedFiles(deps: Deps): Promise<number> {
   let deleted = 0;
   let batch: Digest[] = [];
-  for await (const file of parts.artifacts.list()) {
+  for await (const file of deps.artifacts.list()) {
     batch.push(file);
     if (batch.length < SERVER_LIMITS.collectBatch) continue;
-    deleted += await deleteFilesUnnamed(parts, batch);
+    deleted += await deleteFilesUnnamed(deps, batch);
     batch = [];
   }
-  return deleted + (await deleteFilesUnnamed(parts, batch));
+  return deleted + (await deleteFilesUnnamed(deps, batch));
 }
 
 /** Deletes those of the files that no repository has; gives how many. */
 export async function deleteFilesUnnamed(
-  { store, artifacts, gate }: Parts,
+  { store, artifacts, bytesLock }: Deps,
   files: readonly Digest[],
 ): Promise<number> {
   const maybe = await store.findUnreferencedFiles(files);
@@ -36,5 +36,5 @@ export async function deleteFilesUnnamed(
     for (const file of unnamed) await artifacts.delete(file);
     return unnamed.length;
   };
-  return gate === undefined ? remove() : gate.write(remove);
+  return bytesLock === 'held' ? remove() : bytesLock.write(remove);
 }

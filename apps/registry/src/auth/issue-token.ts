@@ -1,19 +1,22 @@
 import type { z } from '@hono/zod-openapi';
 import type { CreateTokenRequest } from '@krmhub/api/model';
-import type { TokenRecord } from '@krmhub/catalog';
+import type { TokenRecord, TokenStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
-import type { RegistryParts } from '../server/environment.js';
 import { createToken } from './tokens.js';
+
+export interface TokenDeps {
+  store: TokenStore;
+  clock: () => Date;
+}
 
 const GROUP_GLOB = /^[a-z0-9.*-]+$/;
 const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 
-type TokenParts = Pick<RegistryParts, 'store' | 'clock'>;
 type TokenRequest = z.output<typeof CreateTokenRequest>;
 
 /** Makes a token that somebody may ask for, with its secret; rejects with `invalid-request` what would not limit it. */
 export async function issueToken(
-  { store, clock }: TokenParts,
+  { store, clock }: TokenDeps,
   wanted: TokenRequest,
   by: string,
 ): Promise<{ token: TokenRecord; secret: string }> {
@@ -30,7 +33,7 @@ export async function issueToken(
 }
 
 /** Revokes a token, or leaves it as it was revoked before; rejects with `not-found`. */
-export async function revokeToken({ store, clock }: TokenParts, id: string): Promise<TokenRecord> {
+export async function revokeToken({ store, clock }: TokenDeps, id: string): Promise<TokenRecord> {
   const token = await store.revokeToken(id, clock().toISOString());
   if (token === undefined) throw new KrmhubError('not-found', `token ${id} not found`);
   return token;

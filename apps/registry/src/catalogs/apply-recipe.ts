@@ -1,8 +1,20 @@
 import type { ApplyResult, Diagnostic } from '@krmhub/api/model';
+import type { SnapshotStore } from '@krmhub/catalog';
 import { type Recipe, RevisionConflict, readRecipe } from '@krmhub/catalog';
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { CatalogBuilder } from './catalog-builder.js';
+
+export interface StoreRecipeDeps {
+  store: Pick<SnapshotStore, 'catalog' | 'applyRecipe'>;
+  clock: () => Date;
+}
+
+export interface ApplyRecipeDeps extends StoreRecipeDeps {
+  /** Syncs the sources of recipes. */
+  refresher: { wake(): void };
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+}
 
 /** The catalog that every registry has. Its recipe is built in. */
 export const DEFAULT_CATALOG = 'default';
@@ -62,7 +74,7 @@ export function checkRecipe(
 
 /** Stores the recipe, then starts the sync of its sources and a build. Rejects like `storeRecipe`. */
 export async function applyRecipe(
-  parts: Pick<RegistryParts, 'store' | 'clock' | 'refresher' | 'snapshotBuilder'>,
+  parts: ApplyRecipeDeps,
   given: SubmittedRecipe,
   application: Application,
 ): Promise<ApplyResult['outcome']> {
@@ -76,7 +88,7 @@ export async function applyRecipe(
 
 /** Rejects with RecipeChanged, and with `unavailable` after too many concurrent updates. */
 export async function storeRecipe(
-  { store, clock }: Pick<RegistryParts, 'store' | 'clock'>,
+  { store, clock }: StoreRecipeDeps,
   { text, recipe: { name, sources: all } }: SubmittedRecipe,
   { by, expected }: Application,
 ): Promise<ApplyResult['outcome']> {

@@ -1,4 +1,11 @@
-import type { BuilderStatus } from './snapshot-builder.js';
+export interface BuilderStatus {
+  /** Whether every catalog was visited once since the start. */
+  caughtUp: boolean;
+  /** Why no catalog can be built. */
+  failure?: string;
+  /** Catalogs whose build failed; it is retried. */
+  failing: { catalog: string; message: string }[];
+}
 
 /** Builds snapshots of catalogs in the background, in this thread or another one. */
 export interface CatalogBuilder {

@@ -1,8 +1,13 @@
 import { fillPath } from '@krmhub/api/paths';
-import type { SnapshotRecord } from '@krmhub/catalog';
+import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
-import type { RegistryParts } from '../server/environment.js';
 import { findCatalog, takenDownError } from '../store/find-record.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
+
+export interface SnapshotFinderDeps {
+  store: Pick<SnapshotStore, 'catalog' | 'snapshot'>;
+  newestSnapshots: Pick<NewestSnapshots, 'get'>;
+}
 
 export interface SnapshotFinder {
   /** Rejects with `unavailable` while the first snapshot, or one after a takedown, is being built. */
@@ -13,10 +18,7 @@ export interface SnapshotFinder {
 }
 
 /** Finds the snapshot that a path names. */
-export function snapshotFinder({
-  store,
-  newestSnapshots: newest,
-}: Pick<RegistryParts, 'store' | 'newestSnapshots'>): SnapshotFinder {
+export function snapshotFinder({ store, newestSnapshots: newest }: SnapshotFinderDeps): SnapshotFinder {
   const namedSnapshot: SnapshotFinder['namedSnapshot'] = async ({ name, snapshot }) => {
     await findCatalog(store, name);
     const found = await store.snapshot(name, isDigest(snapshot) ? snapshot : Number(snapshot));

@@ -3,8 +3,8 @@ import { type RenderedEntry, renderCatalog, type SnapshotRecord } from '@krmhub/
 import { type CatalogKind, sha256 } from '@krmhub/schema';
 import { CACHE_FOREVER, CACHE_REVALIDATE } from '../http/bytes-response.js';
 import type { ServedDocument } from '../http/negotiated-document.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
-import type { AccessSettings } from '../server/environment.js';
 import { catalogHeader, selectRendition } from './renditions/snapshot-renditions.js';
 
 export const CATALOG_MEDIA_TYPES = { yaml: 'application/yaml', json: 'application/json' } as const;
@@ -13,7 +13,7 @@ export type CatalogSyntax = keyof typeof CATALOG_MEDIA_TYPES;
 
 /** Describes the response with the newest snapshot of a catalog. The digest names the rendition to send. */
 export function newestCatalog(
-  config: AccessSettings,
+  config: PublicAddress,
   snapshot: SnapshotRecord,
   { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
 ): ServedDocument {
@@ -28,7 +28,7 @@ export function newestCatalog(
 
 /** Describes the response with a snapshot at its own address, which never changes. */
 export function snapshotCatalog(
-  config: AccessSettings,
+  config: PublicAddress,
   snapshot: SnapshotRecord,
   { syntax, kind }: { syntax: CatalogSyntax; kind: CatalogKind },
 ): ServedDocument {
@@ -41,7 +41,7 @@ export function snapshotCatalog(
 
 /** Describes the response with entries of the newest snapshot as their own catalog, in YAML. */
 export function newestEntries(
-  config: AccessSettings,
+  config: PublicAddress,
   snapshot: SnapshotRecord,
   { kind, entries }: { kind: CatalogKind; entries: Iterable<RenderedEntry> },
 ): { document: ServedDocument; bytes: Buffer } {
@@ -60,7 +60,7 @@ export function newestEntries(
 
 /** Links the fixed snapshot as the memento of RFC 7089. */
 function snapshotLink(
-  config: AccessSettings,
+  config: PublicAddress,
   { catalog, serial }: SnapshotRecord,
   syntax: CatalogSyntax,
   kind: CatalogKind,
@@ -73,7 +73,7 @@ function snapshotLink(
 }
 
 /** Links the newest snapshot and the version history (RFC 5829). */
-export function newestLink(config: AccessSettings, { catalog }: SnapshotRecord): string {
+export function newestLink(config: PublicAddress, { catalog }: SnapshotRecord): string {
   const history = publicAddress(config, fillPath('snapshots', { name: catalog }));
   const newest = publicAddress(config, fillPath('catalogYaml', { name: catalog }));
   return `<${newest}>; rel="latest-version", <${history}>; rel="version-history"`;

@@ -5,9 +5,8 @@ import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../server/metrics.js';
-import type { CatalogBuilder } from './catalog-builder.js';
-import type { BuilderStatus } from './snapshot-builder.js';
+import type { Metrics } from '../metrics.js';
+import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
 export interface SnapshotThreadInput {
   database: string;
@@ -34,7 +33,7 @@ export function startSnapshotBuilderThread(options: {
   keyFolder: string;
   snapshotValidDays: number;
   log: Log;
-  metrics: Metrics;
+  metrics: Pick<Metrics, 'cut' | 'catalogFunctions'>;
   onSnapshot(snapshot: SnapshotRecord): void;
 }): CatalogBuilder {
   const { database, formsFolder, keyFolder, snapshotValidDays, log, metrics, onSnapshot } = options;

@@ -1,3 +1,4 @@
+import type { Metrics } from '../metrics.js';
 /**
  * Building snapshots. The event log is the work list: a catalog records the last event that it includes.
  *
@@ -22,18 +23,8 @@ import { EventHighWaterMark } from '../isolation/event-high-water-mark.js';
 import { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../server/metrics.js';
 import { type BuildSnapshotDeps, buildSnapshot } from './build-snapshot.js';
-import type { CatalogBuilder } from './catalog-builder.js';
-
-export interface BuilderStatus {
-  /** Whether every catalog was visited once since the start. */
-  caughtUp: boolean;
-  /** Why no catalog can be built. */
-  failure?: string;
-  /** Catalogs whose build failed; it is retried. */
-  failing: { catalog: string; message: string }[];
-}
+import type { BuilderStatus, CatalogBuilder } from './catalog-builder.js';
 
 interface Failure {
   error: unknown;

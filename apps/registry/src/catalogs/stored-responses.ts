@@ -1,3 +1,10 @@
+import type { SnapshotStore } from '@krmhub/catalog';
+import type { TrustedProxySettings } from '../http/client-address.js';
+import type { PublicAddress } from '../http/public-address.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
+import type { NewestSnapshots } from './newest-snapshots.js';
+import type { SnapshotRenditions } from './renditions/snapshot-renditions.js';
 /**
  * Serving catalogs from memory, on node:http in front of the framework, whose routes serve everything else. Both take
  * the response from served-catalog.ts and http/negotiated-document.ts.
@@ -15,8 +22,6 @@ import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import { NegotiatedDocument, type ResponseHead, type ServedDocument } from '../http/negotiated-document.js';
 import { commonHeaders, DENY_ALL_POLICY, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { AccessSettings, RegistryParts } from '../server/environment.js';
-import type { Metrics } from '../server/metrics.js';
 import { cacheKey } from './renditions/snapshot-renditions.js';
 import { newestCatalog, newestEntries } from './served-catalog.js';
 
@@ -56,17 +61,25 @@ interface PreparedEntry {
   byteLength: number;
 }
 
+interface Deps {
+  store: SnapshotStore;
+  renditions: SnapshotRenditions;
+  newestSnapshots: NewestSnapshots;
+  metrics: Pick<Metrics, 'storedResponses'>;
+  log: Log;
+  config: PublicAddress & TrustedProxySettings;
+}
+
 type Responder = (request: IncomingMessage, response: ServerResponse) => boolean;
-type Parts = Pick<RegistryParts, 'store' | 'renditions' | 'newestSnapshots' | 'metrics' | 'log' | 'config'>;
 
 /**
  * Responds to reads of newest catalogs whose bytes are cached, and of single entries, without the framework, which
  * would cost more than the rest of the response. The routes handle all other requests. `served-catalog.ts` and
  * `NegotiatedDocument` decide the response for both.
  */
-export function storedResponses(parts: Parts, routes: RequestListener): RequestListener {
-  const answerCatalog = catalogResponder(parts);
-  const answerEntry = entryResponder(parts, routes);
+export function storedResponses(deps: Deps, routes: RequestListener): RequestListener {
+  const answerCatalog = catalogResponder(deps);
+  const answerEntry = entryResponder(deps, routes);
   return (request, response) => {
     const { method, url } = request;
     const reads = (method === 'GET' || method === 'HEAD') && url?.startsWith('/catalogs/');
@@ -81,7 +94,7 @@ function catalogResponder({
   metrics,
   log,
   config,
-}: Omit<Parts, 'store'>): Responder {
+}: Omit<Deps, 'store'>): Responder {
   const write = responseWriter(config, log);
   /** By path. Only catalogs with a snapshot are added, so it stays small. */
   const prepared = new Map<string, PreparedCatalog>();
@@ -128,7 +141,7 @@ function catalogResponder({
 
 /** Responds with one entry as its own catalog, if the path has the stored spelling of the kind. */
 function entryResponder(
-  { store, newestSnapshots: newest, metrics, log, config }: Omit<Parts, 'renditions'>,
+  { store, newestSnapshots: newest, metrics, log, config }: Omit<Deps, 'renditions'>,
   routes: RequestListener,
 ): Responder {
   const write = responseWriter(config, log);
@@ -188,7 +201,7 @@ type ResponseWriter = (
   bytes: Uint8Array,
 ) => void;
 
-function responseWriter(config: AccessSettings, log: RegistryParts['log']): ResponseWriter {
+function responseWriter(config: Deps['config'], log: Log): ResponseWriter {
   const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
   const common = {
     ...commonHeaders(config.publicUrl),

@@ -8,6 +8,11 @@ const NO_ADDRESS = 'unknown';
 /** Where proxies of one's own are: RFC 1918, RFC 4193 and this machine. */
 const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', 'fc00::/7', '::1'];
 
+export interface TrustedProxySettings {
+  /** Addresses and CIDR ranges; absent for none. */
+  trustedProxies?: readonly string[];
+}
+
 /** Tells the proxies whose word on a client's address is taken. */
 export interface TrustedProxies {
   includes(address: string): boolean;

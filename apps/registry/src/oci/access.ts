@@ -5,8 +5,8 @@ import { repositoryKind } from '../artifacts/repositories.js';
 import { type Authority, authenticateHash, authenticateSecret } from '../auth/authorize.js';
 import { hashSecret, isTokenSecret, tokenProblem } from '../auth/tokens.js';
 import type { RegistryContext } from '../http/context.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 import { AccessTokens } from './access-token.js';
 
 export type Action = 'push' | 'delete';
@@ -19,10 +19,10 @@ const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d
 
 /** Who may change what in repositories. Reading is for everybody, and never looks at credentials. */
 export class RepositoryAccess {
-  readonly #authority: Authority & Pick<RegistryParts, 'config'>;
+  readonly #authority: Authority & { config: PublicAddress };
   readonly #tokens = new AccessTokens();
 
-  constructor(authority: Authority & Pick<RegistryParts, 'config'>) {
+  constructor(authority: Authority & { config: PublicAddress }) {
     this.#authority = authority;
   }
 

@@ -1,12 +1,16 @@
 import type { TokenRecord } from '@krmhub/catalog';
 import { type Change, OciError, QuotaExceeded } from '@krmhub/oci';
-import type { RegistryParts } from '../server/environment.js';
+
+export interface ChangeDeps {
+  clock: () => Date;
+  config: {
+    /** For the blobs and manifests of one repository; absent or 0 for no limit. */
+    repositoryMebibytes?: number;
+  };
+}
 
 /** Who changes a repository, when, and how many bytes it may have then. */
-export function changeOf(
-  { clock, config }: Pick<RegistryParts, 'clock' | 'config'>,
-  { name }: TokenRecord,
-): Change {
+export function changeOf({ clock, config }: ChangeDeps, { name }: TokenRecord): Change {
   const quota = config.repositoryMebibytes ?? 0;
   return { at: clock().toISOString(), by: name, ...(quota > 0 && { quota: quota * 1_048_576 }) };
 }

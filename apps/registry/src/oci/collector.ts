@@ -1,14 +1,25 @@
 import { setImmediate } from 'node:timers/promises';
-import type { BlobPosition } from '@krmhub/oci';
+import type { BlobStore } from '@krmhub/catalog';
+import type { BlobPosition, ManifestStore } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { deleteFilesUnnamed, deleteUnnamedFiles } from '../artifacts/unnamed-files.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { Log } from '../log.js';
 import type { Uploads } from './uploads.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'bytesLock' | 'clock' | 'log' | 'config'> & {
-  uploads: Uploads;
-};
+interface CollectorDeps {
+  store: Pick<ManifestStore, 'deleteUntaggedManifests' | 'deleteUnreferencedBlobs' | 'findUnreferencedFiles'>;
+  artifacts: Pick<BlobStore, 'list' | 'delete'>;
+  uploads: Pick<Uploads, 'expire'>;
+  bytesLock: RwLock;
+  clock: () => Date;
+  log: Log;
+  config: {
+    /** Age at which untagged manifests are deleted; absent or 0 for never. */
+    untaggedDays?: number;
+  };
+}
 
 export interface Collected {
   uploads: number;
@@ -22,12 +33,12 @@ export interface Collected {
  * pushes may name what is there; then the files that no row names. What it does is safe to be broken off anywhere.
  */
 export class Collector {
-  readonly #parts: Parts;
+  readonly #parts: CollectorDeps;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: Parts) {
+  constructor(parts: CollectorDeps) {
     this.#parts = parts;
   }
 

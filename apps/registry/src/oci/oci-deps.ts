@@ -1,5 +1,27 @@
-import type { RegistryParts } from '../server/environment.js';
+import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
+import type { StoredBlobDeps } from '../artifacts/stored-blob.js';
+import type { Authority } from '../auth/authorize.js';
+import type { PublicAddress } from '../http/public-address.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
+import type { AttachDeps } from '../publish/attach-bundle.js';
+import type { PublishDeps } from '../publish/publish-release.js';
 import type { RepositoryAccess } from './access.js';
+import type { Collector } from './collector.js';
+import type { Uploads } from './uploads.js';
 
-/** What the handlers of `/v2` stand on. */
-export type OciDeps = RegistryParts & { access: RepositoryAccess };
+/** What the OCI registry needs: below `functions/` a push publishes and attaches, as the HTTP API does. */
+export type OciRegistryDeps = PublishDeps &
+  AttachDeps &
+  StoredBlobDeps &
+  Authority & {
+    store: ManifestStore & Pick<FunctionStore, 'function' | 'takedowns'> & Pick<SnapshotStore, 'snapshot'>;
+    uploads: Uploads;
+    collector: Pick<Collector, 'removeSoon'>;
+    /** One change of a function after the other. */
+    functionLocks: KeyedMutex;
+    config: PublicAddress;
+  };
+
+/** What the handlers of `/v2` need. */
+export type OciDeps = OciRegistryDeps & { access: RepositoryAccess };

@@ -30,11 +30,10 @@ import type { RateLimitClass, RegistryApp, RegistryContext } from '../http/conte
 import { discardBody } from '../http/request-body.js';
 import { TooManyRequests } from '../http/too-many-requests.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 import { RepositoryAccess } from './access.js';
 import { deleteBlob, readBlob } from './blobs.js';
 import { deleteManifest, listReferrers, listRepositories, listTags, manifestResponse } from './manifests.js';
-import type { OciDeps } from './oci-deps.js';
+import type { OciDeps, OciRegistryDeps } from './oci-deps.js';
 import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus } from './push-blob.js';
 import { putManifest } from './push-manifest.js';
 import { OCI_TEMPLATES } from './templates.js';
@@ -77,7 +76,7 @@ const OCI_CODES = {
 const PREFIX = '/v2';
 
 /** The OCI registry (distribution-spec 1.1) at `/v2/`; its paths are read here and not by the framework. */
-export function ociRoutes(app: RegistryApp, registry: RegistryParts): void {
+export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
   const parts: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
   const answer = async (c: RegistryContext): Promise<Response> => {
     try {

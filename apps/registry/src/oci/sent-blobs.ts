@@ -1,13 +1,23 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { OpenBlob } from '@krmhub/catalog';
+import type { BlobStore, OpenBlob } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
 import { type ByteRange, OCI_API_VERSION, parseOciPath, readRange } from '@krmhub/oci';
+import type { TrustedProxySettings } from '../http/client-address.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { commonHeaders, READ_HEADERS, requestIdOf } from '../http/response-headers.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { Log } from '../log.js';
+import type { Metrics } from '../metrics.js';
 import { blobHeaders } from './blobs.js';
 import { OCI_TEMPLATES } from './templates.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'artifacts' | 'metrics' | 'log' | 'config'>;
+interface Deps {
+  store: Pick<ManifestStore, 'blob'>;
+  artifacts: Pick<BlobStore, 'open'>;
+  metrics: Pick<Metrics, 'request'>;
+  log: Log;
+  config: PublicAddress & TrustedProxySettings;
+}
 
 const BLOB = /^\/v2(\/[^?]+\/blobs\/sha(?:256|512):[^/?]+)$/;
 /** Bytes from which it is worth it. */
@@ -24,7 +34,7 @@ const MAX_FREE = 16;
  * Answers GETs of big blobs on the bare server, with one buffer for each: making and copying pieces would cost as much as
  * all the rest. What it does not answer goes to the routes, which give the same answers.
  */
-export function sentBlobs(parts: Parts, routes: RequestListener): RequestListener {
+export function sentBlobs(parts: Deps, routes: RequestListener): RequestListener {
   const { log, metrics, config } = parts;
   const { proxies } = readTrustedProxies(config.trustedProxies ?? []);
   const common = { ...commonHeaders(config.publicUrl), ...READ_HEADERS, ...OCI_API_VERSION };
@@ -92,7 +102,7 @@ interface Found {
 
 /** Undefined for what the routes answer: small, conditional, of a release or a catalog, or wrong. */
 async function findBlob(
-  { store, artifacts }: Parts,
+  { store, artifacts }: Deps,
   { headers, url = '' }: IncomingMessage,
   path: string,
 ): Promise<Found | undefined> {

@@ -1,7 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
+import type { BlobStore, FunctionStore, SnapshotStore } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
+import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { releaseArtifact, snapshotArtifact } from '../artifacts/release-artifact.js';
 import { catalogRepository } from '../artifacts/repositories.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { RenditionSource } from '../artifacts/stored-blob.js';
+import type { Log } from '../log.js';
+
+interface Deps {
+  store: Pick<FunctionStore, 'release'> &
+    Pick<SnapshotStore, 'catalogs'> &
+    Pick<ArtifactStore, 'releasesWithoutArtifact' | 'putArtifact'> &
+    Pick<ManifestStore, 'manifestDescriptor'>;
+  blobs: Pick<BlobStore, 'read'>;
+  renditions: RenditionSource;
+  log: Log;
+}
 
 /** Releases that are looked at between other work. */
 const BATCH = 500;
@@ -10,12 +24,7 @@ const BATCH = 500;
  * For every start: releases, and the newest snapshot of every catalog, have their artifacts, which a program before this
  * one did not make. Older snapshots of that time have none.
  */
-export async function storeMissingArtifacts({
-  store,
-  blobs,
-  renditions: forms,
-  log,
-}: Pick<RegistryParts, 'store' | 'blobs' | 'renditions' | 'log'>): Promise<void> {
+export async function storeMissingArtifacts({ store, blobs, renditions: forms, log }: Deps): Promise<void> {
   let made = 0;
   const make = async (name: { group: string; kind: string; release: string }): Promise<void> => {
     const found = await store.release(name.group, name.kind, name.release);

@@ -1,11 +1,11 @@
+import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
 import { type OciDigest, OciError, type OciErrorCode } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { repositoryKind } from '../artifacts/repositories.js';
-import type { RegistryParts } from '../server/environment.js';
 
 /** Why something is not there: 410 where it was taken down or its snapshot withdrawn, else 404. */
 export async function goneOrNotFound(
-  { store }: Pick<RegistryParts, 'store'>,
+  { store }: { store: Pick<FunctionStore, 'takedowns'> & Pick<SnapshotStore, 'snapshot'> },
   code: OciErrorCode,
   message: string,
   { repository, digest, tag }: { repository: string; digest?: OciDigest; tag?: string },

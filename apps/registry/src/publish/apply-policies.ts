@@ -1,4 +1,5 @@
 import type { PolicyResult } from '@krmhub/api/model';
+import type { FunctionStore, PolicyStore } from '@krmhub/catalog';
 import {
   applicablePolicies,
   type FunctionRecord,
@@ -9,23 +10,39 @@ import {
   type SigningPolicy,
   searchDocument,
 } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { functionRepository } from '../artifacts/repositories.js';
+import type { StoredBlobDeps } from '../artifacts/stored-blob.js';
 import { storedBytes } from '../artifacts/stored-blob.js';
 import { verdict } from '../http/presentation.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { FindStore } from '../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../store/find-record.js';
 import { signedRelease } from './attach-bundle.js';
 import { functionLockKey } from './publish-release.js';
 import { verifySubmittedBundle } from './release-bundles.js';
+import type { SigningTrust } from './signing-trust.js';
+
+export interface ApplyPoliciesDeps extends StoredBlobDeps {
+  store: StoredBlobDeps['store'] &
+    FindStore &
+    Pick<FunctionStore, 'allFunctions' | 'commitFunction'> &
+    PolicyStore &
+    Pick<ManifestStore, 'manifest'>;
+  trust: SigningTrust;
+  /** One change of a function after the other. */
+  functionLocks: KeyedMutex;
+  clock: () => Date;
+}
 
 /** Changed releases that an answer names. */
 const MAX_CHANGES = 100;
 
 /** Replaces the policies, and tells which releases are trusted by that or no longer; `dryRun` only tells. */
 export async function applyPolicies(
-  parts: RegistryParts,
+  parts: ApplyPoliciesDeps,
   { text, policies }: { text: string; policies: SigningPolicy[] },
   { by, dryRun, remove }: { by: string; dryRun: boolean; remove: boolean },
 ): Promise<Omit<PolicyResult, 'diagnostics'>> {
@@ -67,7 +84,7 @@ export async function applyPolicies(
 }
 
 async function changesOf(
-  { store }: RegistryParts,
+  { store }: ApplyPoliciesDeps,
   before: readonly SigningPolicy[],
   after: readonly SigningPolicy[],
 ): Promise<Pick<PolicyResult, 'changes' | 'changed' | 'coverage'>> {
@@ -107,7 +124,7 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
 }
 
 /** Bundles that came before anybody said whose key it is are looked at again where new policies name keys, or cover them. */
-async function recognize(parts: RegistryParts, before: readonly SigningPolicy[]): Promise<void> {
+async function recognize(parts: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keysOf(before));
   const isNew = keysOf(parts.trust.policies).some((key) => !known.has(key));
   for await (const fn of parts.store.allFunctions()) {
@@ -128,7 +145,7 @@ function keysOf(policies: readonly SigningPolicy[]): string[] {
 }
 
 async function recognizeRelease(
-  parts: RegistryParts,
+  parts: ApplyPoliciesDeps,
   name: { group: string; kind: string; release: string },
 ): Promise<void> {
   const { store, clock } = parts;
@@ -161,7 +178,7 @@ async function recognizeRelease(
   }
 }
 
-async function recognizeBundles(parts: RegistryParts, release: ReleaseRecord): Promise<ReleaseBundle[]> {
+async function recognizeBundles(parts: ApplyPoliciesDeps, release: ReleaseRecord): Promise<ReleaseBundle[]> {
   const { signed } = await signedRelease(parts.store, release);
   const repository = functionRepository(release);
   const bundles: ReleaseBundle[] = [];

@@ -1,3 +1,4 @@
+import type { BlobStore, PolicyStore } from '@krmhub/catalog';
 import {
   type FunctionChange,
   type FunctionRecord,
@@ -5,25 +6,41 @@ import {
   type ReleaseRecord,
   RevisionConflict,
 } from '@krmhub/catalog';
+import type { ManifestStore } from '@krmhub/oci';
 import { readManifest, type Subject, VERSION } from '@krmhub/oci';
 import { type FunctionName, KrmhubError } from '@krmhub/schema';
 import type { SignedRelease } from '@krmhub/signing';
-import type { Artifact } from '../artifacts/artifact-store.js';
+import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
 import { functionRepository } from '../artifacts/repositories.js';
+import type { RwLock } from '../isolation/rw-lock.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { FindStore } from '../store/find-record.js';
 import { findDisplayedRelease, findRelease } from '../store/find-record.js';
 import { concurrentUpdate } from './publish-release.js';
 import { bundleToStore, type SubmittedBundle, verifySubmittedBundle } from './release-bundles.js';
+import type { SigningTrust } from './signing-trust.js';
 
-type Parts = Pick<RegistryParts, 'store' | 'trust' | 'bytesLock' | 'artifacts' | 'clock' | 'config'>;
+export interface AttachDeps {
+  store: FindStore &
+    Pick<ArtifactStore, 'commitFunction'> &
+    Pick<ManifestStore, 'manifest' | 'countBytes'> &
+    Pick<PolicyStore, 'policies'>;
+  trust: SigningTrust;
+  bytesLock: Pick<RwLock, 'read'>;
+  artifacts: Pick<BlobStore, 'put'>;
+  clock: () => Date;
+  config: {
+    /** For the blobs and manifests of one repository; absent or 0 for no limit. */
+    repositoryMebibytes?: number;
+  };
+}
 
 /**
  * Adds a bundle to a release that stands; to be called in the function's turn. `pushed` is the manifest that holds it,
  * where it came to the repository, and is stored with the change. Rejects with `untrusted` for what is no evidence.
  */
 export async function attachBundle(
-  parts: Parts,
+  parts: AttachDeps,
   name: FunctionName & { release: string },
   given: SubmittedBundle,
   { by, pushed }: { by: string; pushed?: Artifact },
@@ -50,7 +67,7 @@ export async function attachBundle(
 }
 
 /** What the registry makes of a release is not held to the limit of its repository; what others add to it is. */
-async function refuseFull({ store, config }: Parts, artifact: Artifact | undefined): Promise<void> {
+async function refuseFull({ store, config }: AttachDeps, artifact: Artifact | undefined): Promise<void> {
   const quota = (config.repositoryMebibytes ?? 0) * 1_048_576;
   if (quota === 0 || artifact === undefined) return;
   const added = artifact.manifest.size + artifact.blobs.reduce((sum, { size }) => sum + size, 0);
@@ -64,7 +81,7 @@ async function refuseFull({ store, config }: Parts, artifact: Artifact | undefin
 }
 
 async function plan(
-  { store, trust, clock }: Parts,
+  { store, trust, clock }: AttachDeps,
   fn: FunctionRecord,
   release: ReleaseRecord,
   given: SubmittedBundle,
@@ -97,7 +114,7 @@ async function plan(
 
 /** What signatures of a release that stands have to speak of, and the manifest that is their subject. */
 export async function signedRelease(
-  store: RegistryParts['store'],
+  store: Pick<ManifestStore, 'manifest'>,
   { group, kind, release, digest }: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest'>,
 ): Promise<{ signed: SignedRelease; subject: Subject }> {
   const stored = await store.manifest(functionRepository({ group, kind }), release);

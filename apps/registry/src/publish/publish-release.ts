@@ -1,3 +1,10 @@
+import type { BlobStore, FunctionStore, PolicyStore } from '@krmhub/catalog';
+import type { ArtifactStore } from '../artifacts/artifact-store.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
+import type { RwLock } from '../isolation/rw-lock.js';
+import type { Metrics } from '../metrics.js';
+import type { Planner } from './planner.js';
+import type { SigningTrust } from './signing-trust.js';
 /**
  * Publishing a release. The route authorizes on the parsed group, then this file calls `planPublish`.
  *
@@ -25,9 +32,25 @@ import type { Artifact } from '../artifacts/artifact-store.js';
 import { releaseArtifact } from '../artifacts/release-artifact.js';
 import { releaseSummary } from '../http/presentation.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 import { bundleToStore, verifySubmittedBundles } from './release-bundles.js';
 import type { Submission } from './submission.js';
+
+export interface PublishDeps {
+  store: Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
+    Pick<ArtifactStore, 'commitFunction'> &
+    Pick<PolicyStore, 'policies'>;
+  /** Definitions and READMEs. */
+  blobs: Pick<BlobStore, 'put'>;
+  /** Blobs of repositories, bundles among them. */
+  artifacts: Pick<BlobStore, 'put'>;
+  planner: Pick<Planner, 'plan'>;
+  trust: SigningTrust;
+  /** Held for reading while bytes are stored and the rows that name them are not. */
+  bytesLock: Pick<RwLock, 'read'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+  metrics: Pick<Metrics, 'publish'>;
+  clock: () => Date;
+}
 
 export interface PublishOptions {
   by: string;
@@ -41,7 +64,7 @@ export interface PublishOptions {
 
 /** Publishes a release, or tells what that would do. To be called in the function's turn. */
 export async function publishRelease(
-  parts: RegistryParts,
+  parts: PublishDeps,
   { group, kind, release }: FunctionName & { release: string },
   submission: Submission,
   { by, dryRun, allowBreaking, kindFolded, artifact }: PublishOptions,
@@ -115,7 +138,7 @@ export async function publishRelease(
 
 /** The change with the bundles that came with it, once they are found to be what the policies ask for. */
 async function signed(
-  { trust }: RegistryParts,
+  { trust }: Pick<PublishDeps, 'trust'>,
   planned: FunctionChange,
   current: FunctionRecord | undefined,
   { readme, bundles: given = [], bundlesMayFail = false }: Submission,

@@ -3,6 +3,7 @@ import { ROUTES } from '@krmhub/api/routes';
 import type {
   CatalogRecord,
   Event,
+  EventStore,
   SnapshotStore,
   SourceRecord,
   SourceStore,
@@ -10,18 +11,22 @@ import type {
 } from '@krmhub/catalog';
 import { reportSource } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from '../store/find-record.js';
 
 type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'entries'>;
 
 /** For administrators: what sources elsewhere have may be for nobody else. */
-export function catalogInputsRoute(app: RegistryApp, parts: RegistryParts): void {
+interface CatalogInputsDeps extends Authority {
+  store: Authority['store'] & SnapshotStore & SourceStore & Pick<EventStore, 'events'>;
+}
+
+export function catalogInputsRoute(app: RegistryApp, parts: CatalogInputsDeps): void {
   const { store } = parts;
   const streams = new LineStreams();
   serveRoute(app, ROUTES.catalogInputs, async (c, { params }) => {

@@ -1,9 +1,12 @@
 import type { ApplyResult, CatalogList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
+import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { DEFAULT_RECIPE_TEXT, RECIPE_LIMITS } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
+import type { ApplyRecipeDeps, StoreRecipeDeps } from '../catalogs/apply-recipe.js';
 import {
   applyRecipe,
   checkRecipe,
@@ -11,17 +14,27 @@ import {
   refuseBuiltIn,
   storeRecipe,
 } from '../catalogs/apply-recipe.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { catalogDetail } from '../http/presentation.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 import { readYamlBody } from '../http/request-body.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from '../store/find-record.js';
+import type { CatalogRefresher } from '../upstreams/catalog-refresher.js';
 
-export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
+type CatalogDeps = Authority &
+  ApplyRecipeDeps & {
+    store: Pick<SnapshotStore, 'catalogs' | 'catalog'> & Pick<SourceStore, 'sources'>;
+    refresher: Pick<CatalogRefresher, 'waitFor'>;
+    snapshotBuilder: Pick<CatalogBuilder, 'buildNow'>;
+    config: PublicAddress;
+  };
+
+export function catalogRoutes(app: RegistryApp, parts: CatalogDeps): void {
   const { store, snapshotBuilder: cutter } = parts;
 
   serveRoute(app, ROUTES.catalogs, async (c) => {
@@ -61,7 +74,10 @@ export function catalogRoutes(app: RegistryApp, parts: RegistryParts): void {
 }
 
 /** A catalog is not cut before each of its sources was asked. Rejects with `unavailable` where that takes too long. */
-async function waitUntilSynced({ store, refresher }: RegistryParts, name: string): Promise<void> {
+async function waitUntilSynced(
+  { store, refresher }: Pick<CatalogDeps, 'store' | 'refresher'>,
+  name: string,
+): Promise<void> {
   const unasked = (await store.sources(name)).some(({ checkedAt }) => checkedAt === undefined);
   if (!unasked || (await refresher.waitFor(name, SERVER_LIMITS.unaskedWaitMilliseconds))) return;
   throw new KrmhubError('unavailable', `catalog ${name}: sources are still syncing`, {
@@ -70,7 +86,7 @@ async function waitUntilSynced({ store, refresher }: RegistryParts, name: string
 }
 
 /** Makes the catalog `default`, and gives it this program's recipe where another version left its own. */
-export async function ensureDefaultCatalog(parts: Pick<RegistryParts, 'store' | 'clock'>): Promise<void> {
+export async function ensureDefaultCatalog(parts: StoreRecipeDeps): Promise<void> {
   const recipe = storedRecipe({ name: DEFAULT_CATALOG, recipe: DEFAULT_RECIPE_TEXT });
   await storeRecipe(parts, { text: DEFAULT_RECIPE_TEXT, recipe }, { by: 'krmhub' });
 }

@@ -1,10 +1,13 @@
 import type { EventPage, RevocationPage } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
+import type { EventStore } from '@krmhub/catalog';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryParts } from '../server/environment.js';
 
-export function eventRoutes(app: RegistryApp, { store }: RegistryParts): void {
+export function eventRoutes(
+  app: RegistryApp,
+  { store }: { store: Pick<EventStore, 'events' | 'revocations'> },
+): void {
   serveRoute(app, ROUTES.events, async (c, { query }) => {
     const events = await store.events(query.after, query.limit);
     const result: EventPage = { events, next: events.at(-1)?.sequence ?? query.after };

@@ -4,12 +4,11 @@ import { type FunctionStore, functionKey, type ReleaseRecord } from '@krmhub/cat
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { LineStreams } from '../http/line-stream.js';
-import type { RegistryParts } from '../server/environment.js';
 
 type ExportStore = Pick<FunctionStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
 
 /** Of all functions, a page of summaries and one release are in memory. */
-export function functionsExportRoute(app: RegistryApp, { store }: RegistryParts): void {
+export function functionsExportRoute(app: RegistryApp, { store }: { store: ExportStore }): void {
   const streams = new LineStreams();
   serveRoute(app, ROUTES.functionsExport, (c) => streams.respond(c, () => exportedText(store)));
 }

@@ -1,16 +1,22 @@
 import type { FunctionDetail, SearchResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
+import type { SearchStore } from '@krmhub/catalog';
 import { displayedRelease, type FunctionStore, type SnapshotStore } from '@krmhub/catalog';
 import { type FunctionDefinition, functionConfigSchema, KrmhubError, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { functionDetail, searchItem } from '../http/presentation.js';
+import type { SigningTrust } from '../publish/signing-trust.js';
 import { searchQuery } from '../search/search-query.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findFunction, findRelease } from '../store/find-record.js';
 
-export function functionRoutes(app: RegistryApp, { store, trust }: RegistryParts): void {
+interface FunctionDeps {
+  store: FunctionStore & SnapshotStore & Pick<SearchStore, 'search'>;
+  trust: Pick<SigningTrust, 'policies'>;
+}
+
+export function functionRoutes(app: RegistryApp, { store, trust }: FunctionDeps): void {
   serveRoute(app, ROUTES.search, async (c, { query }) => {
     const page = await store.search(searchQuery(query));
     const result: SearchResult = {

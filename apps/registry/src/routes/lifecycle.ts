@@ -1,5 +1,6 @@
 import { ReasonRequest } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
+import type { FunctionStore } from '@krmhub/catalog';
 import {
   displayedReleaseAfter,
   type LifecycleAction,
@@ -12,14 +13,18 @@ import {
   RevisionConflict,
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
 import { readJsonBody } from '../http/request-body.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { SERVER_LIMITS } from '../limits.js';
 import { concurrentUpdate, functionLockKey } from '../publish/publish-release.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { SigningTrust } from '../publish/signing-trust.js';
+import type { FindStore } from '../store/find-record.js';
 import { findRelease } from '../store/find-record.js';
 
 const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> = {
@@ -29,7 +34,14 @@ const PLANS: Record<LifecycleAction, (input: LifecycleInput) => LifecyclePlan> =
 };
 
 /** Yank, unyank and deprecate: the scope `yank` covers all three. */
-export function lifecycleRoutes(app: RegistryApp, parts: RegistryParts): void {
+interface LifecycleDeps extends Authority {
+  store: Authority['store'] & FindStore & Pick<FunctionStore, 'commitFunction'>;
+  trust: Pick<SigningTrust, 'policies'>;
+  functionLocks: KeyedMutex;
+  snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
+}
+
+export function lifecycleRoutes(app: RegistryApp, parts: LifecycleDeps): void {
   for (const action of ['yank', 'unyank', 'deprecate'] as const) {
     serveRoute(app, ROUTES[action], async (c, { params }) => {
       const { name: by } = await authorize(c, parts, 'yank', params.group);
@@ -44,7 +56,7 @@ export function lifecycleRoutes(app: RegistryApp, parts: RegistryParts): void {
 }
 
 async function setLifecycle(
-  { store, clock, snapshotBuilder: cutter }: RegistryParts,
+  { store, clock, snapshotBuilder: cutter }: LifecycleDeps,
   action: LifecycleAction,
   name: FunctionName & { release: string },
   reason: string,

@@ -1,13 +1,20 @@
+import type { Readiness } from '@krmhub/api/model';
 import { openApiDocument } from '@krmhub/api/openapi';
 import { ROUTES } from '@krmhub/api/routes';
 import { type Digest, sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryParts } from '../server/environment.js';
-import { readinessChecks } from '../server/readiness.js';
+import type { PublicAddress } from '../http/public-address.js';
+import type { Metrics } from '../metrics.js';
 
-export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
+interface OperationDeps {
+  readiness: () => Promise<Readiness>;
+  metrics: Pick<Metrics, 'render' | 'contentType'>;
+  config: PublicAddress;
+}
+
+export function operationRoutes(app: RegistryApp, parts: OperationDeps): void {
   // Takes long to generate, which neither a start nor most registries of tests need.
   let generated: { document: Uint8Array; digest: Digest } | undefined;
   const generate = () => {
@@ -28,9 +35,8 @@ export function operationRoutes(app: RegistryApp, parts: RegistryParts): void {
   const noStore = { 'Cache-Control': 'no-store' };
   serveRoute(app, ROUTES.healthz, (c) => c.json({ status: 'ok' }, 200, noStore));
 
-  const readiness = readinessChecks(parts);
   serveRoute(app, ROUTES.readyz, async (c) => {
-    const result = await readiness();
+    const result = await parts.readiness();
     return c.json(result, result.status === 'ok' ? 200 : 503, noStore);
   });
 

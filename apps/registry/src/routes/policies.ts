@@ -2,15 +2,18 @@ import type { PolicySet } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
 import { POLICY_LIMITS, readSigningPolicies, type SigningPolicy } from '@krmhub/catalog';
 import { type Diagnostic, KrmhubError } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readYamlBody } from '../http/request-body.js';
+import type { ApplyPoliciesDeps } from '../publish/apply-policies.js';
 import { applyPolicies } from '../publish/apply-policies.js';
-import type { RegistryParts } from '../server/environment.js';
 
 /** Signing policies; everybody may read them, since they say whom to trust here. */
-export function policyRoutes(app: RegistryApp, parts: RegistryParts): void {
+type PolicyDeps = ApplyPoliciesDeps & Authority;
+
+export function policyRoutes(app: RegistryApp, parts: PolicyDeps): void {
   serveRoute(app, ROUTES.policies, async (c) => {
     const stored = await parts.store.policies();
     const result: PolicySet = {

@@ -1,11 +1,17 @@
 import { fillPath } from '@krmhub/api/paths';
 import { type RenderedEntry, renderProfile, type SnapshotRecord } from '@krmhub/catalog';
 import type { FunctionDefinition, Profile } from '@krmhub/schema';
+import type { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
 import { bytesResponse, CACHE_REVALIDATE, textResponse } from '../http/bytes-response.js';
 import type { RegistryContext } from '../http/context.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
-import type { RegistryParts } from '../server/environment.js';
+
+export interface ProfileDeps {
+  profileRenditions: ProfileRenditions;
+  config: PublicAddress;
+}
 
 export interface ProfileResponses {
   respond(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;
@@ -23,10 +29,7 @@ export interface ProfileResponses {
  * Answers with snapshots in the dialects that other tools read. Another version of the registry may write the same
  * snapshot in another way, so that caches ask each time.
  */
-export function profileResponses({
-  profileRenditions: profiles,
-  config,
-}: Pick<RegistryParts, 'profileRenditions' | 'config'>): ProfileResponses {
+export function profileResponses({ profileRenditions: profiles, config }: ProfileDeps): ProfileResponses {
   const links = ({ catalog, serial }: SnapshotRecord, profile: Profile): string => {
     const place = { name: catalog, snapshot: String(serial) };
     const own = publicAddress(config, fillPath('snapshotCatalogYaml', place));

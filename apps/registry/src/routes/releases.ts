@@ -1,18 +1,23 @@
 import type { PublishResult } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { ReleaseFiles } from '@krmhub/catalog';
+import type { BlobStore, EventStore, FunctionStore, ReleaseFiles, SnapshotStore } from '@krmhub/catalog';
 import { type Digest, type FunctionName, KrmhubError } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import { type Body, bytesResponse, CACHE_FOREVER, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { releaseDetail } from '../http/presentation.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
+import type { AttachDeps } from '../publish/attach-bundle.js';
 import { attachBundle } from '../publish/attach-bundle.js';
+import type { PublishDeps } from '../publish/publish-release.js';
 import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findRelease } from '../store/find-record.js';
 
 /** What somebody uploaded must not run in a browser on the registry's origin. */
@@ -21,7 +26,17 @@ const UPLOADED = {
   'Content-Security-Policy': "default-src 'none'; sandbox",
 };
 
-export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
+type ReleaseDeps = PublishDeps &
+  AttachDeps &
+  Authority & {
+    store: Pick<FunctionStore, 'releaseFiles'> & SnapshotStore & Pick<EventStore, 'lastEvent'>;
+    blobs: Pick<BlobStore, 'get'>;
+    functionLocks: KeyedMutex;
+    snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
+    config: PublicAddress;
+  };
+
+export function releaseRoutes(app: RegistryApp, parts: ReleaseDeps): void {
   const { store, blobs } = parts;
 
   serveRoute(app, ROUTES.release, async (c, { params }) => {
@@ -89,7 +104,7 @@ export function releaseRoutes(app: RegistryApp, parts: RegistryParts): void {
 
 /** The newest snapshots in which an API version of the function comes from the release. */
 async function snapshotsWithRelease(
-  { store }: RegistryParts,
+  { store }: { store: SnapshotStore },
   { group, kind }: FunctionName,
   release: string,
 ): Promise<PublishResult['catalogs']> {

@@ -1,16 +1,22 @@
 import type { RegistryKeyList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
-import type { SnapshotRecord } from '@krmhub/catalog';
+import type { SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import { BUNDLE_MEDIA_TYPE, KrmhubError } from '@krmhub/schema';
+import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
 import { CACHE_REVALIDATE, CACHE_SHORT, textResponse } from '../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { RegistryKeys } from '../signatures/registry-keys.js';
 import { publishedKeys } from '../signatures/registry-keys.js';
 
-export function signatureRoutes(app: RegistryApp, parts: RegistryParts): void {
+interface SignatureDeps extends SnapshotFinderDeps {
+  store: SnapshotFinderDeps['store'] & Pick<SnapshotStore, 'snapshotSignature'>;
+  keys: RegistryKeys;
+}
+
+export function signatureRoutes(app: RegistryApp, parts: SignatureDeps): void {
   const { store, keys } = parts;
   const { newestSnapshot, currentSnapshot: standingSnapshot } = snapshotFinder(parts);
 

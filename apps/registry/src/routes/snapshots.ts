@@ -1,9 +1,12 @@
 import type { SnapshotList } from '@krmhub/api/model';
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
+import type { FunctionStore, SnapshotStore } from '@krmhub/catalog';
 import { renderReport, renderSnapshot, type SnapshotRecord } from '@krmhub/catalog';
 import { type CatalogKind, KrmhubError, type Profile } from '@krmhub/schema';
+import type { SnapshotFinderDeps } from '../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../catalogs/find-snapshot.js';
+import type { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
 import { selectRendition } from '../catalogs/renditions/snapshot-renditions.js';
 import {
   CATALOG_MEDIA_TYPES,
@@ -17,11 +20,16 @@ import { bytesResponse, CACHE_FOREVER, textResponse, uncompressed } from '../htt
 import type { RegistryApp, RegistryContext } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { snapshotSummary } from '../http/presentation.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findCatalog } from '../store/find-record.js';
+import type { ProfileDeps } from './profiles.js';
 import { profileResponses } from './profiles.js';
 
-export function snapshotRoutes(app: RegistryApp, parts: RegistryParts): void {
+interface SnapshotDeps extends SnapshotFinderDeps, ProfileDeps {
+  store: SnapshotStore & Pick<FunctionStore, 'function'>;
+  renditions: SnapshotRenditions;
+}
+
+export function snapshotRoutes(app: RegistryApp, parts: SnapshotDeps): void {
   const { store, renditions: forms, config } = parts;
   const { newestSnapshot, currentSnapshot: standingSnapshot, namedSnapshot } = snapshotFinder(parts);
   const profiles = profileResponses(parts);

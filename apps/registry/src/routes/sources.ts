@@ -1,19 +1,28 @@
 import type { SourceList } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
+import type { BlobStore, SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { renderReport, reportSources } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
 import { storedRecipe } from '../catalogs/stored-recipe.js';
 import { bytesResponse, CACHE_REVALIDATE, textResponse, uncompressed } from '../http/bytes-response.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { sourceDetail } from '../http/presentation.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findCatalog, findSource } from '../store/find-record.js';
+import type { SyncSourceDeps } from '../upstreams/sync-source.js';
 import { syncSource } from '../upstreams/sync-source.js';
 
 /** Catalogs elsewhere that recipes take from. Their state is for everybody: it says why a catalog is as it is. */
-export function sourceRoutes(app: RegistryApp, parts: RegistryParts): void {
+type SourceDeps = Authority &
+  SyncSourceDeps & {
+    store: SourceStore & Pick<SnapshotStore, 'latestEntryRows'>;
+    /** Copies of the upstream catalogs. */
+    copies: Pick<BlobStore, 'get'>;
+  };
+
+export function sourceRoutes(app: RegistryApp, parts: SourceDeps): void {
   const { store, copies } = parts;
 
   serveRoute(app, ROUTES.sources, async (c, { query: { catalog } }) => {

@@ -1,17 +1,29 @@
 import { ReasonRequest, type TakedownResult } from '@krmhub/api/model';
 import { ROUTES } from '@krmhub/api/routes';
+import type { EventStore, SnapshotStore } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authorize } from '../auth/authorize.js';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { readJsonBody } from '../http/request-body.js';
+import type { KeyedMutex } from '../isolation/keyed-mutex.js';
 import { functionLockKey } from '../publish/publish-release.js';
-import type { RegistryParts } from '../server/environment.js';
+import type { FindStore } from '../store/find-record.js';
 import { findRelease } from '../store/find-record.js';
+import type { TakedownDeps } from '../takedown/takedown.js';
 import { finishTakedowns, takeDown } from '../takedown/takedown.js';
 
 /** Bytes that go do not come back, so this is for administrators; publishers yank. */
-export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
+type TakedownRoutesDeps = TakedownDeps &
+  Authority & {
+    store: FindStore & Pick<SnapshotStore, 'catalog'> & Pick<EventStore, 'lastEvent'>;
+    functionLocks: KeyedMutex;
+    snapshotBuilder: Pick<CatalogBuilder, 'wake' | 'waitFor'>;
+  };
+
+export function takedownRoutes(app: RegistryApp, parts: TakedownRoutesDeps): void {
   serveRoute(app, ROUTES.takedown, async (c, { params, query: { dryRun } }) => {
     const token = await authorize(c, parts, 'admin');
     const { reason } = await readJsonBody(c, ReasonRequest);
@@ -40,7 +52,7 @@ export function takedownRoutes(app: RegistryApp, parts: RegistryParts): void {
 }
 
 async function apply(
-  parts: RegistryParts,
+  parts: TakedownRoutesDeps,
   name: FunctionName & { release: string },
   mark: { at: string; by: string; reason: string },
   options: { dryRun: boolean; token: string },
@@ -60,7 +72,7 @@ async function apply(
 }
 
 async function newestSnapshots(
-  { store }: RegistryParts,
+  { store }: { store: Pick<SnapshotStore, 'catalog'> },
   names: ReadonlySet<string>,
 ): Promise<TakedownResult['catalogs']> {
   const found: TakedownResult['catalogs'] = [];

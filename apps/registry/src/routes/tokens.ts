@@ -2,19 +2,23 @@ import { type CreatedToken, CreateTokenRequest, LeakReport, type TokenList } fro
 import { fillPath } from '@krmhub/api/paths';
 import { ROUTES } from '@krmhub/api/routes';
 import { KrmhubError } from '@krmhub/schema';
+import type { Authority } from '../auth/authorize.js';
 import { authenticate, authorize } from '../auth/authorize.js';
+import type { TokenDeps } from '../auth/issue-token.js';
 import { issueToken, revokeToken } from '../auth/issue-token.js';
 import { hashSecret, isTokenSecret } from '../auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
 import { serveRoute } from '../http/endpoint.js';
 import { tokenDetail } from '../http/presentation.js';
+import type { PublicAddress } from '../http/public-address.js';
 import { publicAddress } from '../http/public-address.js';
 import { readJsonBody } from '../http/request-body.js';
-import type { RegistryParts } from '../server/environment.js';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-export function tokenRoutes(app: RegistryApp, parts: RegistryParts): void {
+type TokenRoutesDeps = TokenDeps & Authority & { config: PublicAddress };
+
+export function tokenRoutes(app: RegistryApp, parts: TokenRoutesDeps): void {
   const { store, clock, log } = parts;
 
   serveRoute(app, ROUTES.whoami, async (c) =>

@@ -33,12 +33,12 @@ import { readAssets } from '../web/assets.js';
 import { errorResponse } from '../web/error/error-response.js';
 import { createSite } from '../web/site.js';
 import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
-import type { RegistryParts } from './environment.js';
+import type { OpenRegistry } from './open-registry.js';
 
 /** The registry over HTTP, without a socket. */
-export function createApp(parts: RegistryParts): RegistryApp {
+export function createApp(registry: OpenRegistry): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
-  const { config, clock, log } = parts;
+  const { config, clock, log } = registry;
   const clientOf = clientAddresses(readTrustedProxies(config.trustedProxies ?? []).proxies, log);
   const site = createSite(config, readAssets());
   const limits = new RequestLimits(config, clock);
@@ -51,32 +51,32 @@ export function createApp(parts: RegistryParts): RegistryApp {
     c.set('limits', limits);
     await next();
     addHeaders(c, always);
-    record(c, parts, (performance.now() - started) / 1000);
+    record(c, registry, (performance.now() - started) / 1000);
   });
-  app.onError((error, c) => errorResponse(c, error, site, parts));
+  app.onError((error, c) => errorResponse(c, error, site, registry));
   app.notFound((c) => {
     const missing = new KrmhubError('not-found', `path ${c.req.path} not found`, {
       hint: 'See / for an overview.',
     });
-    return errorResponse(c, missing, site, parts);
+    return errorResponse(c, missing, site, registry);
   });
-  ociRoutes(app, parts);
-  functionRoutes(app, parts);
-  functionsExportRoute(app, parts);
-  releaseRoutes(app, parts);
-  bundleRoutes(app, parts);
-  policyRoutes(app, parts);
-  lifecycleRoutes(app, parts);
-  takedownRoutes(app, parts);
-  eventRoutes(app, parts);
-  tokenRoutes(app, parts);
-  catalogRoutes(app, parts);
-  catalogInputsRoute(app, parts);
-  sourceRoutes(app, parts);
-  snapshotRoutes(app, parts);
-  signatureRoutes(app, parts);
-  operationRoutes(app, parts);
-  webRoutes(app, { ...parts, site });
+  ociRoutes(app, registry);
+  functionRoutes(app, registry);
+  functionsExportRoute(app, registry);
+  releaseRoutes(app, registry);
+  bundleRoutes(app, registry);
+  policyRoutes(app, registry);
+  lifecycleRoutes(app, registry);
+  takedownRoutes(app, registry);
+  eventRoutes(app, registry);
+  tokenRoutes(app, registry);
+  catalogRoutes(app, registry);
+  catalogInputsRoute(app, registry);
+  sourceRoutes(app, registry);
+  snapshotRoutes(app, registry);
+  signatureRoutes(app, registry);
+  operationRoutes(app, registry);
+  webRoutes(app, { ...registry, site });
   refuseOtherMethods(app, [...Object.values(ROUTES), ...Object.values(WEB_ROUTES)]);
   return app;
 }
@@ -97,7 +97,11 @@ function addHeaders(c: RegistryContext, always: readonly [string, string][]): vo
   }
 }
 
-function record(c: RegistryContext, { log, metrics }: RegistryParts, seconds: number): void {
+function record(
+  c: RegistryContext,
+  { log, metrics }: Pick<OpenRegistry, 'log' | 'metrics'>,
+  seconds: number,
+): void {
   const { method } = c.req;
   const { status } = c.res;
   const route = c.get('route');

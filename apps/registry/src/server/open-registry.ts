@@ -31,6 +31,7 @@ import { sourceFetcher } from '../upstreams/source-fetcher.js';
 import { UpstreamReader } from '../upstreams/upstream-reader.js';
 import type { Config } from './config.js';
 import { createMetrics } from './metrics.js';
+import { readinessChecks } from './readiness.js';
 
 /** The configuration of a registry without a socket. Limits that are absent are off. */
 export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
@@ -146,7 +147,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
             ...syncing,
             store,
             copies,
-            gate: new RwLock(),
+            copiesLock: new RwLock(),
             fetcher: sourceFetcher(settings, { temporaryFolder: paths.fetching, log }),
             reader: new UpstreamReader(),
             root: trust.root,
@@ -179,8 +180,8 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         ...cacheSizes,
         store,
         blobs: renditionBlobs,
-        forms: renditions,
-        gate: bytesLock,
+        renditions,
+        bytesLock,
       }),
       newestSnapshots,
       snapshotBuilder,
@@ -196,6 +197,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       clock,
       log,
       metrics,
+      readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log }),
       config,
       paths,
       /** Stops everything, and closes the stores last. */

@@ -1,9 +1,19 @@
 import type { Readiness } from '@krmhub/api/model';
+import type { BlobStore } from '@krmhub/catalog';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from './environment.js';
+import type { Log } from '../log.js';
+
+interface ReadinessDeps {
+  store: { check(): Promise<void> };
+  blobs: Pick<BlobStore, 'check'>;
+  artifacts: Pick<BlobStore, 'check'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  log: Log;
+}
 
 /** Tells whether the registry can do its work; the answer is used again for SERVER_LIMITS.readinessMilliseconds. */
-export function readinessChecks(parts: RegistryParts): () => Promise<Readiness> {
+export function readinessChecks(parts: ReadinessDeps): () => Promise<Readiness> {
   return reused(() => checkReadiness(parts));
 }
 
@@ -13,7 +23,7 @@ async function checkReadiness({
   artifacts,
   snapshotBuilder: cutter,
   log,
-}: RegistryParts): Promise<Readiness> {
+}: ReadinessDeps): Promise<Readiness> {
   const attempt = async (
     name: 'store' | 'blobs',
     check: () => Promise<void>,

@@ -3,7 +3,7 @@ import { verifySnapshot } from '@krmhub/signing/verify-snapshot';
 import { catalogRepository } from '../artifacts/repositories.js';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../server/metrics.js';
+import type { Metrics } from '../metrics.js';
 import type { RegistryStore } from '../store/registry-store.js';
 import { type SigningParts, signatureArtifact, signSnapshot, snapshotDigests } from './sign-snapshot.js';
 

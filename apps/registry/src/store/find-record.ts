@@ -13,7 +13,7 @@ import {
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 
 /** Where functions are looked up: among releases of this registry, then among entries of its catalogs. */
-type ReadStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
+export type FindStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
   Pick<SnapshotStore, 'servedEntries'>;
 
 /**
@@ -21,7 +21,7 @@ type ReadStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
  * and `gone` where all of it was taken down.
  */
 export async function findFunction(
-  store: ReadStore,
+  store: FindStore,
   { group, kind }: { group: string; kind: string },
 ): Promise<FunctionRecord> {
   const fn = await store.function(group, kind);
@@ -37,7 +37,7 @@ export async function findFunction(
 
 /** A release with its function; rejects with `not-found`, and `gone` where it was taken down. `release` is canonical. */
 export async function findRelease(
-  store: ReadStore,
+  store: FindStore,
   name: { group: string; kind: string; release: string },
 ): Promise<{ fn: FunctionRecord; release: ReleaseRecord }> {
   const fn = await findFunction(store, name);
@@ -62,7 +62,7 @@ function withoutReleases({ group, kind, catalog, versions }: ServedEntry): Krmhu
 
 /** The release that search shows of the function, which may be the one at hand. */
 export async function findDisplayedRelease(
-  store: ReadStore,
+  store: FindStore,
   fn: FunctionRecord,
   atHand: ReleaseRecord,
 ): Promise<ReleaseRecord> {

@@ -130,10 +130,10 @@ export async function finishPendingTakedowns(parts: TakedownDeps): Promise<void>
 
 /** Runs `work` while no caller stores bytes of releases or catalogs. */
 function runExclusive<T>(
-  { bytesLock: gate, snapshotBuilder: cutter }: TakedownDeps,
+  { bytesLock, snapshotBuilder: cutter }: TakedownDeps,
   work: () => Promise<T>,
 ): Promise<T> {
-  return gate.write(async () => {
+  return bytesLock.write(async () => {
     await cutter?.pause();
     try {
       return await work();
@@ -190,7 +190,7 @@ async function deleteFiles({
   if (left === undefined) return false;
   await takedownRecord.add(left.takedowns);
   for (const blob of left.blobs) await blobs.delete(blob);
-  await deleteUnnamedFiles({ store, artifacts });
+  await deleteUnnamedFiles({ store, artifacts, bytesLock: 'held' });
   await forms.deleteWithdrawn();
   return true;
 }

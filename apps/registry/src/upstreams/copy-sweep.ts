@@ -8,12 +8,16 @@ import { SERVER_LIMITS } from '../limits.js';
  * replaced, so unused copies are stored for a while.
  */
 export class CopySweep {
-  readonly #parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; gate: RwLock };
+  readonly #parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; copiesLock: RwLock };
   /** When each copy was first found unused: milliseconds since the epoch. */
   readonly #unnamed = new Map<Digest, number>();
   #next = 0;
 
-  constructor(parts: { store: Pick<SourceStore, 'sourceCopyDigests'>; copies: BlobStore; gate: RwLock }) {
+  constructor(parts: {
+    store: Pick<SourceStore, 'sourceCopyDigests'>;
+    copies: BlobStore;
+    copiesLock: RwLock;
+  }) {
     this.#parts = parts;
   }
 
@@ -21,7 +25,7 @@ export class CopySweep {
   async sweep(now: number): Promise<void> {
     if (now < this.#next) return;
     this.#next = now + SERVER_LIMITS.refreshLookMilliseconds;
-    const { store, copies, gate } = this.#parts;
+    const { store, copies, copiesLock } = this.#parts;
     const stored = new Set<Digest>();
     for await (const digest of copies.list()) stored.add(digest);
     const named = await store.sourceCopyDigests();
@@ -36,7 +40,7 @@ export class CopySweep {
       if (now - since >= SERVER_LIMITS.keepCopyMilliseconds) old.push(digest);
     }
     if (old.length === 0) return;
-    await gate.write(async () => {
+    await copiesLock.write(async () => {
       const still = await store.sourceCopyDigests();
       for (const digest of old) if (!still.has(digest)) await copies.delete(digest);
     });

@@ -32,7 +32,7 @@ export interface RefreshDeps {
   /** Copies of upstream catalogs, as they were fetched. */
   copies: BlobStore;
   /** Locked for reading while a copy is stored and then the row that names it. */
-  gate: RwLock;
+  copiesLock: RwLock;
   fetcher: Pick<SourceFetcher, 'fetch'>;
   reader: Pick<UpstreamReader, 'read' | 'warm'>;
   root: TrustedRoot;
@@ -94,7 +94,7 @@ async function refreshOnce(
     now: clock().toISOString(),
     jitter: parts.random(),
   });
-  const event = await parts.gate.read(async () => {
+  const event = await parts.copiesLock.read(async () => {
     if (look.bytes !== undefined) await parts.copies.put(look.bytes);
     for (let start = 0; start < look.rendered.length; start += SERVER_LIMITS.cutBatch) {
       await store.storeEntries(look.rendered.slice(start, start + SERVER_LIMITS.cutBatch));

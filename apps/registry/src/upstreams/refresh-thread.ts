@@ -24,7 +24,7 @@ const log = pino({ level: logLevel, base: null }, { write: (line: string) => not
 const refresher = new Refresher({
   store,
   copies: blobsIn(copiesFolder),
-  gate: new RwLock(),
+  copiesLock: new RwLock(),
   fetcher: sourceFetcher(settings, { temporaryFolder: fetchingFolder, log }),
   reader: new UpstreamReader({ log }),
   root: await configuredRoot(trustedRoot),

@@ -3,7 +3,7 @@ import { forwardLogLine } from '../isolation/forward-log.js';
 import { startWorker } from '../isolation/start-worker.js';
 import { Thread } from '../isolation/thread.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../server/metrics.js';
+import type { Metrics } from '../metrics.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import type { FetchSettings } from './source-fetcher.js';
 
@@ -25,7 +25,11 @@ export type RefreshNotice = { log: string } | { refresh: Parameters<Metrics['ref
  * a registry that takes nothing from elsewhere has no use for it.
  */
 export function refresherThread(
-  options: Omit<RefreshThreadInput, 'logLevel'> & { log: Log; metrics: Metrics; onChange(): void },
+  options: Omit<RefreshThreadInput, 'logLevel'> & {
+    log: Log;
+    metrics: Pick<Metrics, 'refresh'>;
+    onChange(): void;
+  },
 ): CatalogRefresher {
   const { log, metrics, onChange, ...input } = options;
   let thread: Thread | undefined;

@@ -1,3 +1,4 @@
+import type { Metrics } from '../metrics.js';
 /**
  * Syncing upstream catalogs. The state of a source belongs to the catalog whose recipe names it: its last good copy,
  * its entries and when each was first seen with these bytes, the highest known serial, and the last problem.
@@ -19,7 +20,6 @@ import { readSourceAddress, type SourceRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
-import type { Metrics } from '../server/metrics.js';
 import type { CatalogRefresher } from './catalog-refresher.js';
 import { CopySweep } from './copy-sweep.js';
 import { MinimumAgeScheduler } from './minimum-age.js';

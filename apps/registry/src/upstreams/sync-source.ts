@@ -1,19 +1,22 @@
-import type { SourceRecord } from '@krmhub/catalog';
+import type { EventStore, SnapshotStore, SourceRecord, SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import { SERVER_LIMITS } from '../limits.js';
-import type { RegistryParts } from '../server/environment.js';
 import { findSource } from '../store/find-record.js';
+import type { CatalogRefresher } from './catalog-refresher.js';
+
+export interface SyncSourceDeps {
+  store: Pick<SnapshotStore, 'catalog'> & Pick<SourceStore, 'source'> & Pick<EventStore, 'lastEvent'>;
+  refresher: Pick<CatalogRefresher, 'refreshNow'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'waitFor'>;
+}
 
 /**
  * Syncs a source of a catalog now, and waits for the sync and the build. Returns the source, whether or not the sync
  * succeeded. Rejects with `not-found`, and with `unavailable` if it takes too long.
  */
 export async function syncSource(
-  {
-    store,
-    refresher,
-    snapshotBuilder: cutter,
-  }: Pick<RegistryParts, 'store' | 'refresher' | 'snapshotBuilder'>,
+  { store, refresher, snapshotBuilder: cutter }: SyncSourceDeps,
   name: { name: string; source: string },
 ): Promise<SourceRecord> {
   const { catalog, source } = await findSource(store, name);

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'hono/jsx';
-import type { Config } from '../server/config.js';
+import type { PublicAddress } from '../http/public-address.js';
 import type { Assets } from './assets.js';
 
 /** What every page knows of the registry that it is a page of. */
@@ -16,7 +16,7 @@ export interface Site {
   assets: Assets;
 }
 
-export function createSite({ publicUrl }: Partial<Pick<Config, 'publicUrl'>>, assets: Assets): Site {
+export function createSite({ publicUrl }: PublicAddress, assets: Assets): Site {
   const base = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
   return {
     ...(publicUrl === undefined ? {} : { publicUrl }),

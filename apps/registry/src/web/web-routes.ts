@@ -10,21 +10,27 @@
 
 import type { RouteConfig } from '@hono/zod-openapi';
 import type { RegistryApp } from '../http/context.js';
-import type { RegistryParts } from '../server/environment.js';
 import { ASSET_ROUTES, assetRoutes } from './assets.js';
-import { CATALOG_PAGE_ROUTES, catalogPageRoutes } from './catalog/catalog-routes.js';
-import { DISCOVERY_ROUTES, discoveryRoutes } from './discovery/discovery-routes.js';
-import { FEED_ROUTES, feedRoutes } from './feeds/feed-routes.js';
-import { FUNCTION_PAGE_ROUTES, functionPageRoutes } from './function/function-routes.js';
-import { HOME_ROUTES, homeRoutes } from './home/home-routes.js';
-import { OPERATE_ROUTES, operateRoutes } from './operate/operate-routes.js';
-import { SEARCH_ROUTES, searchRoutes } from './search/search-routes.js';
-import type { Site } from './site.js';
+import { CATALOG_PAGE_ROUTES, type CatalogPageDeps, catalogPageRoutes } from './catalog/catalog-routes.js';
+import { DISCOVERY_ROUTES, type DiscoveryDeps, discoveryRoutes } from './discovery/discovery-routes.js';
+import { FEED_ROUTES, type FeedDeps, feedRoutes } from './feeds/feed-routes.js';
+import {
+  FUNCTION_PAGE_ROUTES,
+  type FunctionPageDeps,
+  functionPageRoutes,
+} from './function/function-routes.js';
+import { HOME_ROUTES, type HomeDeps, homeRoutes } from './home/home-routes.js';
+import { OPERATE_ROUTES, type OperateDeps, operateRoutes } from './operate/operate-routes.js';
+import { SEARCH_ROUTES, type SearchPageDeps, searchRoutes } from './search/search-routes.js';
 
-/** What pages stand on. */
-export interface WebDeps extends RegistryParts {
-  site: Site;
-}
+/** What all pages need together. */
+export type WebDeps = HomeDeps &
+  FunctionPageDeps &
+  FeedDeps &
+  SearchPageDeps &
+  CatalogPageDeps &
+  DiscoveryDeps &
+  OperateDeps;
 
 /** Every route of the pages; none is of the HTTP API. */
 export const WEB_ROUTES: Readonly<Record<string, RouteConfig>> = {

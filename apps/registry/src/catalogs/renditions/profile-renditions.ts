@@ -36,14 +36,14 @@ export class ProfileRenditions {
     store: SnapshotStore & RenditionStore;
     /** Blobs of the renditions. */
     blobs: BlobStore;
-    forms: SnapshotRenditions;
-    gate: RwLock;
+    renditions: SnapshotRenditions;
+    bytesLock: RwLock;
     maxBytesOfOld?: number;
   }) {
     this.#store = parts.store;
     this.#blobs = parts.blobs;
-    this.#renditions = parts.forms;
-    this.#bytesLock = parts.gate;
+    this.#renditions = parts.renditions;
+    this.#bytesLock = parts.bytesLock;
     this.#maxOldBytes = parts.maxBytesOfOld ?? SERVER_LIMITS.maxRegeneratedBytes;
   }
 

@@ -1,7 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, REQUEST_LIMITS, SnapshotReference, SourceName } from '@krmhub/api/parameters';
+import type { SnapshotStore } from '@krmhub/catalog';
 import { type EntryPage, REPORT_REMARKS, type ReportRemark, type SnapshotRecord } from '@krmhub/catalog';
 import { type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
+import type { SnapshotFinderDeps } from '../../catalogs/find-snapshot.js';
 import { snapshotFinder } from '../../catalogs/find-snapshot.js';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import type { RegistryApp } from '../../http/context.js';
@@ -19,11 +21,12 @@ import { counted } from '../counted.js';
 import { ATOM_MEDIA_TYPE } from '../feeds/atom.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { CachedCounts, reportSerial } from './cached-counts.js';
 import { CatalogListPage } from './catalog-list-page.js';
 import { CatalogPage } from './catalog-page.js';
 import { CompareSnapshotsPage } from './compare-page.js';
+import type { ReadCatalogDeps, ReadSignatureDeps } from './read-catalog.js';
 import { readCatalog, readCatalogs, readSigning } from './read-catalog.js';
 import { SnapshotComparer } from './read-comparison.js';
 import { ReportPage } from './report-page.js';
@@ -106,7 +109,11 @@ const SNAPSHOTS_TO_COMPARE = 100;
 /** Functions of each kind of remark in the overview of a report. */
 const OVERVIEW_FUNCTIONS = 10;
 
-export function catalogPageRoutes(app: RegistryApp, parts: WebDeps): void {
+export type CatalogPageDeps = ReadCatalogDeps &
+  ReadSignatureDeps &
+  SnapshotFinderDeps & { store: SnapshotStore; site: Site };
+
+export function catalogPageRoutes(app: RegistryApp, parts: CatalogPageDeps): void {
   const { store, site } = parts;
   const counts = new CachedCounts(store);
   const comparer = new SnapshotComparer(store);

@@ -5,10 +5,13 @@ import type {
   RecipeSource,
   SnapshotRecord,
   SnapshotSignature,
+  SnapshotStore,
   SourceRecord,
+  SourceStore,
 } from '@krmhub/catalog';
+import type { CatalogBuilder } from '../../catalogs/catalog-builder.js';
 import { storedRecipe } from '../../catalogs/stored-recipe.js';
-import type { RegistryParts } from '../../server/environment.js';
+import type { RegistryKeys } from '../../signatures/registry-keys.js';
 import { publishedKeys } from '../../signatures/registry-keys.js';
 import { findCatalog } from '../../store/find-record.js';
 
@@ -42,15 +45,23 @@ export interface SigningView {
   keys: PublishedKey[];
 }
 
-type Parts = Pick<RegistryParts, 'store' | 'snapshotBuilder'>;
+export interface ReadCatalogDeps {
+  store: Pick<SnapshotStore, 'catalogs' | 'catalog'> & Pick<SourceStore, 'sources'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+}
+
+export interface ReadSignatureDeps {
+  store: Pick<SnapshotStore, 'snapshotSignature'>;
+  keys: Pick<RegistryKeys, 'all'>;
+}
 
 /** Rejects with `not-found`. */
-export async function readCatalog(parts: Parts, name: string): Promise<CatalogView> {
+export async function readCatalog(parts: ReadCatalogDeps, name: string): Promise<CatalogView> {
   const catalog = await findCatalog(parts.store, name);
   return viewOf(parts, catalog, await parts.store.sources(name));
 }
 
-export async function readCatalogs(parts: Parts): Promise<CatalogView[]> {
+export async function readCatalogs(parts: ReadCatalogDeps): Promise<CatalogView[]> {
   const [catalogs, sources] = [await parts.store.catalogs(), await parts.store.sources()];
   return catalogs.map((catalog) =>
     viewOf(
@@ -62,7 +73,7 @@ export async function readCatalogs(parts: Parts): Promise<CatalogView[]> {
 }
 
 function viewOf(
-  { snapshotBuilder: cutter }: Pick<Parts, 'snapshotBuilder'>,
+  { snapshotBuilder: cutter }: Pick<ReadCatalogDeps, 'snapshotBuilder'>,
   catalog: CatalogRecord,
   records: readonly SourceRecord[],
 ): CatalogView {
@@ -102,7 +113,7 @@ function stateOf(
 }
 
 export async function readSigning(
-  { store, keys }: Pick<RegistryParts, 'store' | 'keys'>,
+  { store, keys }: ReadSignatureDeps,
   snapshot: SnapshotRecord,
 ): Promise<SigningView> {
   const signature = await store.snapshotSignature(snapshot.catalog, snapshot.serial);

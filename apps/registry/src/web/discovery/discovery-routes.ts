@@ -1,12 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { SearchParameters } from '@krmhub/api/parameters';
+import type { SearchStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { CACHE_SHORT, textResponse } from '../../http/bytes-response.js';
 import type { RegistryApp } from '../../http/context.js';
 import { functionPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
+import type { Site } from '../site.js';
 import { cutText, visibleText } from '../visible-text.js';
-import type { WebDeps } from '../web-routes.js';
 import { openSearchDescription } from './opensearch.js';
 import { robotsText } from './robots.js';
 
@@ -32,8 +33,13 @@ export const DISCOVERY_ROUTES = {
 const MAX_SUGGESTIONS = 8;
 const MAX_DESCRIPTION = 120;
 
+export interface DiscoveryDeps {
+  store: Pick<SearchStore, 'search'>;
+  site: Site;
+}
+
 /** What browsers and crawlers look for beside pages. */
-export function discoveryRoutes(app: RegistryApp, { site, store }: WebDeps): void {
+export function discoveryRoutes(app: RegistryApp, { site, store }: DiscoveryDeps): void {
   servePage(app, DISCOVERY_ROUTES.suggestions, {}, async (c, { query: { q = '' } }) => {
     const { items } =
       q.trim() === '' ? { items: [] } : await store.search({ text: q, limit: MAX_SUGGESTIONS });

@@ -1,7 +1,7 @@
 import type { RegistryContext } from '../../http/context.js';
+import type { ProblemDeps } from '../../http/problem-response.js';
 import { failureResponse, problemResponse } from '../../http/problem-response.js';
 import { TooManyRequests } from '../../http/too-many-requests.js';
-import type { RegistryParts } from '../../server/environment.js';
 import { errorsWithPage } from '../accepts-page.js';
 import { pageResponse } from '../page-response.js';
 import type { Site } from '../site.js';
@@ -12,7 +12,7 @@ export function errorResponse(
   c: RegistryContext,
   failure: unknown,
   site: Site,
-  parts: Pick<RegistryParts, 'log' | 'config'>,
+  parts: ProblemDeps,
 ): Response | Promise<Response> {
   if (!errorsWithPage(c)) return problemResponse(c, failure, parts);
   const told = failure instanceof TooManyRequests ? failure : (countedPage(c) ?? failure);

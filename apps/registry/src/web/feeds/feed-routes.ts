@@ -1,13 +1,15 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
+import type { EventStore, FunctionStore } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { bytesResponse, CACHE_REVALIDATE } from '../../http/bytes-response.js';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
+import type { FindStore } from '../../store/find-record.js';
 import { findFunction } from '../../store/find-record.js';
 import { functionFeedPath, functionPath, RELEASES_FEED, searchPath } from '../addresses.js';
 import { codedBody } from '../coded-body.js';
 import { servePage } from '../serve-page.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { ATOM_MEDIA_TYPE, atomFeed, type Feed, permanentId } from './atom.js';
 import { functionEntries, registryEntries } from './release-entries.js';
 
@@ -26,7 +28,12 @@ export const FEED_ROUTES = {
 /** Where a feed has no entry yet, nothing happened since then. */
 const NEVER = '1970-01-01T00:00:00.000Z';
 
-export function feedRoutes(app: RegistryApp, { store, site }: WebDeps): void {
+export interface FeedDeps {
+  store: FunctionStore & EventStore & FindStore;
+  site: Site;
+}
+
+export function feedRoutes(app: RegistryApp, { store, site }: FeedDeps): void {
   let kept: { sequence: number; text: string } | undefined;
 
   servePage(app, FEED_ROUTES.feedOfReleases, {}, async (c) => {

@@ -1,3 +1,4 @@
+import type { BlobStore } from '@krmhub/catalog';
 import {
   type Change,
   compareDefinitions,
@@ -14,7 +15,6 @@ import {
 } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';
 import { SERVER_LIMITS } from '../../limits.js';
-import type { RegistryParts } from '../../server/environment.js';
 import { type RenderedMarkdown, renderMarkdown } from '../markdown.js';
 
 /** One API version of a function, as its page shows it. */
@@ -26,10 +26,10 @@ export interface VersionView {
 
 /** What pages make of definitions and READMEs: costly, and always the same of the same bytes. */
 export class CachedViews {
-  readonly #blobs: RegistryParts['blobs'];
+  readonly #blobs: Pick<BlobStore, 'get'>;
   readonly #cache = new BytesCache<{ value: unknown; byteLength: number }>(SERVER_LIMITS.maxPageCacheBytes);
 
-  constructor(blobs: RegistryParts['blobs']) {
+  constructor(blobs: Pick<BlobStore, 'get'>) {
     this.#blobs = blobs;
   }
 

@@ -1,5 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import * as parameters from '@krmhub/api/parameters';
+import type { BlobStore } from '@krmhub/catalog';
 import { displayedRelease, findPredecessor } from '@krmhub/catalog';
 import { compareReleases, KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
@@ -7,10 +8,11 @@ import { findFunction, findRelease } from '../../store/find-record.js';
 import { compareReleasesPath, functionFeedPath, functionPath, releasePath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { CachedViews } from './cached-views.js';
 import { ComparePage } from './compare-page.js';
 import { FunctionPage } from './function-page.js';
+import type { ReadFunctionDeps } from './read-function.js';
 import { readFunction } from './read-function.js';
 
 const name = z.object({ group: parameters.Group, kind: parameters.Kind });
@@ -41,7 +43,13 @@ export const FUNCTION_PAGE_ROUTES = {
   }),
 } as const;
 
-export function functionPageRoutes(app: RegistryApp, parts: WebDeps): void {
+export interface FunctionPageDeps extends ReadFunctionDeps {
+  /** Definitions and READMEs. */
+  blobs: Pick<BlobStore, 'get'>;
+  site: Site;
+}
+
+export function functionPageRoutes(app: RegistryApp, parts: FunctionPageDeps): void {
   const { site, store, trust } = parts;
   const views = new CachedViews(parts.blobs);
 

@@ -1,4 +1,5 @@
 import { fillPath } from '@krmhub/api/paths';
+import type { SnapshotStore } from '@krmhub/catalog';
 import {
   displayedRelease,
   findPredecessor,
@@ -6,7 +7,7 @@ import {
   type ReleaseSummary,
   type ServedEntry,
 } from '@krmhub/catalog';
-import type { OciDigest } from '@krmhub/oci';
+import type { ManifestStore, OciDigest } from '@krmhub/oci';
 import {
   compareApiVersions,
   type Digest,
@@ -17,9 +18,11 @@ import {
   type Takedown,
 } from '@krmhub/schema';
 import { functionRepository } from '../../artifacts/repositories.js';
+import type { PublicAddress } from '../../http/public-address.js';
+import type { SigningTrust } from '../../publish/signing-trust.js';
+import type { FindStore } from '../../store/find-record.js';
 import { findFunction, findRelease, takenDownError } from '../../store/find-record.js';
 import type { RenderedMarkdown } from '../markdown.js';
-import type { WebDeps } from '../web-routes.js';
 import type { CachedViews, VersionView } from './cached-views.js';
 import { type SignatureState, signatureStates } from './signature-states.js';
 
@@ -63,9 +66,17 @@ export interface CatalogMembership {
 const MAX_CATALOGS = 50;
 const MAX_REFERRERS = 20;
 
+export interface ReadFunctionDeps {
+  store: FindStore &
+    Pick<SnapshotStore, 'catalogsContaining' | 'latestEntryRows'> &
+    Pick<ManifestStore, 'manifestDescriptor' | 'referrers'>;
+  trust: Pick<SigningTrust, 'policies'>;
+  config: PublicAddress;
+}
+
 /** `release` is canonical; without it the one that stands for the function. Rejects with `not-found` and `gone`. */
 export async function readFunction(
-  parts: WebDeps,
+  parts: ReadFunctionDeps,
   views: CachedViews,
   wanted: FunctionName & { release?: string; version?: string },
 ): Promise<FunctionView> {
@@ -108,7 +119,7 @@ function pickRelease(version: string | undefined): { version?: string } {
 }
 
 async function readRelease(
-  { store, trust }: WebDeps,
+  { store, trust }: ReadFunctionDeps,
   views: CachedViews,
   { name, releases, release: wanted }: { name: FunctionName; releases: ReleaseSummary[]; release: string },
 ): Promise<KnownRelease> {
@@ -134,7 +145,7 @@ async function readRelease(
 }
 
 async function readMemberships(
-  { store }: WebDeps,
+  { store }: ReadFunctionDeps,
   { group, kind }: FunctionName,
 ): Promise<CatalogMembership[]> {
   const names = (await store.catalogsContaining(group, kind)).slice(0, MAX_CATALOGS);
@@ -147,7 +158,7 @@ async function readMemberships(
 }
 
 function readVersion(
-  { config }: WebDeps,
+  { config }: ReadFunctionDeps,
   views: CachedViews,
   {
     digest,

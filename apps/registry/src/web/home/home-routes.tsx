@@ -1,9 +1,11 @@
 import type { RouteConfig } from '@hono/zod-openapi';
+import type { SearchStore, SnapshotStore } from '@krmhub/catalog';
 import type { RegistryApp } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
+import type { SigningTrust } from '../../publish/signing-trust.js';
 import { acceptsPage } from '../accepts-page.js';
 import { pageResponse } from '../page-response.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { EmptyRegistry } from './empty-registry.js';
 import { FIRST_PAGE } from './first-page-text.js';
 import { HomePage } from './home-page.js';
@@ -14,8 +16,14 @@ export const HOME_ROUTES = {
 
 const NEWEST_RELEASES = 8;
 
+export interface HomeDeps {
+  store: Pick<SearchStore, 'search'> & Pick<SnapshotStore, 'catalogs'>;
+  trust: Pick<SigningTrust, 'policies'>;
+  site: Site;
+}
+
 /** `/` answers browsers with a page, and everybody else with text. */
-export function homeRoutes(app: RegistryApp, { site, store, trust }: WebDeps): void {
+export function homeRoutes(app: RegistryApp, { site, store, trust }: HomeDeps): void {
   app.get('/', async (c) => {
     c.set('route', '/');
     if (!acceptsPage(c.req.header('accept'))) return c.text(FIRST_PAGE, 200, { Vary: 'Accept' });

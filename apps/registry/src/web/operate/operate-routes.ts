@@ -1,12 +1,11 @@
 import type { RegistryApp } from '../../http/context.js';
 import { OPERATE } from '../addresses.js';
-import type { WebDeps } from '../web-routes.js';
-import { OperatorPages } from './operator-pages.js';
-import { OVERVIEW_ROUTES, overviewRoutes } from './overview-routes.js';
-import { RECIPE_ROUTES, recipeRoutes } from './recipe-routes.js';
+import { OperatorPages, type OperatorPagesDeps } from './operator-pages.js';
+import { OVERVIEW_ROUTES, type OverviewDeps, overviewRoutes } from './overview-routes.js';
+import { RECIPE_ROUTES, type RecipeDeps, recipeRoutes } from './recipe-routes.js';
 import { SIGN_IN_ROUTES, signInRoutes } from './sign-in-routes.js';
-import { SOURCE_PAGE_ROUTES, sourcePageRoutes } from './source-routes.js';
-import { TOKEN_PAGE_ROUTES, tokenPageRoutes } from './token-routes.js';
+import { SOURCE_PAGE_ROUTES, type SourcePageDeps, sourcePageRoutes } from './source-routes.js';
+import { TOKEN_PAGE_ROUTES, type TokenPageDeps, tokenPageRoutes } from './token-routes.js';
 
 export const OPERATE_ROUTES = {
   ...SIGN_IN_ROUTES,
@@ -16,8 +15,10 @@ export const OPERATE_ROUTES = {
   ...RECIPE_ROUTES,
 } as const;
 
+export type OperateDeps = OperatorPagesDeps & OverviewDeps & SourcePageDeps & TokenPageDeps & RecipeDeps;
+
 /** The operators' pages, which are for who has signed in with a token of the registry. */
-export function operateRoutes(app: RegistryApp, parts: WebDeps): void {
+export function operateRoutes(app: RegistryApp, parts: OperateDeps): void {
   // Also of what is not there, or refused.
   app.use(`${OPERATE}/*`, async (c, next) => {
     c.set('isPrivate', true);

@@ -1,3 +1,5 @@
+import type { Authority } from '../../auth/authorize.js';
+import type { Site } from '../site.js';
 /**
  * Operator pages under `/operate`. A session is a row in memory and a random number in a cookie; the row has the hash
  * of both cookie and token, and no rights. Each request checks the token as the API does, so a revocation ends the
@@ -19,7 +21,6 @@ import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import type { EndpointInput } from '../../http/endpoint.js';
 import { signInPath } from '../addresses.js';
 import { servePage } from '../serve-page.js';
-import type { WebDeps } from '../web-routes.js';
 import { ForbiddenPage } from './forbidden-page.js';
 import { FORM_KEY } from './form-key.js';
 import { Frame } from './frame.js';
@@ -49,14 +50,18 @@ interface ActionOptions<Form extends z.ZodObject> {
   ): Promise<Answer>;
 }
 
+export interface OperatorPagesDeps extends Authority {
+  site: Site;
+}
+
 /** Pages for who is signed in, and nobody else. Neither do they look at Authorization, nor others at their cookie. */
 export class OperatorPages {
   readonly #app: RegistryApp;
-  readonly #parts: WebDeps;
+  readonly #parts: OperatorPagesDeps;
   readonly #sessions = new Sessions();
   readonly #cookie: SessionCookie;
 
-  constructor(app: RegistryApp, parts: WebDeps) {
+  constructor(app: RegistryApp, parts: OperatorPagesDeps) {
     this.#app = app;
     this.#parts = parts;
     this.#cookie = sessionCookie(parts.site);

@@ -1,8 +1,9 @@
 import { createRoute } from '@hono/zod-openapi';
+import type { Readiness } from '@krmhub/api/model';
+import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
+import type { CatalogBuilder } from '../../catalogs/catalog-builder.js';
 import { sourceDetail } from '../../http/presentation.js';
-import { readinessChecks } from '../../server/readiness.js';
 import { OPERATE } from '../addresses.js';
-import type { WebDeps } from '../web-routes.js';
 import type { OperatorPages } from './operator-pages.js';
 import { OverviewPage } from './overview-page.js';
 
@@ -14,13 +15,18 @@ export const OVERVIEW_ROUTES = {
   }),
 } as const;
 
-export function overviewRoutes(parts: WebDeps, pages: OperatorPages): void {
+export interface OverviewDeps {
+  store: Pick<SourceStore, 'sources'> & Pick<SnapshotStore, 'catalogs'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  readiness: () => Promise<Readiness>;
+}
+
+export function overviewRoutes(parts: OverviewDeps, pages: OperatorPages): void {
   const { store, snapshotBuilder: cutter } = parts;
-  const readiness = readinessChecks(parts);
 
   pages.page(OVERVIEW_ROUTES.operatePage, {}, async () => {
     const overview = {
-      readiness: await readiness(),
+      readiness: await parts.readiness(),
       failing: cutter.status().failing,
       sources: (await store.sources()).map(sourceDetail),
       catalogs: (await store.catalogs()).length,

@@ -1,7 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName } from '@krmhub/api/parameters';
+import type { SnapshotStore, SourceStore } from '@krmhub/catalog';
 import { RECIPE_LIMITS, readRecipe } from '@krmhub/catalog';
 import { isDigest, KrmhubError } from '@krmhub/schema';
+import type { ApplyRecipeDeps } from '../../catalogs/apply-recipe.js';
 import {
   applyRecipe,
   checkRecipe,
@@ -11,10 +13,11 @@ import {
   recipeState,
   refuseBuiltIn,
 } from '../../catalogs/apply-recipe.js';
+import type { CatalogBuilder } from '../../catalogs/catalog-builder.js';
 import { catalogDetail } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
 import { RECIPES, recipePath } from '../addresses.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
@@ -60,7 +63,13 @@ const RecipeForm = z.object({
 });
 type RecipeForm = z.output<typeof RecipeForm>;
 
-export function recipeRoutes(parts: WebDeps, pages: OperatorPages): void {
+export type RecipeDeps = ApplyRecipeDeps & {
+  store: Pick<SnapshotStore, 'catalogs'> & Pick<SourceStore, 'sources'>;
+  snapshotBuilder: Pick<CatalogBuilder, 'status'>;
+  site: Site;
+};
+
+export function recipeRoutes(parts: RecipeDeps, pages: OperatorPages): void {
   const { store, snapshotBuilder: cutter, site } = parts;
 
   const recipe = async (

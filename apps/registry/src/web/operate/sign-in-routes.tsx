@@ -3,7 +3,7 @@ import { KrmhubError } from '@krmhub/schema';
 import type { RegistryApp } from '../../http/context.js';
 import { SIGN_IN, SIGN_OUT } from '../addresses.js';
 import { servePage } from '../serve-page.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { localPath } from './local-path.js';
 import type { OperatorPages } from './operator-pages.js';
 import { type PrivatePage, privateResponse } from './private-response.js';
@@ -34,7 +34,7 @@ export const SIGN_IN_ROUTES = {
 
 const SignInForm = z.object({ token: z.string('is missing'), from: From });
 
-export function signInRoutes(app: RegistryApp, { site }: WebDeps, pages: OperatorPages): void {
+export function signInRoutes(app: RegistryApp, { site }: { site: Site }, pages: OperatorPages): void {
   const page = (signIn: SignIn, status?: PrivatePage['status']): PrivatePage => ({
     head: { title: 'Sign in', path: SIGN_IN },
     body: <SignInPage {...signIn} />,

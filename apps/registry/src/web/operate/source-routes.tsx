@@ -1,11 +1,13 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { CatalogName, SourceName } from '@krmhub/api/parameters';
+import type { SourceStore } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
 import { sourceDetail } from '../../http/presentation.js';
 import { findCatalog } from '../../store/find-record.js';
+import type { SyncSourceDeps } from '../../upstreams/sync-source.js';
 import { syncSource } from '../../upstreams/sync-source.js';
 import { type SourcesLink, sourcesPath } from '../addresses.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
 import { PageNumber } from './page-number.js';
@@ -34,7 +36,9 @@ export const SOURCE_PAGE_ROUTES = {
   }),
 } as const;
 
-export function sourcePageRoutes(parts: WebDeps, pages: OperatorPages): void {
+export type SourcePageDeps = SyncSourceDeps & { store: Pick<SourceStore, 'sources'>; site: Site };
+
+export function sourcePageRoutes(parts: SourcePageDeps, pages: OperatorPages): void {
   const { store, site } = parts;
 
   pages.page(SOURCE_PAGE_ROUTES.sourcesPage, {}, async (_, { query }) => {

@@ -3,11 +3,12 @@ import { CreateTokenRequest } from '@krmhub/api/model';
 import { TokenId } from '@krmhub/api/parameters';
 import type { TokenRecord } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import type { TokenDeps } from '../../auth/issue-token.js';
 import { issueToken, revokeToken } from '../../auth/issue-token.js';
 import { tokenProblem } from '../../auth/tokens.js';
 import { tokenDetail } from '../../http/presentation.js';
 import { NEW_TOKEN, TOKENS } from '../addresses.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { CreatedTokenPage, EMPTY_TOKEN, NewTokenPage, type TokenInput } from './new-token-page.js';
 import { CHANGES } from './operator.js';
 import type { OperatorPages } from './operator-pages.js';
@@ -59,7 +60,11 @@ const TokenForm = z.object({
   expiresInDays: z.string('is missing'),
 });
 
-export function tokenPageRoutes(parts: WebDeps, pages: OperatorPages): void {
+export interface TokenPageDeps extends TokenDeps {
+  site: Site;
+}
+
+export function tokenPageRoutes(parts: TokenPageDeps, pages: OperatorPages): void {
   const { store, clock, site } = parts;
   const needs = CHANGES;
 

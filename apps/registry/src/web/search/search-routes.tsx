@@ -1,15 +1,17 @@
 import { createRoute } from '@hono/zod-openapi';
 import { REQUEST_LIMITS, SearchParameters } from '@krmhub/api/parameters';
-import type { FacetCount } from '@krmhub/catalog';
+import type { FacetCount, SearchStore } from '@krmhub/catalog';
 import { isGroup, isKind, KrmhubError } from '@krmhub/schema';
 import type { RegistryApp, RegistryContext } from '../../http/context.js';
 import { searchItem } from '../../http/presentation.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import type { SigningTrust } from '../../publish/signing-trust.js';
 import { searchQuery } from '../../search/search-query.js';
+import type { FindStore } from '../../store/find-record.js';
 import { functionPath, type SearchLink, searchPath } from '../addresses.js';
 import { pageResponse } from '../page-response.js';
 import { servePage } from '../serve-page.js';
-import type { WebDeps } from '../web-routes.js';
+import type { Site } from '../site.js';
 import { typedFilters } from './query-tokens.js';
 import { SearchPage } from './search-page.js';
 import type { Search } from './search-view.js';
@@ -23,7 +25,13 @@ export const SEARCH_ROUTES = {
   }),
 } as const;
 
-export function searchRoutes(app: RegistryApp, { site, store, trust }: WebDeps): void {
+export interface SearchPageDeps {
+  store: Pick<SearchStore, 'search'> & FindStore;
+  trust: Pick<SigningTrust, 'policies'>;
+  site: Site;
+}
+
+export function searchRoutes(app: RegistryApp, { site, store, trust }: SearchPageDeps): void {
   const redirect = (c: RegistryContext, path: string) => c.redirect(site.at(path), 302);
 
   /** A function that is asked for by its whole name, in whatever case of its kind. */
