@@ -36,7 +36,10 @@ function characterWidth(character: string): number {
   return ZERO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
 }
 
-/** Columns that a line takes on a terminal. */
+/**
+ * Columns that a line takes on a terminal. string-width also measures emoji of several code points, but takes seven times
+ * as long to load, and every command would wait for that.
+ */
 export function textWidth(text: string): number {
   let width = 0;
   for (const character of text) width += characterWidth(character);

@@ -1,9 +1,9 @@
 import { type CatalogRecord, type Recipe, readRecipe } from '@krmhub/catalog';
 import { KrmhubError } from '@krmhub/schema';
+import { LRUCache } from 'lru-cache';
 
 /** Recently read recipes by their text: every sync and every build needs one. */
-const lastRead = new Map<string, Recipe>();
-const MAX_CACHED = 16;
+const lastRead = new LRUCache<string, Recipe>({ max: 16 });
 
 /** Parses a stored recipe. It was valid when it was applied; throws if this version of the program rejects it. */
 export function storedRecipe({ name, recipe: text }: Pick<CatalogRecord, 'name' | 'recipe'>): Recipe {
@@ -12,7 +12,6 @@ export function storedRecipe({ name, recipe: text }: Pick<CatalogRecord, 'name' 
   const { recipe, diagnostics } = readRecipe(new TextEncoder().encode(text), `${name}.yaml`);
   if (recipe !== undefined) {
     lastRead.set(text, recipe);
-    if (lastRead.size > MAX_CACHED) lastRead.delete(lastRead.keys().next().value!);
     return recipe;
   }
   throw new KrmhubError('invalid-document', `cannot read the stored recipe of catalog ${name}`, {

@@ -5,6 +5,7 @@ export type Coding = (typeof CODINGS)[number];
 /**
  * The coding that Accept-Encoding likes best (RFC 9110, "Accept-Encoding"); among equals the smallest.
  * Identity where nothing is acceptable: an answer that can be read is better than none.
+ * negotiator takes the first of equals that the client names where we take the smallest, and knows no x-gzip.
  */
 export function negotiateCoding(acceptEncoding: string | undefined): Coding {
   if (acceptEncoding === undefined) return 'identity';

@@ -5,6 +5,7 @@ import {
   type ReportRemark,
   type SnapshotStore,
 } from '@krmhub/catalog';
+import { LRUCache } from 'lru-cache';
 import { SERVER_LIMITS } from '../../limits.js';
 
 /** What a page says of a catalog in numbers: functions, whatever the number of their API versions. */
@@ -27,7 +28,7 @@ export interface SnapshotChanges {
 /** Numbers that cost a walk through a catalog, and are the same until it is cut again. */
 export class CachedCounts {
   readonly #store: SnapshotStore;
-  readonly #cache = new Map<string, Promise<unknown>>();
+  readonly #cache = new LRUCache<string, Promise<unknown>>({ max: SERVER_LIMITS.maxKeptCounts });
 
   constructor(store: SnapshotStore) {
     this.#store = store;
@@ -62,13 +63,12 @@ export class CachedCounts {
   }
 
   #cached<Value>(name: string, make: () => Promise<Value>): Promise<Value> {
-    const kept = this.#cache.get(name) as Promise<Value> | undefined;
-    const value = kept ?? make();
-    this.#cache.delete(name);
+    const cached = this.#cache.get(name) as Promise<Value> | undefined;
+    if (cached !== undefined) return cached;
+    const value = make();
     this.#cache.set(name, value);
-    // What failed is tried again by who asks next.
-    if (kept === undefined) value.catch(() => this.#cache.delete(name));
-    if (this.#cache.size > SERVER_LIMITS.maxKeptCounts) this.#cache.delete(this.#cache.keys().next().value!);
+    // The next request counts again after a failure.
+    value.catch(() => this.#cache.delete(name));
     return value;
   }
 }
