@@ -31,10 +31,23 @@ const entries = Object.entries(registry.exports)
 /** Modules that stay files of their own: drivers that load a binary, and a logger that finds its threads by path. */
 const EXTERNAL = ['better-sqlite3', 'better-sqlite3-13', 'pino'];
 
+const PURE = /[/\\]packages[/\\][^/\\]+[/\\]dist[/\\]/;
+const RESOLVED = Symbol('resolved');
+
 /** What a module reads beside itself stays where the module was built. */
 const ownModules = {
   name: 'own-modules',
-  setup({ onLoad }) {
+  setup({ onLoad, onResolve, resolve }) {
+    // Importing one of the pure packages does nothing by itself, so what is not used of it is left out.
+    onResolve({ filter: /^(?:@krmhub\/|\.)/ }, async ({ path: name, pluginData, ...from }) => {
+      if (pluginData === RESOLVED) return undefined;
+      const found = await resolve(name, { ...from, pluginData: RESOLVED });
+      return PURE.test(found.path) ? { path: found.path, sideEffects: false } : undefined;
+    });
+    // Messages of its validation in English alone.
+    onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
     onLoad({ filter: /[/\\](?:apps|packages)[/\\][^/\\]+[/\\]dist[/\\].*\.js$/ }, async ({ path: file }) => {
       if (file.endsWith('built-entry.js')) return { contents: BUILT_ENTRY };
       const place = path.relative(outdir, file).split(path.sep).join('/');
