@@ -7,9 +7,17 @@ const conditions = ['source', ...defaultServerConditions];
 const report = process.env.KRMHUB_TEST_REPORT;
 
 /** Tests that need programs of others, which `.ci/run` installs. */
-const INTEROP = ['test/{interop,browser,completion}/**/*.test.ts', 'test/pipelines/pre-commit.test.ts'];
+const INTEROP = [
+  'test/{interop,completion}/**/*.test.ts',
+  'test/browser/!(pages).test.ts',
+  'test/pipelines/pre-commit.test.ts',
+];
 /** Tests that take minutes each: `npm run test:campaign`, of which `.ci/run` takes a sample. */
-const CAMPAIGN = ['test/bench.test.ts', 'test/{faults,hostile,limits}/**/*.test.ts'];
+const CAMPAIGN = [
+  'test/bench.test.ts',
+  'test/browser/pages.test.ts',
+  'test/{faults,hostile,limits}/**/*.test.ts',
+];
 
 /** Much of the time is waiting: for other processes, and for disks. */
 const maxWorkers = Math.max(2, availableParallelism());

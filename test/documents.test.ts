@@ -57,7 +57,11 @@ async function session(
   env: NodeJS.ProcessEnv,
 ): Promise<{ blocks: string[]; finished: Finished }> {
   const text = scripts.map((script) => `${script}\necho; echo ${marker}\n`).join('');
-  const child = spawn('bash', ['-euo', 'pipefail', '-s'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-s'], {
+    cwd,
+    env,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (chunk) => {

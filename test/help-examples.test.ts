@@ -178,7 +178,7 @@ describe('the examples of the help', () => {
       : forThisRun(example);
     const child = spawn(
       'bash',
-      ['-euo', 'pipefail', '-c', script.startsWith('krmhub serve') ? `exec ${script}` : script],
+      ['--norc', '-euo', 'pipefail', '-c', script.startsWith('krmhub serve') ? `exec ${script}` : script],
       {
         cwd,
         env,

@@ -22,6 +22,8 @@ export interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
   stdin?: string;
+  /** The system ends a command that takes more. */
+  maxProcessorSeconds?: number;
 }
 
 /** The tests' environment without what could leak into a command: another registry, token or login. */
@@ -33,7 +35,10 @@ export function cleanEnvironment(home: string, extra: Record<string, string> = {
 }
 
 export async function krmhub(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
-  const child = spawn(process.execPath, [command, ...args], {
+  const limited = `ulimit -t ${options.maxProcessorSeconds}; exec "$@"`;
+  const sh = options.maxProcessorSeconds === undefined ? [] : ['sh', '-c', limited, 'sh'];
+  const [program, ...rest] = [...sh, process.execPath, command, ...args];
+  const child = spawn(program!, rest, {
     cwd: options.cwd ?? root,
     env: cleanEnvironment(options.cwd ?? tmpdir(), options.env),
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -33,7 +33,6 @@ suite('somebody at a browser', () => {
   };
 
   it('copies a snippet of a function with a tag, in three clicks from the first page', async () => {
-    const started = performance.now();
     await visit(
       '/',
       async (page) => {
@@ -53,7 +52,6 @@ suite('somebody at a browser', () => {
       },
       { permissions: ['clipboard-read', 'clipboard-write'] },
     );
-    expect(performance.now() - started).toBeLessThan(60_000);
   });
 
   it('gets suggestions, and goes to one by the keyboard alone', () =>

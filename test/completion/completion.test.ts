@@ -130,7 +130,7 @@ describe.each(shells)('in %s', (shell) => {
     const env = cleanEnvironment(home, { TERM: 'dumb', PATH: `${bin}:${process.env.PATH}` });
     const run = (command: string, args: string[]) =>
       spawnSync(command, args, { cwd: files, env, encoding: 'utf8', input: '' });
-    expect(run('bash', ['-euo', 'pipefail', '-c', lines]).stderr).toBe('');
+    expect(run('bash', ['--norc', '-euo', 'pipefail', '-c', lines]).stderr).toBe('');
     const answer = {
       bash: () =>
         run('bash', [

@@ -1,14 +1,15 @@
 import path from 'node:path';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { fixtures, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
-import { MAX_GROWTH, MAX_WAIT, memoryOf, type Neighbour, startNeighbour } from './neighbour.js';
+import { MAX_GROWTH, MAX_WAIT, memoryOf, startNeighbour } from './neighbour.js';
+import type { Pace } from './pace.js';
 
 /** A registry that the tests of a file attack, with a neighbour that uses it meanwhile. */
 export interface Attacked {
   /** A folder of theirs. */
   readonly folder: string;
   readonly registry: RunningRegistry;
-  readonly neighbour: Neighbour;
+  readonly neighbour: Pace;
   /** Nobody else has waited, and memory is bounded. */
   expectUnharmed(): Promise<void>;
 }
@@ -20,7 +21,8 @@ const SETTINGS = { KRMHUB_REQUESTS_PER_MINUTE: '0', KRMHUB_WRITES_PER_MINUTE: '0
 export function attackRegistry(): Attacked {
   const { folder, remove } = temporaryFolder();
   let registry: RunningRegistry;
-  let neighbour: Neighbour;
+  let neighbour: Pace;
+  let calm: RunningRegistry;
   let memory: number;
   const attacked: Attacked = {
     folder,
@@ -31,7 +33,7 @@ export function attackRegistry(): Attacked {
       return neighbour;
     },
     async expectUnharmed() {
-      expect(neighbour.wait()).toBeLessThan(MAX_WAIT);
+      expect(neighbour.waitOf(0.95)).toBeLessThan(MAX_WAIT);
       expect((await memoryOf(registry)) - memory).toBeLessThan(MAX_GROWTH);
     },
   };
@@ -40,10 +42,11 @@ export function attackRegistry(): Attacked {
     vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=400');
     registry = await startRegistry(path.join(folder, 'data'), SETTINGS);
     vi.unstubAllEnvs();
+    calm = await startRegistry(path.join(folder, 'calm'), SETTINGS);
     const publish = ['publish', path.join(fixtures, 'functions/set-labels/2.0.0.yaml')];
     expect(await krmhub(publish, { env: registry.env })).toMatchObject({ code: 0 });
     memory = await memoryOf(registry);
-    neighbour = startNeighbour(registry);
+    neighbour = startNeighbour(registry, calm);
   });
   afterAll(async () => {
     try {
@@ -51,6 +54,7 @@ export function attackRegistry(): Attacked {
       await attacked.expectUnharmed();
     } finally {
       const ended = await registry.stop();
+      await calm.stop();
       remove();
       expect(ended).toBe(0);
     }

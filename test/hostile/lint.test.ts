@@ -8,8 +8,8 @@ import type { HostileCase } from './hostile-case.js';
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
 
-/** Milliseconds for one process and its batch, on a machine that is busy with something else too. */
-const MAX_MILLISECONDS = 60_000;
+/** Seconds of processor time for one process and its batch. */
+const MAX_SECONDS = 60;
 /** Megabytes of heap that lint gets: it may not need more for any of them. */
 const HEAP = { NODE_OPTIONS: '--max-old-space-size=400' };
 
@@ -23,18 +23,20 @@ async function lint(cases: readonly HostileCase[], format: 'text' | 'json') {
     writeFileSync(path.join(folder, name), make());
     return name;
   });
-  const begin = performance.now();
-  const finished = await krmhub(['lint', '--format', format, ...names], { cwd: folder, env: HEAP });
-  return { ...finished, names, milliseconds: performance.now() - begin };
+  const finished = await krmhub(['lint', '--format', format, ...names], {
+    cwd: folder,
+    env: HEAP,
+    maxProcessorSeconds: MAX_SECONDS,
+  });
+  return { ...finished, names };
 }
 
 describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 8 })))(
   'lint of hostile documents from $first on',
   ({ cases }) => {
     it('judges each in bounded time and memory', async () => {
-      const { code, stdout, stderr, names, milliseconds } = await lint(cases, 'json');
+      const { code, stdout, stderr, names } = await lint(cases, 'json');
       expect(stderr).toBe('');
-      expect(milliseconds).toBeLessThan(MAX_MILLISECONDS);
       expect(unsafePlace(stdout)).toBeUndefined();
       const { diagnostics } = JSON.parse(stdout) as Report;
       const verdicts = cases.map(({ name, verdict }, index) => {
@@ -49,14 +51,14 @@ describe.each(batches(CORPUS, 8).map((cases, index) => ({ cases, first: index * 
       for (const name of names) {
         expect(diagnostics.filter(({ file }) => file === name).length).toBeLessThanOrEqual(202);
       }
-    }, 90_000);
+    }, 300_000);
 
     it('writes nothing that acts on a terminal', async () => {
-      const { stdout, stderr, milliseconds } = await lint(cases, 'text');
-      expect(milliseconds).toBeLessThan(MAX_MILLISECONDS);
+      const { code, stdout, stderr } = await lint(cases, 'text');
+      expect(code).toBeLessThan(2);
       expect(stderr).toBe('');
       expect(stdout).toMatch(/\d+ files: /);
       expect(unsafePlace(stdout)).toBeUndefined();
-    }, 90_000);
+    }, 300_000);
   },
 );

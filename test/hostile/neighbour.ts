@@ -1,46 +1,15 @@
 import type { RunningRegistry } from '../running.js';
-
-/** Another client of the registry, that asks every few milliseconds and remembers how long it waited. */
-export interface Neighbour {
-  /** Milliseconds in which 95 of 100 answers came; throws the first answer that was not 200. */
-  wait(): number;
-  /** How many answers there were. */
-  answers(): number;
-  stop(): Promise<void>;
-}
+import { Pace } from './pace.js';
 
 const PATHS = ['/healthz', '/catalogs/default/catalog.yaml', '/api/v1/functions?q=labels'];
 
-export function startNeighbour({ url }: RunningRegistry): Neighbour {
-  const waits: number[] = [];
-  let failure: unknown;
-  let running = true;
-  const ask = async () => {
-    for (let turn = 0; running; turn++) {
-      const begin = performance.now();
-      try {
-        const response = await fetch(url + PATHS[turn % PATHS.length]!);
-        await response.arrayBuffer();
-        if (response.status !== 200) throw new Error(`${response.url} answered ${response.status}`);
-      } catch (error) {
-        failure ??= error;
-      }
-      waits.push(performance.now() - begin);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+/** Another client of the registry, that asks all the time, and asks a calm one the same. */
+export function startNeighbour(attacked: RunningRegistry, calm: RunningRegistry): Pace {
+  const inTurn = ({ url }: RunningRegistry) => {
+    let turn = 0;
+    return () => fetch(url + PATHS[turn++ % PATHS.length]!);
   };
-  const asking = ask();
-  return {
-    wait: () => {
-      if (failure !== undefined) throw failure;
-      return [...waits].sort((a, b) => a - b)[Math.floor(waits.length * 0.95)] ?? 0;
-    },
-    answers: () => waits.length,
-    stop: () => {
-      running = false;
-      return asking;
-    },
-  };
+  return new Pace(inTurn(attacked), inTurn(calm));
 }
 
 /** Bytes of memory that the registry's process takes, as its own metrics tell. */
@@ -53,8 +22,8 @@ export async function memoryOf({ url }: RunningRegistry): Promise<number> {
 
 /** Bytes by which hostile work may make the process grow: garbage that is not collected yet, and no more. */
 export const MAX_GROWTH = 800 * 1_048_576;
-/** Milliseconds for `wait`: alone it is a few, and it would be seconds if anything hostile held everybody up. */
-export const MAX_WAIT = 1_000;
+/** Answers of a calm registry for each of the attacked one: it would be far more if anything hostile held it up. */
+export const MAX_WAIT = 40;
 
 export interface Problem {
   status: number;

@@ -462,11 +462,9 @@ describe('forms', () => {
   ];
 
   it.each(forms)('of %s is refused', async (_, body, type = `multipart/form-data; boundary=${BOUNDARY}`) => {
-    const begin = performance.now();
     const response = await ask(RELEASE, { method: 'PUT', body, headers: { 'content-type': type } });
     const text = await response.clone().text();
     expect(await faultOf(response)).toBeUndefined();
     expect(text.length).toBeLessThan(20_000);
-    expect(performance.now() - begin).toBeLessThan(5_000);
   });
 });

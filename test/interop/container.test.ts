@@ -38,7 +38,7 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
         `--network host --env KRMHUB_HOST=127.0.0.1 --env KRMHUB_PORT=${port}`,
       );
     const env = { ...engine.env, KRMHUB_REGISTRY: url };
-    const child = spawn('bash', ['-euo', 'pipefail', '-c', text], {
+    const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', text], {
       cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -172,7 +172,6 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
       const answered = once(publish, 'response') as Promise<[IncomingMessage]>;
       publish.write(body.subarray(0, 100));
       await sleep(500);
-      const stopped = performance.now();
       const stop = engine.podman('stop', 'krmhub');
       await sleep(1_000);
       publish.end(body.subarray(100));
@@ -180,7 +179,6 @@ describe.skipIf(why !== undefined)(`a container${why === undefined ? '' : ` (ski
       expect(answer.resume().statusCode).toBe(201);
       await stop;
       expect(await engine.podman('inspect', 'krmhub', '--format', '{{.State.ExitCode}}')).toBe('0');
-      expect(performance.now() - stopped).toBeLessThan(60_000);
       expect(await engine.podman('logs', 'krmhub')).toContain('"msg":"registry stopped"');
       await engine.podman('start', 'krmhub');
       const output = await shell(upgrade);

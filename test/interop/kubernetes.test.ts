@@ -51,7 +51,11 @@ case "$said" in *"connection refused"*|*"was refused"*) exit 0;; *) exit 1;; esa
       PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`,
       KUBECONFIG: path.join(folder, 'none'),
     });
-    const ran = spawnSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env, encoding: 'utf8' });
+    const ran = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    });
     output = ran.stdout + ran.stderr;
     if (ran.status !== 0) throw new Error(`ended with ${ran.status}:\n${output}`);
     rendered = readFileSync(path.join(folder, 'rendered.yaml'), 'utf8');

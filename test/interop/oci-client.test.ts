@@ -232,7 +232,7 @@ describe.skipIf(!hasDockerRegistry)(
         .join('\n')
         .replaceAll(/\b(registry\.example\.com|localhost:5000)\b/g, open.host)
         .replaceAll(/^krmhub /gm, `"${process.execPath}" "${path.join(root, 'apps/cli/bin/krmhub.js')}" `);
-      const result = spawnSync('bash', ['-euo', 'pipefail', '-s'], {
+      const result = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-s'], {
         cwd,
         input: script,
         encoding: 'utf8',

@@ -75,7 +75,11 @@ exit 1
     );
     for (const name of ['sudo', 'journalctl', 'systemctl']) chmodSync(path.join(bin, name), 0o755);
     const env = cleanEnvironment(folder, { PATH: `${bin}:${process.env.PATH}` });
-    const ran = spawnSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: root, env, encoding: 'utf8' });
+    const ran = spawnSync('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+      cwd: root,
+      env,
+      encoding: 'utf8',
+    });
     expect([ran.status, ran.stderr]).toEqual([0, expect.any(String)]);
     const link = path.join(folder, 'etc/systemd/system/multi-user.target.wants/krmhub.service');
     expect(readlinkSync(link)).toContain('/etc/systemd/system/krmhub.service');

@@ -26,10 +26,10 @@ describe('readChallenge', () => {
   });
 
   it('parses a hostile header in linear time', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     readChallenge(`Bearer ${'a="\\'.repeat(2_000)}`);
     readChallenge(`${'Bearer '.repeat(2_000)}`);
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(process.cpuUsage(began).user).toBeLessThan(500_000);
   });
 });
 

@@ -57,11 +57,11 @@ describe('readManifest', () => {
     ['another media type', image, 'text/html'],
     ['the media type of an old manifest', image, 'application/vnd.docker.distribution.manifest.v1+prettyjws'],
   ])('rejects %s', (_, value, mediaType) => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     expect(() => readManifest(bytes(value), mediaType)).toThrowError(
       expect.objectContaining({ code: 'invalid-document' }),
     );
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
   });
 });
 

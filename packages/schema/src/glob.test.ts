@@ -23,8 +23,8 @@ describe('matchesGlob', () => {
   });
 
   it('takes time in proportion to the length', () => {
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(matchesGlob('*a'.repeat(20_000), `${'a'.repeat(19_999)}b`)).toBe(false);
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(process.cpuUsage(started).user).toBeLessThan(200_000);
   });
 });

@@ -175,8 +175,8 @@ describe('parseImageReference', () => {
       `x:${'a'.repeat(1_000)}`,
       'a'.repeat(5_000_000),
     ];
-    const start = performance.now();
+    const start = process.cpuUsage();
     for (const text of hostile) expect(parseImageReference(text).ok).toBe(false);
-    expect(performance.now() - start).toBeLessThan(200);
+    expect(process.cpuUsage(start).user).toBeLessThan(200_000);
   });
 });

@@ -271,7 +271,6 @@ describe('a registry that means harm', () => {
     const first = await catchFailure(idle.fetch(asking(hostOf(still))));
     expect(first.problem).toBe('too-slow');
     const total = fetcher({ limits: { totalMilliseconds: 300 } });
-    const started = performance.now();
     expect(await catchFailure(total.fetch(asking(hostOf(still))))).toMatchObject({
       problem: 'too-slow',
       message: `${hostOf(still)} took longer than 0.3 s altogether`,
@@ -284,17 +283,14 @@ describe('a registry that means harm', () => {
       },
     });
     expect(await catchFailure(total.fetch(asking(hostOf(drips))))).toMatchObject({ problem: 'too-slow' });
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   it('is not waited for beyond the end where it asks to be left alone', async () => {
     const busy = await registry({
-      'manifests/v1': (response) => response.writeHead(503, { 'Retry-After': '20' }).end(),
+      'manifests/v1': (response) => response.writeHead(503, { 'Retry-After': '3600' }).end(),
     });
-    const started = performance.now();
     expect(
       await catchFailure(fetcher({ limits: { totalMilliseconds: 300 } }).fetch(asking(hostOf(busy)))),
     ).toMatchObject({ problem: 'unreachable', message: expect.stringContaining('answered 503') });
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 });

@@ -105,9 +105,7 @@ describe('a refresher in a thread', () => {
     refreshing.catch(() => undefined);
     await asked;
     expect(await refresher.waitFor('ours', 50)).toBe(false);
-    const started = performance.now();
     await refresher.stop();
-    expect(performance.now() - started).toBeLessThan(5_000);
     await expect(refreshing).rejects.toMatchObject({ code: 'unavailable' });
     await expect(refresher.refreshNow('ours', 'theirs')).rejects.toMatchObject({ code: 'unavailable' });
     expect((await store.source('ours', 'theirs'))?.checkedAt).toBeUndefined();

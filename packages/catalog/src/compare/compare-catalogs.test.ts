@@ -410,9 +410,9 @@ describe('the comparison of catalogs', () => {
     const after = many((index) => (index % 500 === 0 ? 'Apache-2.0' : 'MIT'));
     // The best of three: other tests run beside this one.
     const times = [1, 2, 3].map(() => {
-      const start = performance.now();
+      const start = process.cpuUsage();
       expect(compareCatalogs(before, after)).toHaveLength(20);
-      return performance.now() - start;
+      return process.cpuUsage(start).user / 1_000;
     });
     expect(Math.min(...times)).toBeLessThan(1_000);
   });

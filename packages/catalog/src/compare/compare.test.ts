@@ -341,8 +341,8 @@ describe('the comparison', () => {
       withField(
         object({ a: { ...text, enum: values(salt) } }, { anyOf: branches(salt), required: values(salt) }),
       );
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(rules(hostile('a'), hostile('b')).length).toBeGreaterThan(100);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(process.cpuUsage(started).user).toBeLessThan(5_000_000);
   });
 });

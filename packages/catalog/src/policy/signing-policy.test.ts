@@ -243,9 +243,9 @@ describe('policies in a file', () => {
         return document(`  groups: [a.b]\n  signers: [${patterns.join()}]\n`).replace('team', `team${at}`);
       }).join('---\n');
     expect(read(text(2)).policies).toHaveLength(2);
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     const { policies, diagnostics } = read(text(60));
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
     expect(policies).toBeUndefined();
     expect(diagnostics).toMatchObject([
       { code: 'policy/limit', message: expect.stringContaining('3000 patterns') },

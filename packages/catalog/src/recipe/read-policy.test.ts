@@ -354,9 +354,9 @@ describe('the policy of a recipe', () => {
       'policy/limit',
     ],
   ])('refuses %s, soon and without thousands of diagnostics', (_, policy, code) => {
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     const { recipe, diagnostics } = read(withPolicy(policy));
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(2_000_000);
     expect([recipe, diagnostics[0]?.code]).toEqual([undefined, code]);
     expect(diagnostics.length).toBeLessThanOrEqual(201);
   });
@@ -368,10 +368,10 @@ describe('the policy of a recipe', () => {
         () => '{groups: ["*"], issuer: a, subjectPattern: "^((a{1,30}){1,30})$"}',
       ).join();
     expect(problems(withSignature(items(POLICY_LIMITS.maxPatterns)))).toEqual([]);
-    const begun = performance.now();
+    const begun = process.cpuUsage();
     expect(problems(withSignature(items(POLICY_LIMITS.maxPatterns + 1)))).toEqual([
       'policy/limit spec.policy.requireSignature 6:30',
     ]);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect(process.cpuUsage(begun).user).toBeLessThan(1_000_000);
   });
 });

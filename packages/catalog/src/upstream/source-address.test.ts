@@ -173,10 +173,10 @@ describe('what is no address', () => {
         'oci://h.x/',
         'file:',
       ]) {
-        const begun = performance.now();
+        const begun = process.cpuUsage();
         readSourceAddress(start + part.repeat(2_000 / part.length));
         readSourceAddress(start + part.repeat(1_000_000));
-        expect(performance.now() - begun).toBeLessThan(250);
+        expect(process.cpuUsage(begun).user).toBeLessThan(250_000);
       }
     }
   });

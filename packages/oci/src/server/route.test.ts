@@ -74,10 +74,10 @@ describe('parseOciPath', () => {
   });
 
   it('parses a hostile path in linear time', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (const part of ['/blobs/uploads', '/manifests', 'a_', '-', '/tags/list/', '/a'])
       expect(() => parseOciPath(`/${part.repeat(16_000 / part.length)}/manifests/x`)).toThrow();
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
   });
 
   it('has methods for every route, and HEAD with GET', () => {

@@ -418,10 +418,10 @@ describe('a hostile schema', () => {
 
   it.each(Object.keys(schemas))('is bounded: %s', (name) => {
     const definition = definitionOf(schemas[name]!);
-    const before = performance.now();
+    const before = process.cpuUsage();
     const description = describeConfig(definition, 'v1');
     const made = exampleConfig(definition, 'v1');
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
     const fields = everyField(description.fields);
     expect(new Set(fields.map(({ path }) => path)).size).toBe(fields.length);
     expect(fields.length).toBeLessThanOrEqual(400);

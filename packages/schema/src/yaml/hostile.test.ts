@@ -8,10 +8,10 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 function readBoth(text: string, milliseconds: number): { author: Set<string>; machine: Set<string> } {
   const codes = ({ diagnostics }: { diagnostics: Diagnostic[] }) =>
     new Set(diagnostics.map(({ code }) => code));
-  const begin = performance.now();
+  const begin = process.cpuUsage();
   const author = codes(readYaml(bytes(text), { file: 'f' }));
   const machine = codes(readMachineYaml(bytes(text), { file: 'f' }));
-  expect(performance.now() - begin).toBeLessThan(milliseconds);
+  expect(process.cpuUsage(begin).user).toBeLessThan(milliseconds * 1_000);
   return { author, machine };
 }
 

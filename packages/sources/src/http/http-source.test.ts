@@ -43,13 +43,6 @@ const fetcher = testFetcher(folder);
 const text = (bytes: Uint8Array | undefined) =>
   bytes === undefined ? undefined : Buffer.from(bytes).toString();
 
-/** Milliseconds until it was settled. */
-async function timed<Result>(work: Promise<Result>): Promise<[Result, number]> {
-  const started = performance.now();
-  const result = await work;
-  return [result, performance.now() - started];
-}
-
 describe('a catalog by http', () => {
   it('comes with what a later request is made conditional by', async () => {
     const server = await serving(
@@ -201,11 +194,10 @@ describe('a server that answers something else', () => {
     const server = await serving(
       httpServer((_, response) => response.writeHead(429, { 'Retry-After': '3600' }).end()),
     );
-    const [failure, took] = await timed(catchFailure(fetcher.fetch(asking(server.origin))));
+    const failure = await catchFailure(fetcher.fetch(asking(server.origin)));
     expect(failure).toMatchObject({ problem: 'unreachable', retryAfterMilliseconds: 3_600_000 });
     expect(failure.message).toContain('asks to be left alone for 3600 s');
     expect(server.asked).toHaveLength(1);
-    expect(took).toBeLessThan(10_000);
   });
 
   it('cannot write into our messages what a terminal would act on', async () => {
@@ -353,12 +345,11 @@ describe('a server that is slow', () => {
         socket.on('close', () => clearInterval(timer));
       }),
     );
-    const [failure, took] = await timed(catchFailure(impatient.fetch(asking(server.origin))));
+    const failure = await catchFailure(impatient.fetch(asking(server.origin)));
     expect(failure).toMatchObject({
       problem: 'too-slow',
       message: `127.0.0.1:${server.port} took longer than 0.9 s altogether`,
     });
-    expect(took).toBeLessThan(10_000);
   });
 
   it('and sends its headers byte by byte is given up when no answer comes', async () => {
