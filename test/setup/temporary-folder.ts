@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -14,6 +14,8 @@ const NEEDED = 6 * 2 ** 30;
 export default function makeTemporaryFolder(): () => void {
   const before = process.env.TMPDIR;
   const folder = mkdtempSync(path.join(hasRoom(MEMORY) ? MEMORY : tmpdir(), 'krmhub-tests-'));
+  // Some tests run programs as another user.
+  chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
   return () => {
     if (before === undefined) delete process.env.TMPDIR;
