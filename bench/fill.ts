@@ -73,7 +73,7 @@ async function plan(
     mediaType: 'application/yaml',
     current,
     currentRelease: undefined,
-    newest: current && (await store.release(group, kind, displayedRelease(current.releases).release)),
+    displayed: current && (await store.release(group, kind, displayedRelease(current.releases).release)),
     predecessor: predecessor === undefined ? undefined : await store.release(group, kind, predecessor),
     takedowns: [],
     allowBreaking: false,

@@ -55,8 +55,8 @@ async function renderLintRules() {
         '| code | registry | kep | problem | fix |',
         '|---|---|---|---|---|',
       );
-      for (const [code, { severity, kep = severity, summary, mend }] of entries) {
-        lines.push(`| \`${code}\` | ${severity} | ${kep} | ${cell(summary)} | ${cell(mend)} |`);
+      for (const [code, { severity, kep = severity, summary, fix }] of entries) {
+        lines.push(`| \`${code}\` | ${severity} | ${kep} | ${cell(summary)} | ${cell(fix)} |`);
       }
     }
   }

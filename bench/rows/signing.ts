@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, verify } from 'node:crypto';
 import { evaluateSignatures, type SigningPolicy } from '@krmhub/catalog';
-import { type Digest, publicKey, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { type Digest, publicKey, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import {
   emptyRoot,
   IN_TOTO_MEDIA_TYPE,
@@ -87,7 +87,7 @@ async function snapshots(releases: readonly SyntheticRelease[], rounds: number):
     JSON.stringify(releases.map(({ group, kind, release }) => ({ group, kind, release }))),
   );
   const digests: Record<string, Digest> = { 'snapshot.json': sha256(listing) };
-  for (const form of SNAPSHOT_FORMS) digests[form] = sha256(catalog);
+  for (const form of SNAPSHOT_RENDITIONS) digests[form] = sha256(catalog);
   const claim = { catalog: 'bench', serial: 1, previous: null, expires: '2030-01-02T03:04:05.678Z' };
   const bundle = await signStatement(snapshotStatement(claim, digests), sign);
   const { encoded, signature } = signatureIn(bundle);

@@ -4,7 +4,13 @@ import {
   type FunctionTakedown,
   RevisionConflict,
 } from '@krmhub/catalog';
-import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256, type Takedown } from '@krmhub/schema';
+import {
+  type Digest,
+  SNAPSHOT_RENDITIONS,
+  type SnapshotRendition,
+  sha256,
+  type Takedown,
+} from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
@@ -404,9 +410,9 @@ function withoutEntry({ entry: _, ...rest }: CatalogEntryRow): CatalogEntryRow {
   return rest;
 }
 
-function digestsOf(text: string): Record<SnapshotForm, Digest> {
-  return Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
-    SnapshotForm,
+function digestsOf(text: string): Record<SnapshotRendition, Digest> {
+  return Object.fromEntries(SNAPSHOT_RENDITIONS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
+    SnapshotRendition,
     Digest
   >;
 }

@@ -11,8 +11,8 @@ import {
   type FunctionDefinition,
   type FunctionName,
   type FunctionRuntime,
-  SNAPSHOT_FORMS,
-  type SnapshotForm,
+  SNAPSHOT_RENDITIONS,
+  type SnapshotRendition,
   sha256,
 } from '@krmhub/schema';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
@@ -141,10 +141,10 @@ async function heldAfter(
   return [...held.values()].sort(compareFunctionNames).map(({ entry }) => entry);
 }
 
-function digestsOf(name: string, entries: readonly RenderedEntry[]): Record<SnapshotForm, Digest> {
-  const digests = SNAPSHOT_FORMS.map((form) => [
+function digestsOf(name: string, entries: readonly RenderedEntry[]): Record<SnapshotRendition, Digest> {
+  const digests = SNAPSHOT_RENDITIONS.map((form) => [
     form,
     sha256([...renderCatalog(form, { name }, entries)].join('')),
   ]);
-  return Object.fromEntries(digests) as Record<SnapshotForm, Digest>;
+  return Object.fromEntries(digests) as Record<SnapshotRendition, Digest>;
 }

@@ -1,5 +1,5 @@
 import type { SnapshotSignature } from '@krmhub/catalog';
-import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
+import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import type { RegistryStoreHarness } from './registry-store.js';
@@ -38,8 +38,8 @@ export function signatureContract(harness: () => RegistryStoreHarness): void {
     const serial = (catalog.newest?.serial ?? 0) + 1;
     const text = `${name} ${serial}`;
     const digests = Object.fromEntries(
-      SNAPSHOT_FORMS.map((form) => [form, sha256(`${form} ${text}`)]),
-    ) as Record<SnapshotForm, Digest>;
+      SNAPSHOT_RENDITIONS.map((form) => [form, sha256(`${form} ${text}`)]),
+    ) as Record<SnapshotRendition, Digest>;
     const entry = { digest: sha256(text), yaml: text, json: text };
     const { group, kind, release, digest } = bad.release;
     await store().commitSnapshot({

@@ -1,5 +1,5 @@
 import { type CatalogEntryRow, type EntryQuery, RevisionConflict, type SnapshotBuild } from '@krmhub/catalog';
-import { type Digest, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
+import { type Digest, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { RegistryStore } from '../../apps/registry/src/store/registry-store.js';
 import { AT, changeOf } from './sample-records.js';
@@ -25,9 +25,9 @@ function place(
   };
 }
 
-function digestsOf(text: string): Record<SnapshotForm, Digest> {
-  return Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
-    SnapshotForm,
+function digestsOf(text: string): Record<SnapshotRendition, Digest> {
+  return Object.fromEntries(SNAPSHOT_RENDITIONS.map((form) => [form, sha256(`${form} ${text}`)])) as Record<
+    SnapshotRendition,
     Digest
   >;
 }

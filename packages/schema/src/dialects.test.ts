@@ -93,7 +93,7 @@ describe('documents', () => {
     expect(result).toMatchObject({ kind: undefined, drafts: [] });
     expect(result.diagnostics).toHaveLength(1);
     const code = text.includes('KRMFunctionDefiniton')
-      ? 'dialect/misspelt-document'
+      ? 'dialect/misspelled-document'
       : 'dialect/unknown-document';
     expect(result.diagnostics[0]).toMatchObject({ code, severity: 'error' });
     expect(result.diagnostics[0]!.message).toContain(`this is ${name}; expected a KRMFunctionDefinition`);
@@ -331,9 +331,9 @@ describe('corrections', () => {
   });
 
   it('tells of every correction with an entry of the table', () => {
-    for (const [code, { summary, mend }] of Object.entries(DIALECT_CODES)) {
+    for (const [code, { summary, fix }] of Object.entries(DIALECT_CODES)) {
       expect(code).toMatch(/^dialect\/[a-z-]+$/);
-      expect(`${summary}${mend}`).toMatch(/\..*\.$/);
+      expect(`${summary}${fix}`).toMatch(/\..*\.$/);
     }
   });
 

@@ -1,9 +1,9 @@
 import { CATALOG_KINDS, type CatalogKind } from './catalog.js';
 import { type JsonObject, type JsonValue, KRM_API_VERSION } from './definition.js';
 import type { Diagnostic } from './diagnostic.js';
-import { Corrections } from './dialects/correction.js';
+import { Corrections } from './dialects/corrections.js';
 import { readDefinition } from './dialects/definition.js';
-import { recognise } from './dialects/recognise.js';
+import { recognizeDocument } from './dialects/recognize.js';
 import type { Draft } from './draft.js';
 import { isObject, textField } from './lint/json-access.js';
 import type { YamlDocument } from './yaml/author.js';
@@ -37,7 +37,7 @@ export function readDialect(document: YamlDocument, file: string): Dialect {
   const { diagnostics } = corrections;
   const kind = readKind(document.value, corrections);
   if (kind === undefined || !isObject(document.value)) {
-    const { foreign } = recognise(document.value);
+    const { foreign } = recognizeDocument(document.value);
     return { diagnostics, drafts: [], kind: undefined, ...(foreign === undefined ? {} : { foreign }) };
   }
 
@@ -76,7 +76,7 @@ function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {
     corrections.report('dialect/api-version', message, ['apiVersion'], 'value');
     return kind as Dialect['kind'];
   }
-  const { name, hint, slip } = recognise(value);
+  const { name, hint, misspelled } = recognizeDocument(value);
   const path =
     kind !== undefined && apiVersion !== undefined
       ? ['apiVersion']
@@ -84,7 +84,7 @@ function readKind(value: JsonValue, corrections: Corrections): Dialect['kind'] {
         ? ['kind']
         : [];
   const expected = `expected a KRMFunctionDefinition, Catalog or KRMFunctionCatalog of ${KRM_API_VERSION}`;
-  const code = slip === true ? 'dialect/misspelt-document' : 'dialect/unknown-document';
+  const code = misspelled === true ? 'dialect/misspelled-document' : 'dialect/unknown-document';
   corrections.report(code, `this is ${name}; ${expected}`, path, 'value', hint);
   return undefined;
 }

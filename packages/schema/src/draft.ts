@@ -28,7 +28,7 @@ export interface LintResult {
   diagnostics: Diagnostic[];
   documents: LintedDocument[];
   /** Documents of other tools that were passed over; 0 where they are problems. */
-  passedOver: number;
+  skipped: number;
 }
 
 export type LintedDocument =

@@ -26,7 +26,7 @@ export interface ProfileLoss {
 }
 
 /** What a profile says of no function at all. */
-export interface UnsaidField {
+export interface UnsupportedField {
   /** Path of a field of a definition. */
   field: string;
   message: string;
@@ -40,7 +40,7 @@ export interface ProfileReport {
   /** Digest of the snapshot's catalog.yaml; absent where no registry has cut one. */
   snapshot?: Digest;
   profile: Profile;
-  unsaid: UnsaidField[];
+  unsaid: UnsupportedField[];
   /** By function, in the order of the catalog. */
   losses: ProfileLoss[];
   /** Digest of the profile's bytes. */

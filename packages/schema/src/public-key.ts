@@ -21,7 +21,7 @@ const MIN_RSA_BITS = 2_048;
  * `name` says whose it is.
  */
 export function readPublicKey(text: string, name: string): PublicKey {
-  if (text.length > MAX_KEY_LENGTH) throw refused(name, 'it is too long');
+  if (text.length > MAX_KEY_LENGTH) throw invalidKey(name, 'it is too long');
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     throw new KrmhubError('invalid-document', `${name} is a private key, and the public one is wanted`, {
       hint: 'Keep the private key to yourself, and give the file that ends in .pub.',
@@ -29,7 +29,7 @@ export function readPublicKey(text: string, name: string): PublicKey {
   }
   const blocks = text.match(/-----BEGIN PUBLIC KEY-----[\s\S]*?-----END PUBLIC KEY-----/g) ?? [];
   if (blocks.length !== 1) {
-    throw refused(
+    throw invalidKey(
       name,
       blocks.length === 0 ? 'there is no "BEGIN PUBLIC KEY" in it' : 'there are several in it',
     );
@@ -38,7 +38,7 @@ export function readPublicKey(text: string, name: string): PublicKey {
   try {
     key = createPublicKey(blocks[0]!);
   } catch (cause) {
-    throw refused(name, 'its content is damaged', cause);
+    throw invalidKey(name, 'its content is damaged', cause);
   }
   return publicKey(key, name);
 }
@@ -52,7 +52,7 @@ export function publicKey(key: KeyObject, name: string): PublicKey {
     type === 'ed25519';
   if (!known) {
     const what = type === 'rsa' ? `RSA of ${details?.modulusLength} bits` : (details?.namedCurve ?? type);
-    throw refused(name, `${what} is not taken; ECDSA P-256 is what \`krmhub keygen\` makes`);
+    throw invalidKey(name, `${what} is not taken; ECDSA P-256 is what \`krmhub keygen\` makes`);
   }
   const der = key.export({ type: 'spki', format: 'der' });
   return {
@@ -63,11 +63,11 @@ export function publicKey(key: KeyObject, name: string): PublicKey {
 }
 
 /** What a bundle names a key by: the fingerprint in base64, as cosign has it. */
-export function hintOf({ fingerprint }: PublicKey): string {
+export function publicKeyHint({ fingerprint }: PublicKey): string {
   return Buffer.from(fingerprint.slice('sha256:'.length), 'hex').toString('base64');
 }
 
-function refused(name: string, reason: string, cause?: unknown): KrmhubError {
+function invalidKey(name: string, reason: string, cause?: unknown): KrmhubError {
   return new KrmhubError('invalid-document', `${name} is no public key: ${reason}`, {
     hint: 'A public key is a PEM file, as `krmhub keygen`, `cosign generate-key-pair` and openssl write it.',
     ...(cause === undefined ? {} : { cause }),

@@ -47,11 +47,11 @@ export function readCatalog(
     const ofSpec = dialect.diagnostics.filter(({ path }) => path.startsWith('spec'));
     return { problem: firstError(ofSpec) ?? 'spec.krmFunctions is no list' };
   }
-  return { entries: entriesOf(krmFunctions, drafts, errorsByEntry(dialect.diagnostics)) };
+  return { entries: toEntries(krmFunctions, drafts, errorsByEntry(dialect.diagnostics)) };
 }
 
 /** An entry that is no mapping has no draft. */
-function entriesOf(
+function toEntries(
   krmFunctions: readonly JsonValue[],
   drafts: readonly Draft[],
   errors: ReadonlyMap<number, string>,
@@ -83,7 +83,7 @@ function errorsByEntry(diagnostics: readonly Diagnostic[]): Map<number, string> 
   for (const diagnostic of diagnostics) {
     const entry = ENTRY_PATH.exec(diagnostic.path)?.[1];
     if (diagnostic.severity !== 'error' || entry === undefined || errors.has(Number(entry))) continue;
-    errors.set(Number(entry), described(diagnostic));
+    errors.set(Number(entry), formatError(diagnostic));
   }
   return errors;
 }
@@ -91,9 +91,9 @@ function errorsByEntry(diagnostics: readonly Diagnostic[]): Map<number, string> 
 function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
   if (!hasErrors(diagnostics)) return undefined;
   const error = diagnostics.find(({ severity }) => severity === 'error');
-  return error && described(error);
+  return error && formatError(error);
 }
 
-function described({ path, message }: Diagnostic): string {
+function formatError({ path, message }: Diagnostic): string {
   return path === '' ? message : `${path}: ${message}`;
 }

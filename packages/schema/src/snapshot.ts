@@ -1,13 +1,13 @@
 import type { Digest } from './digest.js';
 
 /** The renderings of a snapshot that have a digest of their own. */
-export const SNAPSHOT_FORMS = [
+export const SNAPSHOT_RENDITIONS = [
   'catalog.yaml',
   'catalog.json',
   'krmfunctioncatalog.yaml',
   'krmfunctioncatalog.json',
 ] as const;
-export type SnapshotForm = (typeof SNAPSHOT_FORMS)[number];
+export type SnapshotRendition = (typeof SNAPSHOT_RENDITIONS)[number];
 
 /** Where one API version of an entry came from. */
 export interface EntryVersion {
@@ -40,7 +40,7 @@ export interface Snapshot {
   serial: number;
   /** Digest of the previous snapshot's catalog.yaml; null for the first. */
   previous: Digest | null;
-  digests: Record<SnapshotForm, Digest>;
+  digests: Record<SnapshotRendition, Digest>;
   entries: SnapshotEntry[];
 }
 

@@ -219,12 +219,12 @@ describe('locate', () => {
   });
 });
 
-it('gives every code a severity, a summary and a mend', () => {
+it('gives every code a severity, a summary and a fix', () => {
   const codes = Object.keys(YAML_CODES) as YamlCode[];
   for (const code of codes) {
     expect(code).toMatch(/^yaml\/[a-z-]+$/);
     expect(YAML_CODES[code].summary).toMatch(/\.$/);
-    expect(YAML_CODES[code].mend).toMatch(/\.$/);
+    expect(YAML_CODES[code].fix).toMatch(/\.$/);
   }
 });
 

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { promisify } from 'node:util';
-import { hintOf, publicKey } from '@krmhub/schema';
+import { publicKey, publicKeyHint } from '@krmhub/schema';
 import { type Bundle, bundleToJSON, toDSSEBundle } from '@sigstore/bundle';
 import { dsse } from '@sigstore/core';
 import { encodeStatement, IN_TOTO_MEDIA_TYPE, type Statement } from './statement.js';
@@ -10,7 +10,7 @@ export type PayloadSigner = (payload: Buffer<ArrayBuffer>) => Promise<Bundle>;
 
 /** Signs with an ECDSA key over P-256; there is no certificate and no log, so that nothing is asked of a network. */
 export function keySigner(privateKey: KeyObject): PayloadSigner {
-  const keyHint = hintOf(publicKey(createPublicKey(privateKey), 'the signing key'));
+  const keyHint = publicKeyHint(publicKey(createPublicKey(privateKey), 'the signing key'));
   const signBytes = promisify<string, NodeJS.ArrayBufferView, KeyObject, Buffer>(sign);
   return async (artifact) =>
     toDSSEBundle({

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { BUNDLE_MEDIA_TYPE, hintOf, type PublicKey, publicKey } from '@krmhub/schema';
+import { BUNDLE_MEDIA_TYPE, type PublicKey, publicKey, publicKeyHint } from '@krmhub/schema';
 import { dsse } from '@sigstore/core';
 import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from './statement.js';
 
@@ -45,7 +45,7 @@ export function testBundle(key: TestKey, payload: string, payloadType = IN_TOTO_
   const signature = sign('sha256', dsse.preAuthEncoding(payloadType, Buffer.from(payload)), key.privateKey);
   return {
     mediaType: BUNDLE_MEDIA_TYPE,
-    verificationMaterial: { publicKey: { hint: hintOf(key.publicKey) } },
+    verificationMaterial: { publicKey: { hint: publicKeyHint(key.publicKey) } },
     dsseEnvelope: {
       payload: Buffer.from(payload).toString('base64'),
       payloadType,
@@ -84,7 +84,7 @@ export class TestLog {
     const [name, version] = kind.split(' ') as [string, string];
     return {
       logIndex: '0',
-      logId: { keyId: hintOf(this.#key.publicKey) },
+      logId: { keyId: publicKeyHint(this.#key.publicKey) },
       kindVersion: { kind: name, version },
       inclusionProof: {
         logIndex: '0',
@@ -114,7 +114,7 @@ export class TestLog {
           baseUrl: `https://${this.name}`,
           hashAlgorithm: 'SHA2_256',
           publicKey: { rawBytes, keyDetails: 'PKIX_ECDSA_P256_SHA_256', validFor },
-          logId: { keyId: hintOf(this.#key.publicKey) },
+          logId: { keyId: publicKeyHint(this.#key.publicKey) },
         },
       ],
       certificateAuthorities: [],
@@ -126,7 +126,7 @@ export class TestLog {
   /** A signed note (C2SP tlog-checkpoint). */
   #checkpoint(rootHash: string, signer: string): string {
     const note = `${this.name}\n1\n${rootHash}\n`;
-    const hint = Buffer.from(hintOf(this.#key.publicKey), 'base64').subarray(0, 4);
+    const hint = Buffer.from(publicKeyHint(this.#key.publicKey), 'base64').subarray(0, 4);
     const signature = sign('sha256', Buffer.from(note), this.#key.privateKey);
     return `${note}\n\u2014 ${signer} ${Buffer.concat([hint, signature]).toString('base64')}\n`;
   }

@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import { hintOf, sha256 } from '@krmhub/schema';
+import { publicKeyHint, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { keySigner, signStatement } from './sign.js';
 import { predicateStatement, releaseStatement, signatureStatement, snapshotStatement } from './statement.js';
@@ -54,7 +54,7 @@ describe('what bundles prove of a catalog', () => {
     const signature = sign('sha256', BYTES, ours.privateKey).toString('base64');
     const bare = bundleBytes({
       mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
-      verificationMaterial: { publicKey: { hint: hintOf(ours.publicKey) } },
+      verificationMaterial: { publicKey: { hint: publicKeyHint(ours.publicKey) } },
       messageSignature: {
         messageDigest: {
           algorithm: 'SHA2_256',

@@ -1,4 +1,4 @@
-import { type Digest, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { SIGNING_LIMITS } from './limits.js';
 import {
   hasSubject,
@@ -88,7 +88,7 @@ function readClaim(
   if (claim === undefined) return 'the statement of a snapshot in a bundle has other fields than it should';
   const isForm = statement.subject.some(
     (subject) =>
-      SNAPSHOT_FORMS.some((form) => form === subject.name) &&
+      SNAPSHOT_RENDITIONS.some((form) => form === subject.name) &&
       hasSubject({ ...statement, subject: [subject] }, [digest]),
   );
   if (isForm || (manifest !== undefined && hasSubject(statement, [manifest]))) return claim;

@@ -1,4 +1,4 @@
-import { type Digest, hintOf, type PublicKey } from '@krmhub/schema';
+import { type Digest, type PublicKey, publicKeyHint } from '@krmhub/schema';
 import type { Bundle } from '@sigstore/bundle';
 import {
   type SignedEntity,
@@ -113,7 +113,7 @@ type Outcome = { signer: Signer } | { check: CheckName; message: string; unknown
 function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Trust): Outcome {
   const { content } = bundle.verificationMaterial;
   const hint = content.$case === 'publicKey' ? content.publicKey.hint : '';
-  const hinted = keys.filter((key) => hintOf(key) === hint);
+  const hinted = keys.filter((key) => publicKeyHint(key) === hint);
   // Other programs give other hints, or none.
   const candidates = hinted.length > 0 ? hinted : keys;
   const unknown: Outcome = {

@@ -4,8 +4,8 @@ import type { LintResult } from '@krmhub/schema';
 const FOREIGN = new Set(['dialect/unknown-document', 'yaml/empty']);
 
 /** Whether every document of a file is of another kind, or there is none. */
-export function holdsOnlyOtherDocuments({ documents, diagnostics, passedOver }: LintResult): boolean {
+export function holdsOnlyOtherDocuments({ documents, diagnostics, skipped }: LintResult): boolean {
   if (documents.length > 0) return false;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
-  return errors.length === 0 ? passedOver > 0 : errors.every(({ code }) => FOREIGN.has(code));
+  return errors.length === 0 ? skipped > 0 : errors.every(({ code }) => FOREIGN.has(code));
 }

@@ -46,7 +46,7 @@ export async function readDefinitions(io: Io, names: readonly string[]): Promise
   for await (const source of readDocumentFiles(io, names)) {
     // The same file may be named twice, by itself and by its folder.
     if (result.sources.has(source.name)) continue;
-    const linted = lint(source.bytes, { file: source.name, passOverForeign: !source.explicit });
+    const linted = lint(source.bytes, { file: source.name, skipForeign: !source.explicit });
     if (!source.explicit && holdsOnlyOtherDocuments(linted)) {
       result.passedOver++;
       continue;
@@ -58,13 +58,10 @@ export async function readDefinitions(io: Io, names: readonly string[]): Promise
   return result;
 }
 
-function definitionsOf(
-  source: DocumentFile,
-  { documents, passedOver }: LintResult,
-): Definitions['definitions'] {
+function definitionsOf(source: DocumentFile, { documents, skipped }: LintResult): Definitions['definitions'] {
   const { name: file, bytes } = source;
   const [only] = documents;
-  if (only?.kind === 'KRMFunctionDefinition' && documents.length === 1 && passedOver === 0) {
+  if (only?.kind === 'KRMFunctionDefinition' && documents.length === 1 && skipped === 0) {
     const mediaType = isJson(bytes) ? 'application/json' : 'application/yaml';
     return [{ definition: only.definition, bytes, mediaType, file, exact: true }];
   }

@@ -26,7 +26,7 @@ function wordsOf({
   nullable,
   default: fallback,
   rules,
-  inside,
+  elements: inside,
 }: ConfigField): string {
   return [
     ...(deprecated ? ['Deprecated.'] : []),
@@ -37,13 +37,13 @@ function wordsOf({
     ...inside.flatMap((element) => [
       ...(element.description === undefined
         ? []
-        : [`${capital(element.of)}: ${sentence(element.description)}`]),
-      ...element.rules.map((rule) => `${capital(element.of)}: ${ruleText(rule)}.`),
+        : [`${capital(element.label)}: ${sentence(element.description)}`]),
+      ...element.rules.map((rule) => `${capital(element.label)}: ${ruleText(rule)}.`),
     ]),
   ].join(' ');
 }
 
-function ruleText({ words, values, more }: ConfigRule): string {
+function ruleText({ text: words, values, more }: ConfigRule): string {
   const listed = values.length === 0 ? words : `${words} ${values.join(', ')}`;
   return more === 0 ? listed : `${listed} and ${more} more`;
 }

@@ -218,7 +218,7 @@ function addLinted(file: string, bytes: Uint8Array, release: string | undefined,
     ...diagnostics.filter(
       ({ code }) =>
         code !== 'dialect/unknown-document' &&
-        code !== 'dialect/misspelt-document' &&
+        code !== 'dialect/misspelled-document' &&
         !code.startsWith('yaml/'),
     ),
   );

@@ -5,7 +5,7 @@ import {
   type SnapshotBuild,
   type SnapshotRecord,
 } from '@krmhub/catalog';
-import { KrmhubError, SNAPSHOT_FORMS } from '@krmhub/schema';
+import { KrmhubError, SNAPSHOT_RENDITIONS } from '@krmhub/schema';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import { snapshotArtifact } from '../artifacts/release-artifact.js';
 import { SERVER_LIMITS } from '../limits.js';
@@ -80,7 +80,7 @@ async function tryBuildSnapshot(parts: BuildSnapshotDeps, name: string): Promise
     (previous && !withdrawn ? await forms.patch(header, previous, places()) : undefined) ??
     (await forms.assemble(header, changedEntries(store, name, changed, entries)));
   const { digests } = assembled;
-  const same = SNAPSHOT_FORMS.every((form) => previous?.digests[form] === digests[form]);
+  const same = SNAPSHOT_RENDITIONS.every((form) => previous?.digests[form] === digests[form]);
   if (same && !withdrawn) {
     await assembled.discard();
     await store.commitSnapshot(cut);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { catalogPieces, type RenderedEntry, type SnapshotRecord } from '@krmhub/catalog';
-import { type Digest, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
@@ -60,7 +60,7 @@ function* brokenEntryRanges({ client }: CheckInput) {
 async function problemsOf({ store }: CheckInput, snapshot: SnapshotRecord): Promise<string[]> {
   const places = await store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
   const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
-  const forms = SNAPSHOT_FORMS.map((form) => ({
+  const forms = SNAPSHOT_RENDITIONS.map((form) => ({
     form,
     pieces: catalogPieces(form, catalogHeader(snapshot)),
     hash: createHash('sha256'),

@@ -45,7 +45,7 @@ function input(bytes: number): PublishInput {
     current: undefined,
     currentRelease: undefined,
     takedowns: [],
-    newest: undefined,
+    displayed: undefined,
     predecessor: undefined,
     allowBreaking: false,
     now: '2030-01-01T00:00:00.000Z',

@@ -74,6 +74,6 @@ function refusal(cause: unknown): KrmhubError {
 }
 
 /** Of all that is read: what is published is compared with the release before. */
-function bytesOf({ bytes, currentRelease, newest, predecessor }: PublishInput): number {
+function bytesOf({ bytes, currentRelease, displayed: newest, predecessor }: PublishInput): number {
   return Math.max(bytes.byteLength, ...[currentRelease, newest, predecessor].map((one) => one?.size ?? 0));
 }

@@ -98,7 +98,7 @@ export async function publishRelease(
       ...submission,
       current,
       currentRelease: await named(release),
-      newest: current && (await named(displayedRelease(current.releases).release)),
+      displayed: current && (await named(displayedRelease(current.releases).release)),
       takedowns: await store.takedowns(group, kind),
       predecessor: predecessor === undefined ? undefined : await named(predecessor),
       allowBreaking,

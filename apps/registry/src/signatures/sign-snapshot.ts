@@ -19,7 +19,7 @@ import {
   type SnapshotSignature,
 } from '@krmhub/catalog';
 import { bundleManifest, type ManifestDescriptor, MEDIA_TYPES } from '@krmhub/oci';
-import { SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { keySigner, signStatement } from '@krmhub/signing/sign';
 import { SNAPSHOT_PREDICATE, snapshotStatement } from '@krmhub/signing/statement';
 import type { Artifact } from '../artifacts/artifact-store.js';
@@ -53,7 +53,7 @@ export function snapshotDigests(
     // cosign shows the first as the digest of what it has verified.
     manifest: manifest.digest,
     'snapshot.json': sha256(renderSnapshot(snapshot, functions)),
-    ...Object.fromEntries(SNAPSHOT_FORMS.map((form) => [form, snapshot.digests[form]])),
+    ...Object.fromEntries(SNAPSHOT_RENDITIONS.map((form) => [form, snapshot.digests[form]])),
   };
 }
 

@@ -1,7 +1,13 @@
 import { rm } from 'node:fs/promises';
 import type { RegistryKeyList } from '@krmhub/api/model';
 import { MEDIA_TYPES } from '@krmhub/oci';
-import { BUNDLE_MEDIA_TYPE, type PublicKey, readPublicKey, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import {
+  BUNDLE_MEDIA_TYPE,
+  type PublicKey,
+  readPublicKey,
+  SNAPSHOT_RENDITIONS,
+  sha256,
+} from '@krmhub/schema';
 import { verifySnapshot } from '@krmhub/signing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkRegistry } from '../check/check.js';
@@ -47,7 +53,7 @@ async function expectSigned(serial: number): Promise<void> {
   const base = `/catalogs/default/snapshots/${serial}`;
   const { claim, digests } = await signed(`${base}/snapshot.sigstore.json`);
   expect(claim).toMatchObject({ catalog: 'default', serial });
-  expect([...digests.keys()].sort()).toEqual(['manifest', 'snapshot.json', ...SNAPSHOT_FORMS].sort());
+  expect([...digests.keys()].sort()).toEqual(['manifest', 'snapshot.json', ...SNAPSHOT_RENDITIONS].sort());
   expect(digests.get('snapshot.json')).toBe(sha256(await text(`${base}/snapshot.json`)));
   for (const syntax of ['yaml', 'json']) {
     expect(digests.get(`catalog.${syntax}`)).toBe(sha256(await text(`${base}/catalog.${syntax}`)));

@@ -53,7 +53,7 @@ function checkDefinition({ name, kindFolded = false, bytes, mediaType, file }: S
     const message = 'the definition was sent as JSON and is not JSON';
     return { diagnostics: [publishDiagnostic('publish/media-type', file, message)], definition: undefined };
   }
-  const { diagnostics, documents } = lint(bytes, { file, profile: 'registry' });
+  const { diagnostics, documents } = lint(bytes, { file, ruleset: 'registry' });
   const all = [...diagnostics];
   const [document] = documents;
   if (documents.length > 1 || (document !== undefined && document.kind !== 'KRMFunctionDefinition')) {

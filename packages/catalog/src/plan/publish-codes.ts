@@ -22,65 +22,65 @@ export const PUBLISH_CODES = {
   'publish/release': {
     severity: 'error',
     summary: 'The release is not a SemVer version without build metadata.',
-    mend: 'Name the release like `1.2.3`, `v1.2` or `1.3.0-rc.1`.',
+    fix: 'Name the release like `1.2.3`, `v1.2` or `1.3.0-rc.1`.',
   },
   'publish/size': {
     severity: 'error',
     summary: 'The definition is larger than a definition may be.',
-    mend: 'Shorten descriptions and examples in the schema, or link to them.',
+    fix: 'Shorten descriptions and examples in the schema, or link to them.',
   },
   'publish/media-type': {
     severity: 'error',
     summary: 'The media type says JSON, and the bytes are not JSON.',
-    mend: 'Send the definition as `application/yaml`, or as valid JSON.',
+    fix: 'Send the definition as `application/yaml`, or as valid JSON.',
   },
   'publish/one-definition': {
     severity: 'error',
     summary: 'The file does not hold exactly one KRMFunctionDefinition.',
-    mend: 'Publish one definition per release; `krmhub publish` splits a catalog into its definitions.',
+    fix: 'Publish one definition per release; `krmhub publish` splits a catalog into its definitions.',
   },
   'publish/name-mismatch': {
     severity: 'error',
     summary: 'The group or kind of the definition is not the one that is published to.',
-    mend: 'Publish under the group and kind that the definition names, or correct the definition.',
+    fix: 'Publish under the group and kind that the definition names, or correct the definition.',
   },
   'publish/kind-case': {
     severity: 'error',
     summary: 'The group has a function whose kind differs only by case.',
-    mend: 'Use the kind as the existing function writes it, or choose another one.',
+    fix: 'Use the kind as the existing function writes it, or choose another one.',
   },
   'publish/unpaired-surrogate': {
     severity: 'error',
     summary: 'A string holds half of a surrogate pair, which is no Unicode text.',
-    mend: 'Write the character itself, or both halves of its escape.',
+    fix: 'Write the character itself, or both halves of its escape.',
   },
   'publish/entry-size': {
     severity: 'error',
     summary: 'The catalog entry of the definition would be larger than an entry may be.',
-    mend: 'Nest the schema less deeply, and shorten long lists in it.',
+    fix: 'Nest the schema less deeply, and shorten long lists in it.',
   },
   'publish/readme-size': {
     severity: 'error',
     summary: 'The README is larger than a README may be.',
-    mend: 'Shorten the README, or link to what it includes.',
+    fix: 'Shorten the README, or link to what it includes.',
   },
   'publish/readme-encoding': {
     severity: 'error',
     summary: 'The README is not UTF-8.',
-    mend: 'Save the README as UTF-8 text.',
+    fix: 'Save the README as UTF-8 text.',
   },
   'publish/breaking': {
     severity: 'error',
     summary:
       'Files that were written for the release before do not pass or mean something else. A warning where that is allowed.',
-    mend: 'Make the change in a new API version and keep this one, or allow it with `--allow-breaking`.',
+    fix: 'Make the change in a new API version and keep this one, or allow it with `--allow-breaking`.',
   },
   'publish/review': {
     severity: 'warning',
     summary: 'Since the release before, what the function may do or what files mean can have moved.',
-    mend: 'See that it is intended, and tell those who use the function.',
+    fix: 'See that it is intended, and tell those who use the function.',
   },
-} as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; mend: string }>;
+} as const satisfies Record<`publish/${string}`, { severity: Severity; summary: string; fix: string }>;
 
 export type PublishCode = keyof typeof PUBLISH_CODES;
 
@@ -92,7 +92,7 @@ export function publishDiagnostic(
   range?: Range,
   severity: Severity = PUBLISH_CODES[code].severity,
 ): Diagnostic {
-  const { mend } = PUBLISH_CODES[code];
+  const { fix } = PUBLISH_CODES[code];
   return {
     code,
     severity,
@@ -100,6 +100,6 @@ export function publishDiagnostic(
     file,
     path: formatPath(path),
     ...(range === undefined ? {} : { range }),
-    hint: mend,
+    hint: fix,
   };
 }

@@ -35,7 +35,7 @@ function plan(input: Partial<PublishInput> & { standing?: ReleaseRecord[] } = {}
     current,
     currentRelease: standing.find(({ release }) => release === '1.0.0'),
     takedowns: [],
-    newest,
+    displayed: newest,
     predecessor: standing.find(({ release }) => release === before),
     allowBreaking: false,
     now: NOW,
@@ -160,7 +160,7 @@ describe('a new release', () => {
 
   it('is planned on the revision that was read', () => {
     expect(created({ release: '2.0.0', standing: [standing('1.5.0')] }).change.expectedRevision).toBe(3);
-    expect(() => plan({ release: '1.2.0', standing: [standing('1.5.0')], newest: undefined })).toThrow(
+    expect(() => plan({ release: '1.2.0', standing: [standing('1.5.0')], displayed: undefined })).toThrow(
       RangeError,
     );
   });
@@ -331,7 +331,7 @@ describe('what is refused', () => {
     const result = plan(input);
     if (result.outcome !== 'invalid') throw new Error(result.outcome);
     for (const { code, hint } of result.diagnostics) {
-      if (code in PUBLISH_CODES) expect(hint).toBe(PUBLISH_CODES[code as keyof typeof PUBLISH_CODES].mend);
+      if (code in PUBLISH_CODES) expect(hint).toBe(PUBLISH_CODES[code as keyof typeof PUBLISH_CODES].fix);
     }
   });
 });

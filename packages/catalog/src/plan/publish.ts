@@ -45,7 +45,7 @@ export interface PublishInput {
   /** What was taken down of the function, whose names and bytes are not taken again. */
   takedowns: readonly Takedown[];
   /** The record of `displayedRelease(current.releases)`. */
-  newest: ReleaseRecord | undefined;
+  displayed: ReleaseRecord | undefined;
   /** The record of `findPredecessor(current, release)`. */
   predecessor: ReleaseRecord | undefined;
   /** What breaks files written for the predecessor is a warning, and no error. */
@@ -166,7 +166,7 @@ function releaseRecord(input: PublishInput, release: string, definition: Functio
 }
 
 function createChange(input: PublishInput, record: ReleaseRecord): FunctionChange {
-  const { current, newest, now, by } = input;
+  const { current, displayed: newest, now, by } = input;
   const { group, kind, release, digest } = record;
   const releases: ReleaseSummary[] = [...(current?.releases ?? []), record].sort((a, b) =>
     compareReleases(b.release, a.release),

@@ -5,68 +5,68 @@ export const POLICY_CODES = {
   'policy/document': {
     severity: 'error',
     summary: 'The file does not hold SigningPolicies of `krmhub.dev/v1alpha1`, one to a document.',
-    mend: 'Begin each document with `apiVersion: krmhub.dev/v1alpha1` and `kind: SigningPolicy`.',
+    fix: 'Begin each document with `apiVersion: krmhub.dev/v1alpha1` and `kind: SigningPolicy`.',
   },
   'policy/missing-field': {
     severity: 'error',
     summary: 'A required field is missing.',
-    mend: 'Add the field.',
+    fix: 'Add the field.',
   },
   'policy/unknown-field': {
     severity: 'error',
     summary: 'A field that no policy has.',
-    mend: 'Correct the spelling, or remove the field.',
+    fix: 'Correct the spelling, or remove the field.',
   },
   'policy/wrong-type': {
     severity: 'error',
     summary: 'A value has another type than its field.',
-    mend: 'Write a value of the type that the message names.',
+    fix: 'Write a value of the type that the message names.',
   },
   'policy/limit': {
     severity: 'error',
     summary: 'Something in the policies is larger or longer than it may be.',
-    mend: 'Shorten it, or make several policies.',
+    fix: 'Shorten it, or make several policies.',
   },
   'policy/name': {
     severity: 'error',
     summary: 'The name of a policy is no DNS label, or another policy has it.',
-    mend: 'Use at most 63 lower-case letters, digits and dashes, and another name for each policy.',
+    fix: 'Use at most 63 lower-case letters, digits and dashes, and another name for each policy.',
   },
   'policy/group': {
     severity: 'error',
     summary: 'A glob fits no group.',
-    mend: 'Write a group, or one with `*` for any characters: `example.com`, `*.example.com`, `*`.',
+    fix: 'Write a group, or one with `*` for any characters: `example.com`, `*.example.com`, `*`.',
   },
   'policy/release-range': {
     severity: 'error',
     summary: 'The release range is not one that npm’s semver reads.',
-    mend: 'Write a range such as `>=1.0.0 <2.0.0`; leave it out for every release.',
+    fix: 'Write a range such as `>=1.0.0 <2.0.0`; leave it out for every release.',
   },
   'policy/signer': {
     severity: 'error',
     summary: 'A signer is neither a key nor an identity.',
-    mend: 'Give `key`, or `issuer` with `subject` or `subjectPattern`.',
+    fix: 'Give `key`, or `issuer` with `subject` or `subjectPattern`.',
   },
   'policy/key': {
     severity: 'error',
     summary: 'The key of a signer is no public key.',
-    mend: 'Paste the file that ends in .pub, as `krmhub keygen` writes it.',
+    fix: 'Paste the file that ends in .pub, as `krmhub keygen` writes it.',
   },
   'policy/pattern': {
     severity: 'error',
     summary: 'A pattern of subjects is not anchored at both ends, or no regular expression of RE2.',
-    mend: 'Write the whole subject between `^` and `$`, with a backslash before each dot.',
+    fix: 'Write the whole subject between `^` and `$`, with a backslash before each dot.',
   },
   'policy/catalog-url': {
     severity: 'error',
     summary: 'The address of a trusted catalog is none of the web, or another trusted catalog has it.',
-    mend: 'Write the address that the catalog is read from, `https://HOST/catalogs/NAME`, without a password.',
+    fix: 'Write the address that the catalog is read from, `https://HOST/catalogs/NAME`, without a password.',
   },
   'policy/time': {
     severity: 'error',
     summary: 'A time is none, or ends before it begins.',
-    mend: 'Write a time of RFC 3339 in UTC, such as `2027-01-31T00:00:00Z`.',
+    fix: 'Write a time of RFC 3339 in UTC, such as `2027-01-31T00:00:00Z`.',
   },
-} as const satisfies Record<`policy/${string}`, { severity: Severity; summary: string; mend: string }>;
+} as const satisfies Record<`policy/${string}`, { severity: Severity; summary: string; fix: string }>;
 
 export type PolicyCode = keyof typeof POLICY_CODES;

@@ -23,7 +23,7 @@ export interface Fields {
 type FieldProblem = 'missing-field' | 'unknown-field' | 'wrong-type' | 'limit';
 type FieldCodes<Prefix extends string> = Record<
   `${Prefix}/${FieldProblem}`,
-  { severity: Severity; summary: string; mend: string }
+  { severity: Severity; summary: string; fix: string }
 >;
 
 /** Reads the fields of one document and collects everything that is wrong with them, each at its position. */
@@ -54,7 +54,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
     options: { hint?: string; target?: Target } = {},
   ): void {
     const range = this.#document.locate(at, options.target ?? 'value');
-    const { severity, mend } = this.#codes[code] as FieldCodes<Prefix>[`${Prefix}/${FieldProblem}`];
+    const { severity, fix } = this.#codes[code] as FieldCodes<Prefix>[`${Prefix}/${FieldProblem}`];
     this.diagnostics.push({
       code,
       severity,
@@ -62,7 +62,7 @@ export class FieldReader<Prefix extends string, Codes extends FieldCodes<Prefix>
       file: this.#file,
       path: formatPath(at),
       ...(range === undefined ? {} : { range }),
-      hint: options.hint ?? mend,
+      hint: options.hint ?? fix,
     });
   }
 

@@ -93,8 +93,8 @@ export function policyFields(document: YamlDocument, file: string): PolicyFields
 }
 
 export function fileDiagnostic(code: PolicyCode, file: string, message: string): Diagnostic {
-  const { severity, mend } = POLICY_CODES[code];
-  return { code, severity, message, file, path: '', hint: mend };
+  const { severity, fix } = POLICY_CODES[code];
+  return { code, severity, message, file, path: '', hint: fix };
 }
 
 export function readName(value: JsonValue | undefined, fields: PolicyFields): string | undefined {

@@ -6,7 +6,7 @@ import type {
   Refused,
   ReportedSource,
   Shadowed,
-  SnapshotForm,
+  SnapshotRendition,
   Takedown,
 } from '@krmhub/schema';
 
@@ -249,7 +249,7 @@ export interface SnapshotRecord {
   previous: Digest | null;
   /** Labels of the catalog as they were in the recipe: with them the bytes can be made again. */
   labels?: Record<string, string>;
-  digests: Record<SnapshotForm, Digest>;
+  digests: Record<SnapshotRendition, Digest>;
   /** Number of functions. */
   functions: number;
   createdAt: Time;

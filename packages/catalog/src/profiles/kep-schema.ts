@@ -2,7 +2,7 @@ import {
   type FunctionDefinition,
   type FunctionVersion,
   type JsonObject,
-  offersLicense,
+  permitsLicense,
 } from '@krmhub/schema';
 import { orderDefinition } from '../render/render.js';
 import {
@@ -36,7 +36,7 @@ function entries(definition: FunctionDefinition, lose: ReportLoss): JsonObject[]
 
 function isSupported(version: FunctionVersion, lose: ReportLoss): boolean {
   const { name, license, runtime } = version;
-  if (!offersLicense(license, SPDX_LICENSE)) {
+  if (!permitsLicense(license, SPDX_LICENSE)) {
     lose({
       version: name,
       message: `is left out: the schema takes no other license than "${SCHEMA_LICENSE}", and this is ${license}`,

@@ -1,4 +1,4 @@
-import type { FunctionDefinition, JsonObject, ProfileLoss, UnsaidField } from '@krmhub/schema';
+import type { FunctionDefinition, JsonObject, ProfileLoss, UnsupportedField } from '@krmhub/schema';
 import { type CatalogHeader, catalogPieces, ENTRY_INDENT } from '../render/render.js';
 import { toYamlItem } from '../render/to-yaml.js';
 
@@ -7,7 +7,7 @@ export interface ProfileDialect {
   /** Counts the changes of what it writes for the same definitions: what is stored of an earlier one is not used. */
   revision: number;
   /** What it has no place for, whatever a definition says. */
-  unsupportedFields: readonly UnsaidField[];
+  unsupportedFields: readonly UnsupportedField[];
   writer(header: CatalogHeader): ProfileWriter;
 }
 

@@ -1,4 +1,4 @@
-import type { Digest, Profile, ProfileLoss, ProfileReport, UnsaidField } from '@krmhub/schema';
+import type { Digest, Profile, ProfileLoss, ProfileReport, UnsupportedField } from '@krmhub/schema';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
 
 /**
@@ -7,7 +7,7 @@ import { RECIPE_API_VERSION } from '../recipe/recipe.js';
  */
 export function profileReportPieces(
   head: { catalog: string; snapshot?: Digest; profile: Profile },
-  unsaid: readonly UnsaidField[],
+  unsaid: readonly UnsupportedField[],
 ): {
   losses(losses: readonly ProfileLoss[]): string;
   end(result: { digest: Digest; functions: number; omitted: number }): string;

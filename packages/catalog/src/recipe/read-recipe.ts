@@ -7,7 +7,7 @@ import {
   type Path,
   readYaml,
 } from '@krmhub/schema';
-import { capped } from '@krmhub/schema/lint/cap';
+import { limitDiagnostics } from '@krmhub/schema/lint/findings';
 import { FieldReader, isMapping } from '../policy/document-fields.js';
 import { type PolicyFields, policyFields, withoutDateWarnings } from '../policy/fields.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
@@ -46,13 +46,13 @@ export function readRecipe(bytes: Uint8Array, file: string): { recipe?: Recipe; 
   const signing = policyFields(document, file);
   const recipe = readDocument(document.value, fields, signing);
   const all = [...withoutDateWarnings(diagnostics), ...fields.diagnostics, ...signing.diagnostics];
-  const told = capped(all, DOCUMENT_LIMITS.maxDiagnostics, file);
+  const told = limitDiagnostics(all, DOCUMENT_LIMITS.maxDiagnostics, file);
   return recipe === undefined || hasErrors(all) ? { diagnostics: told } : { recipe, diagnostics: told };
 }
 
 function fileDiagnostic(code: RecipeCode, file: string, message: string): Diagnostic {
-  const { severity, mend } = RECIPE_CODES[code];
-  return { code, severity, message, file, path: '', hint: mend };
+  const { severity, fix } = RECIPE_CODES[code];
+  return { code, severity, message, file, path: '', hint: fix };
 }
 
 /** Undefined only where an error is reported; with errors, what is given is not to be used. */

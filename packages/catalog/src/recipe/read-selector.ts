@@ -7,7 +7,7 @@ import {
   RUNTIME_KINDS,
   type RuntimeKind,
 } from '@krmhub/schema';
-import { respellLicense } from '@krmhub/schema/dialects/license';
+import { normalizeLicense } from '@krmhub/schema/dialects/license';
 import { licenseHint } from '@krmhub/schema/lint/documents';
 import { suggest } from '@krmhub/schema/lint/suggest';
 import type { RecipeFields } from './fields.js';
@@ -111,7 +111,7 @@ function readRuntime(text: string, at: Path, fields: RecipeFields): RuntimeKind 
 
 /** In the spelling that the licences of definitions have. */
 export function readLicense(text: string, at: Path, fields: RecipeFields, code: LicenseCode): string {
-  const license = respellLicense(text) ?? text;
+  const license = normalizeLicense(text) ?? text;
   if (!isLicenseExpression(license)) {
     const hint = fields.diagnostics.length < MAX_SUGGESTED ? { hint: licenseHint(text) } : {};
     fields.report(code, at, `"${text}" is no SPDX licence expression`, hint);

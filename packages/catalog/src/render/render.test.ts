@@ -1,6 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { type FunctionDefinition, readMachineYaml, readYaml, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import {
+  type FunctionDefinition,
+  readMachineYaml,
+  readYaml,
+  SNAPSHOT_RENDITIONS,
+  sha256,
+} from '@krmhub/schema';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -104,7 +110,7 @@ const FULL: FunctionDefinition = {
 const HEADER = { name: 'platform', labels: { author: 'ExampleCo', 'example.com/tier': '1' } };
 const ENTRIES = [functionDefinition(), FULL].map(renderEntry);
 
-function catalog(form: (typeof SNAPSHOT_FORMS)[number], entries = ENTRIES): string {
+function catalog(form: (typeof SNAPSHOT_RENDITIONS)[number], entries = ENTRIES): string {
   return [...renderCatalog(form, HEADER, entries)].join('');
 }
 
@@ -113,12 +119,12 @@ function expected(kind: string, krmFunctions: unknown[]) {
 }
 
 describe('catalogs', () => {
-  it.each(SNAPSHOT_FORMS)('%s has the bytes it always had', (form) => {
+  it.each(SNAPSHOT_RENDITIONS)('%s has the bytes it always had', (form) => {
     expect(catalog(form)).toBe(golden(form, catalog(form)));
     expect(catalog(form, [])).toBe(golden(`empty-${form}`, catalog(form, [])));
   });
 
-  it.each(SNAPSHOT_FORMS)('%s says what the definitions say, in every reader', (form) => {
+  it.each(SNAPSHOT_RENDITIONS)('%s says what the definitions say, in every reader', (form) => {
     const kind = form.startsWith('krm') ? 'KRMFunctionCatalog' : 'Catalog';
     for (const [entries, functions] of [
       [ENTRIES, [functionDefinition(), FULL]],
@@ -132,7 +138,7 @@ describe('catalogs', () => {
     }
   });
 
-  it.each(SNAPSHOT_FORMS)('%s is read by the own readers without a word', (form) => {
+  it.each(SNAPSHOT_RENDITIONS)('%s is read by the own readers without a word', (form) => {
     const bytes = new TextEncoder().encode(catalog(form));
     const machine = readMachineYaml(bytes, { file: form });
     const author = readYaml(bytes, { file: form });

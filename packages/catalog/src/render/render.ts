@@ -5,7 +5,7 @@ import type {
   FunctionVersion,
   JsonObject,
   JsonValue,
-  SnapshotForm,
+  SnapshotRendition,
 } from '@krmhub/schema';
 import { KRM_API_VERSION } from '@krmhub/schema/definition';
 import { sha256 } from '@krmhub/schema/digest';
@@ -20,7 +20,7 @@ const RENDITIONS = {
   'catalog.json': { kind: 'Catalog', syntax: 'json' },
   'krmfunctioncatalog.yaml': { kind: 'KRMFunctionCatalog', syntax: 'yaml' },
   'krmfunctioncatalog.json': { kind: 'KRMFunctionCatalog', syntax: 'json' },
-} as const satisfies Record<SnapshotForm, { kind: CatalogKind; syntax: 'yaml' | 'json' }>;
+} as const satisfies Record<SnapshotRendition, { kind: CatalogKind; syntax: 'yaml' | 'json' }>;
 
 export interface CatalogHeader {
   name: string;
@@ -53,7 +53,7 @@ export function renderDefinition(definition: FunctionDefinition): string {
  * in the order of `compareFunctionNames`, and are read one at a time.
  */
 export function* renderCatalog(
-  form: SnapshotForm,
+  form: SnapshotRendition,
   header: CatalogHeader,
   entries: Iterable<RenderedEntry>,
 ): Generator<string, void, undefined> {
@@ -65,7 +65,7 @@ export function* renderCatalog(
 
 /** The same for entries that come one after the other; `end` is to be called after the last. */
 export function catalogPieces(
-  form: SnapshotForm,
+  form: SnapshotRendition,
   { name, labels }: CatalogHeader,
 ): { entry(entry: Pick<RenderedEntry, 'yaml' | 'json'>): string; end(): string } {
   const { kind, syntax } = RENDITIONS[form];

@@ -1,4 +1,4 @@
-import { type FunctionDefinition, SNAPSHOT_FORMS, sha256 } from '@krmhub/schema';
+import { type FunctionDefinition, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import type { Recipe, RecipeSource, Selector } from '../recipe/recipe.js';
 import { renderCatalog, renderEntry } from '../render/render.js';
@@ -91,7 +91,7 @@ describe('a catalog that is made whole', () => {
 
   it('has the bytes of its entries in every form, and their digests', () => {
     const built = buildCatalog(recipe, inputs({ theirs: source(known([peel])) }, [own]));
-    for (const form of SNAPSHOT_FORMS) {
+    for (const form of SNAPSHOT_RENDITIONS) {
       const text = [...builtCatalogPieces(built, form)].join('');
       const header = { name: 'platform', labels: { team: 'platform' } };
       expect(text).toBe([...renderCatalog(form, header, [split, peel].map(renderEntry))].join(''));

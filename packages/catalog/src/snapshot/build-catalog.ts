@@ -4,8 +4,8 @@ import {
   type FunctionDefinition,
   type FunctionName,
   type ReportedSource,
-  SNAPSHOT_FORMS,
-  type SnapshotForm,
+  SNAPSHOT_RENDITIONS,
+  type SnapshotRendition,
 } from '@krmhub/schema';
 import type {
   CatalogEntryRow,
@@ -101,8 +101,8 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
   return {
     ...head,
     digests: Object.fromEntries(
-      SNAPSHOT_FORMS.map((form) => [form, digestOf(builtCatalogPieces({ ...head, entries }, form))]),
-    ) as Record<SnapshotForm, Digest>,
+      SNAPSHOT_RENDITIONS.map((form) => [form, digestOf(builtCatalogPieces({ ...head, entries }, form))]),
+    ) as Record<SnapshotRendition, Digest>,
     ...(material.reported.length === 0 ? {} : { sources: material.reported }),
     count: entries.length,
     functions: places.map(({ place }) => place),
@@ -113,7 +113,7 @@ export function buildCatalog(recipe: Recipe, inputs: BuildInputs): BuiltCatalog 
 /** One form of the catalog in pieces, as `renderCatalog` gives them. */
 export function* builtCatalogPieces(
   { catalog, labels, entries }: Pick<BuiltCatalog, 'catalog' | 'labels' | 'entries'>,
-  form: SnapshotForm,
+  form: SnapshotRendition,
 ): Generator<string, void, undefined> {
   const pieces = catalogPieces(form, { name: catalog, ...(labels === undefined ? {} : { labels }) });
   for (const entry of entries) yield pieces.entry(entry);

@@ -4,27 +4,27 @@ import { isObject } from '../lint/json-access.js';
 
 /** What an `anyOf`, `oneOf` or `not` says, where words for it are known. */
 export interface Choice {
-  words: string;
+  text: string;
   values: JsonValue[];
 }
 
 /** `undefined` where the words are not known; an empty list where nothing is said that is not said elsewhere. */
-export function choicesOf(schema: JsonObject): Choice[] | undefined {
+export function describeChoices(schema: JsonObject): Choice[] | undefined {
   const choices: Choice[] = [];
   for (const name of ['anyOf', 'oneOf'] as const) {
     const branches = keyword(schema, name) as JsonValue[] | undefined;
     if (branches === undefined || branches.length === 0) continue;
-    if (typesOf(branches) !== undefined) {
+    if (branchTypes(branches) !== undefined) {
       if (keyword(schema, 'type') !== undefined) return undefined;
       continue;
     }
-    const choice = choiceOf(branches, name);
+    const choice = describeBranches(branches, name);
     if (choice === undefined) return undefined;
     choices.push(choice);
   }
   const negated = keyword(schema, 'not');
   if (negated !== undefined) {
-    const choice = negation(negated as JsonObject);
+    const choice = describeNegation(negated as JsonObject);
     if (choice === undefined) return undefined;
     choices.push(choice);
   }
@@ -32,7 +32,7 @@ export function choicesOf(schema: JsonObject): Choice[] | undefined {
 }
 
 /** The types that branches name, where they say nothing else: how int-or-string is written for other readers. */
-export function typesOf(branches: readonly JsonValue[]): string[] | undefined {
+export function branchTypes(branches: readonly JsonValue[]): string[] | undefined {
   const types: string[] = [];
   for (const branch of branches) {
     const type = isObject(branch) && hasOnly(branch, ['type']) ? keyword(branch, 'type') : undefined;
@@ -42,59 +42,59 @@ export function typesOf(branches: readonly JsonValue[]): string[] | undefined {
   return types;
 }
 
-function choiceOf(branches: readonly JsonValue[], name: 'anyOf' | 'oneOf'): Choice | undefined {
-  const sets = branches.map(requiredBy);
+function describeBranches(branches: readonly JsonValue[], name: 'anyOf' | 'oneOf'): Choice | undefined {
+  const sets = branches.map(onlyRequired);
   if (sets.every((names) => names !== undefined)) {
     const words = name === 'oneOf' ? 'exactly one of' : 'at least one of';
     return sets.every(({ length }) => length === 1)
-      ? { words, values: sets.flat() }
-      : { words: `${words} these sets`, values: sets.map((names) => names.join(' + ')) };
+      ? { text: words, values: sets.flat() }
+      : { text: `${words} these sets`, values: sets.map((names) => names.join(' + ')) };
   }
-  return name === 'oneOf' ? atMostOne(branches) : undefined;
+  return name === 'oneOf' ? describeAtMostOne(branches) : undefined;
 }
 
 /** `oneOf` of each name, and of a branch in which none of them is there. */
-function atMostOne(branches: readonly JsonValue[]): Choice | undefined {
+function describeAtMostOne(branches: readonly JsonValue[]): Choice | undefined {
   const without = branches.flatMap((branch) => {
     const negated = isObject(branch) && hasOnly(branch, ['not']) ? keyword(branch, 'not') : undefined;
     return isObject(negated) ? [negated] : [];
   });
-  const names = branches.flatMap((branch) => requiredBy(branch) ?? []);
-  const none = without.length === 1 ? namesOfAny(without[0]!) : undefined;
+  const names = branches.flatMap((branch) => onlyRequired(branch) ?? []);
+  const none = without.length === 1 ? requiredByAnyBranch(without[0]!) : undefined;
   const matches =
     none !== undefined &&
     names.length === branches.length - 1 &&
     none.length === names.length &&
     names.every((each) => none.includes(each));
-  return matches ? { words: 'at most one of', values: names } : undefined;
+  return matches ? { text: 'at most one of', values: names } : undefined;
 }
 
-function negation(negated: JsonObject): Choice | undefined {
-  const required = requiredBy(negated);
+function describeNegation(negated: JsonObject): Choice | undefined {
+  const required = onlyRequired(negated);
   if (required !== undefined) {
-    return { words: required.length === 1 ? 'without' : 'never all of', values: required };
+    return { text: required.length === 1 ? 'without' : 'never all of', values: required };
   }
-  const any = namesOfAny(negated);
-  if (any !== undefined) return { words: 'without any of', values: any };
+  const any = requiredByAnyBranch(negated);
+  if (any !== undefined) return { text: 'without any of', values: any };
   const values = keyword(negated, 'enum');
-  if (Array.isArray(values) && hasOnly(negated, ['enum'])) return { words: 'none of', values };
+  if (Array.isArray(values) && hasOnly(negated, ['enum'])) return { text: 'none of', values };
   const pattern = keyword(negated, 'pattern');
   if (typeof pattern === 'string' && hasOnly(negated, ['pattern'])) {
-    return { words: 'does not match', values: [pattern] };
+    return { text: 'does not match', values: [pattern] };
   }
   return undefined;
 }
 
 /** The names in `anyOf: [{required: [a]}, {required: [b]}]`. */
-function namesOfAny(schema: JsonObject): string[] | undefined {
+function requiredByAnyBranch(schema: JsonObject): string[] | undefined {
   const branches = hasOnly(schema, ['anyOf']) ? keyword(schema, 'anyOf') : undefined;
   if (!Array.isArray(branches) || branches.length === 0) return undefined;
-  const names = branches.map(requiredBy);
+  const names = branches.map(onlyRequired);
   return names.every((each) => each?.length === 1) ? names.flatMap((each) => each!) : undefined;
 }
 
 /** The names that a schema requires, where it says nothing else. */
-function requiredBy(branch: JsonValue): string[] | undefined {
+function onlyRequired(branch: JsonValue): string[] | undefined {
   if (!isObject(branch) || !hasOnly(branch, ['required'])) return undefined;
   const names = requiredOf(branch);
   return names.length > 0 ? names : undefined;

@@ -42,7 +42,7 @@ function fieldOf(schema: JsonObject, required = false): ConfigField {
 
 /** Each rule as it is read: the words and what stands after them. */
 const said = (field: Pick<ConfigField, 'rules'>): string[] =>
-  field.rules.map(({ words, values, more }) =>
+  field.rules.map(({ text: words, values, more }) =>
     [words, ...values, ...(more > 0 ? [`+${more}`] : [])].join(' '),
   );
 
@@ -158,7 +158,7 @@ describe('describeConfig', () => {
       },
     });
     expect(said(field)).toEqual(['list of type map: items are told apart by a b']);
-    expect(field.inside.map((element) => [element.of, element.description, said(element)])).toEqual([
+    expect(field.elements.map((element) => [element.label, element.description, said(element)])).toEqual([
       ['each item', 'One of them.', []],
       ['each value of each item', undefined, ['default x', 'at most 3 characters', 'may be null']],
     ]);
@@ -354,9 +354,9 @@ describe('exampleConfig', () => {
   });
 
   it('tells of rules that the check does not look at', () => {
-    expect(example({ properties: { a: { type: 'string' } } }).partly).toBe(false);
+    expect(example({ properties: { a: { type: 'string' } } }).partial).toBe(false);
     const spec = { type: 'object', 'x-kubernetes-validations': [{ rule: 'false' }] };
-    expect(example(ofSpec(spec))).toMatchObject({ check: 'valid', partly: true });
+    expect(example(ofSpec(spec))).toMatchObject({ check: 'valid', partial: true });
   });
 
   it('leaves names of prototypes alone', () => {
@@ -433,7 +433,7 @@ describe('a hostile schema', () => {
     const inner = wide(700, {});
     expect(described({ properties: { a: inner, b: { type: 'string' } } })).toMatchObject({ complete: false });
     const { fields } = described({ properties: { a: inner, b: { type: 'string' } } });
-    expect(fields.map(({ name, leftOut }) => [name, leftOut])).toEqual([
+    expect(fields.map(({ name, omitted }) => [name, omitted])).toEqual([
       ['a', 302],
       ['b', 0],
     ]);

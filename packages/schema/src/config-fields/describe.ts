@@ -1,10 +1,19 @@
 import type { FunctionDefinition } from '../definition.js';
 import { formatPath } from '../diagnostic.js';
 import { versionNamed } from '../json-schema/function-config.js';
-import { fieldsOf, innerParts, isOpen, type Parts, partsOf, requiredIn, says, valueType } from './parts.js';
-import { type ConfigRule, defaultOf, descriptionOf, isDeprecated, rulesOf } from './rules.js';
-import { TextBudget } from './shown.js';
-import { elementOf, typeWords } from './type-words.js';
+import { describeType, elementType } from './describe-type.js';
+import {
+  declaredFields,
+  expandAllOf,
+  innerSchemas,
+  isAnySet,
+  isOpen,
+  requiredFields,
+  type SchemaParts,
+  valueType,
+} from './parts.js';
+import { type ConfigRule, describeRules, findDefault, findDescription, isDeprecated } from './rules.js';
+import { TextBudget } from './text-budget.js';
 
 /** The fields of a functionConfig of one API version, as people read them. */
 export interface ConfigDescription extends ConfigFields {
@@ -21,7 +30,7 @@ interface ConfigFields {
   /** Required ones first, then in the order of the schema. */
   fields: ConfigField[];
   /** Fields that the schema declares here and that are not in `fields`, those inside them not counted. */
-  leftOut: number;
+  omitted: number;
 }
 
 export interface ConfigField extends ConfigFields {
@@ -39,12 +48,12 @@ export interface ConfigField extends ConfigFields {
   default?: string;
   rules: ConfigRule[];
   /** What holds for each item or value inside, the outer before the inner. */
-  inside: ConfigElement[];
+  elements: ConfigElement[];
 }
 
 export interface ConfigElement {
   /** Such as `each item` or `each value of each item`. */
-  of: string;
+  label: string;
   description?: string;
   rules: ConfigRule[];
 }
@@ -59,12 +68,12 @@ const MAX_NAME = 200;
 const MAX_PATH = 240;
 const MAX_DEFAULT = 400;
 /** Constant in every functionConfig. */
-const ALWAYS = ['apiVersion', 'kind'];
+const IDENTITY_FIELDS = ['apiVersion', 'kind'];
 
 /** A value whose fields are still to be described. */
-interface Open {
+interface PendingFields {
   into: ConfigFields;
-  parts: Parts;
+  parts: SchemaParts;
   path: string;
   depth: number;
 }
@@ -76,8 +85,8 @@ interface Open {
 export function describeConfig(definition: FunctionDefinition, versionName: string): ConfigDescription {
   const version = versionNamed(definition, versionName);
   const budget = new TextBudget(MAX_TEXT);
-  const { parts, complete } = partsOf([version.schema.openAPIV3Schema]);
-  const description = descriptionOf(parts);
+  const { parts, complete } = expandAllOf([version.schema.openAPIV3Schema]);
+  const description = findDescription(parts);
   const root: ConfigDescription = {
     apiVersion: `${definition.group}/${versionName}`,
     kind: definition.names.kind,
@@ -85,15 +94,15 @@ export function describeConfig(definition: FunctionDefinition, versionName: stri
     rules: objectRules(parts, budget, complete, true),
     complete: true,
     fields: [],
-    leftOut: 0,
+    omitted: 0,
   };
   // Level by level, so that a large field takes no room from those beside it.
-  const rest: Open[] = [{ into: root, parts, path: '', depth: 1 }];
+  const rest: PendingFields[] = [{ into: root, parts, path: '', depth: 1 }];
   let count = 0;
   for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-    for (const { name, path, parts: said, required } of declared(next, next.into === root)) {
+    for (const { name, path, parts: said, required } of listFields(next, next.into === root)) {
       if (count >= MAX_FIELDS || next.depth > MAX_DEPTH) {
-        next.into.leftOut++;
+        next.into.omitted++;
         root.complete = false;
         continue;
       }
@@ -104,29 +113,29 @@ export function describeConfig(definition: FunctionDefinition, versionName: stri
       rest.push({ into: field, parts: inner.parts, path: inner.path, depth: next.depth + 1 });
     }
   }
-  if (budget.cut) root.complete = false;
+  if (budget.truncated) root.complete = false;
   return root;
 }
 
-interface Declared {
+interface DeclaredField {
   name: string;
   path: string;
-  parts: Parts;
+  parts: SchemaParts;
   required: boolean;
 }
 
 /** The fields of a value, required ones first, then what is said of all others. */
-function declared({ parts, path }: Open, atRoot: boolean): Declared[] {
-  const required = requiredIn(parts);
-  const fields = [...fieldsOf(parts)]
-    .filter(([name, said]) => !(atRoot && (ALWAYS.includes(name) || saysNothing(name, said))))
+function listFields({ parts, path }: PendingFields, atRoot: boolean): DeclaredField[] {
+  const required = requiredFields(parts);
+  const fields = [...declaredFields(parts)]
+    .filter(([name, said]) => !(atRoot && (IDENTITY_FIELDS.includes(name) || isUnrestricted(name, said))))
     .map(([name, said]) => ({
       name,
-      path: formatBelow(path, name),
+      path: childPath(path, name),
       parts: said,
       required: required.has(name),
     }));
-  const others = fields.length > 0 ? innerParts(parts, 'additionalProperties') : undefined;
+  const others = fields.length > 0 ? innerSchemas(parts, 'additionalProperties') : undefined;
   return [
     ...fields.filter((field) => field.required),
     ...fields.filter((field) => !field.required),
@@ -137,14 +146,14 @@ function declared({ parts, path }: Open, atRoot: boolean): Declared[] {
 }
 
 /** `metadata` of a resource is known to everybody, unless the schema restricts it. */
-function saysNothing(name: string, said: Parts): boolean {
+function isUnrestricted(name: string, said: SchemaParts): boolean {
   return (
     name === 'metadata' &&
     said.every((part) => Object.keys(part).every((key) => key === 'type' || key === 'description'))
   );
 }
 
-function formatBelow(path: string, name: string): string {
+function childPath(path: string, name: string): string {
   const formatted = formatPath([name]);
   return path === '' || formatted.startsWith('[') ? `${path}${formatted}` : `${path}.${formatted}`;
 }
@@ -153,44 +162,44 @@ function formatBelow(path: string, name: string): string {
 function describeField(
   name: string,
   path: string,
-  said: Parts,
+  said: SchemaParts,
   required: boolean,
   budget: TextBudget,
-): { field: ConfigField; inner: { parts: Parts; path: string } } {
-  const { parts, complete } = partsOf(said);
-  const description = descriptionOf(parts);
-  const fallback = defaultOf(parts);
+): { field: ConfigField; inner: { parts: SchemaParts; path: string } } {
+  const { parts, complete } = expandAllOf(said);
+  const description = findDescription(parts);
+  const fallback = findDefault(parts);
   const field: ConfigField = {
     name: budget.take(name, MAX_NAME),
     path,
-    type: budget.take(typeWords(parts), MAX_NAME),
+    type: budget.take(describeType(parts), MAX_NAME),
     required,
     deprecated: isDeprecated(parts),
-    nullable: says(parts, 'nullable'),
+    nullable: isAnySet(parts, 'nullable'),
     ...(description === undefined ? {} : { description: budget.take(description, MAX_DESCRIPTION) }),
     ...(fallback === undefined ? {} : { default: budget.value(fallback, MAX_DEFAULT) }),
     rules: objectRules(parts, budget, complete, false),
-    inside: [],
+    elements: [],
     fields: [],
-    leftOut: 0,
+    omitted: 0,
   };
   let inner = { parts, path };
   let of = '';
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
-    const element = elementOf(inner.parts);
+    const element = elementType(inner.parts);
     if (element === undefined) break;
-    const whole = partsOf(element.parts);
-    of = of === '' ? element.of : `${element.of} of ${of}`;
+    const whole = expandAllOf(element.parts);
+    of = of === '' ? element.label : `${element.label} of ${of}`;
     inner = { parts: whole.parts, path: `${inner.path}${element.step}` };
-    const said = descriptionOf(whole.parts);
+    const said = findDescription(whole.parts);
     const rules = objectRules(whole.parts, budget, whole.complete, false);
-    const value = defaultOf(whole.parts);
+    const value = findDefault(whole.parts);
     if (value !== undefined)
-      rules.unshift({ words: 'default', values: [budget.value(value, MAX_DEFAULT)], more: 0 });
-    if (says(whole.parts, 'nullable')) rules.push({ words: 'may be null', values: [], more: 0 });
+      rules.unshift({ text: 'default', values: [budget.value(value, MAX_DEFAULT)], more: 0 });
+    if (isAnySet(whole.parts, 'nullable')) rules.push({ text: 'may be null', values: [], more: 0 });
     if (said === undefined && rules.length === 0) continue;
-    field.inside.push({
-      of,
+    field.elements.push({
+      label: of,
       ...(said === undefined ? {} : { description: budget.take(said, MAX_DESCRIPTION) }),
       rules,
     });
@@ -199,31 +208,37 @@ function describeField(
 }
 
 /** The rules of a value, with what an object may or must have beside its declared fields. */
-function objectRules(parts: Parts, budget: TextBudget, complete: boolean, atRoot: boolean): ConfigRule[] {
-  const rules = rulesOf(parts, budget, !complete || (atRoot && restrictsIdentity(parts)));
-  const fields = fieldsOf(parts);
-  const undeclared = [...requiredIn(parts)].filter(
+function objectRules(
+  parts: SchemaParts,
+  budget: TextBudget,
+  complete: boolean,
+  atRoot: boolean,
+): ConfigRule[] {
+  const rules = describeRules(parts, budget, !complete || (atRoot && restrictsIdentity(parts)));
+  const fields = declaredFields(parts);
+  const undeclared = [...requiredFields(parts)].filter(
     (name) => !fields.has(name) && !(atRoot && isResourceField(name)),
   );
   if (undeclared.length > 0) {
     const values = undeclared.slice(0, 40).map((name) => budget.value(name, MAX_NAME));
-    rules.unshift({ words: 'must have', values, more: undeclared.length - values.length });
+    rules.unshift({ text: 'must have', values, more: undeclared.length - values.length });
   }
   const object =
-    valueType(parts) === 'object' && (fields.size > 0 || says(parts, 'x-kubernetes-preserve-unknown-fields'));
+    valueType(parts) === 'object' &&
+    (fields.size > 0 || isAnySet(parts, 'x-kubernetes-preserve-unknown-fields'));
   if (object && isOpen(parts))
-    rules.push({ words: fields.size > 0 ? 'any further fields' : 'any fields', values: [], more: 0 });
+    rules.push({ text: fields.size > 0 ? 'any further fields' : 'any fields', values: [], more: 0 });
   return rules;
 }
 
 function isResourceField(name: string): boolean {
-  return name === 'metadata' || ALWAYS.includes(name);
+  return name === 'metadata' || IDENTITY_FIELDS.includes(name);
 }
 
 /** Whether a schema says more of apiVersion or kind than that they are texts; they are given by the function. */
-function restrictsIdentity(parts: Parts): boolean {
-  const fields = fieldsOf(parts);
-  return ALWAYS.some((name) =>
+function restrictsIdentity(parts: SchemaParts): boolean {
+  const fields = declaredFields(parts);
+  return IDENTITY_FIELDS.some((name) =>
     fields
       .get(name)
       ?.some((part) => Object.keys(part).some((key) => key !== 'type' && key !== 'description')),

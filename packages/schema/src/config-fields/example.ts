@@ -1,12 +1,19 @@
 import type { FunctionDefinition, JsonObject, JsonValue } from '../definition.js';
 import { functionConfigSchema, versionNamed } from '../json-schema/function-config.js';
 import { keyword, PROTOTYPE_NAMES, requiredOf } from '../json-schema/open-api.js';
-import { countValues, firstErrors, touchedBy, validateEach } from '../json-schema/validate.js';
+import { countValues, firstErrors, validateEach, withoutUnusedProperties } from '../json-schema/validate.js';
 import { kebabCase } from '../kebab-case.js';
 import { isObject } from '../lint/json-access.js';
 import { PatternSet } from '../lint/structural/pattern-set.js';
-import { fieldsOf, innerParts, type Parts, partsOf, requiredIn, valueType } from './parts.js';
-import { givenValue, leastOf, stubNumber, stubText } from './stub.js';
+import { exampleNumber, exampleText, givenValue, minimumCount } from './example-values.js';
+import {
+  declaredFields,
+  expandAllOf,
+  innerSchemas,
+  requiredFields,
+  type SchemaParts,
+  valueType,
+} from './parts.js';
 
 /** A functionConfig to begin with, made from the schema. */
 export interface ConfigExample {
@@ -19,7 +26,7 @@ export interface ConfigExample {
   /** What is wrong with an invalid one, such as `spec.name must match pattern "^x"`. */
   problem?: string;
   /** Whether the schema has expressions (CEL) or lists without duplicates, which the check does not look at. */
-  partly: boolean;
+  partial: boolean;
 }
 
 const MAX_DEPTH = 12;
@@ -54,7 +61,7 @@ export function exampleConfig(definition: FunctionDefinition, versionName: strin
       metadata: { name: kebabCase(definition.names.kind), ...(isObject(metadata) ? metadata : {}) },
       ...fields,
     };
-    return { value, ...check(value, schema, builder.patterns), partly: builder.partly };
+    return { value, ...check(value, schema, builder.patterns), partial: builder.partial };
   };
   // What is there to show more than must be there may be what is wrong.
   const generous = attempt(true);
@@ -68,7 +75,7 @@ function check(
   schema: JsonObject,
   patterns: PatternSet,
 ): Pick<ConfigExample, 'check' | 'problem'> {
-  const touched = touchedBy(value, schema);
+  const touched = withoutUnusedProperties(value, schema);
   if (countValues([value, touched], MAX_CHECKED) >= MAX_CHECKED) return { check: 'unchecked' };
   try {
     const errors = validateEach({ 0: touched }, { 0: value }, patterns);
@@ -87,7 +94,7 @@ function check(
 
 class ExampleBuilder {
   readonly patterns = new PatternSet();
-  partly = false;
+  partial = false;
   #left = MAX_VALUES;
   #text = MAX_TEXTS;
   readonly #generous: boolean;
@@ -97,35 +104,40 @@ class ExampleBuilder {
     this.#generous = generous;
   }
 
-  object(schemas: Parts, depth: number): JsonObject {
-    const { parts } = partsOf(schemas);
-    if (parts.some(hasUncheckedRules)) this.partly = true;
-    const fields = fieldsOf(parts);
-    const required = requiredIn(parts);
-    for (const name of chosenNames(parts)) required.add(name);
+  object(schemas: SchemaParts, depth: number): JsonObject {
+    const { parts } = expandAllOf(schemas);
+    if (parts.some(hasUncheckedRules)) this.partial = true;
+    const fields = declaredFields(parts);
+    const required = requiredFields(parts);
+    for (const name of firstBranchRequired(parts)) required.add(name);
     const result: JsonObject = {};
-    const put = (name: string, said: Parts): void => {
+    const put = (name: string, said: SchemaParts): void => {
       if (this.#left > 0 && !PROTOTYPE_NAMES.has(name) && name.length <= MAX_NAME)
         result[name] = this.#value(said, depth + 1);
     };
     for (const [name, said] of fields) {
-      if (required.has(name) || hasGiven(partsOf(said).parts)) put(name, said);
+      if (required.has(name) || hasGivenValue(expandAllOf(said).parts)) put(name, said);
     }
     for (const name of required) {
-      if (!fields.has(name)) put(name, innerParts(parts, 'additionalProperties') ?? [{ type: 'string' }]);
+      if (!fields.has(name)) put(name, innerSchemas(parts, 'additionalProperties') ?? [{ type: 'string' }]);
     }
     if (Object.keys(result).length === 0 && this.#generous) {
       const shown = [...fields].filter(([name]) => depth > 0 || !isResourceField(name));
       for (const field of shown.slice(0, depth <= FULL_DEPTH ? MAX_SHOWN : 1)) put(...field);
     }
-    this.#fillUp(parts, result, fields, depth);
+    this.#addEntries(parts, result, fields, depth);
     return result;
   }
 
   /** Entries that a map needs; one where it has none, so that its form is seen. */
-  #fillUp(parts: Parts, result: JsonObject, fields: ReadonlyMap<string, Parts>, depth: number): void {
-    const least = Math.min(leastOf(parts, 'minProperties'), MAX_ITEMS);
-    const values = innerParts(parts, 'additionalProperties');
+  #addEntries(
+    parts: SchemaParts,
+    result: JsonObject,
+    fields: ReadonlyMap<string, SchemaParts>,
+    depth: number,
+  ): void {
+    const least = Math.min(minimumCount(parts, 'minProperties'), MAX_ITEMS);
+    const values = innerSchemas(parts, 'additionalProperties');
     const open = parts.some((part) => keyword(part, 'additionalProperties') === true);
     const wanted = values !== undefined && fields.size === 0 ? Math.max(least, 1) : least;
     for (let index = 1; Object.keys(result).length < wanted && this.#left > 0; index++) {
@@ -139,12 +151,12 @@ class ExampleBuilder {
     }
   }
 
-  #value(schemas: Parts, depth: number): JsonValue {
+  #value(schemas: SchemaParts, depth: number): JsonValue {
     this.#left--;
-    const { parts } = partsOf(schemas);
-    if (parts.some(hasUncheckedRules)) this.partly = true;
+    const { parts } = expandAllOf(schemas);
+    if (parts.some(hasUncheckedRules)) this.partial = true;
     const given = givenValue(parts);
-    if (given !== undefined && this.#takes(given)) return given;
+    if (given !== undefined && this.#accepts(given)) return given;
     if (depth > MAX_DEPTH) return {};
     switch (valueType(parts)) {
       case 'object':
@@ -155,18 +167,18 @@ class ExampleBuilder {
         return true;
       case 'integer':
       case 'integer or string':
-        return stubNumber(parts, true);
+        return exampleNumber(parts, true);
       case 'number':
-        return stubNumber(parts, false);
+        return exampleNumber(parts, false);
       case 'string':
-        return stubText(parts, this.patterns);
+        return exampleText(parts, this.patterns);
       case 'any':
-        return stubText(parts, this.patterns);
+        return exampleText(parts, this.patterns);
     }
   }
 
   /** A value that the schema gives is taken where it is not larger than an example should be. */
-  #takes(value: JsonValue): boolean {
+  #accepts(value: JsonValue): boolean {
     if (typeof value === 'string' ? value.length > MAX_TEXT : countValues(value, MAX_GIVEN) >= MAX_GIVEN)
       return false;
     const size = JSON.stringify(value).length;
@@ -175,10 +187,10 @@ class ExampleBuilder {
     return true;
   }
 
-  #list(parts: Parts, depth: number): JsonValue[] {
-    const items = innerParts(parts, 'items');
+  #list(parts: SchemaParts, depth: number): JsonValue[] {
+    const items = innerSchemas(parts, 'items');
     if (items === undefined) return [];
-    const count = Math.min(Math.max(leastOf(parts, 'minItems'), 1), MAX_ITEMS);
+    const count = Math.min(Math.max(minimumCount(parts, 'minItems'), 1), MAX_ITEMS);
     const list: JsonValue[] = [];
     while (list.length < count && this.#left > 0) list.push(this.#value(items, depth + 1));
     return list;
@@ -190,7 +202,7 @@ function isResourceField(name: string): boolean {
 }
 
 /** What the first branch of each anyOf and oneOf requires. */
-function chosenNames(parts: Parts): string[] {
+function firstBranchRequired(parts: SchemaParts): string[] {
   return parts.flatMap((part) =>
     (['anyOf', 'oneOf'] as const).flatMap((name) => {
       const branches = ((keyword(part, name) as JsonValue[] | undefined) ?? []).filter(isObject);
@@ -201,7 +213,7 @@ function chosenNames(parts: Parts): string[] {
   );
 }
 
-function hasGiven(parts: Parts): boolean {
+function hasGivenValue(parts: SchemaParts): boolean {
   return parts.some(
     (part) => keyword(part, 'default') !== undefined || keyword(part, 'example') !== undefined,
   );

@@ -7,14 +7,14 @@ import {
   OPEN_API_TYPES,
 } from '../json-schema/open-api.js';
 import { textField } from '../lint/json-access.js';
-import { choicesOf } from './choices.js';
-import type { Parts } from './parts.js';
-import { says } from './parts.js';
-import type { TextBudget } from './shown.js';
+import { describeChoices } from './choices.js';
+import type { SchemaParts } from './parts.js';
+import { isAnySet } from './parts.js';
+import type { TextBudget } from './text-budget.js';
 
-/** Something that holds for a value, in words: "at least", and values that stand after them as code. */
+/** Something that holds for a value, in text: "at least", and values that stand after them as code. */
 export interface ConfigRule {
-  words: string;
+  text: string;
   values: string[];
   /** How many more values there are than are listed. */
   more: number;
@@ -26,18 +26,18 @@ export const FURTHER_RULES = 'further rules are in the schema';
 const MAX_VALUES = 40;
 const MAX_VALUE_LENGTH = 300;
 const MAX_EXPRESSIONS = 30;
-/** Keywords that readers of Kubernetes schemas do not follow, and those that are told by `choicesOf` or elsewhere. */
-const NOT_TOLD = ['$ref', 'dependencies', 'patternProperties', 'additionalItems'] as const;
+/** Keywords that readers of Kubernetes schemas do not follow, and those that are told by `describeChoices` or elsewhere. */
+const UNDESCRIBED_KEYWORDS = ['$ref', 'dependencies', 'patternProperties', 'additionalItems'] as const;
 const VALIDATIONS = 'x-kubernetes-validations';
 
 /** The rules for one value, the fields and items inside it apart. `further` says that the schema has more. */
-export function rulesOf(parts: Parts, budget: TextBudget, further: boolean): ConfigRule[] {
+export function describeRules(parts: SchemaParts, budget: TextBudget, further: boolean): ConfigRule[] {
   const rules: ConfigRule[] = [];
   const seen = new Set<string>();
   let more = further;
-  const add: Add = (words, values = [], asWritten = false) => {
+  const add: Add = (text, values = [], asWritten = false) => {
     const rule = {
-      words: budget.take(words, MAX_VALUE_LENGTH),
+      text: budget.take(text, MAX_VALUE_LENGTH),
       values: values
         .slice(0, MAX_VALUES)
         .map((value) =>
@@ -55,19 +55,19 @@ export function rulesOf(parts: Parts, budget: TextBudget, further: boolean): Con
     addValues(part, add);
     addBounds(part, add);
     addCollections(part, add);
-    const choices = choicesOf(part);
+    const choices = describeChoices(part);
     if (choices === undefined) more = true;
-    for (const { words, values } of choices ?? []) add(words, values, words !== 'none of');
-    if (!addExpressions(part, add) || saysMore(part)) more = true;
+    for (const { text: words, values } of choices ?? []) add(words, values, words !== 'none of');
+    if (!addExpressions(part, add) || hasUndescribedKeywords(part)) more = true;
   }
-  if (says(parts, 'x-kubernetes-embedded-resource'))
+  if (isAnySet(parts, 'x-kubernetes-embedded-resource'))
     add('a whole resource, with apiVersion, kind and metadata');
   if (more) add(FURTHER_RULES);
   return rules;
 }
 
 /** `asWritten`: for patterns, expressions and names, around which quotes would be taken for a part of them. */
-type Add = (words: string, values?: readonly JsonValue[], asWritten?: boolean) => void;
+type Add = (text: string, values?: readonly JsonValue[], asWritten?: boolean) => void;
 
 function addValues(part: JsonObject, add: Add): void {
   const type = keyword(part, 'type');
@@ -140,8 +140,8 @@ function addExpressions(part: JsonObject, add: Add): boolean {
 }
 
 /** Whether a schema has keywords that no rule tells of, or known ones with values that readers ignore. */
-function saysMore(part: JsonObject): boolean {
-  if (NOT_TOLD.some((name) => keyword(part, name) !== undefined)) return true;
+function hasUndescribedKeywords(part: JsonObject): boolean {
+  if (UNDESCRIBED_KEYWORDS.some((name) => keyword(part, name) !== undefined)) return true;
   return Object.keys(part).some((name) => {
     const value = part[name];
     if (value === null || value === undefined || name === 'deprecated') return false;
@@ -152,7 +152,7 @@ function saysMore(part: JsonObject): boolean {
 }
 
 /** What deprecates a field: the keyword, or how Kubernetes writes it into the description. */
-export function isDeprecated(parts: Parts): boolean {
+export function isDeprecated(parts: SchemaParts): boolean {
   return parts.some((part) => {
     const description = keyword(part, 'description');
     return (
@@ -164,7 +164,7 @@ export function isDeprecated(parts: Parts): boolean {
 }
 
 /** The first description or title. */
-export function descriptionOf(parts: Parts): string | undefined {
+export function findDescription(parts: SchemaParts): string | undefined {
   for (const name of ['description', 'title'] as const) {
     for (const part of parts) {
       const text = keyword(part, name);
@@ -174,7 +174,7 @@ export function descriptionOf(parts: Parts): string | undefined {
   return undefined;
 }
 
-export function defaultOf(parts: Parts): JsonValue | undefined {
+export function findDefault(parts: SchemaParts): JsonValue | undefined {
   for (const part of parts) {
     const value = keyword(part, 'default');
     if (value !== undefined) return value;

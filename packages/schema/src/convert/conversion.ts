@@ -1,6 +1,6 @@
 import type { FunctionDefinition, FunctionVersion, JsonValue } from '../definition.js';
 import { type Diagnostic, formatPath, type Path } from '../diagnostic.js';
-import { respellLicense } from '../dialects/license.js';
+import { normalizeLicense } from '../dialects/license.js';
 import type { YamlDocument } from '../yaml/author.js';
 import { CONVERT_CODES, type ConvertCode } from './codes.js';
 
@@ -24,7 +24,7 @@ export class ConversionReport {
   }
 
   add(code: ConvertCode, message: string, path: Path = []): void {
-    const { severity, mend } = CONVERT_CODES[code];
+    const { severity, fix } = CONVERT_CODES[code];
     // A field that is missing has no place of its own: the whole document would be underlined.
     const range = path.length === 0 ? undefined : this.document.locate(path);
     this.diagnostics.push({
@@ -34,7 +34,7 @@ export class ConversionReport {
       file: this.file,
       path: formatPath(path),
       ...(range === undefined ? {} : { range }),
-      hint: mend,
+      hint: fix,
     });
   }
 }
@@ -43,7 +43,7 @@ export class ConversionReport {
 export const CONVERTED_VERSION = 'v1alpha1';
 
 /** What no source says of an API version, written so that it promises nothing. */
-export function unknownVersion(
+export function placeholderVersion(
   report: ConversionReport,
 ): Pick<FunctionVersion, 'name' | 'schema' | 'idempotent'> {
   report.add(
@@ -58,8 +58,9 @@ export function unknownVersion(
   };
 }
 
-export function licenseOf(license: JsonValue | undefined, report: ConversionReport): string {
-  if (typeof license === 'string' && license.trim() !== '') return respellLicense(license) ?? license.trim();
+export function convertLicense(license: JsonValue | undefined, report: ConversionReport): string {
+  if (typeof license === 'string' && license.trim() !== '')
+    return normalizeLicense(license) ?? license.trim();
   report.add('convert/license', 'no licence is named; LicenseRef-unknown is written');
   return 'LicenseRef-unknown';
 }
@@ -77,14 +78,14 @@ export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-export function texts(value: JsonValue | undefined): string[] {
+export function stringItems(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 const FORGES = /^(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
 
 /** Host, owner and repository of a URL; owner and repository only on the well-known forges. */
-export function originOf(link: string): { host: string; owner?: string; repository?: string } | undefined {
+export function parseOrigin(link: string): { host: string; owner?: string; repository?: string } | undefined {
   if (!URL.canParse(link)) return undefined;
   const url = new URL(link);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;

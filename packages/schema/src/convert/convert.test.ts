@@ -292,9 +292,9 @@ it.each([
 });
 
 it('describes every code', () => {
-  for (const [code, { summary, mend }] of Object.entries(CONVERT_CODES)) {
+  for (const [code, { summary, fix }] of Object.entries(CONVERT_CODES)) {
     expect(code).toMatch(/^convert\/[a-z-]+$/);
-    expect(`${summary}${mend}`).toMatch(/\..*\.$/);
+    expect(`${summary}${fix}`).toMatch(/\..*\.$/);
   }
 });
 

@@ -2,7 +2,7 @@ import type { CatalogKind } from '../catalog.js';
 import type { FunctionDefinition } from '../definition.js';
 import type { Diagnostic } from '../diagnostic.js';
 import { hasErrors } from '../diagnostic.js';
-import { isKptMetadata, isKrewPlugin, recognise } from '../dialects/recognise.js';
+import { isKptMetadata, isKrewPlugin, recognizeDocument } from '../dialects/recognize.js';
 import { readDialect } from '../dialects.js';
 import { isObject } from '../lint/json-access.js';
 import { canonicalRelease } from '../release.js';
@@ -45,13 +45,13 @@ export interface ConvertResult {
 /** Converts one document into definitions in the normal form. Without definitions the diagnostics say why. */
 export function convertDocument(document: YamlDocument, options: ConvertOptions): ConvertResult {
   const source =
-    options.from === undefined || options.from === 'auto' ? recogniseSource(document) : options.from;
+    options.from === undefined || options.from === 'auto' ? detectSource(document) : options.from;
   if (source === 'kep') return convertKep(document, options);
   const known =
     source === 'krew' ? isKrewPlugin(document.value) : source !== undefined && isObject(document.value);
   if (source === undefined || !known) {
     const report = new ConversionReport(document, options.file);
-    const { name } = recognise(document.value);
+    const { name } = recognizeDocument(document.value);
     const expected =
       source === undefined
         ? 'a definition, a catalog, function metadata of kpt or a Krew plugin'
@@ -64,7 +64,7 @@ export function convertDocument(document: YamlDocument, options: ConvertOptions)
   return { definitions: definition === undefined ? [] : [definition], source, ...rest };
 }
 
-function recogniseSource({ value }: YamlDocument): ConvertSource | undefined {
+function detectSource({ value }: YamlDocument): ConvertSource | undefined {
   if (isKptMetadata(value)) return 'kpt-metadata';
   if (isKrewPlugin(value)) return 'krew';
   if (!isObject(value)) return undefined;

@@ -7,12 +7,12 @@ import { shorten } from '../yaml/scalars.js';
 import {
   type Conversion,
   ConversionReport,
-  licenseOf,
+  convertLicense,
   oneLine,
-  originOf,
+  parseOrigin,
   pascalCase,
-  texts,
-  unknownVersion,
+  placeholderVersion,
+  stringItems,
 } from './conversion.js';
 import { releaseFromPath } from './release-path.js';
 
@@ -58,14 +58,14 @@ export function convertKptMetadata(
   if (metadata.hidden === true) report.add('convert/dropped-field', 'hidden is left out', ['hidden']);
 
   const version: FunctionVersion = {
-    ...unknownVersion(report),
+    ...placeholderVersion(report),
     runtime: { container: image.container },
     usage: links.usage,
     examples: links.examples,
-    license: licenseOf(metadata.license, report),
+    license: convertLicense(metadata.license, report),
   };
-  const maintainers = texts(metadata.emails);
-  const tags = texts(metadata.tags);
+  const maintainers = stringItems(metadata.emails);
+  const tags = stringItems(metadata.tags);
   const definition: FunctionDefinition = {
     group: options.group ?? KPT_GROUP,
     names: { kind: image.kind },
@@ -144,7 +144,7 @@ function readLinks(
   report: ConversionReport,
 ): { usage: string; examples: string[]; home: string | undefined } | undefined {
   const source = textField(metadata, 'sourceURL')?.trim() || undefined;
-  const examples = texts(metadata.examplePackageURLs);
+  const examples = stringItems(metadata.examplePackageURLs);
   const usage = source ?? examples[0];
   if (usage === undefined) {
     report.add('convert/no-document', 'the metadata names neither sourceURL nor examplePackageURLs');
@@ -156,7 +156,7 @@ function readLinks(
     report.add('convert/examples', 'there is no example; sourceURL is taken for one', ['sourceURL']);
     examples.push(usage);
   }
-  const origin = source === undefined ? undefined : originOf(source);
+  const origin = source === undefined ? undefined : parseOrigin(source);
   const repository =
     origin?.repository === undefined
       ? undefined
@@ -173,8 +173,8 @@ function readDescription(metadata: JsonObject, name: string, report: ConversionR
 
 /** From the owner of the source, else the domain of the first maintainer, else where the image lies. */
 function readPublisher(metadata: JsonObject, imageOwner: string, report: ConversionReport): string {
-  const origin = originOf(textField(metadata, 'sourceURL') ?? '');
-  const domain = texts(metadata.emails)[0]?.split('@')[1];
+  const origin = parseOrigin(textField(metadata, 'sourceURL') ?? '');
+  const domain = stringItems(metadata.emails)[0]?.split('@')[1];
   const [publisher, from] =
     origin !== undefined
       ? [origin.owner === undefined ? origin.host : `${origin.host}/${origin.owner}`, 'sourceURL']

@@ -7,11 +7,11 @@ import { shorten } from '../yaml/scalars.js';
 import {
   type Conversion,
   ConversionReport,
-  licenseOf,
+  convertLicense,
   oneLine,
-  originOf,
+  parseOrigin,
   pascalCase,
-  unknownVersion,
+  placeholderVersion,
 } from './conversion.js';
 import { describeSelector, selectPlatforms } from './selector.js';
 
@@ -65,11 +65,11 @@ export function convertKrew(
     publisher: derivePublisher(homepage, report),
     versions: [
       {
-        ...unknownVersion(report),
+        ...placeholderVersion(report),
         runtime: { exec: { platforms } },
         usage: homepage,
         examples: [homepage],
-        license: licenseOf(readLicense(document.value), report),
+        license: convertLicense(readLicense(document.value), report),
       },
     ],
     home: homepage,
@@ -78,7 +78,7 @@ export function convertKrew(
 }
 
 function deriveGroup(homepage: string | undefined, report: ConversionReport): string | undefined {
-  const origin = homepage === undefined ? undefined : originOf(homepage);
+  const origin = homepage === undefined ? undefined : parseOrigin(homepage);
   const pages = origin === undefined ? undefined : PAGES[origin.host];
   const group = (pages === undefined ? origin?.host : `${origin?.owner}.${pages}`)?.toLowerCase();
   const path = ['spec', 'homepage'];
@@ -98,7 +98,7 @@ function deriveGroup(homepage: string | undefined, report: ConversionReport): st
 }
 
 function derivePublisher(homepage: string, report: ConversionReport): string {
-  const origin = originOf(homepage);
+  const origin = parseOrigin(homepage);
   const publisher =
     origin?.owner === undefined ? (origin?.host ?? homepage) : `${origin.host}/${origin.owner}`;
   report.add('convert/publisher', `the publisher ${shorten(publisher)} is derived from the homepage`, [
@@ -151,12 +151,12 @@ function readPlatforms(spec: JsonObject, report: ConversionReport): ExecPlatform
 
 /** Krew copies `files` out of the archive first; a definition names the program as it lies in the archive. */
 function readBin(entry: JsonObject, path: readonly (string | number)[], report: ConversionReport): string {
-  const bin = tidy(textField(entry, 'bin') ?? '');
+  const bin = normalizePath(textField(entry, 'bin') ?? '');
   const files = listField(entry, 'files');
   if (files.length === 0) return bin;
   for (const file of files) {
-    const from = tidy(textField(file, 'from') ?? '');
-    const to = tidy(textField(file, 'to') ?? '');
+    const from = normalizePath(textField(file, 'from') ?? '');
+    const to = normalizePath(textField(file, 'to') ?? '');
     const base = from.split('/').at(-1)!;
     const copied = to === '' || to === '.' ? base : `${to}/${base}`;
     if ((copied === bin || to === bin) && !from.includes('*')) return from;
@@ -168,6 +168,6 @@ function readBin(entry: JsonObject, path: readonly (string | number)[], report: 
   return bin;
 }
 
-function tidy(path: string): string {
+function normalizePath(path: string): string {
   return path.replace(/^(?:\.?\/)+(?=.)/, '');
 }

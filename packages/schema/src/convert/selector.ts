@@ -6,7 +6,7 @@ import {
   type OperatingSystem,
 } from '../definition.js';
 import { field, isObject, listField, textField } from '../lint/json-access.js';
-import { texts } from './conversion.js';
+import { stringItems } from './conversion.js';
 
 export interface Platform {
   os: OperatingSystem;
@@ -34,7 +34,7 @@ function matches(selector: JsonValue | undefined, platform: Platform): boolean {
   }
   return listField(selector, 'matchExpressions').every((expression) => {
     const value = labelOf(textField(expression, 'key') ?? '');
-    const values = texts(field(expression, 'values'));
+    const values = stringItems(field(expression, 'values'));
     switch (field(expression, 'operator')) {
       case 'In':
         return value !== undefined && values.includes(value);
@@ -59,7 +59,7 @@ export function describeSelector(selector: JsonValue | undefined): string {
   for (const expression of listField(selector, 'matchExpressions')) {
     const operator = textField(expression, 'operator') ?? '';
     parts.push(
-      `${textField(expression, 'key') ?? ''} ${operator} ${texts(field(expression, 'values')).join(', ')}`,
+      `${textField(expression, 'key') ?? ''} ${operator} ${stringItems(field(expression, 'values')).join(', ')}`,
     );
   }
   return parts.length === 0 ? 'an empty selector' : parts.join(', ');

@@ -5,129 +5,129 @@ export const DIALECT_CODES = {
   'dialect/unknown-document': {
     severity: 'error',
     summary: 'The document is no KRMFunctionDefinition, Catalog or KRMFunctionCatalog.',
-    mend: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
+    fix: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
   },
-  'dialect/misspelt-document': {
+  'dialect/misspelled-document': {
     severity: 'error',
     summary:
-      'The document is one of these three but for its kind or apiVersion, which is misspelt or missing.',
-    mend: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
+      'The document is one of these three but for its kind or apiVersion, which is misspelled or missing.',
+    fix: 'Set apiVersion to config.kubernetes.io/v1alpha1 and kind to KRMFunctionDefinition or Catalog.',
   },
   'dialect/missing-spec': {
     severity: 'error',
     summary: 'The document has no spec, or its spec is no mapping.',
-    mend: 'Write the fields of the document under spec.',
+    fix: 'Write the fields of the document under spec.',
   },
   'dialect/unknown-field': {
     severity: 'error',
     summary: 'The document has a field, outside its definitions, that its kind does not have.',
-    mend: 'Correct the spelling, or remove the field.',
+    fix: 'Correct the spelling, or remove the field.',
   },
   'dialect/catalog-name': {
     severity: 'error',
     summary: 'The catalog has no name.',
-    mend: 'Write the name as text in metadata.name.',
+    fix: 'Write the name as text in metadata.name.',
   },
   'dialect/catalog-labels': {
     severity: 'error',
     summary: 'The labels of the catalog are no mapping of texts.',
-    mend: 'Write every label as text, in quotes where needed.',
+    fix: 'Write every label as text, in quotes where needed.',
   },
   'dialect/catalog-functions': {
     severity: 'error',
     summary: 'The catalog has no list spec.krmFunctions, or an entry of it is no mapping.',
-    mend: 'List the functions under spec.krmFunctions, each a mapping as in the spec of a definition.',
+    fix: 'List the functions under spec.krmFunctions, each a mapping as in the spec of a definition.',
   },
   'dialect/api-version': {
     severity: 'warning',
     summary:
       'The apiVersion is one that KEP drafts used; the document is read as config.kubernetes.io/v1alpha1.',
-    mend: 'Set apiVersion to config.kubernetes.io/v1alpha1.',
+    fix: 'Set apiVersion to config.kubernetes.io/v1alpha1.',
   },
   'dialect/version-field': {
     severity: 'info',
     summary: 'A field of an API version stands beside versions; it is read into every version that lacks it.',
-    mend: 'Move the field into each of the versions.',
+    fix: 'Move the field into each of the versions.',
   },
   'dialect/kind': {
     severity: 'info',
     summary: 'The kind of the function stands beside group instead of in names.',
-    mend: 'Write names.kind.',
+    fix: 'Write names.kind.',
   },
   'dialect/versions-map': {
     severity: 'info',
     summary: 'versions is a mapping instead of a list.',
-    mend: 'Write versions as a list whose items have a name.',
+    fix: 'Write versions as a list whose items have a name.',
   },
   'dialect/version-text': {
     severity: 'info',
     summary: 'An API version is only its name.',
-    mend: 'Write the version as a mapping with a name.',
+    fix: 'Write the version as a mapping with a name.',
   },
   'dialect/platforms': {
     severity: 'info',
     summary: 'The platforms of an exec runtime stand under platform, or directly under exec.',
-    mend: 'Write exec.platforms.',
+    fix: 'Write exec.platforms.',
   },
   'dialect/exec-path': {
     severity: 'warning',
     summary: 'An exec runtime has path, as KEP-2953 writes it; it is read as bin.',
-    mend: 'Write bin, and say where the program comes from in uri.',
+    fix: 'Write bin, and say where the program comes from in uri.',
   },
   'dialect/storage-mount': {
     severity: 'info',
     summary: 'requireFilesystem is the name that a story of KEP-2906 gives to requireStorageMount.',
-    mend: 'Write requireStorageMount.',
+    fix: 'Write requireStorageMount.',
   },
   'dialect/network': {
     severity: 'warning',
     summary: 'network, as kustomize and kpt write it, is read as requireNetwork.',
-    mend: 'Write requireNetwork.',
+    fix: 'Write requireNetwork.',
   },
   'dialect/starlark': {
     severity: 'info',
     summary: 'A Starlark runtime is a mapping instead of the reference itself.',
-    mend: 'Write the reference as the value of starlark.',
+    fix: 'Write the reference as the value of starlark.',
   },
   'dialect/license': {
     severity: 'info',
     summary: 'The licence is spelled differently from its SPDX identifier.',
-    mend: 'Write the SPDX identifier.',
+    fix: 'Write the SPDX identifier.',
   },
   'dialect/digest': {
     severity: 'info',
     summary: 'A digest has the prefix sha256:, capital letters, or stands in the field digest.',
-    mend: 'Write sha256 with 64 lower-case hexadecimal digits.',
+    fix: 'Write sha256 with 64 lower-case hexadecimal digits.',
   },
   'dialect/maintainers': {
     severity: 'info',
     summary: 'emails is read as maintainers.',
-    mend: 'Write maintainers.',
+    fix: 'Write maintainers.',
   },
   'dialect/tags': {
     severity: 'info',
     summary: 'keywords or types are read as tags.',
-    mend: 'Write tags.',
+    fix: 'Write tags.',
   },
   'dialect/home': {
     severity: 'warning',
     summary: 'sourceURL is taken for the home page.',
-    mend: 'Write home.',
+    fix: 'Write home.',
   },
   'dialect/usage': {
     severity: 'warning',
     summary: 'documentation is taken for the usage document of the versions.',
-    mend: 'Write usage in each of the versions.',
+    fix: 'Write usage in each of the versions.',
   },
   'dialect/ignored-field': {
     severity: 'info',
     summary: 'A field that other tools write, and that says nothing about the function, is left out.',
-    mend: 'Remove the field.',
+    fix: 'Remove the field.',
   },
   'dialect/dropped-field': {
     severity: 'warning',
     summary: 'A field without a place in the normal form is left out.',
-    mend: 'Remove the field, or say the same in a field that exists.',
+    fix: 'Remove the field, or say the same in a field that exists.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -4,8 +4,8 @@ import type { Draft } from '../draft.js';
 import { isObject } from '../lint/json-access.js';
 import { shorten } from '../yaml/scalars.js';
 import type { DialectCode } from './codes.js';
-import { type Corrections, Origins } from './correction.js';
-import { respellLicense } from './license.js';
+import { type Corrections, Origins } from './corrections.js';
+import { normalizeLicense } from './license.js';
 import { RuntimeReader } from './runtime.js';
 
 /** Fields of an API version that the KEP's examples write beside `versions`. */
@@ -130,7 +130,7 @@ class DefinitionReader {
     const at = ['versions', index];
     if (isObject(version.runtime)) version.runtime = this.runtimes.read(version.runtime, [...at, 'runtime']);
     const license = version.license;
-    const respelled = typeof license === 'string' ? respellLicense(license) : undefined;
+    const respelled = typeof license === 'string' ? normalizeLicense(license) : undefined;
     if (respelled !== undefined) {
       const path = [...at, 'license'];
       const message = `the licence ${JSON.stringify(shorten(String(license)))} is read as ${respelled}`;

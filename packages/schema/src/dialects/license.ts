@@ -28,7 +28,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 let identifiers: Map<string, string> | undefined;
 
 /** SPDX identifiers by their lower-case form. */
-function identifiersByForm(): ReadonlyMap<string, string> {
+function identifiersByLowerCase(): ReadonlyMap<string, string> {
   if (identifiers === undefined) {
     const list: readonly string[] = createRequire(import.meta.url)('spdx-license-ids');
     identifiers = new Map(list.map((identifier) => [identifier.toLowerCase(), identifier]));
@@ -37,16 +37,16 @@ function identifiersByForm(): ReadonlyMap<string, string> {
 }
 
 export function licenseIdentifiers(): string[] {
-  return [...identifiersByForm().values()];
+  return [...identifiersByLowerCase().values()];
 }
 
 /**
  * The SPDX identifier of a licence that is only spelled differently. Undefined for what is right already
  * and for what would have to be guessed: lint suggests there.
  */
-export function respellLicense(license: string): string | undefined {
+export function normalizeLicense(license: string): string | undefined {
   if (license.length > 100) return undefined;
   const lower = license.trim().toLowerCase().replace(/\s+/g, ' ');
-  const known = Object.hasOwn(SPELLINGS, lower) ? SPELLINGS[lower] : identifiersByForm().get(lower);
+  const known = Object.hasOwn(SPELLINGS, lower) ? SPELLINGS[lower] : identifiersByLowerCase().get(lower);
   return known === license ? undefined : known;
 }

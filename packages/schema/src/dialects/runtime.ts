@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../definition.js';
 import type { Path, PathSegment } from '../diagnostic.js';
 import { isObject } from '../lint/json-access.js';
 import type { DialectCode } from './codes.js';
-import type { Corrections, Origins } from './correction.js';
+import type { Corrections, Origins } from './corrections.js';
 
 /** Corrects one runtime. `at` is its path in the normal form; the object is the caller's own copy. */
 export class RuntimeReader {

@@ -145,7 +145,7 @@ describe('functionConfigSchema', () => {
   it.each<[string, JsonObject, boolean]>([
     ['a required field is missing', {}, false],
     ['a required field with a default is missing', labels, true],
-    ['a misspelt field', { ...labels, mod: 'a' }, false],
+    ['a misspelled field', { ...labels, mod: 'a' }, false],
     ['an exclusive bound, met', { ...labels, size: 1 }, true],
     ['an exclusive bound, not met', { ...labels, size: 0 }, false],
     ['int-or-string with an integer', { ...labels, port: 80 }, true],

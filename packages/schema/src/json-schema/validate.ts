@@ -43,12 +43,12 @@ export function firstErrors(
     const rank = error.message === 'must be null' ? 2 : /^(anyOf|oneOf|not|if)$/.test(error.keyword) ? 1 : 0;
     const earlier = first.get(key);
     if (earlier !== undefined && earlier.rank <= rank) continue;
-    first.set(key, { path, message: wordsOf(error), rank });
+    first.set(key, { path, message: describeError(error), rank });
   }
   return first;
 }
 
-function wordsOf(error: ErrorObject): string {
+function describeError(error: ErrorObject): string {
   const params = error.params as { additionalProperty?: string; allowedValues?: JsonValue[] };
   if (params.additionalProperty !== undefined) {
     return `has the field ${quote(params.additionalProperty)}, which its schema does not declare`;
@@ -59,10 +59,10 @@ function wordsOf(error: ErrorObject): string {
 }
 
 /** The schema without the properties that the value does not have: they need not be compiled. */
-export function touchedBy(value: JsonValue, schema: JsonObject): JsonObject {
+export function withoutUnusedProperties(value: JsonValue, schema: JsonObject): JsonObject {
   if (Array.isArray(value)) {
     return value.length === 1 && isObject(schema.items)
-      ? { ...schema, items: touchedBy(value[0]!, schema.items) }
+      ? { ...schema, items: withoutUnusedProperties(value[0]!, schema.items) }
       : schema;
   }
   const { properties } = schema;
@@ -71,7 +71,7 @@ export function touchedBy(value: JsonValue, schema: JsonObject): JsonObject {
   return {
     ...schema,
     properties: Object.fromEntries(
-      touched.map((name) => [name, touchedBy(value[name]!, properties[name] as JsonObject)]),
+      touched.map((name) => [name, withoutUnusedProperties(value[name]!, properties[name] as JsonObject)]),
     ),
   };
 }

@@ -4,7 +4,7 @@ import type { Draft } from '../draft.js';
 import { readYaml } from '../yaml.js';
 import type { RuleCode } from './codes.js';
 import { LINT_RULES } from './codes.js';
-import type { LintProfile } from './rule.js';
+import type { LintRuleset } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
@@ -48,29 +48,29 @@ interface Case {
   /** What it is replaced by; \`«\` marks where the finding begins. */
   bad: string;
   /** In place of the good definition's text. */
-  mended?: string;
-  profile?: LintProfile;
+  fixed?: string;
+  ruleset?: LintRuleset;
 }
 
 const FIELD = 'a: {description: For the cases., type: string} # field';
-const field = (code: RuleCode, bad: string, mended?: string): Case => ({
+const field = (code: RuleCode, bad: string, fixed?: string): Case => ({
   code,
   find: FIELD,
   bad: `a: ${bad}`,
-  ...(mended === undefined ? {} : { mended: `a: ${mended}` }),
+  ...(fixed === undefined ? {} : { fixed: `a: ${fixed}` }),
 });
 const root = (code: RuleCode, bad: string): Case => ({ code, find: 'type: object # root', bad });
-const image = (code: RuleCode, bad: string, mended?: string): Case => ({
+const image = (code: RuleCode, bad: string, fixed?: string): Case => ({
   code,
   find: `image: ghcr.io/acme/set-labels:v1.2.3\n      sha256: ${SHA}`,
   bad: `image: ${bad}`,
-  ...(mended === undefined ? {} : { mended: `image: ${mended}` }),
+  ...(fixed === undefined ? {} : { fixed: `image: ${fixed}` }),
 });
-const runtime = (code: RuleCode, bad: string, mended?: string): Case => ({
+const runtime = (code: RuleCode, bad: string, fixed?: string): Case => ({
   code,
   find: `container:\n      image: ghcr.io/acme/set-labels:v1.2.3\n      sha256: ${SHA}`,
   bad,
-  ...(mended === undefined ? {} : { mended }),
+  ...(fixed === undefined ? {} : { fixed }),
 });
 const platforms = (code: RuleCode, bad: string): Case =>
   runtime(code, `exec:\n      platforms:\n      - ${bad}`, `exec: {platforms: [${PROGRAM}]}`);
@@ -95,9 +95,9 @@ const CASES: Case[] = [
   { code: 'names/duplicate-version', find: 'home:', bad: '- name: «v1\nhome:' },
   { code: 'description/one-line', find: 'description: Sets labels on all', bad: 'description: «|\n  a\n  b' },
   { code: 'description/length', find: 'Sets labels', bad: `«${'a'.repeat(200)}` },
-  { code: 'tags/form', find: '[mutator]', bad: '[«"mutator, label"]', mended: '[mutator, label]' },
+  { code: 'tags/form', find: '[mutator]', bad: '[«"mutator, label"]', fixed: '[mutator, label]' },
   { code: 'tags/form', find: '[mutator]', bad: `[«${'a'.repeat(51)}]` },
-  { code: 'tags/duplicate', find: '[mutator]', bad: '[mutator, «Mutator]', mended: '[mutator, label]' },
+  { code: 'tags/duplicate', find: '[mutator]', bad: '[mutator, «Mutator]', fixed: '[mutator, label]' },
 
   runtime('runtime/none', '«{}'),
   image('image/invalid', '«ghcr.io/Acme/Set-Labels:v1', `ghcr.io/acme/fn:v1.2.3@sha256:${SHA}`),
@@ -125,7 +125,7 @@ const CASES: Case[] = [
   ),
   {
     ...runtime('starlark/not-in-kep-schema', 'starlark: «https://acme.example/v1.2.3/fn.star'),
-    profile: 'kep',
+    ruleset: 'kep',
   },
 
   { code: 'link/form', find: 'usage: https://acme', bad: 'usage: «acme' },
@@ -141,25 +141,25 @@ const CASES: Case[] = [
     code: 'link/moving-branch',
     find: 'usage: https://acme.example/set-labels/v1.2.3/',
     bad: 'usage: «https://github.com/acme/fn/blob/main/',
-    mended: 'usage: https://github.com/acme/fn/blob/v1.2.3/',
+    fixed: 'usage: https://github.com/acme/fn/blob/v1.2.3/',
   },
   {
     code: 'license/unknown',
     find: 'license: Apache-2.0',
     bad: 'license: «Apache License',
-    mended: 'license: MIT OR BSD-3-Clause',
+    fixed: 'license: MIT OR BSD-3-Clause',
   },
   {
     code: 'license/unknown',
     find: 'license: Apache-2.0',
     bad: 'license: «UNLICENSED',
-    mended: 'license: LicenseRef-Acme',
+    fixed: 'license: LicenseRef-Acme',
   },
   {
     code: 'license/not-in-kep-enum',
     find: 'license: Apache-2.0',
     bad: 'license: «Apache-2.0',
-    profile: 'kep',
+    ruleset: 'kep',
   },
 
   { code: 'text/control-character', find: 'publisher: Acme', bad: String.raw`publisher: «"\e[2Jx"` },
@@ -191,18 +191,18 @@ const CASES: Case[] = [
     code: 'schema/array-without-items',
     find: FIELD,
     bad: '«a: {type: array}',
-    mended: 'a: {type: array, items: {type: string}}',
+    fixed: 'a: {type: array, items: {type: string}}',
   },
   field(
     'schema/properties-and-map',
     '{type: object, properties: {b: {type: string}}, «additionalProperties: false}',
   ),
-  { code: 'schema/meta-type', find: FIELD, bad: 'kind: {type: «integer}', mended: 'kind: {type: string}' },
+  { code: 'schema/meta-type', find: FIELD, bad: 'kind: {type: «integer}', fixed: 'kind: {type: string}' },
   {
     code: 'schema/meta-restriction',
     find: FIELD,
     bad: 'metadata: {type: object, «required: [name]}',
-    mended: 'metadata: {type: object, properties: {name: {type: string, maxLength: 9}}}',
+    fixed: 'metadata: {type: object, properties: {name: {type: string, maxLength: 9}}}',
   },
   { code: 'schema/meta-restriction', find: FIELD, bad: 'metadata: {properties: {«labels: {type: object}}}' },
   field(
@@ -308,8 +308,8 @@ function draftOf(text: string): Draft {
   };
 }
 
-function found(text: string, profile: LintProfile = 'registry'): Diagnostic[] {
-  return runRules(RULES, draftOf(text), profile);
+function found(text: string, ruleset: LintRuleset = 'registry'): Diagnostic[] {
+  return runRules(RULES, draftOf(text), ruleset);
 }
 
 const line = ({ code, severity, range, message }: Diagnostic): string =>
@@ -322,24 +322,24 @@ describe('lint rules', () => {
 
   it.each(CASES.map((one, index) => [one.code, index, one] as const))(
     '%s (case %i)',
-    (code, _index, { find, bad, mended, profile = 'registry' }) => {
+    (code, _index, { find, bad, fixed, ruleset = 'registry' }) => {
       expect(GOOD.split(find)).toHaveLength(2);
       const marked = GOOD.replace(find, () => bad);
       const before = marked.slice(0, marked.indexOf('«')).split('\n');
       const place = { line: before.length, column: before.at(-1)!.length + 1 };
-      const diagnostics = found(marked.replace('«', ''), profile);
+      const diagnostics = found(marked.replace('«', ''), ruleset);
       const told = diagnostics.filter((one) => one.code === code);
       expect(
         told.map(({ range }) => range?.start),
         diagnostics.map(line).join('\n'),
       ).toEqual([place]);
       const rule: { severity: string; kep?: string } = LINT_RULES[code];
-      expect(told[0]?.severity).toBe(profile === 'kep' ? (rule.kep ?? rule.severity) : rule.severity);
+      expect(told[0]?.severity).toBe(ruleset === 'kep' ? (rule.kep ?? rule.severity) : rule.severity);
 
       // A sentence, whether the rule wrote it for the case or it is the rule's own.
       expect(told[0]?.hint).toMatch(/^[^a-z].*[.?]$/s);
 
-      const good = mended === undefined ? GOOD : GOOD.replace(find, () => mended);
+      const good = fixed === undefined ? GOOD : GOOD.replace(find, () => fixed);
       expect(found(good).map(({ code }) => code)).not.toContain(code);
     },
   );

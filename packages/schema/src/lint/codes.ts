@@ -6,7 +6,7 @@ export interface LintRule {
   /** In the profile `kep`, where that differs. */
   kep?: Severity | 'off';
   summary: string;
-  mend: string;
+  fix: string;
 }
 
 /**
@@ -17,382 +17,382 @@ export const LINT_RULES = {
   'shape/missing-field': {
     severity: 'error',
     summary: 'A required field is missing or has no value.',
-    mend: 'Add the field; the message says what it is for.',
+    fix: 'Add the field; the message says what it is for.',
   },
   'shape/wrong-type': {
     severity: 'error',
     summary: 'A value has another type than its field.',
-    mend: 'Write a value of the type that the message names.',
+    fix: 'Write a value of the type that the message names.',
   },
   'shape/unknown-field': {
     severity: 'error',
     summary: 'A field that no KRM function definition has. Strict readers refuse the whole document.',
-    mend: 'Correct the spelling, or remove the field.',
+    fix: 'Correct the spelling, or remove the field.',
   },
   'shape/unknown-value': {
     severity: 'error',
     summary: 'A value that is none of the values its field allows.',
-    mend: 'Use one of the values that the message lists.',
+    fix: 'Use one of the values that the message lists.',
   },
   'shape/empty': {
     severity: 'error',
     summary: 'A text or list that must hold something is empty.',
-    mend: 'Fill it.',
+    fix: 'Fill it.',
   },
 
   'names/group': {
     severity: 'error',
     summary: 'The group is no DNS name with a dot, or longer than 253 characters.',
-    mend: 'Use a domain that you own, in lower case: `fn.example.com`.',
+    fix: 'Use a domain that you own, in lower case: `fn.example.com`.',
   },
   'names/kind': {
     severity: 'error',
     summary: 'The kind is not made of letters, digits and dashes, or is longer than 63 characters.',
-    mend: 'Use a name such as `SetLabels`.',
+    fix: 'Use a name such as `SetLabels`.',
   },
   'names/kind-case': {
     severity: 'warning',
     summary: 'The kind is not in PascalCase, as kinds are by convention.',
-    mend: '`set-labels` becomes `SetLabels`.',
+    fix: '`set-labels` becomes `SetLabels`.',
   },
   'names/version': {
     severity: 'error',
     summary: 'The name of an API version is no DNS label.',
-    mend: 'Use `v1`, `v1beta1` or `v1alpha1`; the release of the function is no API version.',
+    fix: 'Use `v1`, `v1beta1` or `v1alpha1`; the release of the function is no API version.',
   },
   'names/version-form': {
     severity: 'warning',
     summary: 'The name of an API version is not of the form that Kubernetes sorts, such as `v1beta1`.',
-    mend: 'Use `v1`, `v1beta1` or `v1alpha1`.',
+    fix: 'Use `v1`, `v1beta1` or `v1alpha1`.',
   },
   'names/duplicate-version': {
     severity: 'error',
     summary: 'An API version stands twice in one definition; readers use the first.',
-    mend: 'Remove or rename one of them.',
+    fix: 'Remove or rename one of them.',
   },
   'description/one-line': {
     severity: 'warning',
     summary: 'The description has several lines; lists show one.',
-    mend: 'Say it in one line, and the rest in the document that `usage` names.',
+    fix: 'Say it in one line, and the rest in the document that `usage` names.',
   },
   'description/length': {
     severity: 'warning',
     summary: 'The description is longer than 200 characters.',
-    mend: 'Shorten it; details belong in the document that `usage` names.',
+    fix: 'Shorten it; details belong in the document that `usage` names.',
   },
   'tags/form': {
     severity: 'warning',
     summary: 'A tag has spaces at its ends, a comma, or more than 50 characters.',
-    mend: 'Use one short word or term for each tag.',
+    fix: 'Use one short word or term for each tag.',
   },
   'tags/duplicate': {
     severity: 'warning',
     summary: 'A tag stands twice; upper and lower case are the same.',
-    mend: 'Remove one.',
+    fix: 'Remove one.',
   },
 
   'runtime/none': {
     severity: 'error',
     summary: 'An API version has no runtime, so nothing can run the function.',
-    mend: 'Add `runtime.container`, `runtime.exec` or `runtime.starlark`.',
+    fix: 'Add `runtime.container`, `runtime.exec` or `runtime.starlark`.',
   },
   'image/invalid': {
     severity: 'error',
     summary: 'The image is no image reference.',
-    mend: 'Write `host/path:tag`, such as `ghcr.io/acme/set-labels:v1.2.3`.',
+    fix: 'Write `host/path:tag`, such as `ghcr.io/acme/set-labels:v1.2.3`.',
   },
   'image/no-host': {
     severity: 'error',
     summary: 'The image names no registry. Programs fill in different ones.',
-    mend: 'Write the registry: `docker.io/acme/set-labels:v1.2.3`.',
+    fix: 'Write the registry: `docker.io/acme/set-labels:v1.2.3`.',
   },
   'image/no-tag': {
     severity: 'warning',
     summary: 'The image has neither tag nor digest, so it is whatever `latest` is on the day.',
-    mend: "Add the release's tag, and the digest as `sha256`.",
+    fix: "Add the release's tag, and the digest as `sha256`.",
   },
   'image/floating-tag': {
     severity: 'warning',
     summary: 'The tag of the image is one that moves, such as `latest` or `v1`, and no digest pins it.',
-    mend: "Use the release's tag, and add the digest as `sha256`.",
+    fix: "Use the release's tag, and add the digest as `sha256`.",
   },
   'image/unpinned-release': {
     severity: 'warning',
     kep: 'error',
     summary: 'The tag of the image is a release and no digest pins it. KEP-2906 requires `sha256` here.',
-    mend: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
+    fix: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
   },
   'image/no-digest': {
     severity: 'warning',
     summary: 'No digest pins the image, so its tag can come to mean another one.',
-    mend: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
+    fix: 'Add `sha256: <64 hexadecimal digits>` beside `image`.',
   },
   'image/digest-form': {
     severity: 'error',
     summary: '`sha256` of an image is not 64 lower-case hexadecimal digits.',
-    mend: 'Write the digest without `sha256:`, in lower case.',
+    fix: 'Write the digest without `sha256:`, in lower case.',
   },
   'image/digest-mismatch': {
     severity: 'error',
     summary: 'The digest in the image reference and the field `sha256` differ.',
-    mend: 'Keep the right one.',
+    fix: 'Keep the right one.',
   },
   'exec/uri': {
     severity: 'error',
     summary: 'The program is not downloaded from an https URL.',
-    mend: 'Write an absolute https URL.',
+    fix: 'Write an absolute https URL.',
   },
   'exec/bin': {
     severity: 'error',
     summary: 'The path of the program leaves the folder that it is unpacked in.',
-    mend: 'Write a relative path with forward slashes and without `..`.',
+    fix: 'Write a relative path with forward slashes and without `..`.',
   },
   'exec/digest-form': {
     severity: 'error',
     summary: '`sha256` of a program is not 64 lower-case hexadecimal digits.',
-    mend: 'Write what `sha256sum` prints for the downloaded file.',
+    fix: 'Write what `sha256sum` prints for the downloaded file.',
   },
   'exec/duplicate-platform': {
     severity: 'error',
     summary: 'An operating system and architecture stand twice.',
-    mend: 'Keep one program per platform.',
+    fix: 'Keep one program per platform.',
   },
   'starlark/reference': {
     severity: 'error',
     summary: 'The script is no https, git or oci reference.',
-    mend: 'Write `https://…`, `git::https://…//path?ref=…` or `oci://…`.',
+    fix: 'Write `https://…`, `git::https://…//path?ref=…` or `oci://…`.',
   },
   'starlark/unpinned': {
     severity: 'warning',
     summary: 'The reference to the script can come to mean another script.',
-    mend: 'Name a commit or a digest, or at least a release.',
+    fix: 'Name a commit or a digest, or at least a release.',
   },
   'starlark/not-in-kep-schema': {
     severity: 'off',
     kep: 'warning',
     summary: 'Starlark stands in the prose of KEP-2906, and not in its schema.',
-    mend: 'Add a container or exec runtime for readers that follow the schema.',
+    fix: 'Add a container or exec runtime for readers that follow the schema.',
   },
 
   'link/form': {
     severity: 'error',
     summary: 'A link is no absolute URL.',
-    mend: 'Write a URL that begins with `https://`.',
+    fix: 'Write a URL that begins with `https://`.',
   },
   'link/scheme': {
     severity: 'error',
     summary: 'A link has a scheme other than https, http, git or oci. Some run code in a reader’s browser.',
-    mend: 'Write a URL that begins with `https://`.',
+    fix: 'Write a URL that begins with `https://`.',
   },
   'link/credentials': {
     severity: 'error',
     summary: 'A link holds a user name or password, which everybody would read.',
-    mend: 'Remove what stands before the `@`, and change the password.',
+    fix: 'Remove what stands before the `@`, and change the password.',
   },
   'link/moving-branch': {
     severity: 'warning',
     summary: 'A link names a branch, so it will show what a later release does.',
-    mend: "Name the release's tag or a commit in place of the branch.",
+    fix: "Name the release's tag or a commit in place of the branch.",
   },
   'license/unknown': {
     severity: 'error',
     summary: 'The licence is no SPDX expression.',
-    mend: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
+    fix: 'Use an identifier of spdx.org/licenses, or `LicenseRef-…` for one of your own.',
   },
   'license/not-in-kep-enum': {
     severity: 'off',
     kep: 'info',
     summary:
       "The KEP's schema allows one licence, written `Apache 2.0`; readers that follow it refuse others.",
-    mend: 'Nothing: it is a known fault of the schema. SPDX expressions are what registries use.',
+    fix: 'Nothing: it is a known fault of the schema. SPDX expressions are what registries use.',
   },
 
   'placeholder/marked': {
     severity: 'error',
     kep: 'warning',
     summary: 'A comment `# CHANGE:` of `krmhub init` is left, so what stands below it is a placeholder.',
-    mend: 'Write what is asked for, and remove the comment.',
+    fix: 'Write what is asked for, and remove the comment.',
   },
   'placeholder/digest': {
     severity: 'error',
     kep: 'warning',
     summary: 'A digest is all zeros: a placeholder that no file has.',
-    mend: 'Write the digest of the image or of the downloaded file.',
+    fix: 'Write the digest of the image or of the downloaded file.',
   },
 
   'text/control-character': {
     severity: 'error',
     summary: 'A text holds control characters, which can rewrite a terminal.',
-    mend: 'Remove them.',
+    fix: 'Remove them.',
   },
   'text/bidi-control': {
     severity: 'error',
     summary: 'A text holds characters that reverse the reading order, so it shows as something else.',
-    mend: 'Remove them.',
+    fix: 'Remove them.',
   },
   'text/too-long': {
     severity: 'error',
     summary: 'A text is longer than 10,000 characters, or a name longer than 500.',
-    mend: 'Shorten it; long texts belong in the document that `usage` names.',
+    fix: 'Shorten it; long texts belong in the document that `usage` names.',
   },
 
   'schema/unknown-type': {
     severity: 'error',
     summary: 'A `type` that is none of array, boolean, integer, number, object and string.',
-    mend: 'Use one of the six; `bool` is `boolean`.',
+    fix: 'Use one of the six; `bool` is `boolean`.',
   },
   'schema/forbidden-keyword': {
     severity: 'error',
     summary: 'A keyword that structural schemas forbid, such as `$ref`.',
-    mend: 'Write out what it stands for; the message says how.',
+    fix: 'Write out what it stands for; the message says how.',
   },
   'schema/unknown-keyword': {
     severity: 'warning',
     summary: 'A keyword that OpenAPI v3 schemas of Kubernetes do not have. Readers ignore it.',
-    mend: 'Correct the spelling, or remove it.',
+    fix: 'Correct the spelling, or remove it.',
   },
   'schema/keyword-value': {
     severity: 'error',
     summary: 'The value of a keyword has the wrong type.',
-    mend: 'Write a value of the type that the message names.',
+    fix: 'Write a value of the type that the message names.',
   },
   'schema/root-type': {
     severity: 'error',
     summary: 'The root of the schema is not an object; a functionConfig always is.',
-    mend: 'Write `type: object` at the root.',
+    fix: 'Write `type: object` at the root.',
   },
   'schema/root-restriction': {
     severity: 'error',
     summary: 'The root of the schema has `additionalProperties` or `nullable`.',
-    mend: 'Remove it; declare the fields in `properties`.',
+    fix: 'Remove it; declare the fields in `properties`.',
   },
   'schema/missing-type': {
     severity: 'warning',
     summary: 'A part of the schema has no `type`, so it accepts values of every type.',
-    mend: 'Add the type.',
+    fix: 'Add the type.',
   },
   'schema/array-without-items': {
     severity: 'warning',
     summary: 'An array does not say what its items are.',
-    mend: 'Add `items`.',
+    fix: 'Add `items`.',
   },
   'schema/properties-and-map': {
     severity: 'warning',
     summary: '`additionalProperties` stands beside `properties`, or is `false`. Kubernetes refuses both.',
-    mend: 'Keep one: `properties` for named fields, `additionalProperties` for a map. Objects are closed as they are.',
+    fix: 'Keep one: `properties` for named fields, `additionalProperties` for a map. Objects are closed as they are.',
   },
   'schema/meta-type': {
     severity: 'error',
     summary: '`apiVersion` or `kind` is no string, or `metadata` no object.',
-    mend: 'Correct the type, or leave the field out: it is always there.',
+    fix: 'Correct the type, or leave the field out: it is always there.',
   },
   'schema/meta-restriction': {
     severity: 'warning',
     summary:
       '`metadata` at the root restricts more than `name` and `generateName`, which Kubernetes refuses.',
-    mend: 'Keep only the properties `name` and `generateName`.',
+    fix: 'Keep only the properties `name` and `generateName`.',
   },
   'schema/junctor-keyword': {
     severity: 'warning',
     summary: 'A keyword stands inside allOf, anyOf, oneOf or not that structural schemas forbid there.',
-    mend: 'Move it to the field itself.',
+    fix: 'Move it to the field itself.',
   },
   'schema/junctor-undeclared': {
     severity: 'warning',
     summary: 'A field is named only inside allOf, anyOf, oneOf or not.',
-    mend: 'Declare it with its type in `properties` too.',
+    fix: 'Declare it with its type in `properties` too.',
   },
   'schema/extension': {
     severity: 'error',
     summary: 'An `x-kubernetes-` keyword has a wrong value, or stands where it means nothing.',
-    mend: 'Correct or remove it; the message says what it needs.',
+    fix: 'Correct or remove it; the message says what it needs.',
   },
   'schema/list-type': {
     severity: 'error',
     summary: '`x-kubernetes-list-type` and its map keys do not fit the items.',
-    mend: 'Make the keys declared, scalar and required; make the items of a set atomic.',
+    fix: 'Make the keys declared, scalar and required; make the items of a set atomic.',
   },
   'schema/pattern': {
     severity: 'error',
     summary: 'A pattern is no RE2 regular expression, which consumers written in Go use.',
-    mend: 'Avoid look-around and back-references.',
+    fix: 'Avoid look-around and back-references.',
   },
   'schema/pattern-cost': {
     severity: 'error',
     summary: 'A pattern is longer than 1,000 characters, or all patterns together cost too much to compile.',
-    mend: 'Shorten the patterns, or use smaller repeat counts.',
+    fix: 'Shorten the patterns, or use smaller repeat counts.',
   },
   'schema/default': {
     severity: 'error',
     summary: 'A default is not valid under its own schema.',
-    mend: 'Correct the default or the schema.',
+    fix: 'Correct the default or the schema.',
   },
   'schema/default-required': {
     severity: 'warning',
     summary: 'A required field has a default. Some consumers apply no defaults and ask for the field.',
-    mend: 'Remove the field from `required`, or remove the default.',
+    fix: 'Remove the field from `required`, or remove the default.',
   },
   'schema/default-unchecked': {
     severity: 'warning',
     summary: 'The schemas that have defaults are too large to check the defaults.',
-    mend: 'Move the defaults closer to the fields they are for.',
+    fix: 'Move the defaults closer to the fields they are for.',
   },
   'schema/nullable-enum': {
     severity: 'warning',
     summary:
       '`nullable: true` stands beside an `enum` without null. Readers differ on whether null is allowed.',
-    mend: 'Add null to the enum, or remove `nullable`.',
+    fix: 'Add null to the enum, or remove `nullable`.',
   },
   'schema/number-for-integer': {
     severity: 'warning',
     summary: 'A number has an integer format.',
-    mend: 'Write `type: integer`.',
+    fix: 'Write `type: integer`.',
   },
   'schema/required-undeclared': {
     severity: 'warning',
     summary: '`required` names a field that `properties` does not declare.',
-    mend: 'Declare the field, or correct the name.',
+    fix: 'Declare the field, or correct the name.',
   },
   'schema/empty-range': {
     severity: 'error',
     summary: 'A lower bound is above its upper bound, so no value is valid.',
-    mend: 'Correct the bounds.',
+    fix: 'Correct the bounds.',
   },
   'schema/prototype-name': {
     severity: 'error',
     summary: 'A field is named `__proto__`, `constructor` or `prototype`, which attacks careless readers.',
-    mend: 'Choose another name.',
+    fix: 'Choose another name.',
   },
   'schema/open': {
     severity: 'warning',
     summary: 'The schema accepts any functionConfig, so nothing checks what users write.',
-    mend: 'Declare the fields in `properties`.',
+    fix: 'Declare the fields in `properties`.',
   },
   'schema/undescribed': {
     severity: 'info',
     summary: 'Fields of the schema have no description.',
-    mend: 'Add a `description` to each field; it is the reference that users read.',
+    fix: 'Add a `description` to each field; it is the reference that users read.',
   },
   'schema/too-large': {
     severity: 'error',
     summary: 'The schema has more than 20,000 parts; the rest is not checked.',
-    mend: 'Make it smaller.',
+    fix: 'Make it smaller.',
   },
 
   'catalog/duplicate-version': {
     severity: 'warning',
     summary: 'A catalog has the same group, kind and API version twice. The first wins (KEP-2906).',
-    mend: 'Remove the later one.',
+    fix: 'Remove the later one.',
   },
   'catalog/kind-case': {
     severity: 'error',
     summary: 'Two kinds of one group differ only in upper and lower case.',
-    mend: 'Use one spelling, or another name.',
+    fix: 'Use one spelling, or another name.',
   },
   'lint/more': {
     severity: 'info',
     summary: 'There are more findings than are told. It is as severe as the worst of them.',
-    mend: 'Mend those that are told, and lint again.',
+    fix: 'Mend those that are told, and lint again.',
   },
 } as const satisfies Record<string, LintRule>;
 

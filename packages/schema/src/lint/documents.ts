@@ -11,7 +11,7 @@ import { suggest } from './suggest.js';
 
 /** The parser is recursive and the correction compares with every licence; no real expression is longer. */
 const MAX_LICENSE_LENGTH = 200;
-const MIN_MISSPELT_LENGTH = 5;
+const MIN_MISSPELLED_LENGTH = 5;
 /** Said of software without a licence, which the correction takes for the Unlicense. */
 const NO_LICENSE = /^\s*(?:unlicen[sc]ed|proprietary|commercial|none|closed|all rights reserved|see )/i;
 
@@ -71,7 +71,7 @@ export function isLicenseExpression(text: string): boolean {
 }
 
 /** Whether an SPDX expression lets its reader take this one licence alone. */
-export function offersLicense(text: string, license: string): boolean {
+export function permitsLicense(text: string, license: string): boolean {
   if (!isLicenseExpression(text)) return false;
   const offers = (expression: Expression): boolean => {
     if ('license' in expression) return expression.license === license && expression.exception === undefined;
@@ -92,5 +92,5 @@ function suggestLicense(license: string): string | undefined {
 
 /** Every short word is near to some identifier. */
 function nearestIdentifier(license: string): string | undefined {
-  return license.length < MIN_MISSPELT_LENGTH ? undefined : suggest(license, licenseIdentifiers());
+  return license.length < MIN_MISSPELLED_LENGTH ? undefined : suggest(license, licenseIdentifiers());
 }

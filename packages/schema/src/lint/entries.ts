@@ -1,6 +1,6 @@
 import type { Draft } from '../draft.js';
 import { textField, versionsOf } from './json-access.js';
-import { nameOf } from './names.js';
+import { functionName } from './names.js';
 import type { Report } from './rule.js';
 import { quote } from './rule.js';
 
@@ -12,7 +12,7 @@ export function createEntryCheck(): EntryCheck {
   const versions = new Map<string, number>();
   const kinds = new Map<string, { kind: string; entry: number }>();
   return ({ spec }, at, report) => {
-    const name = nameOf(spec);
+    const name = functionName(spec);
     if (name === undefined) return;
     const { group, kind } = name;
     const folded = JSON.stringify([group, kind.toLowerCase()]);

@@ -6,11 +6,11 @@ const SCHEMES = new Set(['https', 'http', 'oci', 'git', 'ssh', 'git+https', 'git
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/;
 const AUTHORITY = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#]+[^\s]*$/;
 /** Schemes that run or show something else when a reader follows the link. */
-const HARMFUL_SCHEME = /^(?:javascript|data|vbscript|file|blob|about|view-source):/i;
+const UNSAFE_SCHEME = /^(?:javascript|data|vbscript|file|blob|about|view-source):/i;
 /** In texts that are rarely links: a person may be called `Data: Acme`. */
-const HARMFUL_TEXT = /^(?:javascript:|vbscript:|data:[\w/+.-]*[;,]|file:\/|blob:http)/i;
+const UNSAFE_TEXT = /^(?:javascript:|vbscript:|data:[\w/+.-]*[;,]|file:\/|blob:http)/i;
 const BRANCH = '(?:master|main|HEAD|trunk|develop|development|dev|latest|unstable)';
-const MOVING = [
+const MOVING_BRANCHES = [
   new RegExp(`/(?:tree|blob|raw|edit|src/branch|refs/heads|refs)/${BRANCH}(?=[/?#]|$)`),
   new RegExp(`//raw\\.githubusercontent\\.com/[^/]+/[^/]+/${BRANCH}/`),
   /\/refs\/heads\//,
@@ -22,7 +22,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
   if (text.trim() === '') return;
   const url = text.replace(/^git::/, '');
   const scheme = SCHEME.exec(url)?.[1]?.toLowerCase();
-  if (isHarmful(url) || (scheme !== undefined && url.includes('://') && !SCHEMES.has(scheme))) {
+  if (isUnsafe(url) || (scheme !== undefined && url.includes('://') && !SCHEMES.has(scheme))) {
     report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
     return;
   }
@@ -34,7 +34,9 @@ export function checkLink(text: string, path: Path, report: Report): void {
     return;
   }
   checkCredentials(url, path, report);
-  const branch = MOVING.map((pattern) => pattern.exec(url)?.[0]).find((found) => found !== undefined);
+  const branch = MOVING_BRANCHES.map((pattern) => pattern.exec(url)?.[0]).find(
+    (found) => found !== undefined,
+  );
   if (branch !== undefined) {
     report('link/moving-branch', path, `the link names a branch (${branch}), and a release does not move`, {
       hint: 'Name the tag or the commit of the release in place of the branch.',
@@ -44,7 +46,7 @@ export function checkLink(text: string, path: Path, report: Report): void {
 
 /** A text that is a link only if its author wrote one, such as a publisher. */
 export function checkPossibleLink(text: string, path: Path, report: Report): void {
-  if (isHarmful(text, HARMFUL_TEXT))
+  if (isUnsafe(text, UNSAFE_TEXT))
     report('link/scheme', path, `${quote(text)} is a link that readers must not follow`);
   else if (/^https?:\/\//i.test(text) && URL.canParse(text)) checkCredentials(text, path, report);
 }
@@ -56,7 +58,7 @@ export function checkCredentials(url: string, path: Path, report: Report): void 
   report('link/credentials', path, 'the link holds a user name or password, which everybody would read');
 }
 
-function isHarmful(text: string, schemes = HARMFUL_SCHEME): boolean {
+function isUnsafe(text: string, schemes = UNSAFE_SCHEME): boolean {
   // Browsers skip white space and control characters inside a scheme.
   return schemes.test(text.slice(0, 200).replace(/[\u0000-\u0020\u007f]/g, ''));
 }

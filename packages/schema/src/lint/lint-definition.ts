@@ -2,21 +2,21 @@ import type { FunctionDefinition, JsonObject } from '../definition.js';
 import type { Diagnostic } from '../diagnostic.js';
 import type { Draft } from '../draft.js';
 import { DOCUMENT_LIMITS } from '../limits.js';
-import { capped } from './cap.js';
-import type { LintProfile } from './rule.js';
+import { limitDiagnostics } from './findings.js';
+import type { LintRuleset } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
 /** What is wrong with a definition that was not read from a file; diagnostics have no positions. */
 export function lintDefinition(
   definition: FunctionDefinition,
-  options: { file?: string; profile?: LintProfile } = {},
+  options: { file?: string; ruleset?: LintRuleset } = {},
 ): Diagnostic[] {
   const draft: Draft = {
     file: options.file ?? '',
     spec: definition as unknown as JsonObject,
     locate: (path) => ({ path: ['spec', ...path] }),
   };
-  const diagnostics = runRules(RULES, draft, options.profile ?? 'registry');
-  return capped(diagnostics, DOCUMENT_LIMITS.maxDiagnostics, draft.file);
+  const diagnostics = runRules(RULES, draft, options.ruleset ?? 'registry');
+  return limitDiagnostics(diagnostics, DOCUMENT_LIMITS.maxDiagnostics, draft.file);
 }

@@ -115,7 +115,7 @@ describe('lint', () => {
       { code: 'tags/duplicate', path: 'spec.tags[1]', file: '' },
     ]);
     expect(lintDefinition(tagged)[0]).not.toHaveProperty('range');
-    expect(lintDefinition(linted.definition, { profile: 'kep' }).map(({ code }) => code)).toEqual([
+    expect(lintDefinition(linted.definition, { ruleset: 'kep' }).map(({ code }) => code)).toEqual([
       'license/not-in-kep-enum',
     ]);
   });

@@ -7,10 +7,10 @@ import type { Draft, LintedDocument, LintResult } from '../draft.js';
 import type { DocumentLimits } from '../limits.js';
 import { DOCUMENT_LIMITS } from '../limits.js';
 import { readYaml } from '../yaml.js';
-import { Findings } from './cap.js';
 import { LINT_RULES } from './codes.js';
 import { createEntryCheck } from './entries.js';
-import type { LintProfile, Rule } from './rule.js';
+import { Findings } from './findings.js';
+import type { LintRuleset, Rule } from './rule.js';
 import { runRules } from './rule.js';
 import { RULES } from './rules.js';
 
@@ -18,10 +18,10 @@ export interface LintOptions {
   /** Name of the file for diagnostics. */
   file: string;
   /** Default `registry`. */
-  profile?: LintProfile;
+  ruleset?: LintRuleset;
   limits?: Partial<DocumentLimits>;
   /** Documents that belong to other tools, such as a Deployment, are passed over with all that is in them. */
-  passOverForeign?: boolean;
+  skipForeign?: boolean;
 }
 
 /**
@@ -30,43 +30,43 @@ export interface LintOptions {
  * a catalog is there only whole.
  */
 export function lint(input: Uint8Array, options: LintOptions): LintResult {
-  const { file, profile = 'registry', limits = {} } = options;
+  const { file, ruleset = 'registry', limits = {} } = options;
   const yaml = readYaml(input, { file, limits });
   const findings = new Findings();
   const result: LintedDocument[] = [];
   const foreign: Range[] = [];
   for (const document of yaml.documents) {
     const dialect = readDialect(document, file);
-    if (options.passOverForeign === true && dialect.foreign === true) {
+    if (options.skipForeign === true && dialect.foreign === true) {
       const range = document.locate([]);
       if (range !== undefined) foreign.push(range);
       continue;
     }
     findings.add(dialect.diagnostics);
-    const faulty = lintDrafts(dialect.drafts, profile, findings);
+    const faulty = lintDrafts(dialect.drafts, ruleset, findings);
     if (dialect.kind === undefined || hasErrors(dialect.diagnostics)) continue;
     if (dialect.kind === 'KRMFunctionDefinition') {
       dialect.drafts.forEach((draft, index) => {
-        if (!faulty[index]) result.push({ kind: 'KRMFunctionDefinition', definition: definitionOf(draft) });
+        if (!faulty[index]) result.push({ kind: 'KRMFunctionDefinition', definition: asDefinition(draft) });
       });
-    } else if (dialect.catalog !== undefined && !findings.cut && !faulty.includes(true)) {
-      result.push(catalogOf(dialect.kind, dialect.catalog, dialect.drafts));
+    } else if (dialect.catalog !== undefined && !findings.incomplete && !faulty.includes(true)) {
+      result.push(asCatalog(dialect.kind, dialect.catalog, dialect.drafts));
     }
   }
   const { maxDiagnostics } = { ...DOCUMENT_LIMITS, ...limits };
-  const ofText = [...yaml.diagnostics, ...leftPlaceholders(yaml.placeholders, file, profile)];
-  findings.add(ofText.filter(({ range }) => !standsInside(range, foreign)));
+  const ofText = [...yaml.diagnostics, ...placeholderFindings(yaml.placeholders, file, ruleset)];
+  findings.add(ofText.filter(({ range }) => !isInside(range, foreign)));
   return {
-    diagnostics: findings.capped(maxDiagnostics, file),
+    diagnostics: findings.limited(maxDiagnostics, file),
     documents: result,
-    passedOver: foreign.length,
+    skipped: foreign.length,
   };
 }
 
 /** Marks of `krmhub init` are comments, which no rule sees. */
-function leftPlaceholders(marks: readonly Range[], file: string, profile: LintProfile): Diagnostic[] {
-  const { mend, ...rule } = LINT_RULES['placeholder/marked'];
-  const severity = profile === 'kep' ? rule.kep : rule.severity;
+function placeholderFindings(marks: readonly Range[], file: string, ruleset: LintRuleset): Diagnostic[] {
+  const { fix, ...rule } = LINT_RULES['placeholder/marked'];
+  const severity = ruleset === 'kep' ? rule.kep : rule.severity;
   const message = 'what is marked here has not been changed yet';
   return marks.map((range) => ({
     code: 'placeholder/marked',
@@ -75,11 +75,11 @@ function leftPlaceholders(marks: readonly Range[], file: string, profile: LintPr
     file,
     path: '',
     range,
-    hint: mend,
+    hint: fix,
   }));
 }
 
-function standsInside(range: Range | undefined, outer: readonly Range[]): boolean {
+function isInside(range: Range | undefined, outer: readonly Range[]): boolean {
   if (range === undefined) return false;
   const { line } = range.start;
   return outer.some(({ start, end }) => start.line <= line && line <= end.line);
@@ -89,16 +89,16 @@ function standsInside(range: Range | undefined, outer: readonly Range[]): boolea
  * Whether each draft has errors; drafts of one document are also compared with each other. Ends early where
  * there are errors enough.
  */
-function lintDrafts(drafts: readonly Draft[], profile: LintProfile, findings: Findings): boolean[] {
+function lintDrafts(drafts: readonly Draft[], ruleset: LintRuleset, findings: Findings): boolean[] {
   const checkEntry = createEntryCheck();
   const faulty: boolean[] = [];
   for (const [index, draft] of drafts.entries()) {
-    if (findings.enough && index > 0) {
-      findings.cut = true;
+    if (findings.isFull && index > 0) {
+      findings.incomplete = true;
       break;
     }
     const rules: Rule[] = [...RULES, (entry, report) => checkEntry(entry, index, report)];
-    const found = runRules(rules, draft, profile);
+    const found = runRules(rules, draft, ruleset);
     findings.add(found);
     faulty.push(hasErrors(found));
   }
@@ -106,15 +106,15 @@ function lintDrafts(drafts: readonly Draft[], profile: LintProfile, findings: Fi
 }
 
 /** The shape rule has found nothing, so the draft is what its type says. */
-function definitionOf(draft: Draft): FunctionDefinition {
+function asDefinition(draft: Draft): FunctionDefinition {
   return draft.spec as unknown as FunctionDefinition;
 }
 
-function catalogOf(
+function asCatalog(
   kind: CatalogKind,
   { name, labels }: { name: string; labels?: Record<string, string> },
   drafts: readonly Draft[],
 ): LintedDocument {
-  const functions = drafts.map(definitionOf);
+  const functions = drafts.map(asDefinition);
   return { kind, catalog: { name, ...(labels === undefined ? {} : { labels }), functions } };
 }

@@ -107,7 +107,7 @@ function checkTags(tags: readonly JsonValue[], report: Report): void {
 }
 
 /** Group and kind of a draft, as far as they are texts; for comparing the entries of a catalog. */
-export function nameOf(spec: JsonObject): { group: string; kind: string } | undefined {
+export function functionName(spec: JsonObject): { group: string; kind: string } | undefined {
   const group = textField(spec, 'group');
   const kind = textField(field(spec, 'names'), 'kind');
   return group === undefined || kind === undefined ? undefined : { group, kind };

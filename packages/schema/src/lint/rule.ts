@@ -5,10 +5,10 @@ import type { LintRule, RuleCode } from './codes.js';
 import { LINT_RULES } from './codes.js';
 
 /** `registry`: what this registry takes. `kep`: what KEP-2906 says to the letter. */
-export const LINT_PROFILES = ['registry', 'kep'] as const;
-export type LintProfile = (typeof LINT_PROFILES)[number];
+export const LINT_RULESETS = ['registry', 'kep'] as const;
+export type LintRuleset = (typeof LINT_RULESETS)[number];
 
-/** Tells of one problem; `path` is relative to the draft's `spec`, in the normal form. Without a hint, the rule's `mend` is given. */
+/** Tells of one problem; `path` is relative to the draft's `spec`, in the normal form. Without a hint, the `fix` of the rule is used. */
 export type Report = (
   code: RuleCode,
   path: Path,
@@ -23,11 +23,11 @@ const MAX_MESSAGE_LENGTH = 500;
 /** Of one definition: enough for every reader, and a bound on what a hostile one costs. */
 const MAX_REPORTS = 1_000;
 
-/** Runs rules over a draft and gives what they tell, with positions and the severities of the profile. */
-export function runRules(rules: readonly Rule[], draft: Draft, profile: LintProfile): Diagnostic[] {
+/** Runs rules over a draft and gives what they tell, with positions and the severities of the ruleset. */
+export function runRules(rules: readonly Rule[], draft: Draft, ruleset: LintRuleset): Diagnostic[] {
   const diagnostics: Diagnostic[] = [];
   const report: Report = (code, path, message, options = {}) => {
-    const severity = severityOf(code, profile);
+    const severity = severityOf(code, ruleset);
     if (severity === 'off' || (diagnostics.length >= MAX_REPORTS && severity !== 'error')) return;
     if (diagnostics.length >= 2 * MAX_REPORTS) return;
     const location = draft.locate(path, options.target);
@@ -38,16 +38,16 @@ export function runRules(rules: readonly Rule[], draft: Draft, profile: LintProf
       file: draft.file,
       path: formatPath(location.path),
       ...(location.range === undefined ? {} : { range: location.range }),
-      hint: printable(options.hint ?? LINT_RULES[code].mend),
+      hint: printable(options.hint ?? LINT_RULES[code].fix),
     });
   };
   for (const rule of rules) rule(draft, report);
   return diagnostics;
 }
 
-function severityOf(code: RuleCode, profile: LintProfile): LintRule['severity'] {
+function severityOf(code: RuleCode, ruleset: LintRuleset): LintRule['severity'] {
   const rule: LintRule = LINT_RULES[code];
-  return profile === 'kep' ? (rule.kep ?? rule.severity) : rule.severity;
+  return ruleset === 'kep' ? (rule.kep ?? rule.severity) : rule.severity;
 }
 
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/gu;

@@ -15,17 +15,17 @@ export const shape: Rule = (draft, report) => check(draft.spec, definitionSpecJs
 
 function check(value: JsonValue, schema: JsonObject, path: Path, report: Report): void {
   const type = textField(schema, 'type') ?? 'object';
-  const label = labelOf(path);
+  const label = fieldLabel(path);
   if (typeOf(value) !== type) {
-    report('shape/wrong-type', path, `${label} must be ${TYPE_WORDS[type]}, not ${describe(value)}`, {
-      ...hintOf(schema),
+    report('shape/wrong-type', path, `${label} must be ${TYPE_NAMES[type]}, not ${describe(value)}`, {
+      ...descriptionHint(schema),
     });
     return;
   }
   if (typeof value === 'string') checkText(value, schema, path, report);
   if (Array.isArray(value)) {
     if (value.length === 0 && field(schema, 'minItems') === 1) {
-      report('shape/empty', path, `${label} is empty`, hintOf(schema));
+      report('shape/empty', path, `${label} is empty`, descriptionHint(schema));
     }
     const items = objectField(schema, 'items');
     if (items !== undefined) {
@@ -38,14 +38,14 @@ function check(value: JsonValue, schema: JsonObject, path: Path, report: Report)
 
 function checkText(value: string, schema: JsonObject, path: Path, report: Report): void {
   if (value.trim() === '' && field(schema, 'minLength') === 1) {
-    report('shape/empty', path, `${labelOf(path)} is empty`, hintOf(schema));
+    report('shape/empty', path, `${fieldLabel(path)} is empty`, descriptionHint(schema));
     return;
   }
   const allowed = field(schema, 'enum');
   if (!Array.isArray(allowed) || allowed.includes(value)) return;
   const names = allowed.filter((name) => typeof name === 'string');
   const near = suggest(value, names);
-  const message = `${labelOf(path)} is ${quote(value)}, and must be one of ${names.join(', ')}`;
+  const message = `${fieldLabel(path)} is ${quote(value)}, and must be one of ${names.join(', ')}`;
   report('shape/unknown-value', path, message, near === undefined ? {} : { hint: `Did you mean ${near}?` });
 }
 
@@ -57,19 +57,24 @@ function checkFields(
   report: Report,
 ): void {
   const names = Object.keys(properties);
-  const misspelt = new Map<string, string>();
+  const misspelled = new Map<string, string>();
   for (const name of Object.keys(value)) {
     const near = objectField(properties, name) === undefined ? suggest(name, names) : undefined;
-    if (near !== undefined) misspelt.set(name, near);
+    if (near !== undefined) misspelled.set(name, near);
   }
-  const meant = new Set(misspelt.values());
+  const meant = new Set(misspelled.values());
   for (const name of listField(schema, 'required')) {
     if (typeof name !== 'string' || !isMissing(value, name)) continue;
     // It stands there under a wrong name, which is told below.
     if (meant.has(name) && !Object.hasOwn(value, name)) continue;
     const at = [...path, name];
-    const message = Object.hasOwn(value, name) ? `${labelOf(at)} has no value` : `${labelOf(at)} is missing`;
-    report('shape/missing-field', at, message, { ...hintOf(field(properties, name)), target: 'key' });
+    const message = Object.hasOwn(value, name)
+      ? `${fieldLabel(at)} has no value`
+      : `${fieldLabel(at)} is missing`;
+    report('shape/missing-field', at, message, {
+      ...descriptionHint(field(properties, name)),
+      target: 'key',
+    });
   }
   for (const name of Object.keys(value)) {
     const at = [...path, name];
@@ -81,8 +86,8 @@ function checkFields(
       }
       continue;
     }
-    const near = misspelt.get(name);
-    const where = path.length === 0 ? 'a function definition' : labelOf(path);
+    const near = misspelled.get(name);
+    const where = path.length === 0 ? 'a function definition' : fieldLabel(path);
     report('shape/unknown-field', at, `${where} has no field ${quote(name)}`, {
       hint: near === undefined ? `Known fields: ${names.join(', ')}.` : `Did you mean ${near}?`,
       target: 'key',
@@ -95,18 +100,18 @@ function isMissing(value: JsonObject, name: string): boolean {
 }
 
 /** The last names of a path: `runtime.container`, `examples[0]`. */
-function labelOf(path: Path): string {
+function fieldLabel(path: Path): string {
   if (path.length === 0) return 'the definition';
   const last = path.at(-1)!;
   return typeof last === 'number' ? `\`${path.at(-2)}[${last}]\`` : `\`${last}\``;
 }
 
-function hintOf(schema: JsonValue | undefined): { hint?: string } {
+function descriptionHint(schema: JsonValue | undefined): { hint?: string } {
   const description = textField(schema, 'description');
   return description === undefined ? {} : { hint: description };
 }
 
-const TYPE_WORDS: Record<string, string> = {
+const TYPE_NAMES: Record<string, string> = {
   string: 'a text',
   boolean: 'true or false',
   array: 'a list',

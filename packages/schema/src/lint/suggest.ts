@@ -2,7 +2,7 @@ import { closest, distance } from 'fastest-levenshtein';
 
 const MAX_NAME_LENGTH = 64;
 
-/** The known name that a misspelt one most likely means; undefined if none is near. */
+/** The known name that a misspelled one most likely means; undefined if none is near. */
 export function suggest(name: string, known: readonly string[]): string | undefined {
   if (name.length > MAX_NAME_LENGTH || known.length === 0) return undefined;
   const lower = name.toLowerCase();

@@ -92,10 +92,10 @@ class StreamReader {
       for (const lexeme of new Lexer().lex(this.source.text)) {
         if (lexeme.startsWith(PLACEHOLDER) && before !== SCALAR_FOLLOWS) this.addPlaceholder(lexeme);
         before = lexeme;
-        for (const token of this.parser.next(lexeme)) this.take(token);
+        for (const token of this.parser.next(lexeme)) this.handleToken(token);
         if (this.stopped || this.exceedsLimits()) return;
       }
-      for (const token of this.parser.end()) this.take(token);
+      for (const token of this.parser.end()) this.handleToken(token);
     } catch (error) {
       // A fault in the library on hostile text must not become a crash.
       const { offset } = this.parser;
@@ -134,7 +134,7 @@ class StreamReader {
     return false;
   }
 
-  private take(token: CST.Token): void {
+  private handleToken(token: CST.Token): void {
     if (this.stopped) return;
     if (token.type === 'error') {
       this.syntaxError(token.offset, token.offset + token.source.length, 'UNEXPECTED_TOKEN', token.message);
@@ -180,14 +180,14 @@ class StreamReader {
   }
 
   private readonly onComposerError = (
-    place: ErrorPlace,
+    place: ErrorLocation,
     code: string,
     message: string,
     warning?: boolean,
   ) => {
     // Warnings are about tags, which TreeReader judges, and about names that end in a colon.
     if (warning === true || code === 'TAG_RESOLVE_FAILED') return;
-    const [start, end] = placeOf(place);
+    const [start, end] = errorRange(place);
     this.syntaxError(start, end, code, message);
     if (this.syntaxErrors >= MAX_SYNTAX_ERRORS) throw new TooManyErrors();
   };
@@ -208,9 +208,9 @@ class StreamReader {
 }
 
 /** Where the composer says an error is: an offset, a range, or a token. */
-type ErrorPlace = number | readonly number[] | { offset: number; source?: unknown };
+type ErrorLocation = number | readonly number[] | { offset: number; source?: unknown };
 
-function placeOf(place: ErrorPlace): [start: number, end: number] {
+function errorRange(place: ErrorLocation): [start: number, end: number] {
   if (typeof place === 'number') return [place, place + 1];
   if ('offset' in place) {
     return [place.offset, place.offset + (typeof place.source === 'string' ? place.source.length : 1)];

@@ -5,7 +5,7 @@ export interface CodeEntry {
   severity: Severity;
   summary: string;
   /** What the author does about it, in one sentence. */
-  mend: string;
+  fix: string;
 }
 
 /** Everything that the YAML gateway refuses or warns of. */
@@ -13,107 +13,107 @@ export const YAML_CODES = {
   'yaml/encoding': {
     severity: 'error',
     summary: 'The file is not UTF-8 text.',
-    mend: 'Save the file as UTF-8.',
+    fix: 'Save the file as UTF-8.',
   },
   'yaml/control-character': {
     severity: 'error',
     summary: 'The text has a control character, or a line break that readers disagree about.',
-    mend: 'Remove the character, or write it as an escape in a double-quoted string.',
+    fix: 'Remove the character, or write it as an escape in a double-quoted string.',
   },
   'yaml/empty': {
     severity: 'error',
     summary: 'The file holds no document.',
-    mend: 'Write a document, or leave the file out.',
+    fix: 'Write a document, or leave the file out.',
   },
   'yaml/too-large': {
     severity: 'error',
     summary: 'The file is larger than the limit.',
-    mend: 'Split the file.',
+    fix: 'Split the file.',
   },
   'yaml/too-deep': {
     severity: 'error',
     summary: 'Lists and mappings are nested deeper than the limit.',
-    mend: 'Nest less deeply.',
+    fix: 'Nest less deeply.',
   },
   'yaml/too-many-keys': {
     severity: 'error',
     summary: 'A mapping has more keys than the limit.',
-    mend: 'Split the mapping.',
+    fix: 'Split the mapping.',
   },
   'yaml/too-many-aliases': {
     severity: 'error',
     summary: 'The aliases of a document stand for more nodes than the limit.',
-    mend: 'Write the values out instead of using aliases.',
+    fix: 'Write the values out instead of using aliases.',
   },
   'yaml/too-many-documents': {
     severity: 'error',
     summary: 'The file holds more documents than the limit.',
-    mend: 'Split the file.',
+    fix: 'Split the file.',
   },
   'yaml/too-many-problems': {
     severity: 'error',
     summary: 'The file has more problems than are told one by one.',
-    mend: 'Mend the problems above and read the file again.',
+    fix: 'Mend the problems above and read the file again.',
   },
   'yaml/syntax': {
     severity: 'error',
     summary: 'The text is not YAML.',
-    mend: 'Check the indentation, the quotes and the brackets around this place.',
+    fix: 'Check the indentation, the quotes and the brackets around this place.',
   },
   'yaml/duplicate-key': {
     severity: 'error',
     summary: 'A mapping has the same key twice.',
-    mend: 'Remove or rename one of the two keys.',
+    fix: 'Remove or rename one of the two keys.',
   },
   'yaml/non-string-key': {
     severity: 'error',
     summary: 'A key is a number, a boolean, null or a collection instead of a string.',
-    mend: 'Put the key in quotes.',
+    fix: 'Put the key in quotes.',
   },
   'yaml/merge-key': {
     severity: 'error',
     summary: 'A mapping uses the merge key <<, which YAML 1.2 does not have.',
-    mend: 'Write the merged fields out.',
+    fix: 'Write the merged fields out.',
   },
   'yaml/tag': {
     severity: 'error',
     summary: 'A value has a tag other than the seven of the YAML core schema.',
-    mend: 'Remove the tag.',
+    fix: 'Remove the tag.',
   },
   'yaml/directive': {
     severity: 'error',
     summary: 'The file has a % directive, which changes how some readers understand it.',
-    mend: 'Remove the line.',
+    fix: 'Remove the line.',
   },
   'yaml/ambiguous-scalar': {
     severity: 'error',
     summary: 'YAML readers disagree about what this unquoted value is, Go readers among them.',
-    mend: 'Put it in quotes if it is text; otherwise write true, false or a plain decimal number.',
+    fix: 'Put it in quotes if it is text; otherwise write true, false or a plain decimal number.',
   },
   'yaml/legacy-scalar': {
     severity: 'warning',
     summary: 'Some YAML 1.1 readers take this unquoted value for something else.',
-    mend: 'Put it in quotes if it is text.',
+    fix: 'Put it in quotes if it is text.',
   },
   'yaml/integer-precision': {
     severity: 'error',
     summary: 'An integer is beyond ±9007199254740991, which JSON readers cannot keep exactly.',
-    mend: 'Put it in quotes if it is text, such as a digest; otherwise use a smaller number.',
+    fix: 'Put it in quotes if it is text, such as a digest; otherwise use a smaller number.',
   },
   'yaml/not-finite': {
     severity: 'error',
     summary: 'A number is infinite or not a number, which JSON cannot say.',
-    mend: 'Put it in quotes if it is text; otherwise use a finite number.',
+    fix: 'Put it in quotes if it is text; otherwise use a finite number.',
   },
   'yaml/prototype-key': {
     severity: 'error',
     summary: 'A key is named __proto__.',
-    mend: 'Rename the key.',
+    fix: 'Rename the key.',
   },
   'yaml/alias': {
     severity: 'error',
     summary: 'An alias names no anchor before it, or stands inside its own anchor.',
-    mend: 'Write the value out instead of using an alias.',
+    fix: 'Write the value out instead of using an alias.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -117,10 +117,10 @@ function reportException(
     reporter.report('yaml/alias', 'an alias has no anchor before it', at);
   } else if (reason.includes('directive')) {
     reporter.report('yaml/directive', 'directives (%) are not allowed', at);
-  } else reporter.report('yaml/syntax', describeMachineError(reason), at);
+  } else reporter.report('yaml/syntax', describeEventError(reason), at);
 }
 
-function describeMachineError(reason: string): string {
+function describeEventError(reason: string): string {
   if (reason.includes('end of the stream'))
     return 'the text ends inside a bracket, a brace or a quoted string';
   if (reason.includes('tab')) return 'a tab is used for indentation; YAML allows only spaces';

@@ -23,7 +23,7 @@ export class Reporter {
 
   /** `start` and `end` are offsets in the text. */
   report(code: YamlCode, message: string, start?: number, end?: number, path: Path = []): void {
-    const { severity, mend } = YAML_CODES[code];
+    const { severity, fix } = YAML_CODES[code];
     if (severity === 'error') this.hasErrors = true;
     if (this.diagnostics.length >= this.limit) {
       this.omitted++;
@@ -35,7 +35,7 @@ export class Reporter {
       message,
       file: this.file,
       path: formatPath(path),
-      hint: mend,
+      hint: fix,
     };
     if (start !== undefined && this.source !== undefined) {
       diagnostic.range = this.source.range(start, end ?? start + 1);
@@ -45,14 +45,14 @@ export class Reporter {
 
   finish(): Diagnostic[] {
     if (this.omitted > 0) {
-      const { severity, mend } = YAML_CODES['yaml/too-many-problems'];
+      const { severity, fix } = YAML_CODES['yaml/too-many-problems'];
       this.diagnostics.push({
         code: 'yaml/too-many-problems',
         severity,
         message: `${this.omitted} more problems are not shown`,
         file: this.file,
         path: '',
-        hint: mend,
+        hint: fix,
       });
       this.omitted = 0;
     }

@@ -8,7 +8,7 @@ export interface ReadOptions {
   limits?: Partial<DocumentLimits>;
 }
 
-export interface Opened {
+export interface OpenedText {
   limits: DocumentLimits;
   reporter: Reporter;
   /** Undefined where the bytes are no text that may be parsed; the reporter says why. */
@@ -20,7 +20,7 @@ export function openText(
   input: Uint8Array,
   options: ReadOptions,
   maxBytes: 'maxSourceBytes' | 'maxCatalogBytes',
-): Opened {
+): OpenedText {
   const limits = { ...DOCUMENT_LIMITS, ...options.limits };
   const refuse = (source?: SourceText) => new Reporter(options.file, limits.maxDiagnostics, source);
 

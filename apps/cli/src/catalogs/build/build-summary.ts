@@ -1,5 +1,5 @@
 import type { BuiltCatalog, Recipe } from '@krmhub/catalog';
-import type { Digest, RefusalCode, SnapshotForm } from '@krmhub/schema';
+import type { Digest, RefusalCode, SnapshotRendition } from '@krmhub/schema';
 import type { Io } from '../../io/io.js';
 import { printLine, printTable } from '../../io/print.js';
 import { plural } from '../../io/text.js';
@@ -10,7 +10,7 @@ export interface BuildSummary {
   catalog: string;
   /** Entries of the catalog. */
   functions: number;
-  digests: Record<SnapshotForm, Digest>;
+  digests: Record<SnapshotRendition, Digest>;
   sources: {
     source: string;
     url?: string;

@@ -1,5 +1,5 @@
 import type { BuiltCatalog } from '@krmhub/catalog';
-import { SNAPSHOT_FORMS, type SnapshotEntry } from '@krmhub/schema';
+import { SNAPSHOT_RENDITIONS, type SnapshotEntry } from '@krmhub/schema';
 import type { ReadInputs } from './read-inputs.js';
 
 /** Differences that are told one by one. */
@@ -11,7 +11,7 @@ export function differencesOf(
   snapshotText: string,
   { snapshot, document }: Pick<ReadInputs, 'snapshot' | 'document'>,
 ): string[] {
-  const forms = SNAPSHOT_FORMS.filter((form) => built.digests[form] !== snapshot.digests[form]).map(
+  const forms = SNAPSHOT_RENDITIONS.filter((form) => built.digests[form] !== snapshot.digests[form]).map(
     (form) => `${form} is ${built.digests[form]}, and the registry’s is ${snapshot.digests[form]}`,
   );
   const theirs = new TextDecoder().decode(document);

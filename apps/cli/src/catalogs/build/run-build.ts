@@ -9,7 +9,7 @@ import {
   renderSnapshot,
   type SnapshotRecord,
 } from '@krmhub/catalog';
-import { KrmhubError, type SnapshotForm } from '@krmhub/schema';
+import { KrmhubError, type SnapshotRendition } from '@krmhub/schema';
 import { STDIN_NAME } from '../../files/read-file.js';
 import { writeFileAtomically } from '../../files/write-file.js';
 import { type Io, write } from '../../io/io.js';
@@ -109,7 +109,7 @@ export function builtFrom(recipe: Recipe, inputs: BuildInputs): BuiltCatalog {
   }
 }
 
-export function formOf({ kind, format }: Pick<BuildOptions, 'kind' | 'format'>): SnapshotForm {
+export function formOf({ kind, format }: Pick<BuildOptions, 'kind' | 'format'>): SnapshotRendition {
   return `${kind === 'Catalog' ? 'catalog' : 'krmfunctioncatalog'}.${format}`;
 }
 

@@ -124,6 +124,6 @@ function isBelow(folder: string, file: string): boolean {
 }
 
 function failureOf({ path: at, range }: KeyFile, file: string, { message, hint }: KrmhubError): Diagnostic {
-  const { severity, mend } = POLICY_CODES['policy/key'];
-  return { code: 'policy/key', severity, message, file, path: at, range, hint: hint ?? mend };
+  const { severity, fix } = POLICY_CODES['policy/key'];
+  return { code: 'policy/key', severity, message, file, path: at, range, hint: hint ?? fix };
 }

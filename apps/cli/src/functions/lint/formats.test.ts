@@ -338,7 +338,7 @@ describe('what is not ours', () => {
     const io = await lint(['slips']);
     expect(io.exitCode).toBe(1);
     for (const name of ['kind', 'group', 'none']) expect(io.out()).toContain(`slips/${name}.yaml:`);
-    expect(io.out().match(/error\[dialect\/misspelt-document\]/g)).toHaveLength(3);
+    expect(io.out().match(/error\[dialect\/misspelled-document\]/g)).toHaveLength(3);
   });
 
   it('is passed over in named files with --skip-others, even where there is nothing else', async () => {

@@ -1,9 +1,9 @@
-import type { LintProfile } from '@krmhub/schema';
+import type { LintRuleset } from '@krmhub/schema';
 import type { LintFormat } from './formats.js';
 
 export interface LintFilesOptions {
   format: LintFormat;
-  ruleset: LintProfile;
+  ruleset: LintRuleset;
   skipOthers?: boolean;
   rulesUrl?: string;
 }

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { type Diagnostic, type LintProfile, lint } from '@krmhub/schema';
+import { type Diagnostic, type LintRuleset, lint } from '@krmhub/schema';
 import { type DocumentFile, OCI_SCHEME } from '../../documents/document-files.js';
 import { holdsOnlyOtherDocuments } from '../../documents/other-documents.js';
 import { STDIN_NAME } from '../../files/read-file.js';
@@ -18,7 +18,7 @@ export interface FileReport {
 }
 
 export interface LintSourceOptions {
-  ruleset: LintProfile;
+  ruleset: LintRuleset;
   /** Documents of other kinds are passed over in files that were named, too. */
   skipOthers: boolean;
   /** What the names of files are relative to. */
@@ -31,10 +31,10 @@ export async function lintSource(source: DocumentFile, options: LintSourceOption
   const own = await lintOwnDocument(bytes, name, folderOf(name, options));
   if (own !== undefined) return reportOf(source, own, 0);
   const lenient = !source.explicit || options.skipOthers;
-  const result = lint(bytes, { file: name, profile: options.ruleset, passOverForeign: lenient });
+  const result = lint(bytes, { file: name, ruleset: options.ruleset, skipForeign: lenient });
   if (lenient && holdsOnlyOtherDocuments(result))
     return { name, passedOver: true, passedOverDocuments: 0, diagnostics: [], bytes: undefined };
-  return reportOf(source, result.diagnostics, result.passedOver);
+  return reportOf(source, result.diagnostics, result.skipped);
 }
 
 function reportOf(

@@ -6,7 +6,7 @@ import {
   DIALECT_CODES,
   type Diagnostic,
   LINT_RULES,
-  type LintProfile,
+  type LintRuleset,
   type Severity,
   YAML_CODES,
 } from '@krmhub/schema';
@@ -18,7 +18,7 @@ import { VERSION } from '../../io/version.js';
 export interface SarifOptions {
   /** The folder that names of files are relative to; it becomes %SRCROOT%. */
   cwd: string;
-  ruleset: LintProfile;
+  ruleset: LintRuleset;
   /** Where docs/lint-rules.md is published; without it, rules explain themselves and link nowhere. */
   rulesUrl: string | undefined;
   /** What is to be said of findings that were left out. */
@@ -29,7 +29,7 @@ interface Rule {
   severity: Severity | 'off';
   kep?: Severity | 'off';
   summary: string;
-  mend: string;
+  fix: string;
 }
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -87,12 +87,12 @@ export function sarifLog(diagnostics: readonly Diagnostic[], options: SarifOptio
 function reportingDescriptor(code: string, { ruleset: profile, rulesUrl }: SarifOptions): object {
   const rule = Object.hasOwn(RULES, code) ? RULES[code] : undefined;
   if (rule === undefined) return { id: code };
-  const { severity, kep = severity, summary, mend } = rule;
+  const { severity, kep = severity, summary, fix } = rule;
   return {
     id: code,
     shortDescription: { text: summary },
     fullDescription: { text: summary },
-    help: { text: mend },
+    help: { text: fix },
     ...(rulesUrl === undefined ? {} : { helpUri: ruleUrl(rulesUrl, code) }),
     defaultConfiguration: { level: LEVEL[profile === 'kep' ? kep : severity] },
   };

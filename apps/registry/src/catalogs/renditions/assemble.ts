@@ -9,11 +9,11 @@ import {
   type RenderedEntry,
   type SnapshotStore,
 } from '@krmhub/catalog';
-import type { Digest, FunctionName, SnapshotForm } from '@krmhub/schema';
+import type { Digest, FunctionName, SnapshotRendition } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../../limits.js';
 
 /** Renditions that are written but not stored yet. Call either `commit` or `discard`. */
-export interface AssembledRenditions<Form extends SnapshotForm = SnapshotForm> {
+export interface AssembledRenditions<Form extends SnapshotRendition = SnapshotRendition> {
   /** Number of entries. */
   functions: number;
   digests: Record<Form, Digest>;
@@ -30,7 +30,7 @@ export type ByteWriter = Pick<BlobWriter, 'write'>;
 export const SYNTAXES = ['.yaml', '.json'] as const;
 
 /** Writes renditions of the entries, in their order, in one pass. Each entry is in memory only while it is written. */
-export async function assembleRenditions<Form extends SnapshotForm>(
+export async function assembleRenditions<Form extends SnapshotRendition>(
   blobs: BlobStore,
   forms: readonly Form[],
   header: CatalogHeader,
@@ -73,12 +73,12 @@ export async function assembleRenditions<Form extends SnapshotForm>(
 }
 
 /** Reports whether a commit stores a rendition of this size. Of others, only the digest is computed. */
-export type IsStored<Form extends SnapshotForm> = (form: Form, bytes: number) => boolean;
+export type IsStored<Form extends SnapshotRendition> = (form: Form, bytes: number) => boolean;
 
 /**
  * Passes `write` a writer for each rendition. `write` returns the number of entries; if it rejects, all is discarded.
  */
-export async function writeRenditions<Form extends SnapshotForm>(
+export async function writeRenditions<Form extends SnapshotRendition>(
   blobs: BlobStore,
   forms: readonly Form[],
   { isStored = () => true }: { isStored?: IsStored<Form> },
@@ -309,7 +309,7 @@ export class Writers implements ByteWriter {
   }
 }
 
-function mapRenditions<Form extends SnapshotForm, Value>(
+function mapRenditions<Form extends SnapshotRendition, Value>(
   values: readonly (readonly [Form, Value])[],
 ): Record<Form, Value> {
   return Object.fromEntries(values) as Record<Form, Value>;

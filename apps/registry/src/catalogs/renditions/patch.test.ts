@@ -9,7 +9,7 @@ import {
   type EntrySize,
   type RenderedEntry,
 } from '@krmhub/catalog';
-import { type Digest, type FunctionName, SNAPSHOT_FORMS, type SnapshotForm, sha256 } from '@krmhub/schema';
+import { type Digest, type FunctionName, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openBlobFolder, paths } from '../../store/blobs/folder.js';
 import { type AssembledRenditions, assembleRenditions, mergeEntries } from './assemble.js';
@@ -40,7 +40,7 @@ describe('patchRenditions', () => {
       const previous = await stored(HEADER, before);
       const { changed, known, after } = changesOf(before, random);
       const header = random() < 0.5 ? HEADER : OTHER_HEADER;
-      const expected = await assembleRenditions(blobs, SNAPSHOT_FORMS, header, entriesOf(after));
+      const expected = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, header, entriesOf(after));
       const patched = await patchRenditions(
         blobs,
         header,
@@ -70,7 +70,7 @@ describe('patchRenditions', () => {
       { header: HEADER, digests: previous.digests },
       mergeEntries({ entries: async () => new Map() }, sizesOf(before), changed, known),
     );
-    const expected = await assembleRenditions(blobs, SNAPSHOT_FORMS, HEADER, entriesOf(after));
+    const expected = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, HEADER, entriesOf(after));
     expect(patched?.digests).toEqual(expected.digests);
     await Promise.all([patched?.discard(), expected.discard()]);
   });
@@ -106,21 +106,21 @@ describe('patchRenditions', () => {
   test('computes only digests of renditions that are not stored', async () => {
     const before = placesOf(5, randomOf(3));
     const previous = await stored(HEADER, before);
-    const isStored = (form: SnapshotForm, bytes: number) => form.startsWith('catalog') || bytes < 500;
+    const isStored = (form: SnapshotRendition, bytes: number) => form.startsWith('catalog') || bytes < 500;
     const places = mergeEntries({ entries: async () => new Map() }, sizesOf(before), [], new Map());
     const of = { header: HEADER, digests: previous.digests };
     const patched = await patchRenditions(blobs, OTHER_HEADER, of, places, { isStored });
     expect(await patched?.commit()).toEqual(['catalog.yaml', 'catalog.json']);
-    const small = await assembleRenditions(blobs, SNAPSHOT_FORMS, HEADER, entriesOf([placeOf('A', 'a')]), {
+    const small = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, HEADER, entriesOf([placeOf('A', 'a')]), {
       isStored,
     });
-    expect(await small.commit()).toEqual([...SNAPSHOT_FORMS]);
+    expect(await small.commit()).toEqual([...SNAPSHOT_RENDITIONS]);
     expect(await blobs.get(small.digests['krmfunctioncatalog.yaml'])).toBeDefined();
   });
 });
 
 describe('deriveRendition', () => {
-  test.each(SNAPSHOT_FORMS)('derives %s from the other rendition in its syntax', async (form) => {
+  test.each(SNAPSHOT_RENDITIONS)('derives %s from the other rendition in its syntax', async (form) => {
     const places = placesOf(30, randomOf(5));
     const previous = await stored(OTHER_HEADER, places);
     await blobs.delete(previous.digests[form]);
@@ -140,7 +140,7 @@ describe('deriveRendition', () => {
 });
 
 async function stored(header: CatalogHeader, places: readonly Place[]): Promise<AssembledRenditions> {
-  const assembled = await assembleRenditions<SnapshotForm>(blobs, SNAPSHOT_FORMS, header, entriesOf(places));
+  const assembled = await assembleRenditions<SnapshotRendition>(blobs, SNAPSHOT_RENDITIONS, header, entriesOf(places));
   await assembled.commit();
   return assembled;
 }

@@ -1,5 +1,5 @@
 import { type BlobStore, type CatalogHeader, catalogPieces, type EntrySize } from '@krmhub/catalog';
-import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
+import { type Digest, KrmhubError, SNAPSHOT_RENDITIONS, type SnapshotRendition } from '@krmhub/schema';
 import {
   type AssembledRenditions,
   type ByteWriter,
@@ -14,7 +14,7 @@ import {
 /** The previous snapshot, whose renditions are stored. */
 export interface PreviousRenditions {
   header: CatalogHeader;
-  digests: Record<SnapshotForm, Digest>;
+  digests: Record<SnapshotRendition, Digest>;
 }
 
 type Syntax = (typeof SYNTAXES)[number];
@@ -37,7 +37,7 @@ export async function patchRenditions(
   header: CatalogHeader,
   previous: PreviousRenditions,
   places: AsyncIterable<MergedEntry<EntrySize>>,
-  options: { isStored?: IsStored<SnapshotForm> } = {},
+  options: { isStored?: IsStored<SnapshotRendition> } = {},
 ): Promise<AssembledRenditions | undefined> {
   const sources = await Promise.all(
     SYNTAXES.map(async (syntax) => ({
@@ -46,7 +46,7 @@ export async function patchRenditions(
     })),
   );
   return undefinedIfChanged(
-    writeRenditions(blobs, SNAPSHOT_FORMS, options, async (writers) => {
+    writeRenditions(blobs, SNAPSHOT_RENDITIONS, options, async (writers) => {
       const patches = sources.map(({ syntax, blob }) => {
         if (blob === undefined) throw new PreviousChanged();
         return new Patch(syntax, { header, previous: previous.header, pieces: blob.pieces, writers });
@@ -100,10 +100,10 @@ function emptyRun(): Run {
 /** Writes a rendition from the one that differs only in its head. Returns undefined if that is missing or damaged. */
 export async function deriveRendition(
   blobs: BlobStore,
-  form: SnapshotForm,
+  form: SnapshotRendition,
   { header, digests, functions }: PreviousRenditions & { functions: number },
 ): Promise<AssembledRenditions | undefined> {
-  const alike = SNAPSHOT_FORMS.find((one) => one !== form && syntaxBytes(one) === syntaxBytes(form));
+  const alike = SNAPSHOT_RENDITIONS.find((one) => one !== form && syntaxBytes(one) === syntaxBytes(form));
   const blob = alike && (await blobs.read(digests[alike]));
   if (alike === undefined || blob === undefined || functions === 0) return undefined;
   return undefinedIfChanged(
@@ -152,13 +152,13 @@ class Patch {
       header: CatalogHeader;
       previous: CatalogHeader;
       pieces: AsyncIterable<Uint8Array>;
-      writers: Record<SnapshotForm, ByteWriter>;
+      writers: Record<SnapshotRendition, ByteWriter>;
     },
   ) {
     const { header, previous, pieces, writers } = parts;
     this.#syntax = syntax;
     this.#bytes = new ByteCursor(pieces);
-    const forms = SNAPSHOT_FORMS.filter((form) => syntaxBytes(form) === syntax);
+    const forms = SNAPSHOT_RENDITIONS.filter((form) => syntaxBytes(form) === syntax);
     this.#heads = forms.map((form) => ({
       writer: new PieceWriter(writers[form]),
       pieces: catalogPieces(form, header),
@@ -228,7 +228,7 @@ class Patch {
   }
 }
 
-function syntaxBytes(form: SnapshotForm): Syntax {
+function syntaxBytes(form: SnapshotRendition): Syntax {
   return form.endsWith('.yaml') ? '.yaml' : '.json';
 }
 

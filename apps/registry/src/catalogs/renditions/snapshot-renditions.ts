@@ -6,7 +6,7 @@ import type {
   SnapshotRecord,
   SnapshotStore,
 } from '@krmhub/catalog';
-import { type Digest, KrmhubError, SNAPSHOT_FORMS, type SnapshotForm } from '@krmhub/schema';
+import { type Digest, KrmhubError, SNAPSHOT_RENDITIONS, type SnapshotRendition } from '@krmhub/schema';
 import { BytesCache } from '../../http/bytes-cache.js';
 import type { Body } from '../../http/bytes-response.js';
 import type { Coding } from '../../http/content-coding.js';
@@ -55,7 +55,7 @@ export class SnapshotRenditions {
    * For a large catalog, renditions that differ from another one only in their heads are made during compression or
    * on request: few clients read them, so the build does not wait for them.
    */
-  readonly #isStored = (form: SnapshotForm, bytes: number): boolean =>
+  readonly #isStored = (form: SnapshotRendition, bytes: number): boolean =>
     form === 'catalog.yaml' || form === 'catalog.json' || bytes <= this.#maxBytesCompressedFirst;
 
   /** Writes every rendition of a catalog. `store` stores them. */
@@ -63,7 +63,7 @@ export class SnapshotRenditions {
     header: { name: string; labels?: Record<string, string> },
     entries: AsyncIterable<RenderedEntry>,
   ): Promise<AssembledRenditions> {
-    return assembleRenditions(this.#blobs, SNAPSHOT_FORMS, header, entries, { isStored: this.#isStored });
+    return assembleRenditions(this.#blobs, SNAPSHOT_RENDITIONS, header, entries, { isStored: this.#isStored });
   }
 
   /** Writes them from the renditions of the previous snapshot. Returns undefined if those cannot be used. */
@@ -84,7 +84,7 @@ export class SnapshotRenditions {
     await this.#store.rememberForms(
       stored.map((form) => ({ digest: digests[form], coding: 'identity', blob: digests[form] })),
     );
-    for (const form of SNAPSHOT_FORMS) {
+    for (const form of SNAPSHOT_RENDITIONS) {
       if (sizes[form] <= this.#maxBytesCompressedFirst) await this.#compress(digests[form]);
     }
   }
@@ -93,7 +93,7 @@ export class SnapshotRenditions {
    * Compresses the renditions of a snapshot that are not compressed yet. Rejects with an AbortError after `signal`.
    */
   async compress(snapshot: SnapshotRecord, signal: AbortSignal): Promise<void> {
-    for (const form of SNAPSHOT_FORMS) {
+    for (const form of SNAPSHOT_RENDITIONS) {
       signal.throwIfAborted();
       const stored = await this.#store.storedForm(snapshot.digests[form], 'identity');
       if (stored === undefined) await this.#regenerateOnce(snapshot, form);
@@ -105,7 +105,7 @@ export class SnapshotRenditions {
    * Returns a rendition in a coding, or uncompressed if it is not stored in this one. Rejects if it can neither be
    * read nor regenerated with the same digest.
    */
-  async find(snapshot: SnapshotRecord, form: SnapshotForm, coding: Coding): Promise<StoredRendition> {
+  async find(snapshot: SnapshotRecord, form: SnapshotRendition, coding: Coding): Promise<StoredRendition> {
     return (
       (await this.findStored(snapshot.digests[form], coding)) ?? (await this.#regenerate(snapshot, form))
     );
@@ -181,7 +181,7 @@ export class SnapshotRenditions {
    * Concurrent callers share the work. Each build evicts renditions of old snapshots, so it may take several
    * attempts.
    */
-  async #regenerate(snapshot: SnapshotRecord, form: SnapshotForm): Promise<StoredRendition> {
+  async #regenerate(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<StoredRendition> {
     const digest = snapshot.digests[form];
     for (let attempt = 0; attempt < SERVER_LIMITS.planAttempts; attempt++) {
       await this.#regenerateOnce(snapshot, form);
@@ -197,7 +197,7 @@ export class SnapshotRenditions {
     );
   }
 
-  async #regenerateOnce(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+  async #regenerateOnce(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<void> {
     const digest = snapshot.digests[form];
     const making = this.#inProgress.get(digest) ?? this.#reassemble(snapshot, form);
     this.#inProgress.set(digest, making);
@@ -208,7 +208,7 @@ export class SnapshotRenditions {
     }
   }
 
-  async #reassemble(snapshot: SnapshotRecord, form: SnapshotForm): Promise<void> {
+  async #reassemble(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<void> {
     const { functions } = snapshot;
     const derived = await deriveRendition(this.#blobs, form, {
       ...readPreviousRenditions(snapshot),
@@ -227,11 +227,11 @@ export class SnapshotRenditions {
     await this.#trackRegenerated(digest, assembled.sizes[form]);
   }
 
-  async #assembleFromEntries(snapshot: SnapshotRecord, form: SnapshotForm): Promise<AssembledRenditions> {
+  async #assembleFromEntries(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<AssembledRenditions> {
     const places = await this.#store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     const entries = storedEntries(this.#store, digests);
-    return assembleRenditions<SnapshotForm>(this.#blobs, [form], catalogHeader(snapshot), entries);
+    return assembleRenditions<SnapshotRendition>(this.#blobs, [form], catalogHeader(snapshot), entries);
   }
 
   /** Limits the stored bytes of regenerated renditions: any client can request every rendition of every snapshot. */
@@ -288,8 +288,8 @@ export function catalogHeader({ catalog, labels }: Pick<SnapshotRecord, 'catalog
 export function selectRendition(
   kind: 'Catalog' | 'KRMFunctionCatalog',
   syntax: 'yaml' | 'json',
-): SnapshotForm {
-  const form = SNAPSHOT_FORMS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
+): SnapshotRendition {
+  const form = SNAPSHOT_RENDITIONS.find((name) => name === `${kind.toLowerCase()}.${syntax}`);
   if (form === undefined) throw new RangeError(`${kind} has no rendition ${syntax}`);
   return form;
 }

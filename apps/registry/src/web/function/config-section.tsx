@@ -18,7 +18,7 @@ export function ConfigFields({ description, schema }: { description: ConfigDescr
       {fields.length > 0 ? (
         <FieldList
           fields={fields}
-          leftOut={description.leftOut}
+          leftOut={description.omitted}
           isOpen={isOutermostOpen}
           isInnerOpen={isOpen}
         />
@@ -66,7 +66,7 @@ function FieldList({
 function Field({ field, isOpen, isInnerOpen }: Unfolded & { field: ConfigField }) {
   const { name, path, type, required, deprecated, nullable, description, default: fallback } = field;
   const id = fieldId(path);
-  const inner = field.fields.length + field.leftOut;
+  const inner = field.fields.length + field.omitted;
   return (
     <li id={id}>
       <p class="field-head">
@@ -90,12 +90,12 @@ function Field({ field, isOpen, isInnerOpen }: Unfolded & { field: ConfigField }
       {fallback === undefined && field.rules.length === 0 ? null : (
         <Rules
           rules={[
-            ...(fallback === undefined ? [] : [{ words: 'default', values: [fallback], more: 0 }]),
+            ...(fallback === undefined ? [] : [{ text: 'default', values: [fallback], more: 0 }]),
             ...field.rules,
           ]}
         />
       )}
-      {field.inside.map(({ of, description: said, rules }) => (
+      {field.elements.map(({ label: of, description: said, rules }) => (
         <div class="field-inside">
           {said === undefined ? null : (
             <p class="field-text">
@@ -112,7 +112,7 @@ function Field({ field, isOpen, isInnerOpen }: Unfolded & { field: ConfigField }
           </summary>
           <FieldList
             fields={field.fields}
-            leftOut={field.leftOut}
+            leftOut={field.omitted}
             isOpen={isInnerOpen}
             isInnerOpen={isInnerOpen}
           />
@@ -127,7 +127,7 @@ function Rules({ rules, of }: { rules: readonly ConfigRule[]; of?: string }) {
   if (rules.length === 0) return null;
   return (
     <ul class="rules">
-      {rules.map(({ words, values, more }) => (
+      {rules.map(({ text: words, values, more }) => (
         <li class={words === FURTHER_RULES ? 'quiet' : undefined}>
           {of === undefined ? null : <em>{of} </em>}
           <Text value={words} />

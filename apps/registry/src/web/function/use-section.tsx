@@ -43,7 +43,7 @@ export function UseSection({ view }: { view: FunctionView }) {
   );
 }
 
-function ExampleNote({ example: { check, problem, partly } }: { example: ConfigExample }) {
+function ExampleNote({ example: { check, problem, partial: partly } }: { example: ConfigExample }) {
   if (check === 'invalid' && problem !== undefined) {
     return (
       <p class="quiet">

@@ -1,7 +1,12 @@
 import type { JsonObject, JsonValue } from '../../definition.js';
 import { toJsonSchema } from '../../json-schema/function-config.js';
 import { keyword } from '../../json-schema/open-api.js';
-import { countValues, firstErrors, touchedBy, validateEach } from '../../json-schema/validate.js';
+import {
+  countValues,
+  firstErrors,
+  validateEach,
+  withoutUnusedProperties,
+} from '../../json-schema/validate.js';
 import type { Report } from '../rule.js';
 import type { SchemaCheck, SchemaNode } from './nodes.js';
 import { scalarDefault } from './scalar-default.js';
@@ -30,7 +35,7 @@ export const defaults: SchemaCheck = (nodes, report, state) => {
       report('schema/default-unchecked', [...node.path, 'default'], message, { target: 'key' });
       break;
     }
-    schemas[String(checked.length)] = touchedBy(
+    schemas[String(checked.length)] = withoutUnusedProperties(
       value,
       toJsonSchema(node.schema, () => true),
     );

@@ -49,7 +49,7 @@ const KEYWORD_HINTS: Record<string, string> = {
   deprecated: 'Say it in the description.',
 };
 
-const VALUE_WORDS: Record<KeywordValue, string> = {
+const VALUE_TYPES: Record<KeywordValue, string> = {
   any: 'any value',
   text: 'a text',
   flag: 'true or false',
@@ -122,7 +122,7 @@ function checkKeyword(name: OpenApiKeyword, value: JsonValue, path: Path, report
   }
   const kind = OPEN_API_KEYWORDS[name];
   if (!isKeywordValue(value, kind)) {
-    report('schema/keyword-value', path, `\`${name}\` must be ${VALUE_WORDS[kind]}`);
+    report('schema/keyword-value', path, `\`${name}\` must be ${VALUE_TYPES[kind]}`);
     return;
   }
   if (name === 'type') checkType(value as string, path, report);

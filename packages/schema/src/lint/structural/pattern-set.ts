@@ -27,7 +27,7 @@ export class PatternSet {
   compile(pattern: string): CompiledPattern {
     const known = this.#compiled.get(pattern);
     if (known !== undefined) return known;
-    const compiled = this.#make(pattern);
+    const compiled = this.#compilePattern(pattern);
     this.#compiled.set(pattern, compiled);
     return compiled;
   }
@@ -41,7 +41,7 @@ export class PatternSet {
     return this.exhausted || compiled.expression.test(text);
   }
 
-  #make(pattern: string): CompiledPattern {
+  #compilePattern(pattern: string): CompiledPattern {
     if (pattern.length > MAX_PATTERN_LENGTH) return { refused: 'length' };
     const instructions = countInstructions(pattern);
     this.#instructions += instructions;

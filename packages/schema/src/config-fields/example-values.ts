@@ -1,7 +1,7 @@
 import type { JsonValue } from '../definition.js';
 import { isSet, keyword } from '../json-schema/open-api.js';
 import type { PatternSet } from '../lint/structural/pattern-set.js';
-import type { Parts } from './parts.js';
+import type { SchemaParts } from './parts.js';
 
 /** Texts of the formats that Kubernetes knows; addresses and names are those kept free for documents. */
 const BY_FORMAT: Readonly<Record<string, string>> = {
@@ -65,9 +65,9 @@ const CANDIDATES = [
 const MAX_PADDING = 200;
 
 /** A text that its length, format and patterns allow, as far as one is found. */
-export function stubText(parts: Parts, patterns: PatternSet): string {
-  const least = Math.max(0, ...numbers(parts, 'minLength'));
-  const most = Math.min(Number.POSITIVE_INFINITY, ...numbers(parts, 'maxLength'));
+export function exampleText(parts: SchemaParts, patterns: PatternSet): string {
+  const least = Math.max(0, ...keywordNumbers(parts, 'minLength'));
+  const most = Math.min(Number.POSITIVE_INFINITY, ...keywordNumbers(parts, 'maxLength'));
   const written = parts.flatMap((part) => (keyword(part, 'pattern') as string | undefined) ?? []);
   for (const part of parts) {
     const format = keyword(part, 'format') as string | undefined;
@@ -88,8 +88,8 @@ export function stubText(parts: Parts, patterns: PatternSet): string {
 }
 
 /** A number inside the bounds: 1 where it may be, else the nearest to it. */
-export function stubNumber(parts: Parts, integer: boolean): number {
-  const step = Math.max(0, ...numbers(parts, 'multipleOf')) || undefined;
+export function exampleNumber(parts: SchemaParts, integer: boolean): number {
+  const step = Math.max(0, ...keywordNumbers(parts, 'multipleOf')) || undefined;
   const unit = step ?? (integer ? 1 : undefined);
   let low = Number.NEGATIVE_INFINITY;
   let high = Number.POSITIVE_INFINITY;
@@ -108,19 +108,19 @@ export function stubNumber(parts: Parts, integer: boolean): number {
 }
 
 /** How many items or entries there must be. */
-export function leastOf(parts: Parts, name: 'minItems' | 'minProperties'): number {
-  return Math.max(0, ...numbers(parts, name));
+export function minimumCount(parts: SchemaParts, name: 'minItems' | 'minProperties'): number {
+  return Math.max(0, ...keywordNumbers(parts, name));
 }
 
-function numbers(
-  parts: Parts,
+function keywordNumbers(
+  parts: SchemaParts,
   name: 'minLength' | 'maxLength' | 'minItems' | 'minProperties' | 'multipleOf',
 ): number[] {
   return parts.flatMap((part) => (keyword(part, name) as number | undefined) ?? []);
 }
 
 /** The value that a schema itself gives: its default, its example or the first value of its enum. */
-export function givenValue(parts: Parts): JsonValue | undefined {
+export function givenValue(parts: SchemaParts): JsonValue | undefined {
   for (const name of ['default', 'example'] as const) {
     for (const part of parts) {
       const value = keyword(part, name);

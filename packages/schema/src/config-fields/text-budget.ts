@@ -7,39 +7,39 @@ const PLAIN = /^[A-Za-z_/][^\x00-\x20"'`]*(?: [^\x00-\x20"'`]+)*$/;
 /** How much text one description may give; what is longer is cut, and `cut` remembers that. */
 export class TextBudget {
   #left: number;
-  #cut = false;
+  #truncated = false;
 
   /** `characters` in UTF-16 code units. */
   constructor(characters: number) {
     this.#left = characters;
   }
 
-  get cut(): boolean {
-    return this.#cut;
+  get truncated(): boolean {
+    return this.#truncated;
   }
 
   /** The text, or its beginning and an ellipsis. */
   take(text: string, most: number): string {
     const room = Math.min(most, this.#left);
-    const kept = text.length <= room ? text : `${withoutHalf(text.slice(0, room))}…`;
-    if (kept !== text) this.#cut = true;
+    const kept = text.length <= room ? text : `${withoutLoneSurrogate(text.slice(0, room))}…`;
+    if (kept !== text) this.#truncated = true;
     this.#left -= Math.min(text.length, room);
     return kept;
   }
 
   /** A value as its author could write it in YAML on one line. */
   value(value: JsonValue, most: number): string {
-    return this.take(written(value, most), most);
+    return this.take(formatInline(value, most), most);
   }
 }
 
 /** A pair of surrogates is not cut in two. */
-function withoutHalf(text: string): string {
+function withoutLoneSurrogate(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }
 
 /** Of a large value only about as much is written as is going to be shown. */
-function written(value: JsonValue, most: number): string {
+function formatInline(value: JsonValue, most: number): string {
   if (typeof value === 'string') {
     if (value.length > most) return value;
     return PLAIN.test(value) && !AMBIGUOUS.test(value) ? value : JSON.stringify(value);

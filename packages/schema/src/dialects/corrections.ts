@@ -9,7 +9,7 @@ export class Corrections {
   readonly document: YamlDocument;
   private readonly file: string;
   /** A runtime that was moved into several versions is corrected in each, and told of once. */
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
 
   constructor(document: YamlDocument, file: string) {
     this.document = document;
@@ -19,9 +19,9 @@ export class Corrections {
   report(code: DialectCode, message: string, path: Path, target: Target = 'key', hint?: string): void {
     const text = formatPath(path);
     const key = `${code} ${text}`;
-    if (this.told.has(key)) return;
-    this.told.add(key);
-    const { severity, mend } = DIALECT_CODES[code];
+    if (this.reported.has(key)) return;
+    this.reported.add(key);
+    const { severity, fix } = DIALECT_CODES[code];
     const range = this.document.locate(path, target);
     this.diagnostics.push({
       code,
@@ -30,7 +30,7 @@ export class Corrections {
       file: this.file,
       path: text,
       ...(range === undefined ? {} : { range }),
-      hint: hint ?? mend,
+      hint: hint ?? fix,
     });
   }
 }

@@ -6,10 +6,10 @@ import { shorten } from '../yaml/scalars.js';
 
 export const KREW_GROUP = 'krew.googlecontainertools.github.com';
 
-const CONVERT = 'Run `krmhub convert` on the file, which makes a definition of it.';
+const CONVERT_HINT = 'Run `krmhub convert` on the file, which makes a definition of it.';
 
 const OWN_KINDS = ['KRMFunctionDefinition', ...CATALOG_KINDS];
-const LEAVE_OUT = 'Leave it out: only definitions and catalogs of functions are read here.';
+const LEAVE_OUT_HINT = 'Leave it out: only definitions and catalogs of functions are read here.';
 
 /** Kinds that people take for definitions, and what to do with them. */
 const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: string; hint?: string }[] = [
@@ -28,7 +28,7 @@ const KNOWN_KINDS: readonly { group: RegExp; kinds: readonly string[]; name: str
     group: /^krew\.googlecontainertools\.github\.com$/,
     kinds: ['Plugin'],
     name: 'a Krew plugin',
-    hint: CONVERT,
+    hint: CONVERT_HINT,
   },
   {
     group: /^krmhub\.dev$/,
@@ -49,10 +49,10 @@ export function isKptMetadata(value: JsonValue): boolean {
 }
 
 export function isKrewPlugin(value: JsonValue): boolean {
-  return groupOf(textField(value, 'apiVersion') ?? '') === KREW_GROUP && field(value, 'kind') === 'Plugin';
+  return apiGroup(textField(value, 'apiVersion') ?? '') === KREW_GROUP && field(value, 'kind') === 'Plugin';
 }
 
-export interface Recognised {
+export interface Recognition {
   /** What the document is, in words. */
   name: string;
   /** The way out, where there is one. */
@@ -60,43 +60,44 @@ export interface Recognised {
   /** It is a resource of another kind beyond doubt. */
   foreign?: true;
   /** It is one of ours beyond doubt, with a slip of the pen in its kind or apiVersion, or without one of them. */
-  slip?: true;
+  misspelled?: true;
 }
 
 /** What a document that holds no definition is. */
-export function recognise(value: JsonValue): Recognised {
-  if (isKptMetadata(value)) return { name: 'function metadata of kpt', hint: CONVERT };
+export function recognizeDocument(value: JsonValue): Recognition {
+  if (isKptMetadata(value)) return { name: 'function metadata of kpt', hint: CONVERT_HINT };
   if (!isObject(value)) return { name: Array.isArray(value) ? 'a list' : 'a single value' };
   const apiVersion = textField(value, 'apiVersion');
   const kind = textField(value, 'kind');
   const known = KNOWN_KINDS.find(
     (entry) =>
-      kind !== undefined && entry.kinds.includes(kind) && entry.group.test(groupOf(apiVersion ?? '')),
+      kind !== undefined && entry.kinds.includes(kind) && entry.group.test(apiGroup(apiVersion ?? '')),
   );
-  if (known !== undefined) return { name: known.name, hint: known.hint ?? LEAVE_OUT, foreign: true };
+  if (known !== undefined) return { name: known.name, hint: known.hint ?? LEAVE_OUT_HINT, foreign: true };
   if (apiVersion === undefined && kind === undefined)
     return { name: 'a document without apiVersion and kind' };
-  const slip = isSlip(kind, apiVersion) && { slip: true as const };
-  if (kind === undefined) return { name: `a document of ${shorten(apiVersion ?? '')} without kind`, ...slip };
-  if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion`, ...slip };
+  const spelling = isMisspelled(kind, apiVersion) && { misspelled: true as const };
+  if (kind === undefined)
+    return { name: `a document of ${shorten(apiVersion ?? '')} without kind`, ...spelling };
+  if (apiVersion === undefined) return { name: `a ${shorten(kind)} without apiVersion`, ...spelling };
   const name = `a ${shorten(kind)} of ${shorten(apiVersion)}`;
   // A slip of the pen in one of our own kinds is mended; what belongs to another tool stays as it is.
   const ours = OWN_KINDS.includes(kind) || suggest(kind, OWN_KINDS) !== undefined;
-  return ours || groupOf(apiVersion) === groupOf(KRM_API_VERSION)
-    ? { name, ...slip }
-    : { name, hint: LEAVE_OUT, foreign: true };
+  return ours || apiGroup(apiVersion) === apiGroup(KRM_API_VERSION)
+    ? { name, ...spelling }
+    : { name, hint: LEAVE_OUT_HINT, foreign: true };
 }
 
 /** Others have a kind Catalog too; nobody else has the long names, and our group. */
-function isSlip(kind: string | undefined, apiVersion: string | undefined): boolean {
+function isMisspelled(kind: string | undefined, apiVersion: string | undefined): boolean {
   const meant = kind === undefined ? undefined : OWN_KINDS.includes(kind) ? kind : suggest(kind, OWN_KINDS);
   if (meant?.startsWith('KRMFunction')) return true;
   if (apiVersion === undefined) return false;
-  if (groupOf(apiVersion) === groupOf(KRM_API_VERSION)) return true;
+  if (apiGroup(apiVersion) === apiGroup(KRM_API_VERSION)) return true;
   return meant !== undefined && suggest(apiVersion, [KRM_API_VERSION]) !== undefined;
 }
 
-function groupOf(apiVersion: string): string {
+function apiGroup(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash === -1 ? '' : apiVersion.slice(0, slash);
 }

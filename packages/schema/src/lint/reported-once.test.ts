@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lint } from './lint.js';
-import type { LintProfile } from './rule.js';
+import type { LintRuleset } from './rule.js';
 
 const DEFINITION = `apiVersion: config.kubernetes.io/v1alpha1
 kind: KRMFunctionDefinition
@@ -32,7 +32,7 @@ spec:
   paused: no
 `;
 
-const run = (text: string, options: { profile?: LintProfile; passOverForeign?: boolean } = {}) =>
+const run = (text: string, options: { ruleset?: LintRuleset; skipForeign?: boolean } = {}) =>
   lint(new TextEncoder().encode(text), { file: 'fn.yaml', ...options });
 const told = (text: string, options = {}) =>
   run(text, options).diagnostics.map(
@@ -40,7 +40,7 @@ const told = (text: string, options = {}) =>
       `${range?.start.line}:${range?.start.column} ${severity} ${code} ${path} | ${hint}`,
   );
 
-it('tells of a misspelt field once, where it stands', () => {
+it('tells of a misspelled field once, where it stands', () => {
   expect(told(DEFINITION.replace('publisher:', 'publishr:'))).toEqual([
     '7:3 error shape/unknown-field spec.publishr | Did you mean publisher?',
   ]);
@@ -81,7 +81,7 @@ describe('placeholders of `krmhub init`', () => {
     expect(
       run(marked).diagnostics[0]!.range!.end.column - run(marked).diagnostics[0]!.range!.start.column,
     ).toBe('# CHANGE: who publishes the function, and its page.'.length);
-    expect(told(marked, { profile: 'kep' }).filter((line) => line.includes('placeholder/'))).toEqual([
+    expect(told(marked, { ruleset: 'kep' }).filter((line) => line.includes('placeholder/'))).toEqual([
       '7:3 warning placeholder/marked  | Write what is asked for, and remove the comment.',
     ]);
   });
@@ -112,23 +112,23 @@ describe('placeholders of `krmhub init`', () => {
 
 describe('documents of other tools', () => {
   it('are errors unless they are to be passed over', () => {
-    const { diagnostics, documents, passedOver } = run(`${DEPLOYMENT}---\n${DEFINITION}`);
+    const { diagnostics, documents, skipped } = run(`${DEPLOYMENT}---\n${DEFINITION}`);
     expect(diagnostics.map(({ code }) => code)).toContain('dialect/unknown-document');
-    expect([documents.length, passedOver]).toEqual([1, 0]);
+    expect([documents.length, skipped]).toEqual([1, 0]);
   });
 
   it.each([
     ['before', `${DEPLOYMENT}---\n${DEFINITION}`],
     ['after', `${DEFINITION}---\n${DEPLOYMENT}`],
   ])('are passed over with all that is in them, %s a definition', (_, text) => {
-    const { diagnostics, documents, passedOver } = run(text, { passOverForeign: true });
+    const { diagnostics, documents, skipped } = run(text, { skipForeign: true });
     expect(diagnostics).toEqual([]);
-    expect([documents.length, passedOver]).toEqual([1, 1]);
+    expect([documents.length, skipped]).toEqual([1, 1]);
   });
 
   it('are only those that say what they are', () => {
     const unknown = ['a: b\n', 'kind: Deployment\n', 'apiVersion: v1\n', '[a]\n'];
-    const misspelt = [
+    const misspelled = [
       DEFINITION.replace('KRMFunctionDefinition', 'KRMFunctionDefinitions'),
       DEFINITION.replace('config.kubernetes.io', 'config.kubernetes.example'),
       DEFINITION.replace(/^kind: .*\n/m, ''),
@@ -136,16 +136,19 @@ describe('documents of other tools', () => {
       'apiVersion: config.kubernets.io/v1alpha1\nkind: Catalog\n',
     ];
     const codesOf = (document: string) => {
-      const { diagnostics, passedOver } = run(`${document}---\n${DEFINITION}`, { passOverForeign: true });
-      return [diagnostics.map(({ code }) => code), passedOver];
+      const { diagnostics, skipped } = run(`${document}---\n${DEFINITION}`, {
+        skipForeign: true,
+      });
+      return [diagnostics.map(({ code }) => code), skipped];
     };
     for (const document of unknown) expect(codesOf(document)).toEqual([['dialect/unknown-document'], 0]);
-    for (const document of misspelt) expect(codesOf(document)).toEqual([['dialect/misspelt-document'], 0]);
+    for (const document of misspelled)
+      expect(codesOf(document)).toEqual([['dialect/misspelled-document'], 0]);
   });
 
   it('keep nothing back of the definitions beside them', () => {
     const broken = DEFINITION.replace('license: Apache-2.0', 'license: Mine').replace('true', '0644');
-    const codes = (text: string) => run(text, { passOverForeign: true }).diagnostics.map(({ code }) => code);
+    const codes = (text: string) => run(text, { skipForeign: true }).diagnostics.map(({ code }) => code);
     expect(codes(broken).length).toBeGreaterThan(1);
     expect(codes(`${DEPLOYMENT}---\n${broken}---\n${DEPLOYMENT}`)).toEqual(codes(broken));
   });

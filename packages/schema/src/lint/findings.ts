@@ -2,62 +2,62 @@ import type { Diagnostic, Severity } from '../diagnostic.js';
 import { compareDiagnostics, SEVERITIES } from '../diagnostic.js';
 
 /** Findings that are kept of one file, of each severity: a file of entries that hold nothing has millions. */
-const MAX_KEPT = 5_000;
+const MAX_STORED = 5_000;
 
 type Counts = Record<Severity, number>;
 
 /** The findings of one file, gathered in bounded memory; what goes beyond is counted. */
 export class Findings {
-  readonly #kept: Diagnostic[] = [];
+  readonly #stored: Diagnostic[] = [];
   readonly #counts: Counts = { error: 0, warning: 0, info: 0 };
   /** Whether something was not looked at because there were errors enough. */
-  cut = false;
+  incomplete = false;
 
   /** Whether there are more errors than anybody mends before linting again. */
-  get enough(): boolean {
-    return this.#counts.error >= MAX_KEPT;
+  get isFull(): boolean {
+    return this.#counts.error >= MAX_STORED;
   }
 
   add(diagnostics: readonly Diagnostic[]): void {
     for (const diagnostic of diagnostics) {
-      if (++this.#counts[diagnostic.severity] <= MAX_KEPT) this.#kept.push(diagnostic);
+      if (++this.#counts[diagnostic.severity] <= MAX_STORED) this.#stored.push(diagnostic);
     }
   }
 
   /** In the order of the file, and no more than the limit: the worst are told, the rest is counted. */
-  capped(limit: number, file: string): Diagnostic[] {
-    const all = capped(this.#kept, limit, file, this.#counts);
+  limited(limit: number, file: string): Diagnostic[] {
+    const all = limitDiagnostics(this.#stored, limit, file, this.#counts);
     const more = all.at(-1);
-    if (!this.cut || more === undefined) return all;
+    if (!this.incomplete || more === undefined) return all;
     return [...all.slice(0, -1), { ...more, message: `${more.message}; what follows was not looked at` }];
   }
 }
 
 /** In the order of the file, and no more than the limit: the worst are told, the rest of `counts` is counted. */
-export function capped(
+export function limitDiagnostics(
   diagnostics: readonly Diagnostic[],
   limit: number,
   file: string,
-  counts: Counts = countsOf(diagnostics),
+  counts: Counts = countBySeverity(diagnostics),
 ): Diagnostic[] {
   const sorted = [...diagnostics].sort(compareDiagnostics);
   if (sorted.length <= limit) return sorted;
   const told = new Set(
     SEVERITIES.flatMap((severity) => sorted.filter((one) => one.severity === severity)).slice(0, limit),
   );
-  const shown = countsOf([...told]);
+  const shown = countBySeverity([...told]);
   const rest = (severity: Severity) => counts[severity] - shown[severity];
   const worst = SEVERITIES.find((severity) => rest(severity) > 0) ?? 'info';
   return [
     ...sorted.filter((one) => told.has(one)),
-    { code: 'lint/more', severity: worst, message: `and ${inWords(rest)} more`, file, path: '' },
+    { code: 'lint/more', severity: worst, message: `and ${formatCounts(rest)} more`, file, path: '' },
   ];
 }
 
 const PLURALS: Record<Severity, string> = { error: 'errors', warning: 'warnings', info: 'notes' };
 
 /** `3 errors, 1 warning`. */
-function inWords(countOf: (severity: Severity) => number): string {
+function formatCounts(countOf: (severity: Severity) => number): string {
   return SEVERITIES.flatMap((severity) => {
     const count = countOf(severity);
     const word = count === 1 ? PLURALS[severity].slice(0, -1) : PLURALS[severity];
@@ -65,7 +65,7 @@ function inWords(countOf: (severity: Severity) => number): string {
   }).join(', ');
 }
 
-function countsOf(diagnostics: readonly Diagnostic[]): Counts {
+function countBySeverity(diagnostics: readonly Diagnostic[]): Counts {
   const counts: Counts = { error: 0, warning: 0, info: 0 };
   for (const { severity } of diagnostics) counts[severity]++;
   return counts;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic, Severity } from '../diagnostic.js';
-import { capped, Findings } from './cap.js';
+import { Findings, limitDiagnostics } from './findings.js';
 
 const at = (line: number, severity: Severity): Diagnostic => ({
   code: `x/${severity}`,
@@ -11,10 +11,10 @@ const at = (line: number, severity: Severity): Diagnostic => ({
   range: { start: { line, column: 1 }, end: { line, column: 2 } },
 });
 
-describe('capped', () => {
+describe('limitDiagnostics', () => {
   it('sorts by position and leaves few as they are', () => {
     const diagnostics = [at(3, 'error'), at(1, 'info'), at(2, 'warning')];
-    expect(capped(diagnostics, 3, 'f').map(({ range }) => range?.start.line)).toEqual([1, 2, 3]);
+    expect(limitDiagnostics(diagnostics, 3, 'f').map(({ range }) => range?.start.line)).toEqual([1, 2, 3]);
   });
 
   it('tells the worst and counts the rest in the last line', () => {
@@ -26,7 +26,7 @@ describe('capped', () => {
       at(5, 'error'),
       at(6, 'info'),
     ];
-    const told = capped(diagnostics, 3, 'f');
+    const told = limitDiagnostics(diagnostics, 3, 'f');
     expect(told.map(({ code, range }) => [code, range?.start.line])).toEqual([
       ['x/warning', 2],
       ['x/error', 3],
@@ -37,7 +37,7 @@ describe('capped', () => {
   });
 
   it('is as severe as what it omits', () => {
-    const told = capped([at(1, 'error'), at(2, 'error'), at(3, 'error')], 1, 'f');
+    const told = limitDiagnostics([at(1, 'error'), at(2, 'error'), at(3, 'error')], 1, 'f');
     expect(told.at(-1)).toMatchObject({ severity: 'error', message: 'and 2 errors more' });
   });
 });
@@ -46,9 +46,9 @@ describe('Findings', () => {
   it('keeps a bounded number and counts every one', () => {
     const findings = new Findings();
     for (let line = 1; line <= 20_000; line++) findings.add([at(line, 'warning')]);
-    expect(findings.enough).toBe(false);
+    expect(findings.isFull).toBe(false);
     findings.add([at(1, 'error')]);
-    const told = findings.capped(3, 'f');
+    const told = findings.limited(3, 'f');
     expect(told.slice(0, 3).map(({ code }) => code)).toEqual(['x/error', 'x/warning', 'x/warning']);
     expect(told[3]).toMatchObject({ code: 'lint/more', message: 'and 19998 warnings more' });
   });
@@ -56,9 +56,9 @@ describe('Findings', () => {
   it('says where something was not looked at', () => {
     const findings = new Findings();
     findings.add(Array.from({ length: 5_000 }, (_, index) => at(index + 1, 'error')));
-    expect(findings.enough).toBe(true);
-    findings.cut = true;
-    expect(findings.capped(1, 'f').at(-1)?.message).toBe(
+    expect(findings.isFull).toBe(true);
+    findings.incomplete = true;
+    expect(findings.limited(1, 'f').at(-1)?.message).toBe(
       'and 4999 errors more; what follows was not looked at',
     );
   });
