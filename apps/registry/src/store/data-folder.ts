@@ -3,26 +3,26 @@ import path from 'node:path';
 import { KrmhubError } from '@krmhub/schema';
 import { makeFolder } from '@krmhub/sources/make-folder';
 
-/** What is where in the data folder. Nothing else is kept anywhere. */
+/** Paths in the data folder. The registry stores nothing outside of it. */
 export interface DataPaths {
   database: string;
-  /** Definitions and READMEs as they were published. */
+  /** Published definitions and READMEs. */
   blobs: string;
   /**
-   * Forms of snapshots, which can be made again and are deleted when a snapshot grows old. They stand apart, so
-   * that deleting one never takes a published file of the same bytes with it.
+   * Renditions of snapshots. They can be regenerated, and are deleted when a snapshot grows old. They have their own
+   * folder, so that deleting one never deletes a published file with the same bytes.
    */
   forms: string;
-  /** Blobs that were pushed to repositories; what nothing names any more is deleted. */
+  /** Blobs that were pushed to repositories; unreferenced ones are deleted. */
   artifacts: string;
-  /** Copies of the catalogs elsewhere that recipes take from, as they were fetched. */
+  /** Copies of the upstream catalogs of recipes, as fetched. */
   copies: string;
-  /** What is being fetched; emptied at every start. */
+  /** Temporary files of running fetches; emptied at every start. */
   fetching: string;
-  /** Keys by which snapshots are signed. */
+  /** Keys that sign snapshots. */
   keys: string;
   adminToken: string;
-  /** Takedowns, one JSON object a line: applied again to a database that was restored from an older backup. */
+  /** Takedowns, one JSON object per line: applied again to a database restored from an older backup. */
   takedowns: string;
 }
 
@@ -41,8 +41,7 @@ export function dataPaths(folder: string): DataPaths {
 }
 
 /**
- * Makes the folder, for its owner only, where it is not there; rejects with `usage` where it cannot be one or
- * cannot be written.
+ * Creates the folder, for its owner only, if it is missing. Rejects with `usage` if it cannot be created or written.
  */
 export async function prepareDataFolder(folder: string): Promise<DataPaths> {
   try {

@@ -12,13 +12,13 @@ import {
 } from '@krmhub/catalog';
 import { KrmhubError, type Takedown } from '@krmhub/schema';
 
-/** Where functions are looked up: among releases of this registry, then among entries of its catalogs. */
+/** Stores for looking up a function: among releases of this registry, then among entries of its catalogs. */
 export type FindStore = Pick<FunctionStore, 'function' | 'release' | 'takedowns'> &
   Pick<SnapshotStore, 'servedEntries'>;
 
 /**
- * The function, whatever the case of its kind; rejects with `not-found`, also where only catalogs elsewhere have it,
- * and `gone` where all of it was taken down.
+ * Returns a function, ignoring the case of its kind. Rejects with `not-found`, also if only upstream catalogs have
+ * it, and with `gone` if all its releases were taken down.
  */
 export async function findFunction(
   store: FindStore,
@@ -35,7 +35,9 @@ export async function findFunction(
   });
 }
 
-/** A release with its function; rejects with `not-found`, and `gone` where it was taken down. `release` is canonical. */
+/**
+ * Returns a release with its function. `release` is canonical. Rejects with `not-found`, and `gone` after a takedown.
+ */
 export async function findRelease(
   store: FindStore,
   name: { group: string; kind: string; release: string },
@@ -60,7 +62,7 @@ function withoutReleases({ group, kind, catalog, versions }: ServedEntry): Krmhu
   );
 }
 
-/** The release that search shows of the function, which may be the one at hand. */
+/** Returns the release of a function that search displays. It may be `atHand`. */
 export async function findDisplayedRelease(
   store: FindStore,
   fn: FunctionRecord,
@@ -71,7 +73,7 @@ export async function findDisplayedRelease(
   return (await findRelease(store, { ...fn, release })).release;
 }
 
-/** What is left of releases that were taken down, as the answer to who asks for one. */
+/** Returns the error for a request for releases that were taken down. */
 export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
   return new KrmhubError('gone', takedowns.map(describeTombstone).join('; '), {
     hint: 'A takedown is final. Remove copies, and use another release.',
@@ -79,7 +81,7 @@ export function takenDownError(takedowns: readonly Takedown[]): KrmhubError {
   });
 }
 
-/** Rejects with `not-found`. */
+/** Returns a catalog. Rejects with `not-found`. */
 export async function findCatalog(
   store: Pick<SnapshotStore, 'catalog'>,
   name: string,
@@ -91,7 +93,7 @@ export async function findCatalog(
   });
 }
 
-/** A source of a catalog's recipe that is a catalog elsewhere; rejects with `not-found`. */
+/** Returns an upstream source of a catalog's recipe. Rejects with `not-found`. */
 export async function findSource(
   store: Pick<SnapshotStore, 'catalog'> & Pick<SourceStore, 'source'>,
   { name, source }: { name: string; source: string },

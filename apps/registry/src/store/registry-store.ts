@@ -11,7 +11,7 @@ import type { ManifestStore } from '@krmhub/oci';
 import type { ArtifactStore } from '../artifacts/artifact-store.js';
 import type { RenditionStore } from './rendition-store.js';
 
-/** Everything that the registry keeps but the bytes of blobs. A consumer names the ports that it needs, not all. */
+/** Everything that the registry stores, except the bytes of blobs. Consumers name only the ports that they need. */
 export interface RegistryStore
   extends ArtifactStore,
     Omit<FunctionStore, keyof ArtifactStore>,
@@ -23,7 +23,7 @@ export interface RegistryStore
     TokenStore,
     RenditionStore,
     ManifestStore {
-  /** Rejects where the database cannot be written. */
+  /** Rejects if the database cannot be written. */
   check(): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,39 +6,39 @@ import type { BlobStore, BlobWriter } from '@krmhub/catalog';
 import { type Digest, isDigest, KrmhubError, sha256 } from '@krmhub/schema';
 import { syncFolder } from '@krmhub/sources/durable-file';
 
-/** Bytes of a big blob that are read at once. */
+/** Bytes per read of a whole blob. */
 const READ_BYTES = 262_144;
-/** Bytes of a part of a blob that are read at once. */
+/** Bytes per read of a part of a blob. */
 const PART_BYTES = 524_288;
 
-/** Where things are below a blob folder. */
+/** Paths below a blob folder. */
 export const paths = {
   blobs: (folder: string) => path.join(folder, 'sha256'),
-  /** Blobs are spread over 256 folders by their first two digits. */
+  /** Folder of a blob: one of 256, by its first two digits. */
   shard: (folder: string, digest: Digest) => path.join(paths.blobs(folder), hex(digest).slice(0, 2)),
   blob: (folder: string, digest: Digest) => path.join(paths.shard(folder, digest), hex(digest)),
   unfinished: (folder: string) => path.join(folder, 'unfinished'),
 };
 
 /**
- * Blobs in a folder, which is made where it is missing. It belongs to one process, as the lock of the database
- * beside it sees to: open this one after that, since what an earlier process left unfinished is removed.
- * Rejects with `storage-full` where the disk is full, and `unavailable` where the folder cannot be used.
+ * Opens a blob folder, and creates it if it is missing. It belongs to one process. Open it after the database next to
+ * it, whose lock ensures that, because opening deletes unfinished files of an earlier process. Rejects with
+ * `storage-full`, and with `unavailable` if the folder cannot be used.
  */
 export async function openBlobFolder(folder: string): Promise<BlobStore> {
   await translated(folder, () => prepareFolder(folder));
   return blobsIn(folder);
 }
 
-/** Blobs in a folder that another thread of this process has opened. */
+/** Returns the blobs of a folder that another thread of this process has opened. */
 export function blobsIn(folder: string): BlobStore {
-  /** A file that no reader looks for. */
+  /** Creates a temporary file that no reader sees. */
   const openUnfinished = async (): Promise<{ file: string; handle: FileHandle }> => {
     const file = path.join(paths.unfinished(folder), randomUUID());
     return { file, handle: await open(file, 'wx', 0o644) };
   };
 
-  /** Syncs a file, unless it is, and gives it the name of its bytes. */
+  /** Syncs a file unless `synced`, and renames it to its digest. */
   const keep = async (file: string, handle: FileHandle, digest: Digest, synced = false): Promise<void> => {
     if (!synced) await handle.sync();
     await handle.close();
@@ -63,7 +63,7 @@ export function blobsIn(folder: string): BlobStore {
         throw error;
       }
     }
-    // Also where the blob was there: another put may have renamed it a moment ago and still be waiting for this.
+    // Also for an existing blob: another put may have renamed it a moment ago and not synced the folder yet.
     await syncFolder(paths.shard(folder, digest));
     return digest;
   };
@@ -194,7 +194,7 @@ async function* partOf(
   try {
     for (let at = start; at < end; ) {
       const wanted = Math.min(PART_BYTES, end - at);
-      // Pieces are queued and sent while the next is read, so that each needs a buffer of its own.
+      // Earlier pieces may still be queued for sending, so each needs its own buffer.
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafeSlow(wanted), 0, wanted, at);
       if (bytesRead === 0) throw new Error(`the blob ends after ${at} bytes, expected ${end}`);
       at += bytesRead;
@@ -207,22 +207,22 @@ async function* partOf(
   }
 }
 
-/** The bytes of a blob; the last piece is held back until all of them are known to be right. */
+/** Yields the bytes of a blob. The last piece is yielded only after the digest of the whole is verified. */
 async function* checkedPieces(folder: string, digest: Digest): AsyncIterable<Uint8Array> {
   const hash = createHash('sha256');
-  let held: Buffer | undefined;
+  let heldBack: Buffer | undefined;
   try {
     const file = createReadStream(paths.blob(folder, digest), { highWaterMark: READ_BYTES });
     for await (const piece of file) {
       hash.update(piece);
-      if (held !== undefined) yield held;
-      held = piece;
+      if (heldBack !== undefined) yield heldBack;
+      heldBack = piece;
     }
   } catch (error) {
     throw translateFileError(folder, error);
   }
   if (`sha256:${hash.digest('hex')}` !== digest) throw damaged(folder, digest);
-  if (held !== undefined) yield held;
+  if (heldBack !== undefined) yield heldBack;
 }
 
 function damaged(folder: string, digest: Digest): KrmhubError {
@@ -231,13 +231,13 @@ function damaged(folder: string, digest: Digest): KrmhubError {
   });
 }
 
-/** Makes every folder at once, so that a put has one folder to sync and not its parents too. */
+/** Creates every folder early, so that a put syncs one folder and not its parents too. */
 async function prepareFolder(folder: string): Promise<void> {
   const shards = Array.from({ length: 256 }, (_, at) => at.toString(16).padStart(2, '0'));
   await mkdir(paths.blobs(folder), { recursive: true });
   await mkdir(paths.unfinished(folder), { recursive: true });
   const present = new Set(await readdir(paths.blobs(folder)));
-  // Nothing is served yet, and 256 promises take longer than the folders do.
+  // Synchronous: nothing is served yet, and 256 promises take longer than the folders.
   for (const shard of shards) if (!present.has(shard)) mkdirSync(path.join(paths.blobs(folder), shard));
   for (const left of await readdir(paths.unfinished(folder))) {
     await rm(path.join(paths.unfinished(folder), left), { force: true });
@@ -263,7 +263,7 @@ async function translated<Result>(folder: string, work: () => Promise<Result>): 
   }
 }
 
-/** The operating system's errors as the contract names them; anything else as it is. */
+/** Translates errors of the operating system to KrmhubError; returns other errors unchanged. */
 export function translateFileError(folder: string, error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (!(error instanceof Error) || typeof code !== 'string' || syscall === undefined) return error;

@@ -4,11 +4,11 @@ import type { BlobStore } from '@krmhub/catalog';
 import { type Digest, isDigest } from '@krmhub/schema';
 import { blobsIn, paths, translateFileError } from './folder.js';
 
-/** A blob folder that another process may be writing to, for reading alone. */
+/** A read-only blob folder that another process may be writing to. */
 export interface BlobReader extends Pick<BlobStore, 'get' | 'read'> {
-  /** Every blob, by its digest. */
+  /** Yields every blob. */
   blobs(): AsyncIterable<StoredFile & { digest: Digest }>;
-  /** Files that are no blobs: what is being written, and what a process that was killed left. */
+  /** Yields temporary files: of running writes and of killed processes. */
   unfinished(): AsyncIterable<StoredFile>;
 }
 
@@ -16,11 +16,11 @@ export interface StoredFile {
   file: string;
   /** Bytes. */
   size: number;
-  /** When it was last written. */
+  /** Time of the last write. */
   written: Date;
 }
 
-/** A folder that is not there reads as one that is empty. */
+/** Opens a blob folder read-only. A missing folder reads as empty. */
 export function readBlobFolder(folder: string): BlobReader {
   return {
     get: blobsIn(folder).get,
@@ -40,7 +40,7 @@ export function readBlobFolder(folder: string): BlobReader {
 async function* filesIn(folder: string): AsyncGenerator<StoredFile> {
   for (const name of await namesIn(folder)) {
     const file = path.join(folder, name);
-    // What was listed may be gone by now.
+    // A listed file may be deleted by now.
     const found = await stat(file).catch(() => undefined);
     if (found?.isFile()) yield { file, size: found.size, written: found.mtime };
   }

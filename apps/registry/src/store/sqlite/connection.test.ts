@@ -33,7 +33,7 @@ interface ColumnInfo {
 }
 
 describe('migrations', () => {
-  it('make the tables that the schema describes', () => {
+  it('create the tables of the schema', () => {
     const connection = openConnection(':memory:');
     const tables = Object.values({ ...catalogs, ...artifacts, ...sources, ...upstream }).filter((value) =>
       is(value, SQLiteTable),
@@ -95,7 +95,7 @@ describe('migrations', () => {
     connection.close();
   });
 
-  it('of a newer program are refused, and the database stays as it is', async () => {
+  it('of a newer program are rejected, and the database stays as it is', async () => {
     await (await openSqliteStore(file)).close();
     const client = new Database(file);
     client
@@ -144,7 +144,7 @@ describe('a database file', () => {
     await store.close();
   });
 
-  it('that another program locks is unavailable for writing, and open for reading', async () => {
+  it('that another program locks is unavailable for writing but can be read', async () => {
     const store = await openSqliteStore(file);
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');
@@ -157,7 +157,7 @@ describe('a database file', () => {
     await store.close();
   });
 
-  it('that is gone, replaced or cannot be made is unavailable', async () => {
+  it('that is missing, replaced or cannot be created is unavailable', async () => {
     const store = await openSqliteStore(file);
     await store.check();
     await rename(file, `${file}.moved`);
@@ -171,14 +171,14 @@ describe('a database file', () => {
     }
   });
 
-  it('that is no database is left alone', async () => {
+  it('that is not a database is left alone', async () => {
     await writeFile(file, 'this is a text, which somebody may want to keep\n'.repeat(100));
     await expect(openSqliteStore(file)).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
   });
 });
 
-describe('errors', () => {
-  it('say that the disk is full', async () => {
+describe('database errors', () => {
+  it('report a full disk', async () => {
     const { client, write, close } = openConnection(file);
     client.pragma(`max_page_count = ${client.pragma('page_count', { simple: true })}`);
     const fill = client.prepare('INSERT INTO entry (digest, yaml, json) VALUES (?, ?, ?)');
@@ -188,7 +188,7 @@ describe('errors', () => {
     close();
   });
 
-  it('pass through what is no state of the database', async () => {
+  it('pass through unrelated errors', async () => {
     const error = new TypeError('a mistake');
     await expect(
       attempt(() => {
@@ -198,12 +198,12 @@ describe('errors', () => {
   });
 });
 
-describe('writes that come at the same time', () => {
+describe('concurrent writes', () => {
   const ids = (store: TokenStore) => store.tokens().then((tokens) => tokens.map(({ id }) => id).sort());
   const create = (store: TokenStore, id: string, hash = id, name = 'n') =>
     store.createToken({ ...token, id, name }, hash);
 
-  it('are all stored, but for one that fails', async () => {
+  it('are all stored, except one that fails', async () => {
     const store = await openSqliteStore(file);
     const outcomes = await Promise.allSettled(
       ['a', 'b', 'a', 'c', 'd'].map((id, at) => create(store, id, String(at))),
@@ -222,7 +222,7 @@ describe('writes that come at the same time', () => {
     await again.close();
   });
 
-  it('say for each whether it was stored when the disk is full', async () => {
+  it('report individually whether they were stored when the disk is full', async () => {
     const connection = openConnection(file);
     connection.client.pragma(`max_page_count = ${connection.client.pragma('page_count', { simple: true })}`);
     const store = storeOf(connection);
@@ -238,7 +238,7 @@ describe('writes that come at the same time', () => {
     await store.close();
   });
 
-  it('wait for another program, and are stored when it is done', async () => {
+  it('wait for another program, then are stored', async () => {
     const store = await openSqliteStore(file);
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');

@@ -9,30 +9,30 @@ import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { Database } from './driver.js';
 import { attempt, isBusy, translateSqliteError } from './errors.js';
 
-/** Milliseconds for which opening, migrating and reading wait for another's lock. */
+/** Milliseconds for which opening, migrating and reading wait for a lock. */
 export const BUSY_TIMEOUT_MS = 1_000;
-/** Milliseconds for which a write keeps its thread when another writes: the driver is synchronous. */
+/** Milliseconds for which a write blocks its thread while the database is locked: the driver is synchronous. */
 const WRITE_BUSY_TIMEOUT_MS = 5;
-/** Milliseconds between two attempts to write, in which the thread does other work. */
+/** Milliseconds between two attempts to write; other work runs meanwhile. */
 const WRITE_RETRY_MS = 10;
-/** Milliseconds after which a write gives up: the cut of a great catalog holds the lock for some seconds. */
+/** Milliseconds after which a write fails: committing a large snapshot holds the lock for some seconds. */
 const WRITE_PATIENCE_MS = 10_000;
-/** Milliseconds after which a check says that the database cannot be written. */
+/** Milliseconds after which a check reports that the database cannot be written. */
 const CHECK_PATIENCE_MS = 3_000;
 
-/** At the root of the repository, which is as far away from dist as from src. */
+/** At the root of the repository: the same relative path from dist and from src. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../../migrations/sqlite', import.meta.url));
 
 export interface Connection {
-  /** For what drizzle cannot say: full-text search and statements over many rows. */
+  /** For SQL that drizzle does not support: full-text search and statements over many rows. */
   client: BetterSqlite3.Database;
   db: BetterSQLite3Database;
   /**
-   * Runs `work` in an IMMEDIATE transaction: it sees what is newest, and everything of it is stored or nothing.
-   * What comes at the same time shares the transaction, so that the disk is waited for once.
+   * Runs `work` in an IMMEDIATE transaction: it sees the newest state, and is stored whole or not at all. Concurrent
+   * writes share the transaction, so that they wait for the disk once.
    */
   write<Result>(work: () => Result): Promise<Result>;
-  /** Lets writes wait until `work` of another connection is done; reads go on. */
+  /** Postpones writes until `work` of another connection is done. Reads continue. */
   pauseWrites<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Runs `work` on one state of the database. */
   read<Result>(work: () => Result): Promise<Result>;
@@ -41,7 +41,7 @@ export interface Connection {
   close(): void;
 }
 
-/** Opens and migrates a database file, or `:memory:`, and holds it against other registry processes. */
+/** Opens and migrates a database file, or `:memory:`, and locks it against other registry processes. */
 export function openConnection(file: string): Connection {
   const lock = file === ':memory:' ? undefined : lockFile(file);
   let client: BetterSqlite3.Database | undefined;
@@ -60,14 +60,14 @@ export function openConnection(file: string): Connection {
   }
 }
 
-/** Opens a database file that another thread of this process holds and migrated. */
+/** Opens a database file that another thread of this process has locked and migrated. */
 export function openSecondConnection(file: string): Connection {
   const client = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   prepareClient(client);
   return connection(client, drizzle(client), undefined);
 }
 
-/** Kibibytes of pages that a connection keeps; the system keeps the file in memory besides, once for all of them. */
+/** Page cache of a connection in kibibytes. The system caches the file too, once for all connections. */
 const CACHE_KIBIBYTES = 4_096;
 
 function prepareClient(client: BetterSqlite3.Database): void {
@@ -78,7 +78,7 @@ function prepareClient(client: BetterSqlite3.Database): void {
   client.pragma(`cache_size = -${CACHE_KIBIBYTES}`);
 }
 
-/** The same, for searches: they go through much of the file, and keep more of it. */
+/** Opens a read-only connection for searches, with a larger page cache: they read much of the file. */
 export function openReadConnection(file: string): Pick<Connection, 'client' | 'read' | 'close'> {
   const client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   client.pragma('temp_store = MEMORY');
@@ -123,7 +123,7 @@ function connection(
             hint: 'Restore it, then restart the registry.',
           });
         }
-        // While writes wait, another connection of this process is writing.
+        // While writes are paused, another connection of this process writes.
         if (pause === undefined) client.pragma('user_version = 0');
       }),
     close: () => {
@@ -139,7 +139,7 @@ interface PendingWrite {
   reject(error: unknown): void;
 }
 
-/** One after the other in one transaction, each in a savepoint of its own: one that fails leaves the others. */
+/** Runs writes in one transaction, each in its own savepoint, so that one can fail without the others. */
 function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
   let pending: PendingWrite[] = [];
   let running = false;
@@ -152,7 +152,7 @@ function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
             const result = client.transaction(work)();
             return () => resolve(result);
           } catch (error) {
-            // A full disk, say, makes SQLite give up the whole transaction.
+            // Some errors, for example a full disk, roll back the whole transaction.
             if (!client.inTransaction) throw error;
             return () => reject(translateSqliteError(error));
           }
@@ -178,14 +178,14 @@ function writeTogether(client: BetterSqlite3.Database): Connection['write'] {
   return (work) =>
     new Promise((resolve, reject) => {
       pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject });
-      // Others that are ready now have their turn first, and come along.
+      // Callers that are ready now run first and join the transaction.
       if (!running) globalThis.setImmediate(() => running || void run());
     });
 }
 
-/** Runs database work once nobody else writes; rejects with `unavailable` where that takes too long. */
-async function whenFree<Result>(patience: number, work: () => Result): Promise<Result> {
-  const until = performance.now() + patience;
+/** Runs database work, and retries while the database is locked. Rejects with `unavailable` after the time. */
+async function whenFree<Result>(milliseconds: number, work: () => Result): Promise<Result> {
+  const until = performance.now() + milliseconds;
   for (;;) {
     try {
       return work();
@@ -197,8 +197,8 @@ async function whenFree<Result>(patience: number, work: () => Result): Promise<R
 }
 
 /**
- * A lock that dies with the process: SQLite's own, on an empty database beside the real one. The real one stays
- * open to other programs, such as the `sqlite3` shell and backups.
+ * Locks the file for this process with SQLite's own lock, on an empty database next to it. The lock ends with the
+ * process. Other programs, such as the `sqlite3` shell, can still open the database itself.
  */
 function lockFile(file: string): BetterSqlite3.Database {
   let lock: BetterSqlite3.Database | undefined;
@@ -222,7 +222,7 @@ function lockFile(file: string): BetterSqlite3.Database {
   }
 }
 
-/** A migration that this program does not have was made by a newer one, whose tables it could spoil. */
+/** Rejects a database with unknown migrations: a newer program made them, and this one could damage its tables. */
 export function refuseUnknownMigrations(client: BetterSqlite3.Database, file: string): void {
   const table = client
     .prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '__drizzle_migrations'`)

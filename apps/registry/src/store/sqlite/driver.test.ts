@@ -6,11 +6,11 @@ it.each([
   ['22.0.0', 'better-sqlite3-13'],
   ['24.19.0', 'better-sqlite3-13'],
   ['26.1.0', 'better-sqlite3-13'],
-])('on Node %s the driver is %s', (version, driver) => {
+])('on Node %s uses the driver %s', (version, driver) => {
   expect(driverFor(version)).toBe(driver);
 });
 
-it('outlives the statements that it collects', () => {
+it('survives the garbage collection of statements', () => {
   const client = new Database(':memory:');
   for (let index = 0; index < 100_000; index++) client.prepare(`SELECT ${index}`).get();
   expect(client.prepare('SELECT 1').pluck().get()).toBe(1);

@@ -2,7 +2,7 @@ import { KrmhubError } from '@krmhub/schema';
 
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|CANTOPEN|IOERR|READONLY)/;
 
-/** SQLite's result codes (https://sqlite.org/rescode.html) as the contract names them; anything else as it is. */
+/** Translates SQLite result codes (https://sqlite.org/rescode.html) to KrmhubError; returns other errors unchanged. */
 export function translateSqliteError(error: unknown): unknown {
   const code = sqliteCode(error);
   if (code === undefined) return error;
@@ -21,12 +21,12 @@ export function translateSqliteError(error: unknown): unknown {
   return error;
 }
 
-/** Another connection holds the lock that is needed. */
+/** Reports whether another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return sqliteCode(error)?.startsWith('SQLITE_BUSY') ?? false;
 }
 
-/** Runs synchronous database work and rejects with the contract's errors. */
+/** Runs synchronous database work and translates its errors. */
 export async function attempt<Result>(work: () => Result): Promise<Result> {
   try {
     return work();
@@ -35,7 +35,7 @@ export async function attempt<Result>(work: () => Result): Promise<Result> {
   }
 }
 
-/** Drizzle wraps what a driver throws. */
+/** Returns the SQLite code of an error, also if drizzle wrapped it. */
 function sqliteCode(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     const { code } = at as { code?: unknown };

@@ -17,20 +17,20 @@ import { type FunctionRows, functionRows } from './functions/functions.js';
 import { type CatalogRows, catalogRows } from './snapshots/catalogs.js';
 import { sourceRows } from './sources/sources.js';
 
-/** A database as it was when this was opened, whatever a registry writes to it meanwhile. */
+/** A database in the state at which it was opened, regardless of later writes. */
 export interface DatabaseState {
   store: Pick<
     FunctionStore & EventStore & SnapshotStore & SourceStore,
     keyof FunctionRows | keyof EventStore | keyof CatalogRows | keyof SourceStore
   >;
-  /** Inside one read transaction; tables can be made in `temp` alone. */
+  /** Client within one read transaction; only `temp` can have new tables. */
   client: BetterSqlite3.Database;
   close(): void;
 }
 
 /**
- * Opens a database for reading alone, beside the registry that may be serving it. Rejects with `unavailable` where
- * there is none, where it cannot be read, and where its tables are not those of this program.
+ * Opens a database read-only, also while a registry runs. Rejects with `unavailable` if it is missing or unreadable,
+ * or if its tables are of another version.
  */
 export function openDatabaseState(file: string): DatabaseState {
   if (!isThere(file)) {
@@ -42,7 +42,7 @@ export function openDatabaseState(file: string): DatabaseState {
   try {
     client = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     client.exec('BEGIN');
-    // The transaction sees what is there at its first read.
+    // The first read sets the state that the transaction sees.
     client.prepare('SELECT count(*) FROM sqlite_schema').get();
     refuseUnknownMigrations(client, file);
     refuseMissingMigrations(client, file);
@@ -59,7 +59,7 @@ function databaseState(client: BetterSqlite3.Database): DatabaseState {
     client,
     db: drizzle(client),
     read,
-    // Nothing that is exposed writes; SQLite would refuse it.
+    // No exposed method writes; SQLite would reject it.
     write: read,
     pauseWrites: (work) => work(),
     check: async () => undefined,
@@ -87,7 +87,7 @@ function refuseMissingMigrations(client: BetterSqlite3.Database, file: string): 
   });
 }
 
-/** SQLite's errors that say that a file is no database, or none that can be opened. */
+/** Translates SQLite errors for a file that is not a readable database. */
 function asUnreadable(file: string, error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   return new KrmhubError('unavailable', `cannot read ${file} as a database: ${error.code}`, {

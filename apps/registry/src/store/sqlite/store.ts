@@ -21,20 +21,20 @@ import { takedownRows } from './takedowns/takedowns.js';
 import { tokenRows } from './tokens/tokens.js';
 
 /**
- * Opens the database in a file, or `:memory:` for as long as the store is open, and brings its tables up to date.
- * The file's folder is there already. Rejects with `unavailable` where another process serves the file, where
- * it cannot be read or written, and where a newer program has migrated it; `storage-full` where the disk is full.
+ * Opens the database in a file, or `:memory:`, and migrates it. The file's folder must exist. Rejects with
+ * `unavailable` if another process uses the file, it cannot be read or written, or a newer program migrated it;
+ * `storage-full` if the disk is full.
  */
 export async function openSqliteStore(file: string): Promise<RegistryStore> {
   return storeOf(openConnection(file));
 }
 
-/** Opens a database that another thread of this process has open. */
+/** Opens a database that another thread of this process has opened. */
 export function openSecondSqliteStore(file: string): RegistryStore {
   return storeOf(openSecondConnection(file));
 }
 
-/** The store on a connection, which it closes. */
+/** Returns the store on a connection. Closing the store closes it. */
 export function storeOf(connection: Connection): RegistryStore {
   return {
     ...functionRows(connection),

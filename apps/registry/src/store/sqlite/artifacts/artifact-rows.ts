@@ -21,11 +21,11 @@ export interface ArtifactWriter {
     options: Change & { tag?: string; needed: readonly OciDigest[]; standing?: boolean },
   ): void;
   addBlob(repository: string, blob: Omit<RepositoryBlob, 'seenAt'>, change: Change): void;
-  /** `standing` is of a release that is there: what it has is not refused any more. */
+  /** `standing` marks the artifact of an existing release: its content is not checked for takedowns. */
   putArtifact(artifact: Artifact, change: Change, options?: { standing?: boolean }): void;
-  /** By the id of its row, with its tags. */
+  /** Removes a manifest by row id, with its tags. */
   removeManifest(id: number): void;
-  /** By its digest; false where there is none. */
+  /** Removes a manifest by digest. Returns false if it does not exist. */
   removeManifestOf(repository: string, digest: OciDigest): boolean;
   removeBlob(repository: string, digest: OciDigest): void;
 }
@@ -33,7 +33,7 @@ export interface ArtifactWriter {
 const repository = sql.placeholder('repository');
 const digest = sql.placeholder('digest');
 
-/** Changes of repositories, to be called in a transaction; they keep the sum of each repository's bytes. */
+/** Changes repositories and the total size of each. Call it in a transaction. */
 export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
   const account = db
     .insert(repositories)
@@ -66,11 +66,11 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
     })
     .onConflictDoUpdate({
       target: [repositoryBlobs.repository, repositoryBlobs.digest],
-      // It may have been a file of a release, and is kept here now.
+      // A blob of a release becomes an artifact blob when it is pushed.
       set: { seenAt: sql`excluded.seen_at`, place: sql`excluded.place`, file: sql`excluded.file` },
     })
     .prepare();
-  // Who pushes what is there already goes on to name it, so that it is as young as if it came now.
+  // A client that pushes an existing manifest will refer to it next, so garbage collection treats it as new.
   const pushedAgain = db
     .update(manifests)
     .set({ pushedAt: sql`${sql.placeholder('at')}`, pushedBy: sql`${sql.placeholder('by')}` })
@@ -153,7 +153,7 @@ export function artifactWriter({ db }: Pick<Connection, 'db'>): ArtifactWriter {
       const { at, by } = change;
       if (!standing) for (const file of manifest.references) refuseTakenDown(file);
       const unknown = needed.filter(
-        // Nearly all artifacts name `{}`, which is there without a row.
+        // Nearly all artifacts refer to `{}`, which needs no row.
         (one) =>
           one !== EMPTY_DIGEST &&
           blobOf.get({ repository: name, digest: one }) === undefined &&

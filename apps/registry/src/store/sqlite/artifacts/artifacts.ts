@@ -5,7 +5,7 @@ import { manifests, references, repositories, repositoryBlobs, tags } from '../s
 import { artifactWriter } from './artifact-rows.js';
 import { collector } from './collect-artifacts.js';
 
-/** What GET and HEAD tell: a manifest may have megabytes of annotations, which are part of its bytes. */
+/** Columns for HEAD and GET. Annotations are not included: they can have megabytes and are part of the bytes. */
 const headColumns = {
   digest: manifests.digest,
   mediaType: manifests.mediaType,
@@ -136,7 +136,7 @@ export function manifestStore(connection: Connection): ManifestStore {
       write(() => {
         const blob =
           from === undefined ? anywhere.get({ digest: one }) : blobOf.get({ repository: from, digest: one });
-        // A form of a snapshot, or its signature, is found by the catalog that it belongs to.
+        // Renditions and signatures of snapshots are only found through their catalog.
         if (blob === undefined || blob.place === 'forms' || blob.place === 'signatures') return false;
         writer.addBlob(to, { ...blob, digest: one }, change);
         return true;

@@ -9,8 +9,8 @@ export type Collector = Pick<
 >;
 
 /**
- * What nothing living names is forgotten; the files go after the rows. The joins are crossed so that SQLite goes from what
- * is alive to what that names: the other way round each step would look at every manifest of a repository.
+ * Removes unreferenced manifests and blobs; files are deleted after the rows. CROSS JOIN makes SQLite go from live
+ * manifests to what they refer to: the other order would scan all manifests of a repository in each step.
  */
 export function collector({ client, read, write }: Connection, writer: ArtifactWriter): Collector {
   const page = client.prepare<
@@ -60,7 +60,7 @@ export function collector({ client, read, write }: Connection, writer: ArtifactW
         return { rows, found: rows.filter((row) => row.seenAt < seenBefore && unneeded(row)) };
       });
       const forget = () => {
-        // A manifest or somebody who pushes may have come since.
+        // A new manifest may refer to it, or a client may have checked it.
         const still = found.filter(unneeded);
         for (const { repository, digest } of still) writer.removeBlob(repository, digest);
         return still.length;

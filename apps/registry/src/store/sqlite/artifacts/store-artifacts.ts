@@ -2,7 +2,7 @@ import type { RegistryStore } from '../../registry-store.js';
 import type { Connection } from '../connection.js';
 import { artifactWriter } from './artifact-rows.js';
 
-/** For what an older program stored without artifacts. */
+/** Adds artifacts to releases that an older program stored without them. */
 export function missingArtifacts(
   connection: Connection,
 ): Pick<RegistryStore, 'releasesWithoutArtifact' | 'putArtifact'> {

@@ -33,7 +33,7 @@ export function eventRows(connection: Connection): EventStore {
   };
 }
 
-/** Appends an event; to be called in a transaction. */
+/** Appends an event. Call it in a transaction. */
 export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
   return (event) => {
     const { lastInsertRowid } = db.insert(events).values(event).run();
@@ -41,7 +41,7 @@ export function eventAppender({ db }: Connection): (event: NewEvent) => Event {
   };
 }
 
-/** The row without its empty columns. */
+/** Returns the row without its empty columns. */
 function present(row: typeof events.$inferSelect): Event {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Event;
 }

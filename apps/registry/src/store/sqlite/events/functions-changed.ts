@@ -22,7 +22,7 @@ export function functionsChanged({ client, read }: Connection): EventStore['chan
          WHERE catalog = :catalog AND upstream_entry.group_name = event.group_name AND gone_at IS NULL)
      GROUP BY group_name`,
   );
-  // Until now, as the releases are counted that there are now.
+  // Not only up to `through`: compared with the current number of releases.
   const publishedSince = client
     .prepare<[number, string], number>(
       `SELECT count(*) FROM event WHERE sequence > ? AND type = 'release.published' AND group_name = ?`,

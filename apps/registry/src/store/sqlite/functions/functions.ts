@@ -24,7 +24,7 @@ export type FunctionRows = Pick<
   'function' | 'functions' | 'allFunctions' | 'countFunctions' | 'release' | 'releaseFiles' | 'commitFunction'
 >;
 
-/** Functions read at once: between two pages the server answers others. */
+/** Functions per read; other work runs between two pages. */
 const PAGE = 500;
 
 const { definition: _, ...summaryColumns } = getTableColumns(releases);
@@ -145,7 +145,7 @@ export function functionRows(connection: Connection): FunctionRows {
   };
 }
 
-/** Finds a function whose kind is equal but for case. */
+/** Finds a function by group and kind, ignoring the case of the kind. */
 export function functionFinder({ db }: Connection): (group: string, kind: string) => NameRow | undefined {
   const byName = db
     .select(nameColumns)
@@ -185,13 +185,13 @@ function functionCommitter(
       return { id: current.id, hasText: true };
     }
     const revision = revisionOf(group, kind) + 1;
-    // A name belongs to this registry as soon as it has a release, whatever catalogs elsewhere call so.
-    const taken = upstream.release(group, kind);
-    const id = taken ?? upstream.newId();
+    // A release in this registry takes the name over from upstream catalogs.
+    const takenOver = upstream.release(group, kind);
+    const id = takenOver ?? upstream.newId();
     db.insert(functions)
       .values({ ...shown, id, group, kind, kindFolded: kind.toLowerCase(), revision })
       .run();
-    return { id, hasText: taken !== undefined };
+    return { id, hasText: takenOver !== undefined };
   };
 
   const storeBundles = (id: number, { bundles = [] }: ReleaseRecord): void => {
@@ -212,7 +212,7 @@ function functionCommitter(
       storeBundles(Number(lastInsertRowid), release);
       return;
     }
-    // Only marks and bundles: the bytes of a release are forever.
+    // Only the lifecycle and the bundles change: the bytes of a release never do.
     const [changed] = db
       .update(releases)
       .set({ yanked: release.yanked ?? null, deprecated: release.deprecated ?? null })
@@ -245,10 +245,10 @@ function functionCommitter(
       if (current !== undefined && current.kind !== change.kind) {
         throw refused(change.release, `differs only by case from the existing kind ${current.kind}`);
       }
-      const taken =
+      const conflict =
         change.action === 'insert' &&
         tombstoneConflict(takedownsOf(change.group, change.kind), change.release);
-      if (taken) throw taken;
+      if (conflict) throw conflict;
       const { id, hasText } = upsertFunction(change, current);
       try {
         storeRelease(id, change);
@@ -263,7 +263,7 @@ function functionCommitter(
 }
 
 function refused({ group, kind, release }: ReleaseRecord, why: string): KrmhubError {
-  return new KrmhubError('conflict', `Release ${group}/${kind}@${release} ${why}.`);
+  return new KrmhubError('conflict', `release ${group}/${kind}@${release} ${why}`);
 }
 
 type ReleaseRow = typeof releases.$inferSelect & { bundles: ReleaseBundle[] | null };

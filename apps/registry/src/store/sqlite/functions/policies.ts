@@ -3,10 +3,10 @@ import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 import { policies } from '../schema/schema.js';
 
-/** Of the table's one row. */
+/** Id of the only row of the table. */
 const ID = 1;
 
-/** Of the policies that stand; 0 where there are none. */
+/** Returns the revision of the current policies; 0 without any. */
 export function policyRevision({ db }: Pick<Connection, 'db'>): () => number {
   const statement = db.select({ revision: policies.revision }).from(policies).prepare();
   return () => statement.get()?.revision ?? 0;

@@ -3,28 +3,28 @@ import type { Digest } from '@krmhub/schema';
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
-/** The tables of OCI artifacts, in the words of distribution-spec; times and JSON as in the other tables. */
+/** Tables of OCI artifacts, with terms of distribution-spec. Times and JSON are as in the other tables. */
 
 export const repositories = sqliteTable('oci_repository', {
   name: text('name').primaryKey(),
-  /** Of its blobs and manifests together, each counted once. */
+  /** Total size of its blobs and manifests, each counted once. */
   bytes: integer('bytes').notNull(),
 });
 
-/** A blob as one repository knows it: what another one has is not to be had here. */
+/** A blob of one repository. Other repositories need their own row. */
 export const repositoryBlobs = sqliteTable(
   'oci_blob',
   {
     repository: text('repository')
       .notNull()
       .references(() => repositories.name),
-    /** As it was pushed: sha256 or sha512. */
+    /** Pushed digest: sha256 or sha512. */
     digest: text('digest').$type<OciDigest>().notNull(),
-    /** Digest by which its bytes are kept. */
+    /** Digest of the stored file. */
     file: text('file').$type<Digest>().notNull(),
     place: text('place').$type<BlobPlace>().notNull(),
     size: integer('size').notNull(),
-    /** UTC; when it was pushed, mounted, or somebody who pushes was last told that it is there. */
+    /** UTC; when it was last pushed, mounted, or checked by a client that may push. */
     seenAt: text('seen_at').notNull(),
   },
   (table) => [
@@ -43,9 +43,9 @@ export const manifests = sqliteTable(
       .references(() => repositories.name),
     digest: text('digest').$type<OciDigest>().notNull(),
     mediaType: text('media_type').notNull(),
-    /** As a descriptor of it has it: its own, or the media type of its configuration. */
+    /** Value in descriptors: its own, or the media type of its configuration. */
     artifactType: text('artifact_type'),
-    /** Digest of the manifest that it speaks of. */
+    /** Digest of the manifest that it refers to. */
     subject: text('subject').$type<OciDigest>(),
     /** JSON object. */
     annotations: text('annotations', { mode: 'json' }).$type<Record<string, string>>(),
@@ -54,7 +54,7 @@ export const manifests = sqliteTable(
     /** UTC. */
     pushedAt: text('pushed_at').notNull(),
     pushedBy: text('pushed_by').notNull(),
-    /** Exactly as they were sent; the last column, so that the others are read without it. */
+    /** Exact bytes. It is the last column, so that the others are read without it. */
     bytes: blob('bytes', { mode: 'buffer' }).notNull(),
   },
   (table) => [
@@ -65,14 +65,14 @@ export const manifests = sqliteTable(
   ],
 );
 
-/** What a manifest names and lives as long as it: configuration, layers, manifests of an index. */
+/** References that keep content alive: configuration, layers, manifests of an index. */
 export const references = sqliteTable(
   'oci_reference',
   {
     manifest: integer('manifest')
       .notNull()
       .references(() => manifests.id, { onDelete: 'cascade' }),
-    /** The manifest's. */
+    /** Repository of the manifest. */
     repository: text('repository').notNull(),
     digest: text('digest').$type<OciDigest>().notNull(),
   },

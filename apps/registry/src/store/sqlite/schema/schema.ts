@@ -14,25 +14,25 @@ import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
 /**
- * The tables, as migrations/sqlite makes them. Times are RFC 3339 in UTC with milliseconds; flags are 0 or 1;
- * lists and objects are JSON as text, whose keys keep their order: an author's schema stays readable.
- * The full-text table `function_text` (FTS5, rowid = function.id) is not one that drizzle can describe.
+ * The tables of migrations/sqlite. Times are RFC 3339 in UTC with milliseconds; flags are 0 or 1; lists and objects
+ * are JSON text that preserves the order of keys, so that an author's schema stays readable. Drizzle cannot describe
+ * the full-text table `function_text` (FTS5, rowid = function.id).
  */
 
-/** A function and what search shows of it. */
+/** A function with the metadata that search displays. */
 export const functions = sqliteTable(
   'function',
   {
     id: integer('id').primaryKey(),
     group: text('group_name').notNull(),
     kind: text('kind').notNull(),
-    /** Lower case: kinds of one group differ by more than case. */
+    /** Lower case: kinds of one group must differ by more than case. */
     kindFolded: text('kind_folded').notNull(),
-    /** Counts the changes from 1. */
+    /** Number of changes, from 1. */
     revision: integer('revision').notNull(),
     description: text('description').notNull(),
     publisher: text('publisher').notNull(),
-    /** The release that is shown. */
+    /** The displayed release. */
     release: text('release').notNull(),
     /** JSON list of API versions. */
     versions: text('versions', { mode: 'json' }).$type<string[]>().notNull(),
@@ -42,11 +42,11 @@ export const functions = sqliteTable(
     runtimes: text('runtimes', { mode: 'json' }).$type<string[]>().notNull(),
     /** JSON list. */
     licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
-    /** Every release is yanked. */
+    /** Whether every release is yanked. */
     yanked: integer('yanked', { mode: 'boolean' }).notNull(),
-    /** The release that is shown is deprecated. */
+    /** Whether the displayed release is deprecated. */
     deprecated: integer('deprecated', { mode: 'boolean' }).notNull(),
-    /** JSON list: of the release that is shown. */
+    /** JSON list; signatures of the displayed release. */
     signatures: text('signatures', { mode: 'json' }).$type<ReleaseSignature[]>().notNull().default([]),
   },
   (table) => [
@@ -56,7 +56,7 @@ export const functions = sqliteTable(
   ],
 );
 
-/** A release; but for its marks a row never changes. */
+/** A release. Except for its lifecycle, a row never changes. */
 export const releases = sqliteTable(
   'release',
   {
@@ -85,11 +85,11 @@ export const releases = sqliteTable(
     /** UTC. */
     publishedAt: text('published_at').notNull(),
     publishedBy: text('published_by').notNull(),
-    /** JSON of a mark. */
+    /** JSON of a LifecycleRecord. */
     yanked: text('yanked', { mode: 'json' }).$type<LifecycleRecord>(),
-    /** JSON of a mark. */
+    /** JSON of a LifecycleRecord. */
     deprecated: text('deprecated', { mode: 'json' }).$type<LifecycleRecord>(),
-    /** JSON of the normal form; the last column, so that summaries are read without it. */
+    /** JSON of the normalized definition. It is the last column, so that summaries are read without it. */
     definition: text('definition', { mode: 'json' }).$type<ReleaseRecord['definition']>().notNull(),
   },
   (table) => [
@@ -99,19 +99,19 @@ export const releases = sqliteTable(
   ],
 );
 
-/** Of the releases that have any: beside their rows, so that they can come later and are read without the definition. */
+/** Bundles of releases. Not in their rows, so that bundles can be added later and read without the definition. */
 export const releaseBundles = sqliteTable('release_bundles', {
   release: integer('release')
     .primaryKey()
     .references(() => releases.id, { onDelete: 'cascade' }),
-  /** JSON list, in the order in which they came. */
+  /** JSON list, the oldest first. */
   bundles: text('bundles', { mode: 'json' }).$type<ReleaseBundle[]>().notNull(),
 });
 
 /** The signing policies: one row, or none. */
 export const policies = sqliteTable('policy', {
   id: integer('id').primaryKey(),
-  /** Counts the changes from 1. */
+  /** Number of changes, from 1. */
   revision: integer('revision').notNull(),
   /** Exact text. */
   text: text('text').notNull(),
@@ -120,7 +120,7 @@ export const policies = sqliteTable('policy', {
   appliedBy: text('applied_by').notNull(),
 });
 
-/** What is left of releases that were taken down, whether the function has others or not. */
+/** Tombstones of releases that were taken down, whether or not the function has other releases. */
 export const takedowns = sqliteTable(
   'takedown',
   {
@@ -135,15 +135,15 @@ export const takedowns = sqliteTable(
     digest: text('digest').$type<Digest>().notNull(),
     /** Digest of the README's exact bytes. */
     readme: text('readme').$type<Digest>(),
-    /** Of the function after it: one that is published anew counts on from there. */
+    /** Revision of the function after the takedown. A later publish continues from it. */
     revision: integer('revision').notNull(),
     /** UTC. */
     at: text('at').notNull(),
     by: text('by').notNull(),
-    /** ID of the token that asked for it. */
+    /** ID of the requesting token. */
     token: text('token'),
     reason: text('reason').notNull(),
-    /** Nothing of its bytes is left on the disk. */
+    /** Whether its bytes are erased from the disk. */
     finished: integer('finished', { mode: 'boolean' }).notNull(),
   },
   (table) => [
@@ -152,13 +152,13 @@ export const takedowns = sqliteTable(
   ],
 );
 
-/** What the revocation feed holds: the condition of its index. */
+/** Condition of the index of the revocation feed. */
 export const IS_REVOCATION = `"type" IN ('release.yanked', 'release.unyanked', 'release.taken-down', 'catalog.withdrawn')`;
 
 export const events = sqliteTable(
   'event',
   {
-    /** Counts from 1; a number is never given twice. */
+    /** Counts from 1; a number is never reused. */
     sequence: integer('sequence').primaryKey({ autoIncrement: true }),
     type: text('type').$type<EventType>().notNull(),
     /** UTC. */
@@ -185,15 +185,15 @@ export const catalogs = sqliteTable('catalog', {
   appliedAt: text('applied_at').notNull(),
   appliedBy: text('applied_by').notNull(),
   /**
-   * Sequence of the event before which no cut may have been planned: the recipe was applied with it, or something
-   * was taken down that such a cut may hold.
+   * Sequence of the earliest event that a build must include: the recipe was applied with it, or it is a takedown of
+   * a release that an earlier build may contain.
    */
   appliedEvent: integer('applied_event').notNull(),
-  /** Every event up to this sequence is taken into the newest snapshot. */
+  /** Last event that the newest snapshot includes. */
   throughEvent: integer('through_event').notNull(),
-  /** UTC: by which the minimum ages of entries are judged. */
+  /** UTC; the time by which minimum ages of entries are judged. */
   clock: text('clock').notNull().default(''),
-  /** What snapshots up to this serial hold of other catalogs is in `upstream_function`. */
+  /** Last serial whose upstream functions are in `upstream_function`. */
   searchedSerial: integer('searched_serial').notNull().default(0),
 });
 
@@ -203,23 +203,23 @@ export const snapshots = sqliteTable(
     catalog: text('catalog')
       .notNull()
       .references(() => catalogs.name),
-    /** Counts the snapshots of a catalog from 1. */
+    /** Counts from 1 in each catalog. */
     serial: integer('serial').notNull(),
     /** Digest of catalog.yaml. */
     digest: text('digest').$type<Digest>().notNull(),
     /** Digest of the previous snapshot's catalog.yaml. */
     previous: text('previous').$type<Digest>(),
-    /** JSON object of digests by form. */
+    /** JSON object of digests by rendition. */
     digests: text('digests', { mode: 'json' }).$type<SnapshotRecord['digests']>().notNull(),
-    /** JSON object; null where the catalog has none. */
+    /** JSON object; null without labels. */
     labels: text('labels', { mode: 'json' }).$type<Record<string, string>>(),
     /** Number of functions. */
     functions: integer('functions').notNull(),
     /** UTC. */
     createdAt: text('created_at').notNull(),
-    /** JSON of the takedown for which its bytes are gone. */
+    /** JSON of the takedown that withdrew it. */
     withdrawn: text('withdrawn', { mode: 'json' }).$type<Takedown>(),
-    /** JSON list of the sources that are catalogs elsewhere; null where there are none. */
+    /** JSON list of the upstream sources; null without any. */
     sources: text('sources', { mode: 'json' }).$type<ReportedSource[]>(),
   },
   (table) => [
@@ -228,7 +228,7 @@ export const snapshots = sqliteTable(
   ],
 );
 
-/** The newest signature of each snapshot that is signed. */
+/** The newest signature of each signed snapshot. */
 export const snapshotSignatures = sqliteTable(
   'snapshot_signature',
   {
@@ -238,7 +238,7 @@ export const snapshotSignatures = sqliteTable(
     digest: text('digest').$type<Digest>().notNull(),
     /** Digest of its manifest in the catalog's repository. */
     manifest: text('manifest').$type<OciDigest>(),
-    /** Fingerprint of the key that signed. */
+    /** Fingerprint of the signing key. */
     key: text('key').$type<Digest>().notNull(),
     /** UTC. */
     signedAt: text('signed_at').notNull(),
@@ -257,7 +257,7 @@ export const snapshotSignatures = sqliteTable(
   ],
 );
 
-/** A rendered entry, by its content. */
+/** A rendered entry, by digest. */
 export const entries = sqliteTable(
   'entry',
   {
@@ -271,7 +271,7 @@ export const entries = sqliteTable(
   ],
 );
 
-/** A function's place in a catalog from one serial until another: a cut adds rows only for what changed. */
+/** A function's entry in a catalog for a range of serials: a build adds rows only for changes. */
 export const catalogFunctions = sqliteTable(
   'catalog_function',
   {
@@ -280,9 +280,9 @@ export const catalogFunctions = sqliteTable(
       .references(() => catalogs.name),
     group: text('group_name').notNull(),
     kind: text('kind').notNull(),
-    /** The first serial that it holds for; above the newest serial, it waits for the next snapshot. */
+    /** First serial with this entry; if above the newest serial, the row waits for the next snapshot. */
     fromSerial: integer('from_serial').notNull(),
-    /** The first serial that it no longer holds for; null while it is the newest. */
+    /** First serial without this entry; null while it is current. */
     toSerial: integer('to_serial'),
     entry: text('entry')
       .$type<Digest>()
@@ -315,7 +315,7 @@ export const catalogFunctions = sqliteTable(
   ],
 );
 
-/** Where a form of a snapshot is kept. */
+/** A stored rendition of a snapshot. */
 export const forms = sqliteTable(
   'form',
   {
@@ -328,14 +328,14 @@ export const forms = sqliteTable(
   (table) => [primaryKey({ columns: [table.digest, table.coding] }), index('form_blob').on(table.blob)],
 );
 
-/** Where a profile of a snapshot is kept: its bytes and its report are forms. */
+/** A stored profile of a snapshot. Its bytes and its report are also rows of `form`. */
 export const profileForms = sqliteTable(
   'profile_form',
   {
     /** Digest of the snapshot's catalog.yaml. */
     snapshot: text('snapshot').$type<Digest>().notNull(),
     profile: text('profile').$type<Profile>().notNull(),
-    /** Of the profile, when it was written. */
+    /** Revision of the profile that wrote it. */
     revision: integer('revision').notNull(),
     digest: text('digest').$type<Digest>().notNull(),
     report: text('report').$type<Digest>().notNull(),

@@ -12,9 +12,9 @@ import {
 } from 'drizzle-orm/sqlite-core';
 import { catalogs, entries } from './schema.js';
 
-/** Tables of what recipes take from catalogs elsewhere, as migrations/sqlite makes them and ./sqlite.ts has the others. */
+/** Tables of upstream sources. */
 
-/** A source of a catalog's recipe that is a catalog elsewhere. */
+/** An upstream source of a catalog's recipe. */
 export const catalogSources = sqliteTable(
   'catalog_source',
   {
@@ -25,11 +25,11 @@ export const catalogSources = sqliteTable(
     url: text('url').notNull(),
     /** UTC. */
     nextAt: text('next_at').notNull(),
-    /** UTC; null until it was asked once since the recipe was applied. */
+    /** UTC; null until its first sync since the recipe was applied. */
     checkedAt: text('checked_at'),
     /** JSON; null after a success. */
     failure: text('failure', { mode: 'json' }).$type<SourceRecord['failure']>(),
-    /** JSON of the last good copy, whose bytes are a blob. */
+    /** JSON of the last good copy; its bytes are a blob. */
     copy: text('copy', { mode: 'json' }).$type<SourceRecord['copy']>(),
     /** JSON. */
     highest: text('highest', { mode: 'json' }).$type<SourceRecord['highest']>(),
@@ -37,7 +37,9 @@ export const catalogSources = sqliteTable(
   (table) => [primaryKey({ columns: [table.catalog, table.source] })],
 );
 
-/** An entry of such a source that is there, or was not long ago: one that comes back is as old as it was. */
+/**
+ * A current or former entry of a source. Former ones are stored for a while, so that a returning entry keeps its age.
+ */
 export const upstreamEntries = sqliteTable(
   'upstream_entry',
   {
@@ -52,13 +54,13 @@ export const upstreamEntries = sqliteTable(
       .notNull()
       .references(() => entries.digest),
     kind: text('kind').notNull(),
-    /** JSON of what policies and selectors judge by. */
+    /** JSON of the values that policies and selectors use. */
     facts: text('facts', { mode: 'json' }).$type<EntryFacts>().notNull(),
     /** UTC. */
     firstSeen: text('first_seen').notNull(),
     /** UTC; null while the source has it. */
     goneAt: text('gone_at'),
-    /** Sequence of the event by which it came, went, was to be judged anew or came of age. */
+    /** Sequence of the event that added it, removed it, re-evaluated it, or found that it reached the minimum age. */
     changedEvent: integer('changed_event').notNull(),
   },
   (table) => [
@@ -79,10 +81,10 @@ export const upstreamEntries = sqliteTable(
   ],
 );
 
-/** What `upstream_entry.facts` holds. */
+/** Content of `upstream_entry.facts`. */
 export type EntryFacts = Pick<UpstreamEntry, 'versions' | 'tags' | 'publisher' | 'runtimes' | 'licenses'>;
 
-/** Rendered entries that an upstream entry named which is forgotten: maybe nothing names them any more. */
+/** Rendered entries of deleted upstream entries. They may be unused now. */
 export const looseEntries = sqliteTable('loose_entry', {
   digest: text('digest').$type<Digest>().primaryKey(),
   /** UTC. */

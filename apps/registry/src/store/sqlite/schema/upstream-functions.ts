@@ -2,8 +2,8 @@ import type { Digest } from '@krmhub/schema';
 import { index, integer, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core';
 
 /**
- * What search shows of functions that newest snapshots take from catalogs elsewhere and that this registry has no
- * release of. No name is here and in `function`, and no id: the full-text index has both.
+ * Search metadata of functions that newest snapshots take from upstream catalogs and that have no release in this
+ * registry. Names and ids are unique across this table and `function`, because the full-text index covers both.
  */
 export const upstreamFunctions = sqliteTable(
   'upstream_function',
@@ -23,7 +23,7 @@ export const upstreamFunctions = sqliteTable(
     runtimes: text('runtimes', { mode: 'json' }).$type<string[]>().notNull(),
     /** JSON list. */
     licenses: text('licenses', { mode: 'json' }).$type<string[]>().notNull(),
-    /** Digest of the rendered entry that is shown. */
+    /** Digest of the displayed rendered entry. */
     entry: text('entry').$type<Digest>().notNull(),
   },
   (table) => [
@@ -33,7 +33,7 @@ export const upstreamFunctions = sqliteTable(
   ],
 );
 
-/** Names whose row in `upstream_function` changed: the last ones, by which searches learn what to read again. */
+/** Recent changes of `upstream_function`, from which searches learn which functions to read again. */
 export const upstreamChanges = sqliteTable('upstream_change', {
   sequence: integer('sequence').primaryKey({ autoIncrement: true }),
   group: text('group_name').notNull(),

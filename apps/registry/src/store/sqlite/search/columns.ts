@@ -16,26 +16,26 @@ export const FACETS: readonly Facet[] = [
   'catalog',
 ];
 
-/** Changed functions that are read one by one; when more have changed, everything is read anew. */
+/** Changed functions that are read one by one; after more changes, everything is read again. */
 const MAX_SINGLE_READS = MAX_REMEMBERED_CHANGES;
-/** New functions that are put in their place one by one; more are sorted with all others. */
+/** New functions that are inserted one by one; more are sorted with all others. */
 const MAX_INSERTIONS = 50;
 
 export interface SearchColumns {
-  /** Another number after whatever has happened. */
+  /** Changes with every update. */
   state: number;
   facets: Record<Facet, FacetColumn>;
   /** Ids of the functions by group and kind in code unit order. */
   order: Uint32Array;
-  /** By id: where the function stands in `order`. */
+  /** By id: index of the function in `order`. */
   rank: Uint32Array;
-  /** By id: every release is yanked. */
+  /** By id: whether every release is yanked. */
   yanked: Uint8Array;
-  /** By id: the release that is shown is deprecated. */
+  /** By id: whether the displayed release is deprecated. */
   deprecated: Uint8Array;
-  /** By id: when the release that is shown was published, in milliseconds; 0 where there is none. */
+  /** By id: publication time of the displayed release in milliseconds; 0 without one. */
   published: Float64Array;
-  /** How many functions stand before this name, or at it. */
+  /** Returns the number of functions up to this name. */
   ranksUpTo(group: string, kind: string): number;
 }
 
@@ -60,7 +60,7 @@ interface NamedId extends Name {
   id: number;
 }
 
-/** How far the columns know what happened. */
+/** State of the database that the columns reflect. */
 interface Seen {
   /** Sequence of an event. */
   event: number;
@@ -74,9 +74,9 @@ const ROW = `SELECT id, group_name AS "group", kind, publisher, tags, runtimes, 
   signatures, ${PUBLISHED_AT} AS published`;
 
 /**
- * What searches filter, count and order by, in memory, for every function. Gives a function that brings it up to
- * the state of the database, to be called in the transaction of the search: the event log, the catalogs' serials
- * and the changes of upstream rows say which functions changed since the last call, whoever changed them.
+ * Values of every function in memory, for filters, counts, and order. Returns a function that updates them to the
+ * state of the database; call it in the transaction of the search. The event log, the serials of catalogs, and the
+ * changes of upstream rows show which functions changed since the last call.
  */
 export function searchColumns({ client }: Pick<Connection, 'client'>): () => SearchColumns {
   const lastEvent = client.prepare<[], number>('SELECT ifnull(max(sequence), 0) FROM event').pluck();
@@ -101,7 +101,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
   const oneRow = client.prepare<[string, string], FunctionRow>(
     `${ROW} FROM ${FINDABLE} AS shown WHERE group_name = ? AND kind_folded = ?`,
   );
-  // Each table is read in the order of its index; two that are in order are soon one.
+  // Each table is read in the order of its index; merging two sorted lists is fast.
   const allRows = FINDABLE_TABLES.map((table) =>
     client.prepare<[], FunctionRow>(`${ROW} FROM (${table}) AS shown ORDER BY group_name, kind`),
   );
@@ -163,7 +163,7 @@ export function searchColumns({ client }: Pick<Connection, 'client'>): () => Sea
       columns = readAll(now.serials);
     } else {
       const rows = changed.map((name) => ({ name, row: oneRow.get(name.group, name.kind.toLowerCase()) }));
-      // A function that came back after a takedown may have the id of another one: what is old goes first.
+      // A function that returned after a takedown may have the id of another one, so old rows go first.
       for (const { name, row } of rows) {
         columns.forget(name.group, name.kind, row?.kind === name.kind ? row.id : undefined);
       }
@@ -230,7 +230,7 @@ class Columns implements SearchColumns {
     this.#added.push({ id, group, kind });
   }
 
-  /** Forgets what stands under a name with another id than this one; to be called before any `put`. */
+  /** Removes the function of this name if it has another id. Call it before any `put`. */
   forget(group: string, kind: string, id: number | undefined): void {
     const at = this.ranksUpTo(group, kind) - 1;
     const known = this.#ordered[at];
@@ -240,7 +240,7 @@ class Columns implements SearchColumns {
     this.#forgotten = true;
   }
 
-  /** Puts new functions in their place; to be called after `put` and `forget`. */
+  /** Inserts new functions in order. Call it after `put` and `forget`. */
   settle(): void {
     if (this.#added.length === 0 && !this.#forgotten) return;
     if (this.#added.length > MAX_INSERTIONS) {
@@ -283,7 +283,7 @@ function grownTimes(times: Float64Array, id: number): Float64Array<ArrayBuffer> 
   return more;
 }
 
-/** Whose signatures hold, from the JSON list of them; mostly nobody's. */
+/** Returns the verified signers from the JSON list; mostly empty. */
 function signersOf(signatures: string): string[] {
   if (signatures === '[]') return [];
   return (JSON.parse(signatures) as ReleaseSignature[]).map(({ signer }) => describeSigner(signer));

@@ -6,8 +6,8 @@ import { FINDABLE } from './rows.js';
 const WEIGHTS = '10, 5, 2, 1, 1';
 
 /**
- * Functions that text may find and bm25 still weighs. Weighing costs ten times as much as finding, and among more
- * than these nobody sees the difference: where the words stand, in kind or tags, decides the first pages.
+ * Largest number of hits that bm25 ranks. Ranking costs ten times as much as finding, and with more hits nobody
+ * notices: whether the words match the kind or tags decides the first pages.
  */
 const MAX_WEIGHED = 1_000;
 
@@ -15,17 +15,16 @@ export interface TextHits {
   /** Ids, ascending. */
   ids: Uint32Array;
   /**
-   * What the words were found in: 0 the whole kind of a function of this registry, 1 of one that only catalogs
-   * elsewhere have, 2 words of the kind, 3 of kind and tags, 4 anything. Until `readTags` was called, 4 stands for 3
-   * as well.
+   * Where the words match: 0 the whole kind of a function of this registry, 1 the whole kind of an upstream function,
+   * 2 words of the kind, 3 kind and tags, 4 anything. Before `readTags`, 4 includes 3.
    */
   tier(id: number): number;
-  /** bm25, rounded so that what is about as good is equal; the lower the better, and 0 where nothing is weighed. */
+  /** Rounded bm25, so that similar hits are equal. Lower is better; 0 for all if there are too many hits. */
   weight(id: number): number;
   readTags(): void;
 }
 
-/** Finds functions by text in the full-text index; to be called in the transaction of the search. */
+/** Finds functions in the full-text index. Call it in the transaction of the search. */
 export function textHits({
   client,
 }: Pick<Connection, 'client'>): (text: TextQuery, weighed?: boolean) => TextHits {
@@ -70,7 +69,7 @@ export function textHits({
   };
 }
 
-/** Numbers from text like `1,20,300`. */
+/** Parses text like `1,20,300`. */
 function readList(text: Buffer): Uint32Array {
   const numbers = new Uint32Array((text.length >> 1) + 1);
   let count = 0;

@@ -4,25 +4,25 @@ import type { SearchColumns } from './columns.js';
 import type { TextHits } from './hits.js';
 
 /**
- * The order of results: numbers, of which the lower ones come first, and then the name. What is wholly yanked comes
- * last in each of them.
+ * Order of results: by numbers, lower ones first, then by name. Functions with only yanked releases come last in
+ * every order.
  */
 export interface ResultOrder {
-  /** How many numbers a position begins with; the group and the kind follow. */
+  /** How many numbers a position starts with; group and kind follow. */
   keys: number;
-  /** By the numbers alone. */
+  /** Compares two functions by the numbers only. */
   compare(a: number, b: number): number;
-  /** The same with the numbers of a position in the place of the other one. */
+  /** Compares a function with a position by the numbers only. */
   compareTo(id: number, position: Position): number;
   keysOf(id: number): number[];
 }
 
-/** Text that is sought ranks its hits where no other order is asked for. */
+/** Reports whether the query text ranks the hits: unless another order was requested. */
 export function isRanked({ text = '', sort = 'relevance' }: SearchQuery): boolean {
   return sort === 'relevance' && text.trim() !== '';
 }
 
-/** How many numbers the position of a search's result begins with. */
+/** Returns how many numbers the position of a result starts with. */
 export function countKeys(query: SearchQuery): number {
   if (isRanked(query)) return 4;
   return query.sort === 'newest' ? 2 : 1;
@@ -40,7 +40,7 @@ export function resultOrder(
 
 type Comparison = Omit<ResultOrder, 'keys'>;
 
-/** What the words were found in, how well they fit, and what is not deprecated. */
+/** Orders by where the words match, how well, and whether the release is deprecated. */
 function ranked(
   { yanked, deprecated }: SearchColumns,
   { tier: tierOf, weight: weightOf }: TextHits,
@@ -60,7 +60,7 @@ function ranked(
   };
 }
 
-/** When the release that is shown was published; what has none comes last. */
+/** Orders by publication of the displayed release. Functions without a release come last. */
 function newest({ yanked, published }: SearchColumns): Comparison {
   return {
     compare: (a, b) => yanked[a]! - yanked[b]! || published[b]! - published[a]!,

@@ -4,13 +4,13 @@ import type { Connection } from '../connection.js';
 
 type TextDocument = Pick<SearchDocument, 'group' | 'kind' | 'tags' | 'description' | 'publisher'>;
 
-/** Removes what a function is found by in text; to be called in a transaction. */
+/** Removes the full-text document of a function. Call it in a transaction. */
 export function searchRowRemover({ client }: Connection): (id: number) => void {
   const forget = client.prepare<[number]>('DELETE FROM function_text WHERE rowid = ?');
   return (id) => void forget.run(id);
 }
 
-/** Writes what a function is found by in text, beside its own row; to be called in a transaction. */
+/** Writes the full-text document of a function. Call it in a transaction. */
 export function searchRowWriter(connection: Connection) {
   const forget = searchRowRemover(connection);
   const add = connection.client.prepare<[number, string, string, string, string, string]>(
@@ -22,7 +22,7 @@ export function searchRowWriter(connection: Connection) {
   };
 }
 
-/** What the columns of function_text hold for a function, in their order. */
+/** Returns the columns of function_text for a function, in their order. */
 export function searchText({
   group,
   kind,
@@ -33,12 +33,12 @@ export function searchText({
   return [kindText(kind), tags.join(' '), description, group, publisher];
 }
 
-/** SQL that is true of a `place` in catalog_function which the catalog's newest snapshot has. */
+/** SQL condition: the catalog's newest snapshot contains the catalog_function row `place`. */
 export const IN_NEWEST_SNAPSHOT = `EXISTS (
   SELECT 1 FROM (SELECT max(serial) AS newest FROM snapshot WHERE snapshot.catalog = place.catalog)
   WHERE place.from_serial <= newest AND (place.to_serial IS NULL OR place.to_serial > newest))`;
 
-/** SQL of what can be found, each by itself: functions of this registry, and those that only catalogs elsewhere have. */
+/** SQL of searchable functions: those of this registry, and those that only upstream catalogs have. */
 export const FINDABLE_TABLES = [
   `SELECT id, group_name, kind, kind_folded, description, publisher, release, versions, tags, runtimes, licenses,
      yanked, deprecated, signatures FROM function`,
@@ -46,7 +46,7 @@ export const FINDABLE_TABLES = [
      licenses, 0 AS yanked, 0 AS deprecated, '[]' AS signatures FROM upstream_function`,
 ] as const;
 
-/** SQL: when the release was published that such a row, as `shown`, has; null where it shows none. */
+/** SQL of the publication time of the displayed release of a row `shown`; null without a release. */
 export const PUBLISHED_AT = `(SELECT published_at FROM release WHERE function_id = shown.id AND release.release = shown.release)`;
 
 export const FINDABLE = `(${FINDABLE_TABLES.join(' UNION ALL ')})`;

@@ -4,10 +4,10 @@ import { handleCalls } from '../../../isolation/handle-calls.js';
 import { openReadConnection } from '../connection.js';
 import { searchRows } from './search.js';
 
-/** Searches the database that another thread writes. */
+/** Searches a database that another thread writes. */
 const { file } = workerData as { file: string };
 const connection = openReadConnection(file);
 const { search } = searchRows(connection);
 handleCalls({ search: (query: SearchQuery) => search(query) });
-// What searches need in memory is read before anybody waits for it.
+// Fills the columns before the first request.
 search({ limit: 1 }).catch(() => undefined);

@@ -9,7 +9,7 @@ export interface SearchThreads extends Pick<SearchStore, 'search'> {
   close(): Promise<void>;
 }
 
-/** Searches a database file in threads of their own, so that a search keeps nobody else waiting. */
+/** Searches a database file in threads, so that a search does not delay other requests. */
 export function startSearchThreads(file: string, log: Log): SearchThreads {
   const count = Math.min(SERVER_LIMITS.maxSearchThreads, Math.max(1, availableParallelism() - 1));
   const threads = Array.from(

@@ -21,7 +21,7 @@ import { FINDABLE, PUBLISHED_AT } from './rows.js';
 import { type Filters, firstBy, scan } from './scan.js';
 
 const MAX_LIMIT = 100;
-/** First pages of everything that are remembered, in whichever order and of whichever length. */
+/** Number of cached first pages without a query, for each order and length. */
 const MAX_REMEMBERED = 8;
 
 interface ItemRow {
@@ -40,7 +40,7 @@ interface ItemRow {
   published: string | null;
 }
 
-/** Searches by full text in SQLite; filters, counts and orders in memory. */
+/** Searches full text with SQLite; filters, counts and orders in memory. */
 export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pick<SearchStore, 'search'> {
   const { client, read } = connection;
   const currentColumns = searchColumns(connection);
@@ -54,7 +54,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
   );
   const placesOf = upstreamEntryRows(connection);
 
-  /** Where everybody begins: it is counted over all functions, and stays until something happens. */
+  /** First pages without a query: many clients start there, and they count all functions. Valid for one state. */
   let remembered = { state: 0, pages: new Map<string, SearchPage>() };
 
   const filtersOf = (query: SearchQuery, columns: SearchColumns): Filters => {
@@ -80,7 +80,7 @@ export function searchRows(connection: Pick<Connection, 'client' | 'read'>): Pic
     if (remembered.state !== columns.state) remembered = { state: columns.state, pages: new Map() };
     const known = everything === undefined ? undefined : remembered.pages.get(everything);
     if (known !== undefined) return known;
-    // A weight is never 0: the page before says whether weights decide, whatever was published since.
+    // Ranked weights are never 0, so the previous page shows whether weights were used, whatever was published since.
     const weighed = isRanked(query) ? after && after[2] !== 0 : false;
     const text = sought && findText(sought, weighed);
     const order = resultOrder(query, columns, text);
@@ -114,7 +114,7 @@ function isUnfiltered(query: SearchQuery): boolean {
   );
 }
 
-/** Ids of a page's functions in their order: the first ones, or those after a position. `text` is what ranks them. */
+/** Returns the ids of a page: the first ones, or those after a position. `text` is given if it ranks them. */
 function readPage(
   hits: Uint32Array,
   limit: number,
@@ -130,7 +130,7 @@ function readPage(
   const compare = (a: number, b: number): number => order.compare(a, b) || rank[a]! - rank[b]!;
   const candidates = after === undefined ? hits : hits.filter(isAfter(after, columns, order));
   if (text !== undefined) {
-    // Mostly enough is found in kinds, and what is found in tags need not be told apart.
+    // Often there are enough matches in kinds, so matches in tags need not be read.
     const inKind = candidates.filter((id) => text.tier(id) <= 2 && yanked[id] === 0);
     if (inKind.length >= limit) return firstBy(inKind, limit, compare);
     text.readTags();

@@ -16,11 +16,11 @@ import type { Connection } from '../connection.js';
 import { IS_UPSTREAM } from '../snapshots/served-entries.js';
 import { upstreamRows } from './upstream-rows.js';
 
-/** Functions of a snapshot that search learns of as it is committed; more would hold others up. */
+/** Changed functions of a snapshot that its commit writes to search; more would delay other writes. */
 const MAX_WITH_COMMIT = 50;
-/** Milliseconds for which one transaction goes on before it lets others write. */
+/** Milliseconds after which a transaction ends, so that others can write. */
 const BATCH_MS = 40;
-/** Milliseconds between two of them: a write that waits looks again every 10. */
+/** Milliseconds between two transactions: a waiting write retries every 10. */
 const PAUSE_MS = 20;
 
 interface Behind {
@@ -38,8 +38,8 @@ function markSearched({ client }: Connection): (catalog: string, serial: number)
 }
 
 /**
- * Tells search of a new snapshot in the transaction that commits it, where that is soon done; to be called after its
- * places are stored. What it does not do is left to `synchronizeSearch`.
+ * Updates search in the transaction that commits a snapshot, if there are few changes. Call it after its entry rows
+ * are stored. `synchronizeSearch` does the rest.
  */
 export function searchNotifier(connection: Connection): (snapshot: SnapshotRecord) => void {
   const { client } = connection;
@@ -58,7 +58,7 @@ export function searchNotifier(connection: Connection): (snapshot: SnapshotRecor
     .pluck();
 
   return ({ catalog, serial }) => {
-    // What it was not told of before comes first.
+    // Earlier snapshots must be synchronized first.
     if (searchedOf.get(catalog) !== serial - 1) return;
     const names = changed.all({ catalog, searched: serial - 1, newest: serial });
     if (names.length > MAX_WITH_COMMIT && concerned.get({ catalog, serial }) === 1) return;
@@ -88,7 +88,7 @@ export function synchronizeSearch(connection: Connection): SearchStore['synchron
         done = await write(() => {
           const until = performance.now() + BATCH_MS;
           let next = from;
-          // Each by itself is right at any time, so that whoever begins anew finds most of it done.
+          // Each refresh is valid on its own, so after an interruption most of the work is done.
           while (next < names.length && (next === from || performance.now() < until)) {
             const { group, kind } = names[next++]!;
             refresh(group, kind);

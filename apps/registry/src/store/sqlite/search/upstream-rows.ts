@@ -4,7 +4,7 @@ import type { Connection } from '../connection.js';
 import { displayedEntry } from '../snapshots/served-entries.js';
 import { searchRowRemover, searchRowWriter } from './rows.js';
 
-/** Changes that searches can still read one by one; who has missed more reads everything anew. */
+/** Changes that searches can still read one by one; after more, they read everything again. */
 export const MAX_REMEMBERED_CHANGES = 2_000;
 
 interface UpstreamRow {
@@ -13,13 +13,13 @@ interface UpstreamRow {
   entry: Digest;
 }
 
-/** Rows of functions that only catalogs elsewhere have; everything is to be called in a transaction. */
+/** Rows of functions that only upstream catalogs have. Call everything in a transaction. */
 export interface UpstreamRows {
-  /** Makes the row of a name what newest snapshots hold of it. A function of this registry has none. */
+  /** Updates the row of a name from the newest snapshots. A function of this registry has no row. */
   refresh(group: string, kind: string): void;
-  /** Gives the name up to this registry, with the id that its full-text document has; undefined where there is none. */
+  /** Hands the name over to this registry. Returns the id of its full-text document; undefined without a row. */
   release(group: string, kind: string): number | undefined;
-  /** An id that no function has. */
+  /** Returns an unused id. */
   newId(): number;
 }
 
@@ -52,7 +52,7 @@ export function upstreamRows(connection: Connection): UpstreamRows {
     'INSERT INTO upstream_change (group_name, kind) VALUES (?, ?)',
   );
   const forgetChanges = client.prepare<[number | bigint]>('DELETE FROM upstream_change WHERE sequence <= ?');
-  const tell = (group: string, kind: string): void => {
+  const recordChange = (group: string, kind: string): void => {
     const { lastInsertRowid } = addChange.run(group, kind);
     forgetChanges.run(Number(lastInsertRowid) - MAX_REMEMBERED_CHANGES);
   };
@@ -69,7 +69,7 @@ export function upstreamRows(connection: Connection): UpstreamRows {
       const row = rowOf.get(group, kindFolded);
       const entry = isOurs.get(group, kindFolded) === undefined ? shown(group, kindFolded) : undefined;
       if (row?.entry === entry) return;
-      if (row !== undefined) tell(group, row.kind);
+      if (row !== undefined) recordChange(group, row.kind);
       if (entry === undefined) {
         removeText(row!.id);
         remove.run(row!.id);
@@ -79,12 +79,12 @@ export function upstreamRows(connection: Connection): UpstreamRows {
       const id = row?.id ?? newId();
       put.run({ ...upstreamColumns(document), id, group, kindFolded, entry });
       writeText(id, document, row === undefined);
-      if (row?.kind !== document.kind) tell(group, document.kind);
+      if (row?.kind !== document.kind) recordChange(group, document.kind);
     },
     release(group, kind) {
       const row = rowOf.get(group, kind.toLowerCase());
       if (row === undefined) return undefined;
-      tell(group, row.kind);
+      recordChange(group, row.kind);
       remove.run(row.id);
       return row.id;
     },
@@ -92,7 +92,7 @@ export function upstreamRows(connection: Connection): UpstreamRows {
   };
 }
 
-/** The columns of a row that come from its entry. */
+/** Returns the columns that come from the entry. */
 export function upstreamColumns(document: ReturnType<typeof upstreamSearchDocument>) {
   const { kind, description, publisher, versions, tags, runtimes, licenses } = document;
   return {

@@ -38,7 +38,7 @@ export function applyRecipe(connection: Connection): SnapshotStore['applyRecipe'
     });
 }
 
-/** Makes the rows of a catalog's sources those of its recipe, each to be asked at once. */
+/** Makes the source rows of a catalog match its recipe. Every source is due for a sync. */
 function sourceReconciler(connection: Connection) {
   const { db } = connection;
   const forget = entryRemover(connection);
@@ -71,7 +71,7 @@ function sourceReconciler(connection: Connection) {
   };
 }
 
-/** A mistyped address must not empty a catalog: until the new one answers, the last good copy of the old one is used. */
+/** Keeps the last good copy of the old address until the new one works: a typing error must not empty a catalog. */
 function movedTo(
   url: string,
   { url: before, copy }: Pick<typeof catalogSources.$inferSelect, 'url' | 'copy'>,

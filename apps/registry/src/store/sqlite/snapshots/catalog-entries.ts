@@ -11,12 +11,12 @@ import type { RegistryStore } from '../../registry-store.js';
 import type { Connection } from '../connection.js';
 import { type EntryRow, toEntryRow } from './entry-row.js';
 
-/** Index entries that are passed between two turns of others: some 2 ms. */
-const PASSED_AT_ONCE = 5_000;
-/** Functions whose places are read between two turns of others. */
+/** Index entries that are scanned before other work runs: about 2 ms. */
+const SCANNED_AT_ONCE = 5_000;
+/** Functions whose rows are read before other work runs. */
 const READ_AT_ONCE = 100;
 
-/** Each has an index of its own, which holds all that is asked for here. */
+/** Each condition has a covering index. */
 const CONDITIONS: Record<EntryFilter['of'], string> = {
   held: 'entry IS NOT NULL',
   shadowed: `json_array_length(selection, '$.shadowed') > 0`,
@@ -25,13 +25,13 @@ const CONDITIONS: Record<EntryFilter['of'], string> = {
 };
 const SOURCE = `selection ->> '$.versions[0].source'`;
 
-/** After every name. */
+/** A name after all others. */
 const LAST = { group: '\u{10ffff}', kind: '' };
 
 type Step = { catalog: string; group: string; kind: string };
 type Range = Step & { serial: number; endGroup: string; endKind: string };
 
-/** Pages, counts and changes of a catalog's places, each in work that a page or a change bounds. */
+/** Pages, counts, and changes of the entry rows of a catalog. Each call does a bounded amount of work. */
 export function catalogEntryRows(
   connection: Connection,
 ): Pick<RegistryStore, 'entryPage' | 'countEntries' | 'changedEntries'> {
@@ -42,7 +42,7 @@ export function catalogEntryRows(
        AND (to_serial IS NULL OR to_serial > :serial)
      ORDER BY from_serial DESC LIMIT 1`,
   );
-  // The order of the index is that of the serials, so that the rows are read as they stand there, and no more of them.
+  // The index is ordered by serial, so only the changed rows are read.
   const changedNames = client.prepare<
     { catalog: string; from: number; to: number; limit: number },
     FunctionName
@@ -64,10 +64,10 @@ export function catalogEntryRows(
       AND from_serial <= :serial AND (to_serial IS NULL OR to_serial > :serial)`;
     const source = of === 'held' ? SOURCE : `''`;
     return {
-      /** The last name of so many index entries; undefined where there are fewer. */
+      /** Last name of a scan; undefined if fewer index entries are left. */
       end: client.prepare<Step, FunctionName>(
         `SELECT group_name AS "group", kind ${index}
-         ORDER BY group_name, kind LIMIT 1 OFFSET ${PASSED_AT_ONCE - 1}`,
+         ORDER BY group_name, kind LIMIT 1 OFFSET ${SCANNED_AT_ONCE - 1}`,
       ),
       names: client.prepare<
         Range & { text: string | null; source: string | null; limit: number },
@@ -79,7 +79,7 @@ export function catalogEntryRows(
          ORDER BY group_name, kind LIMIT :limit`,
       ),
       counts: client.prepare<Range, { source: string | null; count: number }>(
-        // Grouped by the expression itself, SQLite would read every row for it, although the index has it.
+        // Grouped by the expression itself, SQLite would read every row, although the index contains it.
         `SELECT source, count(*) AS count FROM (
            SELECT ${source} AS source ${inRange} ORDER BY group_name, kind LIMIT -1)
          GROUP BY source`,
@@ -87,7 +87,7 @@ export function catalogEntryRows(
     };
   }
 
-  /** Calls for one range of names after the other, until there is no more or it is told to stop. */
+  /** Calls `visit` for one range of names after the other, until there are no more or it returns false. */
   async function forRanges(
     { catalog, serial, of }: EntryFilter,
     after: FunctionName,
@@ -110,7 +110,7 @@ export function catalogEntryRows(
     async entryPage({ text, source, after = { group: '', kind: '' }, limit, ...filter }: EntryQuery) {
       const names: FunctionName[] = [];
       await forRanges(filter, { group: after.group, kind: after.kind }, (range) => {
-        // One more than the page has: whether there is another page.
+        // One more than the page, to know whether there is a next page.
         const found = steps[filter.of].names.all({
           ...range,
           text: text === undefined ? null : text.toLowerCase(),

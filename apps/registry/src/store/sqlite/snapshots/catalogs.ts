@@ -37,9 +37,9 @@ export type CatalogRows = Pick<
   | 'entries'
 >;
 
-/** Entries read at once: between two pages others have their turn. */
+/** Entries per read; other work runs between two pages. */
 const PAGE = 200;
-/** Sizes of entries read at once. */
+/** Entry sizes per read. */
 const SIZES_PAGE = 2_000;
 
 const name = sql.placeholder('name');
@@ -60,7 +60,7 @@ export function catalogRows(connection: Connection): CatalogRows {
     .from(snapshots)
     .where(and(eq(snapshots.catalog, name), eq(snapshots.serial, sql.placeholder('serial'))))
     .prepare();
-  // A catalog may come back to earlier bytes: the newest such snapshot answers that is not withdrawn.
+  // A catalog can return to earlier bytes: the newest snapshot that is not withdrawn is used.
   const byDigest = db
     .select()
     .from(snapshots)
@@ -115,7 +115,7 @@ export function catalogRows(connection: Connection): CatalogRows {
      WHERE place.catalog = ? AND place.group_name = ? AND place.kind = ? AND place.to_serial IS NULL`,
   );
 
-  /** Goes through the places that hold an entry, so many at once, with these columns of a table of entries. */
+  /** Iterates over the rows with an entry, `size` at a time, with these columns of a table of entries. */
   const heldPages = <Held extends FunctionName>(columns: string, table: string, size: number) => {
     const heldAfter = client.prepare<{ wanted: string; group: string; kind: string }, Held>(
       `SELECT place.group_name AS "group", place.kind, ${columns}
@@ -138,7 +138,7 @@ export function catalogRows(connection: Connection): CatalogRows {
   const held = heldPages<FunctionName & RenderedEntry>('entry.digest, entry.yaml, entry.json', 'entry', PAGE);
   const heldSizes = heldPages<EntrySize>(
     'octet_length(entry.yaml) AS yamlBytes, octet_length(entry.json) AS jsonBytes',
-    // The sizes stand in it; every other way reads a page of the file for each entry.
+    // This index contains the sizes; without it, each entry reads a page of the file.
     'entry INDEXED BY entry_sizes',
     SIZES_PAGE,
   );

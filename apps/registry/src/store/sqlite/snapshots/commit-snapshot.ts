@@ -46,7 +46,7 @@ export function commitSnapshot(connection: Connection): RegistryStore['commitSna
     });
 }
 
-/** The serial that the cut's changes hold from. Throws where the catalog is not what the cut was planned on. */
+/** Returns the serial of the changes. Throws if the catalog changed after the build was planned. */
 function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
   const current = db.select().from(catalogs).where(eq(catalogs.name, cut.catalog)).get();
   if (current === undefined) throw new KrmhubError('not-found', `catalog ${cut.catalog} not found`);
@@ -55,7 +55,7 @@ function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
       `catalog ${cut.catalog} is built through event ${current.throughEvent}, expected ${cut.expectedThroughEvent}`,
     );
   }
-  // Two recipes one after the other both leave the catalog at event 0, and a takedown leaves it where it is.
+  // Two consecutive recipes both leave the catalog at event 0, and a takedown does not change it.
   if (cut.throughEvent < current.appliedEvent) {
     throw new RevisionConflict(
       `catalog ${cut.catalog} must be built through event ${current.appliedEvent}, not ${cut.throughEvent}`,
@@ -78,7 +78,7 @@ function nextSerial({ db }: Connection, cut: SnapshotBuild): number {
   return next;
 }
 
-/** Gives a function its place in a catalog from the next serial on; to be called in a transaction. */
+/** Stores the entry row of a function from the next serial on. Call it in a transaction. */
 export function entryRowWriter({ client, db }: Connection) {
   const group = sql.placeholder('group');
   const kind = sql.placeholder('kind');
@@ -98,9 +98,9 @@ export function entryRowWriter({ client, db }: Connection) {
     .set({ toSerial: sql`${sql.placeholder('next')}` })
     .where(isOpen)
     .prepare();
-  // What waits for the next snapshot already is replaced.
+  // Replaces a row that already waits for the next snapshot.
   const forget = db.delete(catalogFunctions).where(isOpen).prepare();
-  // Prepared once: a cut may change every place, and others wait to write meanwhile.
+  // Prepared once: a build may change every row while other writes wait.
   const add = client.prepare<Record<string, string | number | null>>(
     `INSERT INTO catalog_function (catalog, group_name, kind, from_serial, entry, selection)
      VALUES (:catalog, :group, :kind, :fromSerial, :entry, :selection)`,

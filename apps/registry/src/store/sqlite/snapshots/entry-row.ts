@@ -2,7 +2,7 @@ import type { CatalogEntryRow } from '@krmhub/catalog';
 import type { Digest } from '@krmhub/schema';
 import type { catalogFunctions } from '../schema/schema.js';
 
-/** Columns of a place as SQL gives them. */
+/** Columns of an entry row as SQL returns them. */
 export interface EntryRow {
   group: string;
   kind: string;

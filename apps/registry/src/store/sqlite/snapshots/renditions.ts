@@ -22,7 +22,7 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
     .prepare();
   const blobsOf = client.prepare<[string], Digest>('SELECT blob FROM form WHERE digest = ?').pluck();
   const forget = client.prepare<[string]>('DELETE FROM form WHERE digest = ?');
-  // Anybody can publish the bytes of a catalog as a README: what a release names is never given up.
+  // A README may have the bytes of a catalog, so a blob of a release is never deleted here.
   const isNamed = client
     .prepare<{ blob: string }, 0 | 1>(
       `SELECT EXISTS (SELECT 1 FROM form WHERE blob = :blob)
@@ -41,7 +41,7 @@ export function renditionRows({ client, db, read, write }: Connection): Renditio
   const forgetProfiles = client.prepare<[string], { digest: Digest; report: Digest }>(
     'DELETE FROM profile_form WHERE snapshot = ? RETURNING digest, report',
   );
-  // Two profiles, or a profile and a form, of a catalog without functions have the same bytes.
+  // Profiles and renditions of a catalog without functions can have the same bytes.
   const isForm = client
     .prepare<{ digest: string }, 0 | 1>(
       `SELECT EXISTS (SELECT 1 FROM profile_form WHERE digest = :digest OR report = :digest)

@@ -3,17 +3,17 @@ import { type Digest, type EntryVersion, KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { IN_NEWEST_SNAPSHOT } from '../search/rows.js';
 
-/** SQL that is true of a `place` whose entry comes, at least in part, from a catalog elsewhere. */
+/** SQL condition: the row `place` has an entry that comes, at least in part, from an upstream catalog. */
 export const IS_UPSTREAM = `(place.entry IS NOT NULL AND EXISTS (
   SELECT 1 FROM json_each(place.selection, '$.versions') AS version WHERE version.value ->> 'release' IS NULL))`;
 
-/** Of several catalogs the first one is shown: what somebody has put together goes before what there is. */
+/** The first catalog is displayed. `default` comes last: a catalog that someone composed takes precedence. */
 const IN_ORDER = `ORDER BY place.catalog = 'default', place.catalog`;
 
 const OF_FUNCTION = `FROM catalog_function AS place
   WHERE group_name = ? AND lower(kind) = ? AND ${IS_UPSTREAM} AND ${IN_NEWEST_SNAPSHOT} ${IN_ORDER}`;
 
-/** The entry that search shows of a function which only catalogs elsewhere have; to be called in a transaction. */
+/** Returns the displayed entry of an upstream function. Call it in a transaction. */
 export function displayedEntry({
   client,
 }: Pick<Connection, 'client'>): (group: string, kindFolded: string) => Digest | undefined {
@@ -21,7 +21,7 @@ export function displayedEntry({
   return (group, kindFolded) => first.get(group, kindFolded);
 }
 
-/** Where a function comes from, each catalog and source once; to be called in a transaction. */
+/** Returns the catalogs and sources of an upstream function, each pair once. Call it in a transaction. */
 export function upstreamEntryRows({
   client,
 }: Pick<Connection, 'client'>): (group: string, kind: string) => UpstreamOrigin[] {

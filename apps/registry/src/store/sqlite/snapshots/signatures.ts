@@ -9,7 +9,7 @@ import type { Connection } from '../connection.js';
 import { snapshotSignatures, snapshots } from '../schema/schema.js';
 
 export interface SignatureWriter {
-  /** In place of the one before, with its artifact. */
+  /** Replaces the previous signature and its artifact. */
   put(signature: SnapshotSignature, artifact?: Artifact): void;
   remove(catalog: string, serial: number): void;
 }
@@ -19,7 +19,7 @@ const ofSnapshot = and(
   eq(snapshotSignatures.serial, sql.placeholder('serial')),
 );
 
-/** Changes of signatures, to be called in a transaction. */
+/** Changes signatures. Call it in a transaction. */
 export function signatureWriter(connection: Connection): SignatureWriter {
   const { client, db } = connection;
   const artifacts = artifactWriter(connection);
@@ -45,7 +45,7 @@ export function signatureWriter(connection: Connection): SignatureWriter {
     if (before === undefined) return;
     const repository = catalogRepository(catalog);
     if (before.manifest !== null) artifacts.removeManifestOf(repository, before.manifest);
-    // Its bytes go with the row: whoever else named them named what is renewed.
+    // The bytes go with the row, so manifests that refer to them are removed too.
     if (isBundle.get(repository, before.digest) !== undefined) {
       for (const manifest of naming.all(repository, before.digest)) artifacts.removeManifest(manifest);
       artifacts.removeBlob(repository, before.digest);

@@ -54,10 +54,10 @@ export function commitRefresh(connection: Connection): SourceStore['commitRefres
   };
 }
 
-/** Batches collected behind one refresh: more than it can have set loose, so that no source outruns this. */
+/** Batches of unused entries that follow one sync: more than one sync can add. */
 const COLLECTED_BATCHES = 50;
 
-/** Others write between two batches. What is not collected now is collected behind the next refresh. */
+/** Deletes unused entries in batches, so that others can write. The next sync continues. */
 async function collectEntries(
   { write }: Connection,
   forget: ReturnType<typeof entryRemover>,
@@ -67,7 +67,7 @@ async function collectEntries(
     try {
       await write(() => forget.collect(at));
     } catch (error) {
-      // The refresh itself is done.
+      // The sync itself is committed.
       if (error instanceof KrmhubError) return;
       throw error;
     }
@@ -82,20 +82,20 @@ function expectUnchanged({ db }: Connection, { expected, record }: SourceRefresh
     .where(and(eq(catalogSources.catalog, catalog), eq(catalogSources.source, source)))
     .get();
   const current = row && sourceRecord(row);
-  // A recipe that is applied sets `nextAt` and takes `checkedAt` away.
+  // Applying a recipe sets `nextAt` and clears `checkedAt`.
   const same = (field: 'url' | 'nextAt' | 'checkedAt') => current?.[field] === expected[field];
   if (current !== undefined && same('url') && same('nextAt') && same('checkedAt')) return;
   throw new RevisionConflict(`source ${source} of catalog ${catalog} has changed`);
 }
 
 function entryWriter({ client }: Connection) {
-  const stoodBefore = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
+  const previousEntry = client.prepare<Record<string, string>, { firstSeen: string; goneAt: string | null }>(
     `SELECT first_seen AS firstSeen, gone_at AS goneAt FROM upstream_entry
      WHERE catalog = :catalog AND source = :source AND group_name = :group AND kind_folded = :kindFolded
        AND definition = :definition`,
   );
   const isStored = client.prepare<[string]>('SELECT 1 FROM entry WHERE digest = ?');
-  // Built once: there are thousands of entries, and others wait to write.
+  // Prepared once: there are thousands of entries, and other writes wait.
   const put = client.prepare<Record<string, string | number>>(
     `INSERT INTO upstream_entry (catalog, source, group_name, kind_folded, definition, kind, facts, first_seen, gone_at,
        changed_event)
@@ -110,31 +110,31 @@ function entryWriter({ client }: Connection) {
     changedEvent: number,
   ): void => {
     const { group, kind, definition, firstSeen, goneAt: _, ...facts } = entry;
-    // Another source may have lost the last name of it since it was stored.
+    // Another source may have deleted it as unused since it was stored.
     if (isStored.get(definition) === undefined) {
       throw new RevisionConflict(`rendered entry ${definition} is not stored`);
     }
     const key = { catalog, source, group, kindFolded: kind.toLowerCase(), definition };
-    const before = stoodBefore.get(key);
+    const before = previousEntry.get(key);
     put.run({
       ...key,
       kind,
       facts: JSON.stringify(facts satisfies EntryFacts),
-      firstSeen: before === undefined ? firstSeen : withTimeBefore(firstSeen, before),
+      firstSeen: before === undefined ? firstSeen : addEarlierTime(firstSeen, before),
       event: changedEvent,
     });
   };
 }
 
 /**
- * When an entry that is back would have come, had it stood there in one piece: while it was away nobody could see it, so
- * that what was put right within an hour does not grow old in secret.
+ * Returns the first-seen time of an entry that returned, reduced by its earlier time in the source. The absence does
+ * not count, so that a bad entry which was fixed within an hour does not reach the minimum age unseen.
  */
-function withTimeBefore(
+function addEarlierTime(
   back: string,
   { firstSeen, goneAt }: { firstSeen: string; goneAt: string | null },
 ): string {
   if (goneAt === null) return firstSeen;
-  const stood = Math.max(Date.parse(goneAt) - Date.parse(firstSeen), 0);
-  return new Date(Date.parse(back) - stood).toISOString();
+  const earlier = Math.max(Date.parse(goneAt) - Date.parse(firstSeen), 0);
+  return new Date(Date.parse(back) - earlier).toISOString();
 }

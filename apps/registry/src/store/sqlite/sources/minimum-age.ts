@@ -3,13 +3,16 @@ import { KrmhubError } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import { eventAppender } from '../events/events.js';
 
-/** An entry is of age once the catalog's clock is at the time when it was first seen and the minimum age, or past it. */
+/**
+ * Moves the clock of a catalog. An entry reached the minimum age once the clock is that long after its first-seen
+ * time.
+ */
 export function applyMinimumAge(connection: Connection): SourceStore['advanceCatalogClock'] {
   const { client, write } = connection;
   const appendEvent = eventAppender(connection);
   const clockOf = clockFinder(connection);
   const advance = client.prepare<[string, string]>('UPDATE catalog SET clock = ? WHERE name = ?');
-  const cameOfAge = client
+  const hasReached = client
     .prepare<{ catalog: string; source: string; from: string; to: string }, 0 | 1>(
       `SELECT EXISTS (SELECT 1 FROM upstream_entry WHERE catalog = :catalog AND source = :source
          AND first_seen > :from AND first_seen <= :to AND gone_at IS NULL)`,
@@ -27,7 +30,7 @@ export function applyMinimumAge(connection: Connection): SourceStore['advanceCat
       advance.run(now, catalog);
       const spans = [...minimumAges]
         .map(([source, age]) => ({ catalog, source, from: moved(clock, -age), to: moved(now, -age) }))
-        .filter((span) => cameOfAge.get(span) === 1);
+        .filter((span) => hasReached.get(span) === 1);
       if (spans.length === 0) return undefined;
       const appended = appendEvent(event);
       for (const span of spans) mark.run({ ...span, event: appended.sequence });

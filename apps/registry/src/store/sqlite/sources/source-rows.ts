@@ -3,7 +3,7 @@ import type { Digest } from '@krmhub/schema';
 import type { Connection } from '../connection.js';
 import type { catalogSources, EntryFacts } from '../schema/sources.js';
 
-/** The row without its empty columns. */
+/** Returns the row without its empty columns. */
 export function sourceRecord(row: typeof catalogSources.$inferSelect): SourceRecord {
   const { checkedAt, failure, copy, highest, ...rest } = row;
   return {
@@ -15,7 +15,7 @@ export function sourceRecord(row: typeof catalogSources.$inferSelect): SourceRec
   };
 }
 
-/** Columns of an upstream entry as SQL gives them. */
+/** Columns of an upstream entry as SQL returns them. */
 export interface EntryRow {
   source: string;
   group: string;
@@ -34,30 +34,27 @@ export function upstreamEntry({ source: _, facts, goneAt, ...row }: EntryRow): U
   return { ...row, ...(JSON.parse(facts) as EntryFacts), ...(goneAt !== null && { goneAt }) };
 }
 
-/** Entries of one function in one source that are known: a source may change all the time. */
+/** Stored former entries of one function in one source: a source may change all the time. */
 export const MAX_FORMER_ENTRIES = 20;
-/** Entries of one source that are gone and known. */
+/** Stored former entries of one source. */
 const MAX_REMOVED_ENTRIES = 50_000;
 
-/** SQL that gives the digests of the copies that any source has. */
+/** SQL of the digests of the copies that any source uses. */
 export const COPIES = `SELECT DISTINCT copy ->> '$.digest' AS digest FROM catalog_source WHERE copy IS NOT NULL`;
 
-/** Entries that a cut may be reading are left for so long: milliseconds. */
+/** Milliseconds for which unused entries are stored: a build may be reading them. */
 const LOOSE_MILLISECONDS = 3_600_000;
-/** Entries collected in one transaction. */
+/** Entries deleted in one transaction. */
 const COLLECTED = 500;
 
-/**
- * Forgets entries of sources, and later their rendered entries where nothing else names them; to be called in
- * a transaction.
- */
+/** Deletes entries of sources, and later their rendered entries if unused. Call it in a transaction. */
 export function entryRemover({ client }: Connection) {
   const loosen = (condition: string) =>
     `INSERT OR IGNORE INTO loose_entry (digest, since)
      SELECT DISTINCT definition, :at FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
   const forget = (condition: string) =>
     `DELETE FROM upstream_entry WHERE catalog = :catalog AND source = :source ${condition}`;
-  // What the entry that took its place is too young for may still be in the catalog.
+  // A former entry may still be in the catalog while its successor is too young.
   const gone = `AND rowid IN (
     SELECT id FROM (
       SELECT one.rowid AS id, one.gone_at < :before AND NOT EXISTS (

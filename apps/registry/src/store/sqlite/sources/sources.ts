@@ -15,7 +15,7 @@ import {
   upstreamEntry,
 } from './source-rows.js';
 
-/** Functions read at once: between two pages others have their turn. */
+/** Functions per read; other work runs between two pages. */
 const PAGE = 200;
 
 export function sourceRows(connection: Connection): SourceStore {
@@ -47,7 +47,7 @@ export function sourceRows(connection: Connection): SourceStore {
      WHERE catalog = ? AND source = ? AND gone_at IS NULL ORDER BY group_name, kind`,
   );
   const offersOf = offerFinder(connection);
-  // Of spellings that differ by case, only the first is met.
+  // Returns only the first of spellings that differ by case.
   const namesAfter = client.prepare<{ catalog: string; group: string; kind: string }, FunctionName>(
     `SELECT DISTINCT group_name AS "group", kind FROM upstream_entry AS one
      WHERE catalog = :catalog AND gone_at IS NULL AND (group_name, kind) > (:group, :kind) AND NOT EXISTS (
@@ -56,7 +56,7 @@ export function sourceRows(connection: Connection): SourceStore {
          AND other.kind_folded = one.kind_folded AND other.gone_at IS NULL AND other.kind < one.kind)
      ORDER BY group_name, kind LIMIT ${PAGE}`,
   );
-  // Whoever has a release taken down does not leave its group to others.
+  // A group stays with this registry after a takedown of its releases.
   const holding = client.prepare<{ group: string }, unknown>(
     `SELECT 1 WHERE EXISTS (SELECT 1 FROM function JOIN release ON function_id = function.id WHERE group_name = :group)
        OR EXISTS (SELECT 1 FROM takedown WHERE group_name = :group)`,

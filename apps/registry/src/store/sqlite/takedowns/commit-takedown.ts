@@ -17,7 +17,7 @@ import { lastRevision } from './takedown-rows.js';
 import { artifactWithdrawer } from './withdraw-artifacts.js';
 import { entryWithdrawer } from './withdraw-entries.js';
 
-/** Rolls a rehearsal back. */
+/** Rolls a dry run back. */
 class DryRunRollback extends Error {
   readonly reach: TakedownResult;
   constructor(reach: TakedownResult) {
@@ -47,9 +47,9 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
   const find = functionFinder(connection);
   const revisionOf = lastRevision(connection);
   const appendEvent = eventAppender(connection);
-  const withdrawPlaces = entryWithdrawer(connection);
+  const withdrawEntries = entryWithdrawer(connection);
   const namedBy = nameFinder(connection);
-  const showWhatIsLeft = functionRowWriter(connection);
+  const updateFunctionRow = functionRowWriter(connection);
   const withdrawArtifacts = artifactWithdrawer(connection);
   const upstream = upstreamRows(connection);
 
@@ -79,9 +79,9 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
       if (readme) digests.add(readme);
       events.push({ type: 'release.taken-down', at, by, group, kind, release, digest, reason });
     }
-    if (current !== undefined) showWhatIsLeft(current.id, change, revision);
-    const withdrawn = withdrawPlaces(change);
-    // Without a release the name is that of catalogs elsewhere, where one holds it.
+    if (current !== undefined) updateFunctionRow(current.id, change, revision);
+    const withdrawn = withdrawEntries(change);
+    // Without a release, an upstream catalog can provide the name again.
     upstream.refresh(group, kind);
     for (const snapshot of withdrawn) {
       const { at, by, reason } = change.takedowns[0]!;
@@ -90,7 +90,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
     const blobs = [...digests].map((digest) => ({ digest, keptBy: namedBy(digest) }));
     const repositories = withdrawArtifacts(change, withdrawn, blobs);
     const event = Math.max(...events.map((one) => appendEvent(one).sequence));
-    // A cut that was planned before may hold what is gone now, whether the catalog did or not.
+    // Builds that were planned before may contain it, so they must be planned again.
     db.update(catalogs).set({ appliedEvent: event }).run();
     return {
       event,
@@ -101,7 +101,7 @@ function applier(connection: Connection): (change: FunctionTakedown) => Takedown
   };
 }
 
-/** Gives the digest of its README; undefined where no such release stands. */
+/** Deletes a release. Returns the digest of its README, null without one, undefined if there is no such release. */
 function removeRelease(
   { db }: Connection,
   functionId: number,
@@ -134,7 +134,7 @@ function addTombstone({ db }: Connection, row: Omit<typeof takedowns.$inferInser
   }
 }
 
-/** Makes the function's row and its search rows say what is left; without a release there are none. */
+/** Updates the function's row and search rows from its remaining releases, or deletes them. */
 function functionRowWriter(connection: Connection) {
   const { db } = connection;
   const writeSearchRows = searchRowWriter(connection);
@@ -154,7 +154,7 @@ function functionRowWriter(connection: Connection) {
   };
 }
 
-/** The releases that name a blob, as their definition or README. */
+/** Finds the releases whose definition or README is a blob. */
 function nameFinder({ client }: Connection) {
   const find = client.prepare<{ digest: string }, { group: string; kind: string; release: string }>(
     `SELECT group_name AS "group", kind, release.release FROM release JOIN function ON function.id = function_id

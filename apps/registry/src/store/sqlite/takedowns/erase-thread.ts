@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Database } from '../driver.js';
 import type { Erased, EraseInput } from './erase.js';
 
-/** Rewrites the database that another thread of this process holds, tells how it went, and ends. */
+/** Rewrites the database that another thread of this process uses, posts the result, and ends. */
 const { file, timeout, statements } = workerData as EraseInput;
 const client = new Database(file, { timeout });
 let erased: Erased;

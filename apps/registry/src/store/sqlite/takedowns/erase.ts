@@ -4,35 +4,35 @@ import { startWorker } from '../../../isolation/start-worker.js';
 import type { Connection } from '../connection.js';
 import { translateSqliteError } from '../errors.js';
 
-/** Milliseconds for which a reader of another program is waited for. */
+/** Milliseconds to wait for a reader in another program. */
 const READER_TIMEOUT_MS = 2_000;
 
 const STATEMENTS = [
-  // A cut that was refused or broke off has stored entries that nothing names.
+  // A rejected or interrupted build leaves unused entries.
   `DELETE FROM entry WHERE digest NOT IN (SELECT entry FROM catalog_function WHERE entry IS NOT NULL)
      AND digest NOT IN (SELECT definition FROM upstream_entry)`,
-  // Words of deleted documents stay in the full-text index until its segments are merged.
+  // The full-text index contains words of deleted documents until its segments are merged.
   `INSERT INTO function_text (function_text) VALUES ('optimize')`,
   'VACUUM',
 ];
 
 export interface EraseInput {
   file: string;
-  /** Milliseconds for which a lock is waited for. */
+  /** Milliseconds to wait for a lock. */
   timeout: number;
   statements: readonly string[];
 }
 
 export interface Erased {
-  /** Somebody reads what is to be erased. */
+  /** Whether a reader blocks erasing. */
   busy: boolean;
   failure?: { code: string | undefined; message: string };
 }
 
 /**
- * Rewrites the database file, so that nothing deleted is left in it or beside it. SQLite's secure_delete would not do:
- * it leaves copies where rows were moved between pages. It takes seconds for gigabytes, so a thread does it: reading
- * goes on meanwhile, and writing waits.
+ * Rewrites the database file, so that no deleted data is left in it or in its log. SQLite's secure_delete is not
+ * enough: it leaves copies where rows moved between pages. This takes seconds for gigabytes, so a thread does it:
+ * reads continue, and writes wait.
  */
 export async function erase({ client, pauseWrites }: Connection): Promise<void> {
   if (client.memory) {

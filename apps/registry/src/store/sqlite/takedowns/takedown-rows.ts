@@ -3,20 +3,20 @@ import { and, asc, eq, max, sql } from 'drizzle-orm';
 import type { Connection } from '../connection.js';
 import { takedowns } from '../schema/schema.js';
 
-/** What the other tables need to know of takedowns; the queries are those of one transaction. */
+/** Queries on takedowns for other tables, within one transaction. */
 
 const ofFunction = and(
   eq(takedowns.group, sql.placeholder('group')),
   eq(takedowns.kindFolded, sql.placeholder('kindFolded')),
 );
 
-/** Takedowns of the function whose kind is equal but for case, in the order in which they happened. */
+/** Returns takedowns of a function in their order, ignoring the case of the kind. */
 export function functionTakedowns({ db }: Connection): (group: string, kind: string) => Takedown[] {
   const statement = db.select().from(takedowns).where(ofFunction).orderBy(asc(takedowns.id)).prepare();
   return (group, kind) => statement.all({ group, kindFolded: kind.toLowerCase() }).map(takedown);
 }
 
-/** The revision at which the last takedown left a function; 0 where there was none. */
+/** Returns the revision of a function after its last takedown; 0 without one. */
 export function lastRevision({ db }: Connection): (group: string, kind: string) => number {
   const statement = db
     .select({ revision: max(takedowns.revision) })

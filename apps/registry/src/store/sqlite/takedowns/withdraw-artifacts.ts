@@ -7,10 +7,10 @@ import type { Connection } from '../connection.js';
 import { signatureWriter } from '../snapshots/signatures.js';
 
 /**
- * Takes the content of releases out of every repository; to be called in a transaction. The tags of the releases and of
- * withdrawn snapshots go with their manifests. Definitions that no release has any more, and withdrawn catalogs, go wherever
- * they were pushed to, and with them every manifest that names them; a README goes as a file of the release. Gives the
- * other repositories that lose something.
+ * Removes the content of releases from every repository; call it in a transaction. Tags of the releases and of
+ * withdrawn snapshots go with their manifests. Definitions without another release and withdrawn catalogs are removed
+ * from all repositories, with every manifest that refers to them. A README is removed only as a file of the release.
+ * Returns the other repositories that lose content.
  */
 export function artifactWithdrawer(
   connection: Connection,
@@ -48,18 +48,18 @@ export function artifactWithdrawer(
     for (const manifest of naming.all(digest, repository)) writer.removeManifest(manifest);
     writer.removeBlob(repository, digest);
   };
-  /** The bytes, wherever they are. */
+  /** Removes the bytes from all repositories. */
   const forget = (file: Digest): void => {
     for (const { repository, digest } of namesOf.all(file)) remove(repository, digest);
   };
   /**
-   * The file of a release, and not what others have pushed with the same bytes: a README may say the same as anything,
-   * and what it says is not what was taken down.
+   * Removes a file of a release, but not the same bytes pushed by others: a README can equal any file, and it was not
+   * the README that was taken down.
    */
   const forgetReleased = (file: Digest): void => {
     for (const { repository, digest, place } of namesOf.all(file)) {
       if (place !== 'releases') continue;
-      // Nearly all artifacts name `{}`.
+      // Nearly all artifacts refer to `{}`.
       if (file === EMPTY_DIGEST) writer.removeBlob(repository, digest);
       else remove(repository, digest);
     }

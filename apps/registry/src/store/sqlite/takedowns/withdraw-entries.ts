@@ -11,9 +11,9 @@ interface WithdrawnRow {
 }
 
 /**
- * Takes the content of releases out of every catalog; to be called in a transaction. Places keep which release stood
- * there, and lose their rendered entry; the snapshots that had it are withdrawn. From the next serial on the function
- * has no place, until the cut that takes the event selects what is left of it.
+ * Removes the content of releases from every catalog; call it in a transaction. Entry rows keep their versions and
+ * lose their rendered entry; snapshots with it are withdrawn. From the next serial on, the row is empty, until the
+ * next build selects a remaining release.
  */
 export function entryWithdrawer(
   connection: Connection,
@@ -42,7 +42,7 @@ export function entryWithdrawer(
   const newestSerial = client
     .prepare<[string], number>('SELECT coalesce(max(serial), 0) FROM snapshot WHERE catalog = ?')
     .pluck();
-  // An entry names its function, so no place of another one can have it. A catalog elsewhere may have the same.
+  // An entry names its function, so no other function can use it. An upstream catalog may have the same entry.
   const deleteEntry = client.prepare<{ entry: string; group: string; kind: string }>(
     `DELETE FROM entry WHERE digest = :entry AND NOT EXISTS (
        SELECT 1 FROM catalog_function WHERE group_name = :group AND kind = :kind AND entry = :entry)

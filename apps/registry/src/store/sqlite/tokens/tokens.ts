@@ -30,7 +30,7 @@ export function tokenRows({ db, read, write }: Connection): TokenStore {
     tokens: () => read(() => all.all().map(tokenRecord)),
     revokeToken: (id, at, reason) =>
       write(() => {
-        // The first revocation is the one that counts.
+        // Only the first revocation counts.
         db.update(tokens)
           .set({ revokedAt: at, revokedReason: reason ?? null })
           .where(and(eq(tokens.id, id), isNull(tokens.revokedAt)))
