@@ -1,4 +1,4 @@
-import type { SnapshotStore } from '@krmhub/catalog';
+import type { RenderedEntry, SnapshotRecord, SnapshotStore } from '@krmhub/catalog';
 import type { TrustedProxySettings } from '../http/client-address.js';
 import type { PublicAddress } from '../http/public-address.js';
 import type { Log } from '../log.js';
@@ -16,7 +16,6 @@ import type { SnapshotRenditions } from './renditions/snapshot-renditions.js';
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ROUTES } from '@krmhub/api/routes';
-import type { RenderedEntry, SnapshotRecord } from '@krmhub/catalog';
 import { BytesCache } from '../http/bytes-cache.js';
 import { clientAddress, readTrustedProxies } from '../http/client-address.js';
 import { NegotiatedDocument, type ResponseHead, type ServedDocument } from '../http/negotiated-document.js';

@@ -15,8 +15,8 @@ import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import type { Submission } from '../publish/submission.js';
 import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
-import { type PushedManifest, refuseUnknown } from './push-manifest.js';
 import { referrerBundles } from './pushed-bundle.js';
+import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
 /** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
 export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';

@@ -4,14 +4,11 @@ import {
   isTag,
   MAX_MANIFEST_BYTES,
   type Manifest,
-  type ManifestRecord,
-  type OciDigest,
   OciError,
   PUBLISHED_HEADER,
   readManifest,
   referencedDescriptors,
   requiredDigests,
-  UnknownReferences,
 } from '@krmhub/oci';
 import { KrmhubError } from '@krmhub/schema';
 import { isFallbackTag, repositoryKind } from '../artifacts/repositories.js';
@@ -22,13 +19,7 @@ import { changeOf, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import { publishArtifact } from './publish-artifact.js';
 import { attachPushed } from './pushed-bundle.js';
-
-export interface PushedManifest {
-  record: ManifestRecord;
-  manifest: Manifest;
-  /** What the repository must have before. */
-  needed: readonly OciDigest[];
-}
+import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
 /** PUT of a manifest (distribution-spec, "Pushing Manifests"). A tag of a function publishes a release. */
 export async function putManifest(
@@ -97,25 +88,6 @@ async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
     return await readBody(c, MAX_MANIFEST_BYTES, SERVER_LIMITS.manifestMilliseconds);
   } finally {
     receiving -= 1;
-  }
-}
-
-/** Runs what stores a manifest; one that names what is not there is refused with all of that. */
-export async function refuseUnknown<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof UnknownReferences)) throw error;
-    const { digests } = error;
-    const named = digests.slice(0, 3).join(', ') + (digests.length > 3 ? ' …' : '');
-    throw new OciError(
-      'MANIFEST_BLOB_UNKNOWN',
-      `the manifest refers to content that is missing in this repository: ${named}`,
-      {
-        detail: digests.map((digest) => ({ digest })),
-        hint: 'Push the blobs and the manifests of an index first.',
-      },
-    );
   }
 }
 

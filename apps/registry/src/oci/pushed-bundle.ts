@@ -7,7 +7,7 @@ import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import type { SubmittedBundle } from '../publish/release-bundles.js';
 import type { OciDeps } from './oci-deps.js';
-import { type PushedManifest, refuseUnknown } from './push-manifest.js';
+import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
 /** The bundles that wait beside a manifest for its tag; what is none, or is too large, is passed over. */
 export async function referrerBundles(

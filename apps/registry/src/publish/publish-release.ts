@@ -1,5 +1,5 @@
 import type { BlobStore, FunctionStore, PolicyStore } from '@krmhub/catalog';
-import type { ArtifactStore } from '../artifacts/artifact-store.js';
+import type { Artifact, ArtifactStore } from '../artifacts/artifact-store.js';
 import type { CatalogBuilder } from '../catalogs/catalog-builder.js';
 import type { RwLock } from '../isolation/rw-lock.js';
 import type { Metrics } from '../metrics.js';
@@ -28,7 +28,6 @@ import {
 } from '@krmhub/catalog';
 import { VERSION } from '@krmhub/oci';
 import { type Diagnostic, type FunctionName, KrmhubError, sha256 } from '@krmhub/schema';
-import type { Artifact } from '../artifacts/artifact-store.js';
 import { releaseArtifact } from '../artifacts/release-artifact.js';
 import { releaseSummary } from '../http/presentation.js';
 import { SERVER_LIMITS } from '../limits.js';

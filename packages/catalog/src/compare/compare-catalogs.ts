@@ -1,5 +1,5 @@
 import type { EntryVersion, FunctionDefinition, FunctionVersion, SnapshotEntry } from '@krmhub/schema';
-import { compareFunctionNames } from '../snapshot/select-function.js';
+import { compareFunctionNames } from '../ports/function-name.js';
 import { FunctionChanges } from './catalogs/changes.js';
 import type { CatalogChange } from './catalogs/classes.js';
 import { addDefinitionChanges, addReleaseChange, CAPABILITIES } from './catalogs/definition-changes.js';

@@ -5,8 +5,13 @@ import {
   type FunctionName,
   newestRelease,
 } from '@krmhub/schema';
-import type { ReleaseSignature } from '../policy/signing-policy.js';
-import type { LifecycleRecord, ReleaseRecord, ReleaseSummary, SearchDocument } from '../ports/records.js';
+import type {
+  LifecycleRecord,
+  ReleaseRecord,
+  ReleaseSignature,
+  ReleaseSummary,
+  SearchDocument,
+} from '../ports/records.js';
 import { definitionFacts } from './definition-facts.js';
 
 /** The newest of these releases by precedence, pre-releases only where nothing else exists; undefined for none. */

@@ -3,12 +3,16 @@ import {
   describeSigner,
   evaluateSignatures,
   isSameSigner,
-  type ReleaseSignature,
   revocationReason,
-  type Signer,
   type SigningPolicy,
 } from '../policy/signing-policy.js';
-import type { FunctionChange, FunctionRecord, ReleaseBundle } from '../ports/records.js';
+import type {
+  FunctionChange,
+  FunctionRecord,
+  ReleaseBundle,
+  ReleaseSignature,
+  Signer,
+} from '../ports/records.js';
 import { releaseSignatures } from './newest.js';
 
 /**

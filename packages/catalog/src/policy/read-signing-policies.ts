@@ -1,8 +1,8 @@
 import { type Diagnostic, hasErrors, type JsonValue, type Path, type YamlDocument } from '@krmhub/schema';
-import { readReleaseRange } from '../recipe/release-range.js';
 import { isMapping } from './document-fields.js';
 import { type PolicyFields, readName, readPolicyFile } from './fields.js';
 import { readGroups, readSigners } from './read-signers.js';
+import { readReleaseRange } from './release-range.js';
 import { POLICY_API_VERSION, POLICY_KIND, POLICY_LIMITS, type SigningPolicy } from './signing-policy.js';
 
 /**

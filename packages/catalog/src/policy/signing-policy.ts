@@ -1,7 +1,7 @@
 import { type Digest, type FunctionName, matchesGlob, type PublicKey, readPublicKey } from '@krmhub/schema';
 import { loadRe2 } from '@krmhub/schema/lint/libraries';
 import semver from 'semver';
-import type { Time } from '../ports/records.js';
+import type { ReleaseSignature, Signer, Time } from '../ports/records.js';
 
 export const POLICY_API_VERSION = 'krmhub.dev/v1alpha1';
 export const POLICY_KIND = 'SigningPolicy';
@@ -23,11 +23,6 @@ export const POLICY_LIMITS = {
   /** Length of a name, a glob or a subject, in UTF-16 code units. A key in PEM has up to 800. */
   maxTextLength: 2_048,
 } as const;
-
-/** Who signed something, as its verification found. */
-export type Signer =
-  | { type: 'key'; fingerprint: Digest }
-  | { type: 'identity'; issuer: string; subject: string };
 
 /** Whose signatures make releases of which functions trusted. */
 export interface SigningPolicy {
@@ -53,17 +48,6 @@ export type TrustedSigner = (
   /** Why no signature is believed any more, whenever it was made. */
   revoked?: string;
 };
-
-/** A signature of a release that holds; whether it is trusted is what policies say. */
-export interface ReleaseSignature {
-  /** Digest of the bundle. */
-  bundle: Digest;
-  signer: Signer;
-  /** When it was signed, where a log or an authority testifies that. */
-  signedAt?: Time;
-  /** When this registry, or who asks, first saw it. */
-  receivedAt: Time;
-}
 
 /** Never just "signed": by whom, and who says that this is who should have. */
 export type Verdict =

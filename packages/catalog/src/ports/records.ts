@@ -10,10 +10,24 @@ import type {
   Takedown,
 } from '@krmhub/schema';
 
-import type { ReleaseSignature, Signer } from '../policy/signing-policy.js';
-
 /** Times are RFC 3339 in UTC with milliseconds. */
 export type Time = string;
+
+/** Who signed something, as its verification found. */
+export type Signer =
+  | { type: 'key'; fingerprint: Digest }
+  | { type: 'identity'; issuer: string; subject: string };
+
+/** A signature of a release that holds; whether it is trusted is what policies say. */
+export interface ReleaseSignature {
+  /** Digest of the bundle. */
+  bundle: Digest;
+  signer: Signer;
+  /** When it was signed, where a log or an authority testifies that. */
+  signedAt?: Time;
+  /** When this registry, or who asks, first saw it. */
+  receivedAt: Time;
+}
 
 /** A signature or an attestation of a release, and what was found when it came. */
 export interface ReleaseBundle {

@@ -1,11 +1,6 @@
 import type { Digest, FunctionName } from '@krmhub/schema';
-import type {
-  SourceRecord,
-  SourceRefresh,
-  UpstreamCandidates,
-  UpstreamEntryName,
-} from '../upstream/source-records.js';
 import type { Event, NewEvent, Time } from './records.js';
+import type { SourceRecord, SourceRefresh, UpstreamCandidates, UpstreamEntryName } from './source-records.js';
 
 /** What is known of the upstream catalogs that recipes take from. */
 export interface SourceStore {

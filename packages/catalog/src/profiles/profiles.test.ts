@@ -11,7 +11,7 @@ import {
 import { load, loadAll } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { compareFunctionNames } from '../snapshot/select-function.js';
+import { compareFunctionNames } from '../ports/function-name.js';
 import { NASTY_STRINGS } from '../testing/nasty-strings.js';
 import { functionDefinition, functionVersion } from '../testing/records.js';
 import { renderProfile } from './profiles.js';

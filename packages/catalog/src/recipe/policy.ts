@@ -1,6 +1,6 @@
 import { allowsLicense, type FunctionName, type Refused } from '@krmhub/schema';
 import { describeSigner, evaluateSignatures } from '../policy/signing-policy.js';
-import type { SourceSignature, VersionFacts } from '../upstream/source-records.js';
+import type { SourceSignature, VersionFacts } from '../ports/source-records.js';
 import { excludes, type RecipePolicy, type SelectableFields } from './recipe.js';
 
 /** An API version of something that a source provides. */

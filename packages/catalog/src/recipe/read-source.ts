@@ -1,13 +1,13 @@
 import { type JsonValue, matchesGlob, type Path } from '@krmhub/schema';
 import { DNS_LABEL } from '../policy/document-fields.js';
+import { readReleaseRange } from '../policy/release-range.js';
 import type { SigningPolicy } from '../policy/signing-policy.js';
-import { isInsecure, readSourceAddress } from '../upstream/source-address.js';
 import type { RecipeFields } from './fields.js';
 import { formatDuration, readDuration } from './read-duration.js';
 import { readRewrites } from './read-rewrite.js';
 import { readSelectors } from './read-selector.js';
 import { RECIPE_LIMITS, type RecipeSource, type UpstreamCatalog } from './recipe.js';
-import { readReleaseRange } from './release-range.js';
+import { isInsecure, readSourceAddress } from './source-address.js';
 
 /** `policies` are those of the recipe: what must be signed may come on any way. */
 export function readSource(

@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { entryDefinition } from '../snapshot/entry.js';
+import { renderReport, renderSnapshot } from '../snapshot/render-snapshot.js';
 import { selectFunction } from '../snapshot/select-function.js';
 import { NASTY_STRINGS } from '../testing/nasty-strings.js';
 import {
@@ -23,7 +24,6 @@ import {
   releaseRecord,
 } from '../testing/records.js';
 import { renderCatalog, renderDefinition, renderEntry } from './render.js';
-import { renderReport, renderSnapshot } from './render-snapshot.js';
 
 /** What a golden file holds; with UPDATE=1 the file is written first. */
 function golden(name: string, actual: string): string {

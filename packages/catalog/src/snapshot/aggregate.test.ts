@@ -1,12 +1,12 @@
 import { type Digest, type FunctionDefinition, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { Signer, SigningPolicy } from '../policy/signing-policy.js';
-import type { ReleaseRecord, ReleaseSummary, Selection } from '../ports/records.js';
+import type { SigningPolicy } from '../policy/signing-policy.js';
+import type { ReleaseRecord, ReleaseSummary, Selection, Signer } from '../ports/records.js';
+import type { UpstreamEntry } from '../ports/source-records.js';
 import type { Recipe, RecipePolicy, RecipeSource } from '../recipe/recipe.js';
 import { renderEntry } from '../render/render.js';
 import { functionDefinition, functionVersion, lifecycleRecord, releaseRecord } from '../testing/records.js';
 import { versionFacts } from '../upstream/read-upstream.js';
-import type { UpstreamEntry } from '../upstream/source-records.js';
 import { entryDefinition } from './entry.js';
 import {
   type FunctionCandidates,

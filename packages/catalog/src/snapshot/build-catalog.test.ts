@@ -2,7 +2,6 @@ import { type FunctionDefinition, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/sc
 import { describe, expect, it } from 'vitest';
 import type { Recipe, RecipeSource, Selector } from '../recipe/recipe.js';
 import { renderCatalog, renderEntry } from '../render/render.js';
-import { renderReport, renderSnapshot } from '../render/render-snapshot.js';
 import { Random } from '../testing/random.js';
 import { functionDefinition, functionVersion, randomReleases, releaseRecord } from '../testing/records.js';
 import { readUpstreamCatalog } from '../upstream/read-upstream.js';
@@ -13,6 +12,7 @@ import {
   builtCatalogPieces,
   type KnownEntry,
 } from './build-catalog.js';
+import { renderReport, renderSnapshot } from './render-snapshot.js';
 
 const CLOCK = '2030-01-10T00:00:00.000Z';
 const DAYS = ['2030-01-01', '2030-01-05', '2030-01-08', '2030-01-09'].map((day) => `${day}T00:00:00.000Z`);

@@ -7,6 +7,7 @@ import {
   SNAPSHOT_RENDITIONS,
   type SnapshotRendition,
 } from '@krmhub/schema';
+import { compareFunctionNames } from '../ports/function-name.js';
 import type {
   CatalogEntryRow,
   ReleaseSummary,
@@ -15,18 +16,13 @@ import type {
   SnapshotRecord,
   Time,
 } from '../ports/records.js';
+import type { SourceSignature, UpstreamEntry } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
 import { catalogPieces, renderEntry } from '../render/render.js';
 import { type ReadEntry, versionFacts } from '../upstream/read-upstream.js';
-import type { SourceSignature, UpstreamEntry } from '../upstream/source-records.js';
 import { functionCandidates, functionKey, isEmptySelection } from './candidates.js';
 import { entryDefinition } from './entry.js';
-import {
-  compareFunctionNames,
-  needsFacts,
-  type SelectionContext,
-  selectFunction,
-} from './select-function.js';
+import { needsFacts, type SelectionContext, selectFunction } from './select-function.js';
 
 /** A function of a registry with the definitions of its releases. */
 export interface BuildFunction extends FunctionName {

@@ -1,7 +1,7 @@
 import type { FunctionName } from '@krmhub/schema';
 import type { ReleaseSummary, Selection } from '../ports/records.js';
+import type { UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
-import type { UpstreamEntry, VersionFacts } from '../upstream/source-records.js';
 import type { FunctionCandidates } from './select-function.js';
 
 /** The same for kinds that differ by case only: those are one function. */

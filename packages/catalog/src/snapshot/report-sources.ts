@@ -1,6 +1,6 @@
 import type { ReportedSource } from '@krmhub/schema';
+import type { SourceRecord } from '../ports/source-records.js';
 import type { Recipe } from '../recipe/recipe.js';
-import type { SourceRecord } from '../upstream/source-records.js';
 
 /** What a report says of the sources that are catalogs elsewhere, in the recipe's order. */
 export function reportSources({ sources }: Recipe, records: readonly SourceRecord[]): ReportedSource[] {

@@ -1,5 +1,6 @@
 import { compareReleases, newestRelease } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
+import { compareFunctionNames } from '../ports/function-name.js';
 import type { ReleaseRecord, Selection } from '../ports/records.js';
 import { matchesSelector, type Recipe, type RecipeSource, type Selector } from '../recipe/recipe.js';
 import { renderCatalog, renderEntry } from '../render/render.js';
@@ -13,7 +14,7 @@ import {
   releaseRecord,
 } from '../testing/records.js';
 import { entryDefinition as entryOf } from './entry.js';
-import { compareFunctionNames, isSameSelection, selectFunction } from './select-function.js';
+import { isSameSelection, selectFunction } from './select-function.js';
 
 const EVERYTHING = recipe({ name: 'all' });
 

@@ -9,6 +9,7 @@ import {
 import semver from 'semver';
 import { newestByRelease, releaseSignatures } from '../plan/newest.js';
 import type { ReleaseSummary, Selection, Time } from '../ports/records.js';
+import type { SourceSignature, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { evaluatePolicy } from '../recipe/policy.js';
 import {
   type Recipe,
@@ -18,7 +19,6 @@ import {
   type UpstreamCatalog,
 } from '../recipe/recipe.js';
 import { rewriteReferences } from '../recipe/rewrite.js';
-import type { SourceSignature, UpstreamEntry, VersionFacts } from '../upstream/source-records.js';
 
 /** What all sources of a recipe have of one function; kinds that differ by case only are one. */
 export interface FunctionCandidates extends FunctionName {
@@ -326,16 +326,7 @@ export function isSameSelection(a: Selection, b: Selection): boolean {
   return text(a) === text(b);
 }
 
-/** By group, then kind, in code unit order: the order of a catalog's entries. */
-export function compareFunctionNames(a: FunctionName, b: FunctionName): number {
-  return compareText(a.group, b.group) || compareText(a.kind, b.kind);
-}
-
 /** API versions that any of the candidates serves, most preferred first. */
 function apiVersions(candidates: readonly Candidate[]): string[] {
   return [...new Set(candidates.flatMap(({ versions }) => versions))].sort(compareApiVersions);
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,8 +1,9 @@
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
-import type { Signer, SigningPolicy } from '../policy/signing-policy.js';
+import type { SigningPolicy } from '../policy/signing-policy.js';
+import type { Signer } from '../ports/records.js';
+import type { SourceCopy, SourceRecord } from '../ports/source-records.js';
 import { evaluateCopy, type VerifiedSignature } from './evaluate-copy.js';
-import type { SourceCopy, SourceRecord } from './source-records.js';
 
 const AT = '2030-01-02T03:04:05.678Z';
 const LATER = '2030-02-02T03:04:05.678Z';

@@ -1,13 +1,7 @@
 import type { Digest, SourceProblem } from '@krmhub/schema';
-import {
-  describeSigner,
-  isNamedSigner,
-  isSameSigner,
-  type Signer,
-  type SigningPolicy,
-} from '../policy/signing-policy.js';
-import type { Time } from '../ports/records.js';
-import type { SourceCopy, SourceRecord, SourceSignature } from './source-records.js';
+import { describeSigner, isNamedSigner, isSameSigner, type SigningPolicy } from '../policy/signing-policy.js';
+import type { Signer, Time } from '../ports/records.js';
+import type { SourceCopy, SourceRecord, SourceSignature } from '../ports/source-records.js';
 
 /** A signature over exactly the bytes of a copy that holds, whoever made it. */
 export interface VerifiedSignature {

@@ -1,8 +1,8 @@
 import { sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
+import type { SourceRecord, SourceRefresh, UpstreamEntry } from '../ports/source-records.js';
 import type { AcceptedCopy } from './evaluate-copy.js';
 import { type PollOutcome, planRefresh, REFRESH_LIMITS } from './plan-refresh.js';
-import type { SourceRecord, SourceRefresh, UpstreamEntry } from './source-records.js';
 
 const AT = '2030-01-02T03:04:05.678Z';
 const after = (seconds: number) => new Date(Date.parse(AT) + seconds * 1_000).toISOString();

@@ -1,8 +1,6 @@
 import { canonicalJson, type Digest } from '@krmhub/schema';
 import { type SigningPolicy, signatureVerdicts } from '../policy/signing-policy.js';
 import type { EventType, Time } from '../ports/records.js';
-import type { UpstreamCatalog } from '../recipe/recipe.js';
-import type { AcceptedCopy, Refusal } from './evaluate-copy.js';
 import type {
   InvalidEntry,
   SourceCopy,
@@ -10,7 +8,9 @@ import type {
   SourceRefresh,
   UpstreamEntry,
   UpstreamEntryName,
-} from './source-records.js';
+} from '../ports/source-records.js';
+import type { UpstreamCatalog } from '../recipe/recipe.js';
+import type { AcceptedCopy, Refusal } from './evaluate-copy.js';
 
 /** Limits on looking at sources: each with its unit. */
 export const REFRESH_LIMITS = {

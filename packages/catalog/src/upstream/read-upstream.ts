@@ -6,8 +6,8 @@ import { parseImageReference } from '@krmhub/schema/image-reference';
 import { DOCUMENT_LIMITS } from '@krmhub/schema/limits';
 import { readCatalog } from '@krmhub/schema/read-catalog';
 import type { RenderedEntry } from '../ports/records.js';
+import type { InvalidEntry, UpstreamEntry, VersionFacts } from '../ports/source-records.js';
 import { renderEntry } from '../render/render.js';
-import type { InvalidEntry, UpstreamEntry, VersionFacts } from './source-records.js';
 
 /** Limits on catalogs of others: each with its unit. */
 export const UPSTREAM_LIMITS = {

@@ -8,7 +8,7 @@ import type { CatalogCounts } from './cached-counts.js';
 import { CatalogBanners } from './catalog-banners.js';
 import { CatalogLabels } from './catalog-labels.js';
 import { StateLabel } from './catalog-list-page.js';
-import { ContentsSection } from './contents-section.js';
+import { type ContentsQuery, ContentsSection } from './contents-section.js';
 import { DownloadsSection } from './downloads-section.js';
 import type { CatalogView, SigningView } from './read-catalog.js';
 import { RecipeSection } from './recipe-section.js';
@@ -17,13 +17,6 @@ import { type SnapshotRow, SnapshotsSection } from './snapshots-section.js';
 import { SourcesSection } from './sources-section.js';
 import { TrustSection } from './trust-section.js';
 import { UseSection } from './use-section.js';
-
-/** What somebody looks for among the functions of a catalog. */
-export interface ContentsQuery {
-  q?: string | undefined;
-  source?: string | undefined;
-  after?: string | undefined;
-}
 
 export interface CatalogPageData {
   view: CatalogView;

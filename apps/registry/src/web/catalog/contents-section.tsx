@@ -8,8 +8,14 @@ import { ShortSigner } from '../parts/signer.js';
 import { Text } from '../parts/text.js';
 import { useSite } from '../site.js';
 import type { CatalogCounts } from './cached-counts.js';
-import type { ContentsQuery } from './catalog-page.js';
 import type { CatalogView } from './read-catalog.js';
+
+/** What somebody looks for among the functions of a catalog. */
+export interface ContentsQuery {
+  q?: string | undefined;
+  source?: string | undefined;
+  after?: string | undefined;
+}
 
 interface Contents {
   view: CatalogView;

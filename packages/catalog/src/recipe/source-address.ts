@@ -1,5 +1,5 @@
 import { parseImageReference } from '@krmhub/schema';
-import { RECIPE_LIMITS } from '../recipe/recipe.js';
+import { RECIPE_LIMITS } from './recipe.js';
 
 /** Where a catalog is fetched from. */
 export type SourceAddress =

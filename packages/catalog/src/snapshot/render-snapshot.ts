@@ -1,7 +1,7 @@
 import type { Snapshot, SnapshotReport } from '@krmhub/schema';
+import { compareFunctionNames } from '../ports/function-name.js';
 import type { CatalogEntryRow, SnapshotRecord } from '../ports/records.js';
 import { RECIPE_API_VERSION } from '../recipe/recipe.js';
-import { compareFunctionNames } from '../snapshot/select-function.js';
 
 /** `snapshot.json`: holds no time, so the same snapshots in the same order give the same bytes. */
 export function renderSnapshot(snapshot: SnapshotRecord, functions: readonly CatalogEntryRow[]): string {

@@ -1,6 +1,5 @@
 import type { Digest, FunctionName, SourceProblem } from '@krmhub/schema';
-import type { ReleaseSignature } from '../policy/signing-policy.js';
-import type { NewEvent, Time } from '../ports/records.js';
+import type { NewEvent, ReleaseSignature, Time } from './records.js';
 
 /** What is known of an API version before its definition is read: what policies judge by. */
 export interface VersionFacts {

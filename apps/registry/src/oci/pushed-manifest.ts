@@ -1,0 +1,27 @@
+import { type Manifest, type ManifestRecord, type OciDigest, OciError, UnknownReferences } from '@krmhub/oci';
+
+export interface PushedManifest {
+  record: ManifestRecord;
+  manifest: Manifest;
+  /** What the repository must have before. */
+  needed: readonly OciDigest[];
+}
+
+/** Runs what stores a manifest; one that names what is not there is refused with all of that. */
+export async function refuseUnknown<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UnknownReferences)) throw error;
+    const { digests } = error;
+    const named = digests.slice(0, 3).join(', ') + (digests.length > 3 ? ' …' : '');
+    throw new OciError(
+      'MANIFEST_BLOB_UNKNOWN',
+      `the manifest refers to content that is missing in this repository: ${named}`,
+      {
+        detail: digests.map((digest) => ({ digest })),
+        hint: 'Push the blobs and the manifests of an index first.',
+      },
+    );
+  }
+}
