@@ -197,7 +197,7 @@ describe('the action', () => {
       [],
       '',
     ]);
-    expect(result.log).toContain('1 file: nothing to mend; 1 file of other kinds passed over');
+    expect(result.log).toContain('1 file: no problems; 1 file of other kinds skipped');
   });
 
   it('publishes, and gives what it did; again changes nothing', async () => {
@@ -257,7 +257,7 @@ describe('the action', () => {
     put('functions/one.yaml', fixture('set-labels/1.0.0.yaml'));
     for (const given of [
       { files: checks },
-      { profile: evil },
+      { ruleset: evil },
       { sarif: `out.sarif; touch pwned` },
       { 'rules-url': evil, sarif: 'x.sarif' },
       { version: evil },
@@ -348,6 +348,6 @@ describe('the action', () => {
   it("runs this checkout's own krmhub where no other is named", () => {
     cpSync(path.join(fixtures, 'functions/set-labels/1.0.0.yaml'), path.join(workspace, 'a.yaml'));
     const result = run({ program: '' });
-    expect([result.code, result.log]).toEqual([0, expect.stringContaining('1 file: nothing to mend')]);
+    expect([result.code, result.log]).toEqual([0, expect.stringContaining('1 file: no problems')]);
   });
 });

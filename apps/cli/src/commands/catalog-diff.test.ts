@@ -413,7 +413,7 @@ ${GROUP}/Chosen
     expect(classesOf(await changes('gone'))).toEqual(['publisher-changed', 'upgraded']);
     await client.takedown(name.group, name.kind, '1.2.0', 'malware');
     const after = await run(['gone', '-o', 'json']);
-    expect(after.err()).toBe('withdrawn, and passed over: snapshot 4\n');
+    expect(after.err()).toBe('skipped, because it is withdrawn: snapshot 4\n');
     expect(JSON.parse(after.out())).toMatchObject({
       before: { serial: 3 },
       after: { serial: 5 },

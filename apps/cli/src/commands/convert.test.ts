@@ -114,7 +114,7 @@ describe('convert', () => {
     expect(await yamlFiles('out')).toEqual(['set-labels/1.0.0.yaml']);
     expect(io.err().match(/^error\[.*$/gm)).toEqual(['error[convert/no-image]: the metadata names no image']);
     expect(io.err()).toContain(' --> in/b.yaml\n');
-    expect(io.err()).toContain('1 file of other kinds passed over\n');
+    expect(io.err()).toContain('1 file of other kinds skipped\n');
     expect(io.err()).toMatch(/^1 definition written to out; 1 file not converted$/m);
   });
 

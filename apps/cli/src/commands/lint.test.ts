@@ -53,7 +53,7 @@ describe('lint', () => {
   it('says of good files that they are good', async () => {
     await put('good.yaml', definition());
     const io = await lint(['good.yaml']);
-    expect([io.exitCode, io.out(), io.err()]).toEqual([0, '1 file: nothing to mend\n', '']);
+    expect([io.exitCode, io.out(), io.err()]).toEqual([0, '1 file: no problems\n', '']);
   });
 
   it('passes over files of other kinds in a folder, and takes none by name', async () => {
@@ -63,7 +63,7 @@ describe('lint', () => {
     await put('all/empty.yaml', '# nothing\n');
     const io = await lint(['all']);
     expect(io.exitCode).toBe(0);
-    expect(io.out()).toBe('1 file: nothing to mend; 3 files of other kinds passed over\n');
+    expect(io.out()).toBe('1 file: no problems; 3 files of other kinds skipped\n');
     const named = await lint(['all/kustomization.yaml']);
     expect(named.exitCode).toBe(1);
     expect(named.out()).toContain('error[dialect/unknown-document]: this is a file of kustomize');
@@ -139,7 +139,7 @@ describe('lint', () => {
 
   it('takes a file once, however often it is named', async () => {
     await put('all/good.yaml', definition());
-    expect((await lint(['all', 'all/good.yaml', 'all'])).out()).toBe('1 file: nothing to mend\n');
+    expect((await lint(['all', 'all/good.yaml', 'all'])).out()).toBe('1 file: no problems\n');
   });
 
   it.each<[string, string | Uint8Array, string]>([
@@ -192,7 +192,7 @@ describe('documents of the registry', () => {
     expect(io.out()).toContain('all/recipe.yaml:6:3');
     expect(io.out()).toContain('Did you mean `policy`?');
     expect(io.out()).toContain('all/policies.yaml:9:17');
-    expect(io.out()).toContain('3 files: 2 errors; 1 file of other kinds passed over');
+    expect(io.out()).toContain('3 files: 2 errors; 1 file of other kinds skipped');
     const sarif = JSON.parse((await lint(['all', '--format', 'sarif'])).out());
     const rules = sarif.runs[0].tool.driver.rules.map(({ id }: { id: string }) => id);
     expect(rules).toEqual(['policy/group', 'recipe/unknown-field']);
@@ -209,7 +209,7 @@ describe('documents of the registry', () => {
       await lint(['ours/recipe.yaml']),
       await lint(['-'], { stdin: signed, cwd: path.join(folder, 'ours') }),
     ]) {
-      expect([io.exitCode, io.out()]).toEqual([0, '1 file: nothing to mend\n']);
+      expect([io.exitCode, io.out()]).toEqual([0, '1 file: no problems\n']);
     }
   });
 

@@ -226,7 +226,7 @@ describe('several definitions', () => {
     await put('mixed/package.json', '{"name": "x"}');
     const io = await run(['mixed']);
     expect(io.exitCode, io.err()).toBe(0);
-    expect(io.err()).toContain('2 files of something else passed over');
+    expect(io.err()).toContain('2 files of other kinds skipped');
     const named = await run(['mixed/deployment.yaml']);
     expect(named.exitCode).toBe(1);
     await put('foreign/deployment.yaml', 'apiVersion: apps/v1\nkind: Deployment\n');

@@ -78,7 +78,7 @@ export async function convertFiles(
   await printCorrections(io, diagnostics, sources);
   const place = options.out === undefined ? '' : ` ${options.out}`;
   await printWarnings(io, diagnostics, sources, visible(`\`krmhub lint${place}\` shows those that stay`));
-  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of other kinds passed over`);
+  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of other kinds skipped`);
   if (errors.length > 0) io.exitCode = FINDINGS;
   if (converted.length === 0) {
     if (errors.length > 0) return printLine(io, 'nothing converted');

@@ -127,6 +127,6 @@ describe('the summary', () => {
     expect(summaryLine(3, { error: 2, warning: 1, info: 0 })).toBe('3 files: 2 errors, 1 warning');
     expect(summaryLine(1, { error: 0, warning: 2, info: 0 })).toBe('1 file: 2 warnings');
     expect(summaryLine(2, { error: 0, warning: 0, info: 1 })).toBe('2 files: 1 note');
-    expect(summaryLine(1, { error: 0, warning: 0, info: 0 })).toBe('1 file: nothing to mend');
+    expect(summaryLine(1, { error: 0, warning: 0, info: 0 })).toBe('1 file: no problems');
   });
 });

@@ -40,7 +40,7 @@ export function summaryLine(files: number, findings: Readonly<Record<Severity, n
   const said = found
     .filter(([number]) => number > 0)
     .map(([number, one, several]) => plural(number, one, several));
-  return `${plural(files, 'file')}: ${said.length === 0 ? 'nothing to mend' : said.join(', ')}`;
+  return `${plural(files, 'file')}: ${said.length === 0 ? 'no problems' : said.join(', ')}`;
 }
 
 function linesOf(bytes: Uint8Array | undefined): readonly string[] {

@@ -77,7 +77,7 @@ async function readSnapshots(io: Io, [name, from, to]: Names, options: DiffOptio
   const client = await connect(io, options.registry);
   const chosen = await chooseSnapshots(client, name, from, to);
   if (chosen.passedOver.length > 0) {
-    await printLine(io, `withdrawn, and passed over: snapshot ${chosen.passedOver.join(', ')}`);
+    await printLine(io, `skipped, because it is withdrawn: snapshot ${chosen.passedOver.join(', ')}`);
   }
   return {
     before: await readSnapshot(client, name, chosen.from),

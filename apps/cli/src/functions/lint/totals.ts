@@ -9,15 +9,15 @@ export interface Totals {
   passedOver: { files: number; documents: number; templates: number };
 }
 
-/** `; 2 files and 1 document of other kinds passed over`, or nothing. */
+/** `; 2 files and 1 document of other kinds skipped`, or nothing. */
 export function passedOverText({ passedOver: { files, documents, templates } }: Totals): string {
   const others = [
     ...(files === 0 ? [] : [plural(files, 'file')]),
     ...(documents === 0 ? [] : [plural(documents, 'document')]),
   ];
   const said = [
-    ...(others.length === 0 ? [] : [`${others.join(' and ')} of other kinds passed over`]),
-    ...(templates === 0 ? [] : [`${plural(templates, 'folder')} of Helm templates passed over`]),
+    ...(others.length === 0 ? [] : [`${others.join(' and ')} of other kinds skipped`]),
+    ...(templates === 0 ? [] : [`${plural(templates, 'folder')} of Helm templates skipped`]),
   ];
   return said.map((part) => `; ${part}`).join('');
 }

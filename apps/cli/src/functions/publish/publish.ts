@@ -88,7 +88,7 @@ async function readSubmissions(
     });
   }
   await printWarnings(io, diagnostics, sources);
-  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of something else passed over`);
+  if (passedOver > 0) await printLine(io, `${plural(passedOver, 'file')} of other kinds skipped`);
   await sayRewritten(io, submissions);
   return { submissions, sources };
 }

@@ -9,7 +9,13 @@ import {
   type EntrySize,
   type RenderedEntry,
 } from '@krmhub/catalog';
-import { type Digest, type FunctionName, SNAPSHOT_RENDITIONS, type SnapshotRendition, sha256 } from '@krmhub/schema';
+import {
+  type Digest,
+  type FunctionName,
+  SNAPSHOT_RENDITIONS,
+  type SnapshotRendition,
+  sha256,
+} from '@krmhub/schema';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openBlobFolder, paths } from '../../store/blobs/folder.js';
 import { type AssembledRenditions, assembleRenditions, mergeEntries } from './assemble.js';
@@ -111,9 +117,15 @@ describe('patchRenditions', () => {
     const of = { header: HEADER, digests: previous.digests };
     const patched = await patchRenditions(blobs, OTHER_HEADER, of, places, { isStored });
     expect(await patched?.commit()).toEqual(['catalog.yaml', 'catalog.json']);
-    const small = await assembleRenditions(blobs, SNAPSHOT_RENDITIONS, HEADER, entriesOf([placeOf('A', 'a')]), {
-      isStored,
-    });
+    const small = await assembleRenditions(
+      blobs,
+      SNAPSHOT_RENDITIONS,
+      HEADER,
+      entriesOf([placeOf('A', 'a')]),
+      {
+        isStored,
+      },
+    );
     expect(await small.commit()).toEqual([...SNAPSHOT_RENDITIONS]);
     expect(await blobs.get(small.digests['krmfunctioncatalog.yaml'])).toBeDefined();
   });
@@ -140,7 +152,12 @@ describe('deriveRendition', () => {
 });
 
 async function stored(header: CatalogHeader, places: readonly Place[]): Promise<AssembledRenditions> {
-  const assembled = await assembleRenditions<SnapshotRendition>(blobs, SNAPSHOT_RENDITIONS, header, entriesOf(places));
+  const assembled = await assembleRenditions<SnapshotRendition>(
+    blobs,
+    SNAPSHOT_RENDITIONS,
+    header,
+    entriesOf(places),
+  );
   await assembled.commit();
   return assembled;
 }

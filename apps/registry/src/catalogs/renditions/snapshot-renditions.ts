@@ -63,7 +63,9 @@ export class SnapshotRenditions {
     header: { name: string; labels?: Record<string, string> },
     entries: AsyncIterable<RenderedEntry>,
   ): Promise<AssembledRenditions> {
-    return assembleRenditions(this.#blobs, SNAPSHOT_RENDITIONS, header, entries, { isStored: this.#isStored });
+    return assembleRenditions(this.#blobs, SNAPSHOT_RENDITIONS, header, entries, {
+      isStored: this.#isStored,
+    });
   }
 
   /** Writes them from the renditions of the previous snapshot. Returns undefined if those cannot be used. */
@@ -227,7 +229,10 @@ export class SnapshotRenditions {
     await this.#trackRegenerated(digest, assembled.sizes[form]);
   }
 
-  async #assembleFromEntries(snapshot: SnapshotRecord, form: SnapshotRendition): Promise<AssembledRenditions> {
+  async #assembleFromEntries(
+    snapshot: SnapshotRecord,
+    form: SnapshotRendition,
+  ): Promise<AssembledRenditions> {
     const places = await this.#store.snapshotEntryRows(snapshot.catalog, snapshot.serial);
     const digests = places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]));
     const entries = storedEntries(this.#store, digests);
