@@ -175,7 +175,7 @@ describe('documents', () => {
 
 describe('ARCHITECTURE.md', () => {
   const text = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
-  // A path starts at the folder in the heading of its table, or at the root.
+  // A path starts at the folder in the heading of its table, or at the root of the repository.
   const named = text.split(/^### /m).flatMap((section) => {
     const folder = /^In `([^`]+)`/.exec(section)?.[1] ?? '';
     return [...section.matchAll(/^\|.*\|$/gm)]
