@@ -88,7 +88,7 @@ describe('the files of keys', () => {
     await chmod(folder, 0o777);
     await expect(readKeyFiles(folder)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('can put keys into'),
+      message: expect.stringContaining('is writable by other accounts'),
     });
   });
 

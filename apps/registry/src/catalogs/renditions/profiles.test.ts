@@ -95,12 +95,12 @@ describe('a catalog in a profile', () => {
     [`${NEWEST}kep&kind=Catalog`, 'omit kind'],
     [`${NEWEST}kep&kind=KRMFunctionCatalog`, 'omit kind'],
     ['/catalogs/default/snapshots/3/catalog.yaml?kind=Catalog&profile=kep', 'omit kind'],
-    [`${NEWEST}helm`, 'none of kep, kep-schema'],
-    [NEWEST, 'none of kep'],
+    [`${NEWEST}helm`, 'must be one of kep, kep-schema'],
+    [NEWEST, 'must be one of kep'],
     [`${NEWEST}kep&profile=porch`, 'given 2 times'],
     ['/catalogs/default/catalog.json?profile=kep', 'unknown'],
-    ['/catalogs/default/snapshots/3/profiles/helm.json', 'none of kep'],
-    ['/catalogs/default/snapshots/0/profiles/kep.json', 'neither a serial'],
+    ['/catalogs/default/snapshots/3/profiles/helm.json', 'must be one of kep'],
+    ['/catalogs/default/snapshots/0/profiles/kep.json', 'is not a serial'],
   ])('rejects %s', async (path, reason) => {
     const answer = await get(path);
     const { detail, hint } = (await answer.json()) as Problem;
