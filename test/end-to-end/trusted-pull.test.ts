@@ -161,7 +161,7 @@ describe('a group that a policy of the user covers', () => {
   it('is refused where somebody else signed', async () => {
     const { reference, name } = await pushed('stranger');
     await does(['sign', reference, '--key', 'stranger.key']);
-    await isRefused(name, 'which is not trusted here');
+    await isRefused(name, 'which is not trusted');
     // A good bundle beside the bad one is enough.
     await does(['sign', reference, '--key', 'team.key']);
     expect((await pull(name)).data.verification).toMatchObject({ trusted: true });
@@ -170,7 +170,7 @@ describe('a group that a policy of the user covers', () => {
   it('is refused under the tag of another release', async () => {
     const copied = 'team/copied:9.9.9';
     await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/${copied}`]);
-    const said = await isRefused(copied, `it is the signature of ${GROUP}/SetLabels@1.0.0`);
+    const said = await isRefused(copied, `signed is ${GROUP}/SetLabels@1.0.0`);
     expect(said).toContain('SetLabels@9.9.9');
     // A tag that is no release asks for none in particular.
     await does(['copy', `${host}/${FUNCTION}:1.0.0`, `${host}/team/copied:stable`]);
@@ -178,7 +178,7 @@ describe('a group that a policy of the user covers', () => {
 
     const { reference, name } = await pushed('renamed', '9.9.9', '1.0.0');
     await does(['sign', reference, '--key', 'team.key']);
-    await isRefused(name, 'it signs a manifest that says it is the release 1.0.0, not 9.9.9');
+    await isRefused(name, 'signed is a manifest of the release 1.0.0, not 9.9.9');
     const { code } = await run(['verify', reference]);
     expect(code).toBe(4);
   });

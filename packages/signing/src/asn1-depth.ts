@@ -2,8 +2,8 @@ const CONSTRUCTED = 0x20;
 const OCTET_STRING = 0x04;
 
 /**
- * Whether values in DER (X.690) nest deeper than that; octet strings too, since the library looks into them. What is
- * damaged is left to it: it refuses that before it does anything else.
+ * Reports whether DER values (X.690) are nested deeper than `levels`. Octet strings count too, because the sigstore
+ * library parses their content. Invalid DER returns false: the library rejects it before anything else.
  */
 export function exceedsDepth(bytes: Uint8Array, levels: number, start = 0, end = bytes.length): boolean {
   for (let at = start; at + 2 <= end; ) {

@@ -1,4 +1,4 @@
-/** In the order in which they are made. */
+/** Names of the checks, in the order in which they run. */
 export const CHECK_NAMES = [
   'bundle',
   'statement',
@@ -14,7 +14,7 @@ export type CheckName = (typeof CHECK_NAMES)[number];
 export interface Check {
   check: CheckName;
   passed: boolean;
-  /** What was found, or why it is a refusal. */
+  /** The result, or the reason for the failure. */
   message: string;
 }
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { Bundle, TransparencyLogEntry } from '@sigstore/bundle';
 
-/** The certificate of a bundle in words; undefined where a key signed. */
+/** Describes the certificate of a bundle; undefined for a bundle that was signed with a key. */
 export function describeCertificate({ verificationMaterial }: Bundle): string | undefined {
   const { content } = verificationMaterial;
   const bytes =
@@ -16,12 +16,12 @@ export function describeCertificate({ verificationMaterial }: Bundle): string | 
     const name = /^CN=(.*)$/m.exec(issuer)?.[1] ?? issuer.replaceAll('\n', ', ');
     return `by ${name}, valid from ${utc(validFrom)} to ${utc(validTo)}`;
   } catch {
-    // Node's reader of certificates and that of the library need not agree on what is damaged.
+    // Node.js and the sigstore library may disagree about which certificates are valid.
     return undefined;
   }
 }
 
-/** Where the entries of a bundle stand, in words. */
+/** Describes the log entries of a bundle. */
 export function describeLogs(entries: readonly TransparencyLogEntry[]): string {
   return entries
     .map(({ logIndex, inclusionProof }) => {

@@ -5,7 +5,7 @@ import { bundleBytes, sha256, testBundle, testKey, testStatement } from './testi
 import { publicGoodRoot } from './trusted-root.js';
 import { verifyBundle } from './verify.js';
 
-/** Bundles of up to a megabyte that nobody has soundly signed: who verifies them must not be held up. */
+/** Invalid bundles of up to a megabyte must be rejected quickly. */
 
 const MILLISECONDS = 200;
 const ROOT = publicGoodRoot();
@@ -48,7 +48,7 @@ function nested(levels: number, innermost: Uint8Array): Uint8Array {
   return value;
 }
 
-/** It says to have issued itself, so that the library encodes it to look whether that is so. */
+/** A self-issued certificate: the library encodes it again to verify that. */
 function certificate(extra: Uint8Array): Buffer {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const integer = der(2, Buffer.from([1]));
@@ -109,11 +109,11 @@ function withMaterial(material: object) {
 
 describe('a hostile bundle', () => {
   const hostile: [string, () => object, string][] = [
-    // Nine seconds before there were limits.
+    // Without limits this takes nine seconds.
     [
       'a large and deep certificate',
       () => certified(certificate(nested(3_000, Buffer.alloc(700_000)))),
-      'a certificate in it has',
+      'a certificate has',
     ],
     [
       'a deep certificate',
@@ -123,7 +123,7 @@ describe('a hostile bundle', () => {
     [
       'a large timestamp',
       () => timestamped(sequence(Buffer.alloc(780_000, Buffer.from([5, 0])))),
-      'a timestamp in it has 780006 bytes',
+      'a timestamp has 780006 bytes',
     ],
     ['a deep timestamp', () => timestamped(nested(2_000, Buffer.alloc(0))), 'more than 32 levels'],
     [
@@ -163,13 +163,13 @@ describe('a hostile bundle', () => {
     ],
   ];
 
-  it.each(hostile)('with %s is refused at once', (_, bundle, reason) => {
+  it.each(hostile)('with %s is rejected quickly', (_, bundle, reason) => {
     const { message, milliseconds } = refusalOf(bundle());
     expect(message).toContain(reason);
     expect(milliseconds).toBeLessThan(MILLISECONDS);
   });
 
-  it('that names no key is held against many without reading the root for each', () => {
+  it('without a key hint is verified with many keys, but the root is parsed once', () => {
     const keys = Array.from({ length: 500 }, () => testKey().publicKey);
     const bundle = testBundle(KEY, testStatement('x'));
     bundle.verificationMaterial.publicKey.hint = '';
@@ -177,7 +177,7 @@ describe('a hostile bundle', () => {
   });
 });
 
-it('levels and bytes leave room for the certificates of the public instance', () => {
+it('the limits accept the certificates of the public instance', () => {
   const { certificateAuthorities, timestampAuthorities } = ROOT.root;
   const all = [...certificateAuthorities, ...timestampAuthorities].flatMap(
     ({ certChain }) => certChain!.certificates,

@@ -11,7 +11,7 @@ const claims = { iss: 'https://accounts.example.com', sub: 'somebody', aud: 'sig
 const token = tokenOf(claims);
 
 describe('identity tokens', () => {
-  it('say for whom they are, and who says so', () => {
+  it('contain subject and issuer', () => {
     expect(readTokenClaims(token)).toEqual({ subject: 'somebody', issuer: claims.iss });
     const email = { ...claims, email: 'a@example.com', email_verified: true };
     expect(readTokenClaims(tokenOf(email)).subject).toBe('a@example.com');
@@ -30,7 +30,7 @@ describe('identity tokens', () => {
     ['nobody', tokenOf({ ...claims, sub: '' })],
     ['an address that nobody has verified', tokenOf({ ...claims, email: 'a@example.com' })],
     ['too long', 'a'.repeat(20_000)],
-  ])('are refused without a word of them: %s', ([, bad]) => {
+  ])('are rejected without printing them: %s', ([, bad]) => {
     const refused = () => keylessSigner(services('http://127.0.0.1:9'), bad!);
     expect(refused).toThrow(expect.objectContaining({ code: 'usage' }));
     try {
@@ -73,14 +73,14 @@ const answering =
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify({ message }));
   };
 
-describe('services that do not sign', () => {
-  it('are named, with what they say', async () => {
+describe('failing services', () => {
+  it('are named with their error message', async () => {
     const refused = await refusal(answering(400, 'the issuer is not known'));
-    expect(refused.message).toContain('refuses to sign: (400) the issuer is not known');
+    expect(refused.message).toContain('rejected the request: (400) the issuer is not known');
     expect([refused.code, refused.hint]).toEqual(['unauthorized', expect.stringContaining('issuer')]);
   });
 
-  it('cannot make us say what we sent them', async () => {
+  it('cannot make krmhub print the token', async () => {
     const echo: RequestListener = (request, response) => {
       void text(request).then((body) => answering(401, `no: ${body}`)(request, response));
     };
@@ -89,7 +89,7 @@ describe('services that do not sign', () => {
     for (const piece of token.split('.')) expect(message).not.toContain(piece);
   });
 
-  it('are told apart from those that fail, and that are not there', async () => {
+  it('have different codes for rejections, failures and unreachable services', async () => {
     expect((await refusal(answering(503, 'closed'))).code).toBe('unavailable');
     expect((await refusal(answering(429, 'slowly'))).code).toBe('rate-limited');
     const gone = await refusal((request) => request.socket.destroy());
@@ -98,7 +98,7 @@ describe('services that do not sign', () => {
     expect(['unreachable', 'unavailable']).toContain(code);
   }, 60_000);
 
-  it('of the second version give no time, so that an authority has to', () => {
+  it('of log version 2 need a timestamp authority', () => {
     const { timestampUrl: _, ...without } = services('http://127.0.0.1:9');
     expect(() => keylessSigner({ ...without, rekorVersion: 2 }, token)).toThrow(
       expect.objectContaining({ code: 'usage', hint: expect.stringContaining('--timestamp-url') }),

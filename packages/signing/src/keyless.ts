@@ -5,72 +5,72 @@ import { DSSEBundleBuilder, FulcioSigner, RekorWitness, TSAWitness, type Witness
 import type { PayloadSigner } from './sign.js';
 import { IN_TOTO_MEDIA_TYPE } from './statement.js';
 
-/** A sigstore instance that signs without keys: bases of the addresses of its services. */
+/** Base URLs of a sigstore instance for keyless signing. */
 export interface SigningServices {
-  /** Gives a certificate for a moment to whom a token names. */
+  /** Issues a short-lived certificate for the identity in a token. */
   fulcioUrl: string;
-  /** The log in which everybody can see what was signed by whom. */
+  /** Public transparency log of signatures. */
   rekorUrl: string;
-  /** The API of that log; the second one gives no time, so that an authority has to. */
+  /** API version of the log. Version 2 returns no time, so it needs a timestamp authority. */
   rekorVersion: 1 | 2;
-  /** An authority that testifies the time; absent: none is asked. */
+  /** Timestamp authority. Default: none. */
   timestampUrl?: string;
 }
 
-/** Characters of a token; those that issuers make have 2,000. */
+/** Characters of a token. Real tokens have about 2,000. */
 export const MAX_TOKEN_LENGTH = 16_384;
 const REQUEST_MILLISECONDS = 30_000;
 const RETRY = { retries: 2, minTimeout: 500 };
 
-/** Who a token says that it is for, which its issuer and the instance have yet to confirm. */
+/** Unverified claims of an identity token. */
 export interface TokenClaims {
   subject: string;
   issuer: string;
 }
 
 /**
- * Reads what an identity token says, so that a damaged one is refused here: the library would put it into its error.
- * Throws `usage`; nothing of the token stands in the error.
+ * Parses the claims of an identity token without verifying it. The sigstore library would print an invalid token in its
+ * error. Throws `usage`, without any part of the token.
  */
 export function readTokenClaims(token: string): TokenClaims {
   const refused = (why: string) =>
-    new KrmhubError('usage', `the identity token is none: ${why}`, {
-      hint: 'It is a JSON Web Token of an OIDC issuer, made for the audience sigstore.',
+    new KrmhubError('usage', `invalid identity token: ${why}`, {
+      hint: 'Use a JSON Web Token of an OIDC issuer with the audience sigstore.',
     });
   if (token.length > MAX_TOKEN_LENGTH) throw refused('it is too long');
   const parts = token.split('.');
   if (parts.length !== 3 || !parts.every((part) => /^[A-Za-z0-9_-]+$/.test(part))) {
-    throw refused('it has not three parts of base64url with dots between them');
+    throw refused('expected three base64url parts separated by dots');
   }
   let claims: Record<string, unknown>;
   try {
     claims = JSON.parse(Buffer.from(parts[1]!, 'base64url').toString('utf8'));
     if (typeof claims !== 'object' || claims === null) throw new TypeError();
   } catch {
-    throw refused('its middle part is no JSON object');
+    throw refused('its middle part is not a JSON object');
   }
   const { email, email_verified: isVerified, sub, iss } = claims;
-  if (typeof iss !== 'string' || iss === '') throw refused('it does not say who issued it');
+  if (typeof iss !== 'string' || iss === '') throw refused('the claim iss is missing');
   if (typeof email === 'string' && email !== '') {
     if (isVerified !== true && isVerified !== 'true') {
-      throw refused('its issuer has not verified the address in it');
+      throw refused('the issuer has not verified its email address');
     }
     return { subject: email, issuer: iss };
   }
-  if (typeof sub !== 'string' || sub === '') throw refused('it does not say for whom it is');
+  if (typeof sub !== 'string' || sub === '') throw refused('the claim sub is missing');
   return { subject: sub, issuer: iss };
 }
 
 /**
- * Signs with a key that lives for one signature, and that the instance certifies to be of whom the token names. Rejects
+ * Returns a signer with an ephemeral key, which the sigstore instance certifies for the identity in the token. Rejects
  * with errors that name the service that failed.
  */
 export function keylessSigner(services: SigningServices, token: string): PayloadSigner {
   readTokenClaims(token);
   const { fulcioUrl, rekorUrl, rekorVersion, timestampUrl } = services;
   if (rekorVersion === 2 && timestampUrl === undefined) {
-    throw new KrmhubError('usage', 'a log of the second version needs an authority for the time', {
-      hint: 'Name one with --timestamp-url.',
+    throw new KrmhubError('usage', 'version 2 of the log needs a timestamp authority', {
+      hint: 'Set one with --timestamp-url.',
     });
   }
   const requests = { retry: RETRY, timeout: REQUEST_MILLISECONDS };
@@ -98,7 +98,7 @@ export function keylessSigner(services: SigningServices, token: string): Payload
   };
 }
 
-/** By the codes of the library: which service it was, and what to do about it. */
+/** Services by error code of the sigstore library. */
 const SERVICES: Record<string, { name: string; url: keyof SigningServices; option: string }> = {
   CA_CREATE_SIGNING_CERTIFICATE_ERROR: {
     name: 'the certificate authority (Fulcio)',
@@ -118,7 +118,7 @@ function serviceError(error: unknown, services: SigningServices, token: string):
   const { code, cause } = error as { code?: string; cause?: unknown };
   const service = SERVICES[code ?? ''];
   if (service === undefined) {
-    // Whatever it is, a token may stand in its text or in its cause.
+    // The message may contain the token. The cause is dropped for the same reason.
     const message = error instanceof Error ? error.message : String(error);
     return new KrmhubError('unavailable', `signing failed: ${printable(redact(token, message))}`);
   }
@@ -126,32 +126,34 @@ function serviceError(error: unknown, services: SigningServices, token: string):
   const where = `${name} at ${services[url]}`;
   const { statusCode } = (cause ?? {}) as { statusCode?: number };
   if (statusCode === undefined) {
-    return new KrmhubError('unreachable', `${where} gives no answer: ${describeCause(cause, token)}`, {
-      hint: `Look whether this machine reaches it; ${option} names another one.`,
+    return new KrmhubError('unreachable', `cannot reach ${where}: ${describeCause(cause, token)}`, {
+      hint: `Check the network connection, or use another service with ${option}.`,
     });
   }
-  const said = printable(redact(token, cause instanceof Error ? cause.message : ''));
+  const detail = printable(redact(token, cause instanceof Error ? cause.message : ''));
   if (statusCode === 429) {
-    return new KrmhubError('rate-limited', `${where} has no time: ${said}`, { hint: 'Try again later.' });
+    return new KrmhubError('rate-limited', `${where} has reached its rate limit: ${detail}`, {
+      hint: 'Try again later.',
+    });
   }
   if (statusCode >= 500) {
-    return new KrmhubError('unavailable', `${where} has failed: ${said}`, { hint: 'Try again later.' });
+    return new KrmhubError('unavailable', `${where} failed: ${detail}`, { hint: 'Try again later.' });
   }
-  return new KrmhubError('unauthorized', `${where} refuses to sign: ${said}`, {
+  return new KrmhubError('unauthorized', `${where} rejected the request: ${detail}`, {
     hint:
       url === 'fulcioUrl'
-        ? 'Look whether the identity token is of an issuer that it trusts, made for the audience sigstore, and not too old.'
-        : `Look whether ${option} names such a service.`,
+        ? 'Check that the issuer of the identity token is trusted, its audience is sigstore, and it has not expired.'
+        : `Check that ${option} is the URL of such a service.`,
   });
 }
 
 function describeCause(cause: unknown, token: string): string {
-  // The client puts the reason of the system into an error of its own.
+  // The HTTP client wraps the error of the system.
   const inner = (cause as { cause?: unknown } | undefined)?.cause;
   return printable(redact(token, networkReason(inner instanceof Error ? inner : cause)));
 }
 
-/** Services may repeat what they were sent. */
+/** Removes the token: services may repeat it in errors. */
 function redact(token: string, text: string): string {
   return [token, ...token.split('.')].reduce((clean, part) => clean.replaceAll(part, '(token)'), text);
 }

@@ -29,7 +29,7 @@ function refusal(signature: ReturnType<typeof signed>, by = trust): string {
   return `${check}: ${message}`;
 }
 
-it('holds for its image and key', () => {
+it('is valid for its image and key', () => {
   const { verified, checks, signer, statement } = verifyLegacySignature(
     signed(payloadOf(manifest)),
     manifest,
@@ -43,10 +43,10 @@ it('holds for its image and key', () => {
   ]);
 });
 
-it('is refused for another key, another image and another text', () => {
+it('is rejected for another key, image or payload', () => {
   const good = signed(payloadOf(manifest));
   expect(refusal(good, { ...trust, keys: [testKey().publicKey] })).toMatch(/^signature: /);
-  expect(refusal(signed(payloadOf(`sha256:${'b'.repeat(64)}`)))).toMatch(/^subject: it speaks of sha256:bbb/);
+  expect(refusal(signed(payloadOf(`sha256:${'b'.repeat(64)}`)))).toMatch(/^subject: signed is sha256:bbb/);
   expect(refusal(signed(payloadOf(manifest, 'something else')))).toMatch(/^subject: /);
   expect(refusal(signed('hello'))).toMatch(/^subject: /);
   expect(refusal(signed('null'))).toMatch(/^subject: /);
@@ -57,17 +57,17 @@ it('is refused for another key, another image and another text', () => {
 it.for([
   ['no signature', { [NAME]: '' }, 'it has no signature'],
   ['a signature that is none', { [NAME]: '…' }, ''],
-  ['a damaged certificate', { [`${EVIDENCE}/certificate`]: 'hello' }, 'its certificate is damaged'],
-  ['damaged evidence of a log', { [`${EVIDENCE}/bundle`]: '{' }, 'evidence in it is damaged'],
-  ['empty evidence of a log', { [`${EVIDENCE}/bundle`]: '{}' }, 'evidence in it is damaged'],
-  ['a damaged timestamp', { [`${EVIDENCE}/rfc3161timestamp`]: 'null' }, 'evidence in it is damaged'],
-] as const)('is refused: %s', ([, annotations, reason]) => {
+  ['a damaged certificate', { [`${EVIDENCE}/certificate`]: 'hello' }, 'its certificate is invalid'],
+  ['damaged evidence of a log', { [`${EVIDENCE}/bundle`]: '{' }, 'with evidence is invalid'],
+  ['empty evidence of a log', { [`${EVIDENCE}/bundle`]: '{}' }, 'with evidence is invalid'],
+  ['a damaged timestamp', { [`${EVIDENCE}/rfc3161timestamp`]: 'null' }, 'with evidence is invalid'],
+] as const)('is rejected: %s', ([, annotations, reason]) => {
   const text = refusal(signed(payloadOf(manifest), annotations));
   expect(text).toMatch(/^(bundle|signature): /);
   expect(text).toContain(reason);
 });
 
-it('is refused where a log says something that nobody believes', () => {
+it('is rejected with an untrusted log entry', () => {
   const body = Buffer.from(JSON.stringify({ kind: 'hashedrekord', apiVersion: '0.0.1' })).toString('base64');
   const logged = (Payload: object) =>
     signed(payloadOf(manifest), {
@@ -75,6 +75,6 @@ it('is refused where a log says something that nobody believes', () => {
     });
   const entry = { body, integratedTime: 1_700_000_000, logIndex: 7, logID: 'a'.repeat(64) };
   expect(refusal(logged(entry))).toMatch(/^log: /);
-  expect(refusal(logged({ ...entry, body: 'AAAA' }))).toBe('bundle: the entry of a log in it is damaged');
+  expect(refusal(logged({ ...entry, body: 'AAAA' }))).toBe('bundle: its log entry is invalid');
   expect(refusal(logged({ ...entry, integratedTime: 8e15, logIndex: -1 }))).toMatch(/^bundle: /);
 });

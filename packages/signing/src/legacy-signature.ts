@@ -6,15 +6,15 @@ import { readBundle } from './read-bundle.js';
 import { type Trust, type Verification, verifyParsedBundle } from './verify.js';
 
 /**
- * Signatures as cosign made them before bundles: a layer with a payload (containers/image, "simple signing"), whose
- * annotations are the signature and its evidence, in an image under the tag `sha256-….sig`.
+ * Signatures of cosign before bundles: layers of an image with the tag `sha256-….sig`. The layer contains the payload
+ * (containers/image, "simple signing"), its annotations contain the signature and the evidence.
  */
 export const LEGACY_LAYER = 'application/vnd.dev.cosign.simplesigning.v1+json';
 const SIGNATURE = 'dev.cosignproject.cosign/signature';
 const CERTIFICATE = 'dev.sigstore.cosign/certificate';
 const LOG_ENTRY = 'dev.sigstore.cosign/bundle';
 const TIMESTAMP = 'dev.sigstore.cosign/rfc3161timestamp';
-/** The media type of bundles whose log entries may have a promise alone. */
+/** Bundle version whose log entries may have an inclusion promise without a proof. */
 const FIRST_BUNDLE = 'application/vnd.dev.sigstore.bundle+json;version=0.1';
 
 const Payload = z.object({
@@ -40,17 +40,17 @@ export interface LegacySignature {
   annotations: Readonly<Record<string, string>>;
 }
 
-/** The same signature as a bundle over the payload, or in words why there is none. */
+/** Converts the signature into a bundle over the payload, or returns the reason why it is invalid. */
 export function readLegacySignature({ payload, annotations }: LegacySignature): Bundle | string {
   const signature = annotations[SIGNATURE];
   if (signature === undefined || signature === '') return 'it has no signature';
   const entry = read(LogEntry, annotations[LOG_ENTRY]);
   const timestamp = read(Timestamp, annotations[TIMESTAMP]);
-  if (entry === null || timestamp === null) return 'an annotation with evidence in it is damaged';
+  if (entry === null || timestamp === null) return 'an annotation with evidence is invalid';
   const certificate = certificateIn(annotations[CERTIFICATE]);
-  if (certificate === null) return 'its certificate is damaged';
+  if (certificate === null) return 'its certificate is invalid';
   const body = entry && read(EntryBody, Buffer.from(entry.Payload.body, 'base64').toString('utf8'));
-  if (body === null) return 'the entry of a log in it is damaged';
+  if (body === null) return 'its log entry is invalid';
   const json = {
     mediaType: FIRST_BUNDLE,
     verificationMaterial: {
@@ -70,7 +70,7 @@ export function readLegacySignature({ payload, annotations }: LegacySignature): 
   return readBundle(new TextEncoder().encode(JSON.stringify(json)));
 }
 
-/** Holds an old signature against the manifest that it should be of, as `verifyBundle` does a bundle. */
+/** Verifies a legacy signature for a manifest digest, as `verifyBundle` verifies a bundle. */
 export function verifyLegacySignature(
   signature: LegacySignature,
   manifest: string,
@@ -91,12 +91,12 @@ export function verifyLegacySignature(
 }
 
 function checkPayload(payload: Uint8Array, manifest: string): Check {
-  const said = read(Payload, new TextDecoder().decode(payload));
-  if (!said) return failedCheck('subject', 'what is signed is no description of an image');
-  const digest = said.critical.image['docker-manifest-digest'];
+  const signed = read(Payload, new TextDecoder().decode(payload));
+  if (!signed) return failedCheck('subject', 'the signed payload does not describe an image');
+  const digest = signed.critical.image['docker-manifest-digest'];
   return digest === manifest
     ? passedCheck('subject', manifest)
-    : failedCheck('subject', `it speaks of ${digest.slice(0, 100)}, and not of this`);
+    : failedCheck('subject', `signed is ${digest.slice(0, 100)}, not this manifest`);
 }
 
 function logEntry(entry: z.infer<typeof LogEntry>, { kind, apiVersion }: z.infer<typeof EntryBody>) {
@@ -111,7 +111,7 @@ function logEntry(entry: z.infer<typeof LogEntry>, { kind, apiVersion }: z.infer
   };
 }
 
-/** In base64; undefined where there is none, null where it is damaged. */
+/** Returns the DER certificate in base64; undefined if there is none, null if it is invalid. */
 function certificateIn(pem: string | undefined): string | undefined | null {
   if (pem === undefined || pem === '') return undefined;
   try {
@@ -121,7 +121,7 @@ function certificateIn(pem: string | undefined): string | undefined | null {
   }
 }
 
-/** Undefined where there is nothing, null where it is something else. */
+/** Parses JSON; returns undefined for no text, null if it does not match the schema. */
 function read<Shape extends z.ZodType>(
   shape: Shape,
   text: string | undefined,

@@ -1,4 +1,4 @@
-/** Limits on what is read to be verified: each with its unit, and why. */
+/** Limits for signatures: the unit and the reason for each. */
 export const SIGNING_LIMITS = {
   /** Bytes of a bundle. Bills of materials of big images reach a few million. */
   maxBundleBytes: 4_194_304,

@@ -12,7 +12,7 @@ const pem = (label: string, json: unknown) =>
   `-----BEGIN ${label}-----\n${Buffer.from(JSON.stringify(json)).toString('base64')}\n-----END ${label}-----\n`;
 const LABEL = 'ENCRYPTED SIGSTORE PRIVATE KEY';
 
-it('opens what it has made, and signs with it for the public key', async () => {
+it('reads a generated key, which signs for its public key', async () => {
   const { privateKey, publicKey } = await generateKeys(password);
   expect(privateKey).toMatch(new RegExp(`^-----BEGIN ${LABEL}-----\n`));
   expect(privateKey).not.toContain(password);
@@ -21,30 +21,30 @@ it('opens what it has made, and signs with it for the public key', async () => {
   expect(verify('sha256', Buffer.from('hello'), publicKey.key, signature)).toBe(true);
 });
 
-it('encrypts with an empty password too, and never twice the same', async () => {
+it('encrypts with an empty password, with a new salt each time', async () => {
   const [one, two] = [await generateKeys(''), await generateKeys('')];
   expect(one.publicKey.fingerprint).not.toBe(two.publicKey.fingerprint);
   await expect(readPrivateKey(one.privateKey, 'a.key', typed(''))).resolves.toBeDefined();
 });
 
-it('says that a password is wrong, without it', async () => {
+it('reports a wrong password without printing it', async () => {
   const { privateKey } = await generateKeys(password);
   const refused = readPrivateKey(privateKey, 'a.key', typed('guess'));
   await expect(refused).rejects.toMatchObject({
     code: 'usage',
-    message: 'the password does not open a.key',
+    message: 'wrong password for a.key',
     hint: expect.stringContaining('KRMHUB_KEY_PASSWORD'),
   });
   await expect(refused).rejects.not.toThrow(/guess/);
 });
 
-it('takes the older label of cosign', async () => {
+it('reads the older label of cosign', async () => {
   const { privateKey } = await generateKeys(password);
   const older = privateKey.replaceAll('SIGSTORE', 'COSIGN');
   await expect(readPrivateKey(older, 'a.key', typed(password))).resolves.toBeDefined();
 });
 
-it('opens what openssl writes, asking for a password only where there is one', async () => {
+it('reads keys of openssl and asks for a password only if they are encrypted', async () => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const plain = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
   await expect(readPrivateKey(plain, 'a.pem', neverAsked)).resolves.toBeDefined();
@@ -57,7 +57,7 @@ it('opens what openssl writes, asking for a password only where there is one', a
   await expect(readPrivateKey(sealed, 'a.pem', typed('guess'))).rejects.toMatchObject({ code: 'usage' });
 });
 
-it('refuses keys of other kinds', async () => {
+it('rejects other key types', async () => {
   const pairs = [
     generateKeyPairSync('ec', { namedCurve: 'P-384' }),
     generateKeyPairSync('ed25519'),
@@ -67,7 +67,7 @@ it('refuses keys of other kinds', async () => {
     const text = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
     await expect(readPrivateKey(text, 'a.pem', neverAsked)).rejects.toMatchObject({
       code: 'invalid-document',
-      message: expect.stringContaining('no ECDSA key over P-256'),
+      message: expect.stringContaining('not an ECDSA P-256 key'),
     });
   }
 });
@@ -101,11 +101,11 @@ it.for([
 ] as const)('refuses %s', async ([, text]) => {
   await expect(readPrivateKey(text, 'a.key', typed(password))).rejects.toMatchObject({
     code: 'invalid-document',
-    message: 'a.key is no private key',
+    message: 'a.key is not a private key',
   });
 });
 
-it('refuses what the password opens and is no key, without a word of it', async () => {
+it('rejects encrypted content that is not a key without printing it', async () => {
   const key = scryptSync(password, Buffer.from('AAAA', 'base64'), 32, { N: 1_024, r: 8, p: 1 });
   const ciphertext = xsalsa20poly1305(key, new Uint8Array(24)).encrypt(Buffer.from('a secret'));
   const file = pem(
@@ -117,14 +117,14 @@ it('refuses what the password opens and is no key, without a word of it', async 
   );
   await expect(readPrivateKey(file, 'a.key', typed(password))).rejects.toMatchObject({
     code: 'invalid-document',
-    message: 'a.key is no private key',
+    message: 'a.key is not a private key',
   });
 });
 
-it('says so where a public key is given', async () => {
+it('reports a public key', async () => {
   const text = '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n';
   await expect(readPrivateKey(text, 'a.pub', typed(password))).rejects.toMatchObject({
     code: 'invalid-document',
-    message: 'a.pub is a public key, and the private one is wanted',
+    message: 'a.pub is a public key, expected a private key',
   });
 });

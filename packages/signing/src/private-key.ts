@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { SIGNING_LIMITS } from './limits.js';
 
 /**
- * Private keys at rest are in cosign's form, so that one file serves both programs: PEM around JSON with a PKCS #8 key
- * that a password encrypts (go-securesystemslib, `encrypted`: scrypt and NaCl's secretbox).
+ * Key files have the format of cosign, so that both programs can use them: PEM with JSON that contains an encrypted
+ * PKCS #8 key (go-securesystemslib, `encrypted`: scrypt and NaCl secretbox).
  */
 const LABEL = 'ENCRYPTED SIGSTORE PRIVATE KEY';
 const PEM_BLOCK =
@@ -37,12 +37,12 @@ const Envelope = z.object({
 const derive = promisify<string, Uint8Array, number, object, Buffer>(scrypt);
 
 export interface KeyPair {
-  /** PEM, encrypted by the password; for a file that nobody else can read. */
+  /** PEM, encrypted with the password. Store it in a file that only the owner can read. */
   privateKey: string;
   publicKey: PublicKey;
 }
 
-/** A new pair for ECDSA over P-256. An empty password encrypts too, and protects nothing. */
+/** Generates an ECDSA P-256 key pair. An empty password is allowed, but protects nothing. */
 export async function generateKeys(password: string): Promise<KeyPair> {
   const pair = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
   const der = pair.privateKey.export({ type: 'pkcs8', format: 'der' });
@@ -53,8 +53,8 @@ export async function generateKeys(password: string): Promise<KeyPair> {
 }
 
 /**
- * A private key for signing: cosign's form, or PEM as openssl writes it. `password` is asked only where one is needed.
- * Throws `invalid-document` for what is none, and `usage` for a wrong password. No text of it stands in an error.
+ * Reads a private key in the format of cosign, or PEM of openssl. Calls `password` only for an encrypted key. Throws
+ * `invalid-document` for an invalid key, `usage` for a wrong password. Errors never contain text of the key.
  */
 export async function readPrivateKey(
   text: string,
@@ -68,13 +68,9 @@ export async function readPrivateKey(
       ? await readPem(text, name, password)
       : await decryptKey(sealed, name, await password());
   if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    throw new KrmhubError(
-      'invalid-document',
-      `${name} is no ECDSA key over P-256, and only those sign here`,
-      {
-        hint: 'Make one with `krmhub keygen`.',
-      },
-    );
+    throw new KrmhubError('invalid-document', `${name} is not an ECDSA P-256 key`, {
+      hint: 'Create one with `krmhub keygen`.',
+    });
   }
   return key;
 }
@@ -108,7 +104,7 @@ async function decryptKey(sealed: string, name: string, password: string): Promi
   if (nonce.length !== NONCE_BYTES || memory > SIGNING_LIMITS.maxScryptBytes) throw invalidKey(name);
   const key = await derive(password, Buffer.from(kdf.salt, 'base64'), KEY_BYTES, {
     ...kdf.params,
-    // Node counts a little more than the table itself.
+    // Node.js needs a little more memory than the scrypt table.
     maxmem: memory + 33_554_432,
   });
   let der: Uint8Array;
@@ -145,20 +141,20 @@ async function readPem(text: string, name: string, password: () => Promise<strin
 }
 
 function wrongPassword(name: string): KrmhubError {
-  return new KrmhubError('usage', `the password does not open ${name}`, {
-    hint: 'It is asked for at a terminal, or read from KRMHUB_KEY_PASSWORD, else from COSIGN_PASSWORD.',
+  return new KrmhubError('usage', `wrong password for ${name}`, {
+    hint: 'Enter it at the prompt, or set KRMHUB_KEY_PASSWORD or COSIGN_PASSWORD.',
   });
 }
 
 function publicKeyGiven(name: string): KrmhubError {
-  return new KrmhubError('invalid-document', `${name} is a public key, and the private one is wanted`, {
-    hint: 'Give the file that ends in .key.',
+  return new KrmhubError('invalid-document', `${name} is a public key, expected a private key`, {
+    hint: 'Use the file that ends in .key.',
   });
 }
 
 function invalidKey(name: string, cause?: unknown): KrmhubError {
-  return new KrmhubError('invalid-document', `${name} is no private key`, {
-    hint: 'Files of `krmhub keygen` and `cosign generate-key-pair` are taken, and PEM files of openssl.',
+  return new KrmhubError('invalid-document', `${name} is not a private key`, {
+    hint: 'Use a key of `krmhub keygen` or `cosign generate-key-pair`, or a PEM file of openssl.',
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -2,30 +2,30 @@ import { type Bundle, bundleFromJSON, type TransparencyLogEntry } from '@sigstor
 import { exceedsDepth } from './asn1-depth.js';
 import { SIGNING_LIMITS } from './limits.js';
 
-/** Media types of bundles, written and read (sigstore bundle specification). */
+/** Supported media types (sigstore bundle specification). */
 const MEDIA_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\+json;version=0\.[1-3]|\.v0\.3\+json)$/;
 
 export function isBundleMediaType(mediaType: string): boolean {
   return MEDIA_TYPES.test(mediaType);
 }
 
-/** A bundle from elsewhere, or in words why it is none. */
+/** Parses an untrusted bundle, or returns the reason why it is invalid. */
 export function readBundle(bytes: Uint8Array): Bundle | string {
   if (bytes.byteLength === 0) return 'it is empty';
   if (bytes.byteLength > SIGNING_LIMITS.maxBundleBytes) {
-    return `it has more than ${SIGNING_LIMITS.maxBundleBytes} bytes`;
+    return `it exceeds ${SIGNING_LIMITS.maxBundleBytes} bytes`;
   }
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    return 'it is not JSON, or cut off';
+    return 'it is not valid JSON';
   }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'it is no JSON object';
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'it is not a JSON object';
   const { mediaType } = json as { mediaType?: unknown };
   if (typeof mediaType !== 'string') return 'it has no mediaType';
   if (!isBundleMediaType(mediaType)) {
-    return `its media type ${JSON.stringify(mediaType.slice(0, 100))} is not known`;
+    return `its media type ${JSON.stringify(mediaType.slice(0, 100))} is unknown`;
   }
   const long = findListProblem(json);
   if (long !== undefined) return long;
@@ -33,7 +33,7 @@ export function readBundle(bytes: Uint8Array): Bundle | string {
   try {
     bundle = bundleFromJSON(json);
   } catch (error) {
-    return `it is damaged: ${describeError(error)}`;
+    return `it is invalid: ${describeError(error)}`;
   }
   const { tlogEntries, timestampVerificationData } = bundle.verificationMaterial;
   const timestamps = timestampVerificationData?.rfc3161Timestamps ?? [];
@@ -55,20 +55,20 @@ function getCertificates({ verificationMaterial: { content } }: Bundle): Uint8Ar
   return content.x509CertificateChain.certificates.map(({ rawBytes }) => rawBytes);
 }
 
-/** Before anybody's signature is checked, the library's time for ASN.1 grows with its size times its levels. */
+/** Limits ASN.1: the parse time of the sigstore library grows with size times depth, before it checks signatures. */
 function findDerProblem(what: string, all: readonly Uint8Array[], maxBytes: number): string | undefined {
   for (const bytes of all) {
     if (bytes.byteLength > maxBytes) {
-      return `a ${what} in it has ${bytes.byteLength} bytes, and at most ${maxBytes} are read`;
+      return `a ${what} has ${bytes.byteLength} bytes, the limit is ${maxBytes}`;
     }
     if (exceedsDepth(bytes, SIGNING_LIMITS.maxAsn1Levels)) {
-      return `a ${what} in it has more than ${SIGNING_LIMITS.maxAsn1Levels} levels`;
+      return `a ${what} has more than ${SIGNING_LIMITS.maxAsn1Levels} levels`;
     }
   }
   return undefined;
 }
 
-/** Lists that are longer than any that is read; reading their members first would take long. */
+/** Checks the length of lists before their items are parsed, which takes long. */
 function findListProblem(json: object): string | undefined {
   const at = (value: unknown, field: string): unknown =>
     typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[field] : undefined;
@@ -89,37 +89,36 @@ function findListProblem(json: object): string | undefined {
   const long = lists.find(([, list, most]) => Array.isArray(list) && list.length > most);
   if (long !== undefined) {
     const [what, list, most] = long;
-    return `it has ${(list as unknown[]).length} ${what}, and at most ${most} are read`;
+    return `it has ${(list as unknown[]).length} ${what}, the limit is ${most}`;
   }
   const signatures = at(at(json, 'dsseEnvelope'), 'signatures');
   return Array.isArray(signatures) && signatures.length > 1 ? ONE_SIGNATURE : undefined;
 }
 
-const ONE_SIGNATURE = 'it is damaged: an envelope has one signature, and this one has none or several';
+const ONE_SIGNATURE = 'it is invalid: an envelope must have exactly one signature';
 
-/** As the names of logs are: hosts with paths (C2SP signed-note). */
+/** Names of logs: hosts with paths (C2SP signed-note). */
 const SIGNER_NAME = /^[A-Za-z0-9._:/-]{1,256}$/;
-/** Wherever the library finds one, which need not be the start of a line. */
+/** Like the sigstore library: not only at the start of a line. */
 const SIGNATURES = /\u2014 (\S+) \S+\n/g;
 const NUMBER = /^\d{1,19}$/;
 
 /**
- * What the library would do more with than it can bear: it takes the name of who signs a checkpoint for a regular
- * expression, which could be one that runs for years, and counts in numbers of any length.
+ * Rejects input that would keep the sigstore library busy: it uses the signer name of a checkpoint as a regular
+ * expression, and parses numbers of any length.
  */
 function findEntryProblem(entry: TransparencyLogEntry): string | undefined {
   const { inclusionProof, logIndex, integratedTime } = entry;
   const numbers = [logIndex, integratedTime || '0'];
   if (inclusionProof !== undefined) numbers.push(inclusionProof.logIndex, inclusionProof.treeSize);
-  if (!numbers.every((number) => NUMBER.test(number)))
-    return 'a log entry in it has a number that none can have';
+  if (!numbers.every((number) => NUMBER.test(number))) return 'a log entry has an invalid number';
   const envelope = inclusionProof?.checkpoint?.envelope ?? '';
   if (envelope.length > SIGNING_LIMITS.maxCheckpointLength) {
-    return `a checkpoint in it has more than ${SIGNING_LIMITS.maxCheckpointLength} characters`;
+    return `a checkpoint has more than ${SIGNING_LIMITS.maxCheckpointLength} characters`;
   }
   const names = [...envelope.matchAll(SIGNATURES)].map(([, name]) => name!);
   if (!names.every((name) => SIGNER_NAME.test(name))) {
-    return 'a checkpoint in it is signed by a name that no log can have';
+    return 'a checkpoint has an invalid signer name';
   }
   return undefined;
 }
@@ -127,8 +126,8 @@ function findEntryProblem(entry: TransparencyLogEntry): string | undefined {
 function describeError(error: unknown): string {
   const { fields } = error as { fields?: readonly string[] };
   if (fields?.includes('content.dsseEnvelope.signatures') === true) {
-    return 'an envelope has one signature, and this one has none or several';
+    return 'an envelope must have exactly one signature';
   }
-  if (fields !== undefined) return `missing or not as it should be: ${fields.join(', ')}`;
-  return 'a field has another type than it should';
+  if (fields !== undefined) return `missing or invalid: ${fields.join(', ')}`;
+  return 'a field has the wrong type';
 }

@@ -3,22 +3,22 @@ import { z } from 'zod';
 import { hasSubject, MANIFEST_SUBJECT, RELEASE_PREDICATE, SIGNATURE_PREDICATE } from './statement.js';
 import type { Verification } from './verify.js';
 
-/** What a signature of a release must speak of. */
+/** The release that a signature has to be for. */
 export interface SignedRelease extends FunctionName {
   /** Canonical SemVer name. */
   release: string;
   /** Digest of the definition's exact bytes. */
   definition: Digest;
-  /** Manifests that hold the definition, with what each says that its release is. */
+  /** Manifests that contain the definition, with the release in each. */
   manifests: readonly { digest: string; version: string | undefined }[];
 }
 
-/** Digests that a bundle of a release may speak of. */
+/** Returns the digests that a bundle of the release may sign. */
 export function releaseDigests({ definition, manifests }: SignedRelease): string[] {
   return [definition, ...manifests.map(({ digest }) => digest)];
 }
 
-/** What a bundle that speaks of a release is: its signature, an attestation beside it, or something that is refused. */
+/** Whether a bundle is the signature of a release, an attestation of it, or neither. */
 export type ReleaseClaim =
   | { claim: 'signature' }
   | { claim: 'attestation'; predicateType: string }
@@ -27,24 +27,24 @@ export type ReleaseClaim =
 const ReleasePredicate = z.strictObject({ group: z.string(), kind: z.string(), release: z.string() });
 
 /**
- * Holds what was signed against the release that is asked for, so that a signed 1.0.0 cannot be served as 9.9.9. A
- * signature that says nothing but a digest counts where it is of a manifest that names the release itself.
+ * Compares the signed statement with the expected release, so that a signed 1.0.0 cannot be served as 9.9.9. A plain
+ * signature of a digest counts if the manifest itself contains the release.
  */
 export function readReleaseClaim({ statement }: Verification, expected: SignedRelease): ReleaseClaim {
   const { group, kind, release, definition, manifests } = expected;
   const name = `${group}/${kind}@${release}`;
   if (statement === undefined) {
-    return none('a signature over the bare definition does not say of which release it is');
+    return none('a plain signature of the definition does not name the release');
   }
   const { predicateType, predicate } = statement;
   if (predicateType === RELEASE_PREDICATE) {
     const { data } = ReleasePredicate.safeParse(predicate);
     if (data === undefined)
-      return none('its predicate is no release: it has other fields than group, kind and release');
-    const said = `${data.group}/${data.kind}@${data.release}`;
-    if (said !== name) return none(`it is the signature of ${said}, not of ${name}`);
+      return none('invalid release predicate: expected exactly the fields group, kind and release');
+    const signedName = `${data.group}/${data.kind}@${data.release}`;
+    if (signedName !== name) return none(`signed is ${signedName}, not ${name}`);
     if (!hasSubject(statement, [definition])) {
-      return none(`it speaks of another definition than that of ${name}`);
+      return none(`signed is another definition than that of ${name}`);
     }
     return { claim: 'signature' };
   }
@@ -54,8 +54,8 @@ export function readReleaseClaim({ statement }: Verification, expected: SignedRe
   const [first] = signed;
   return none(
     first === undefined
-      ? 'a signature that names no release counts for the manifest of the release, and this one is of the definition'
-      : `it signs a manifest that says it is the release ${first.version ?? '(none)'}, not ${release}`,
+      ? 'a plain signature must be for the manifest of the release, but this one is for the definition'
+      : `signed is a manifest of the release ${first.version ?? '(none)'}, not ${release}`,
   );
 }
 
@@ -64,8 +64,8 @@ function none(reason: string): ReleaseClaim {
 }
 
 /**
- * Whether a release's signature names a manifest, and none of these: it was made with another README, or with none, and who
- * shows all of the manifest as signed would show too much.
+ * Reports whether the signature of a release contains a manifest other than these, because the README was another one.
+ * Then only the definition is signed, not the rest of the manifest.
  */
 export function namesOtherManifest(
   { statement }: Verification,

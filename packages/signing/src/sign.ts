@@ -5,10 +5,10 @@ import { type Bundle, bundleToJSON, toDSSEBundle } from '@sigstore/bundle';
 import { dsse } from '@sigstore/core';
 import { encodeStatement, IN_TOTO_MEDIA_TYPE, type Statement } from './statement.js';
 
-/** Puts a payload of in-toto into a signed envelope (DSSE), with the evidence of who signed it. */
+/** Signs an in-toto payload: returns a bundle with a DSSE envelope and the evidence of the signer. */
 export type PayloadSigner = (payload: Buffer<ArrayBuffer>) => Promise<Bundle>;
 
-/** Signs with an ECDSA key over P-256; there is no certificate and no log, so that nothing is asked of a network. */
+/** Returns a signer with an ECDSA P-256 key. It works offline: no certificate, no transparency log. */
 export function keySigner(privateKey: KeyObject): PayloadSigner {
   const keyHint = publicKeyHint(publicKey(createPublicKey(privateKey), 'the signing key'));
   const signBytes = promisify<string, NodeJS.ArrayBufferView, KeyObject, Buffer>(sign);
@@ -26,10 +26,10 @@ export function keySigner(privateKey: KeyObject): PayloadSigner {
     });
 }
 
-/** A sigstore bundle v0.3 with a DSSE envelope around a statement, as JSON. */
+/** Signs a statement. Returns the JSON of a sigstore bundle v0.3 with a DSSE envelope. */
 export async function signStatement(statement: Statement, signer: PayloadSigner): Promise<Uint8Array> {
   const bundle = await signer(Buffer.from(encodeStatement(statement)) as Buffer<ArrayBuffer>);
-  // go-securesystemslib, and so cosign, skips signatures whose keyid is not its own kind of fingerprint.
+  // go-securesystemslib, which cosign uses, skips signatures with another kind of keyid.
   if (bundle.content.$case === 'dsseEnvelope') {
     for (const signature of bundle.content.dsseEnvelope.signatures) signature.keyid = '';
   }

@@ -15,8 +15,8 @@ const HASH_NAMES: Partial<Record<HashAlgorithm, string>> = {
 };
 
 /**
- * Whether what is signed is this artifact; without that, a valid signature of anything else would do. Adds what was
- * checked, and gives nothing where it is another one.
+ * Checks that the bundle signs this artifact, not another one. Adds the checks to `checks`. Returns the statement,
+ * `bytes` for a signature without a statement, undefined if a check fails.
  */
 export function checkContent(
   { content }: Bundle,
@@ -40,15 +40,15 @@ export function checkContent(
     return undefined;
   }
   checks.push(passedCheck('statement', statement.predicateType));
-  const own = artifact.digests.find((digest) => hasSubject(statement, [digest]));
-  if (own === undefined) {
+  const match = artifact.digests.find((digest) => hasSubject(statement, [digest]));
+  if (match === undefined) {
     const names = statement.subject
       .slice(0, 3)
       .map(({ digest }) => Object.entries(digest)[0]?.join(':') ?? 'nothing');
-    checks.push(failedCheck('subject', `it speaks of ${names.join(', ')}, and not of this`));
+    checks.push(failedCheck('subject', `signed is ${names.join(', ')}, not this artifact`));
     return undefined;
   }
-  checks.push(passedCheck('subject', own));
+  checks.push(passedCheck('subject', match));
   return statement;
 }
 
@@ -64,10 +64,10 @@ function checkMessage(
       : [`${name}:${createHash(name).update(bytes).digest('hex')}`];
   return signed !== undefined && own.includes(signed)
     ? passedCheck('subject', signed)
-    : failedCheck('subject', `the signature is of ${signed ?? 'an unknown digest'}, which is something else`);
+    : failedCheck('subject', `signed is ${signed ?? 'an unknown digest'}, not this artifact`);
 }
 
-/** What the library verifies, with what it leaves out. Throws for what is damaged. */
+/** Converts a bundle for the sigstore library, and adds what the library lacks. Throws for invalid evidence. */
 export function toEntity(bundle: Bundle, { bytes }: SignedArtifact): SignedEntity {
   const entity = toSignedEntity(
     bundle,
@@ -95,7 +95,7 @@ export function toEntity(bundle: Bundle, { bytes }: SignedArtifact): SignedEntit
     signature: {
       signature: signature.signature,
       compareSignature: (other) => signature.compareSignature(other),
-      // A log entry of the type hashedrekord has the digest of what was signed, and that is the encoded envelope.
+      // A hashedrekord log entry contains the digest of the signed bytes, which are the encoded envelope.
       compareDigest: (digest) => signature.compareDigest(digest) || encoded.equals(digest),
       verifySignature: (key) => signature.verifySignature(key),
     },

@@ -19,7 +19,7 @@ const release = { group: 'example.com', kind: 'SetLabels', release: '1.0.0' };
 const payload = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
 describe('statements', () => {
-  it('say of a release what it is and which bytes', () => {
+  it('contain the release and the digests', () => {
     const statement = releaseStatement(release, { definition, manifest });
     expect(statement).toEqual({
       _type: 'https://in-toto.io/Statement/v1',
@@ -33,7 +33,7 @@ describe('statements', () => {
     expect(releaseStatement(release, { definition }).subject).toHaveLength(1);
   });
 
-  it('say of bytes nothing more, with and without a name', () => {
+  it('contain digests, with and without a name', () => {
     expect(signatureStatement({ 'a.txt': definition }).subject).toEqual([
       { name: 'a.txt', digest: { sha256: 'a'.repeat(64) } },
     ]);
@@ -42,7 +42,7 @@ describe('statements', () => {
     expect(unnamed.predicate).toEqual({ passed: true });
   });
 
-  it('are read as they were written', () => {
+  it('can be read after writing', () => {
     const claim = { catalog: 'default', serial: 7, previous: null, expires: '2030-01-01T00:00:00Z' };
     const statement = snapshotStatement(claim, { 'snapshot.json': definition });
     expect(readStatement(encodeStatement(statement))).toEqual(statement);
@@ -52,12 +52,12 @@ describe('statements', () => {
     expect(readSnapshotClaim(more)).toBeUndefined();
   });
 
-  it('of the older version are read too', () => {
+  it('of v0.1 can be read', () => {
     const older = { ...signatureStatement({ a: definition }), _type: 'https://in-toto.io/Statement/v0.1' };
     expect(readStatement(payload(older))).toEqual(older);
   });
 
-  it('have a subject by its algorithm and digest', () => {
+  it('match subjects by algorithm and digest', () => {
     const statement = releaseStatement(release, { definition, manifest });
     expect(hasSubject(statement, [manifest])).toBe(true);
     expect(hasSubject(statement, [`sha512:${'a'.repeat(64)}`])).toBe(false);
@@ -66,10 +66,10 @@ describe('statements', () => {
 
   const good = signatureStatement({ a: definition }) as Statement & Record<string, unknown>;
   it.for([
-    ['no JSON', new TextEncoder().encode('hello'), 'not JSON'],
-    ['broken text', new Uint8Array([0xff, 0xfe]), 'not JSON'],
-    ['null', payload(null), 'its root'],
-    ['a list', payload([good]), 'its root'],
+    ['no JSON', new TextEncoder().encode('hello'), 'not valid JSON'],
+    ['broken text', new Uint8Array([0xff, 0xfe]), 'not valid JSON'],
+    ['null', payload(null), 'the document root'],
+    ['a list', payload([good]), 'the document root'],
     ['no type', payload({ ...good, _type: undefined }), '_type'],
     ['another type', payload({ ...good, _type: 'https://in-toto.io/Statement/v2' }), '_type'],
     ['no subject', payload({ ...good, subject: [] }), 'subject'],
@@ -82,7 +82,7 @@ describe('statements', () => {
     ],
     ['no predicate type', payload({ ...good, predicateType: '' }), 'predicateType'],
     ['a predicate that is a text', payload({ ...good, predicate: 'yes' }), 'predicate'],
-  ] as const)('are refused: %s', ([, bytes, reason]) => {
+  ] as const)('are rejected: %s', ([, bytes, reason]) => {
     expect(readStatement(bytes)).toEqual(expect.stringContaining(reason));
   });
 });

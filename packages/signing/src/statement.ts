@@ -5,17 +5,17 @@ import { SIGNING_LIMITS } from './limits.js';
 /** Payload type of in-toto statements in DSSE envelopes (in-toto attestation framework, envelope layer). */
 export const IN_TOTO_MEDIA_TYPE = 'application/vnd.in-toto+json';
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
-/** Provenance of older npm packages and actions says this one. */
+/** Provenance of older npm packages and GitHub actions has v0.1. */
 const STATEMENT_TYPES = [STATEMENT_TYPE, 'https://in-toto.io/Statement/v0.1'] as const;
 
-/** Signed: these bytes are this release of this function. */
+/** Predicate: these bytes are this release of this function. */
 export const RELEASE_PREDICATE = 'https://krmhub.dev/release/v1';
-/** Signed: these bytes are this snapshot of this catalog, until it expires. */
+/** Predicate: these bytes are this snapshot of this catalog, until it expires. */
 export const SNAPSHOT_PREDICATE = 'https://krmhub.dev/snapshot/v1';
-/** Signed: these bytes, and nothing more; what `cosign sign` writes. */
+/** Predicate of `cosign sign`: a plain signature of the bytes. */
 export const SIGNATURE_PREDICATE = 'https://sigstore.dev/cosign/sign/v1';
 
-/** What the manifest is called among the subjects of a release. */
+/** Name of the manifest in the subjects of a release. */
 export const MANIFEST_SUBJECT = 'manifest';
 
 export interface StatementSubject {
@@ -24,7 +24,7 @@ export interface StatementSubject {
   digest: Record<string, string>;
 }
 
-/** An in-toto statement: who signs it says the predicate of every subject. */
+/** An in-toto statement: the signer claims the predicate for every subject. */
 export interface Statement {
   _type: (typeof STATEMENT_TYPES)[number];
   subject: StatementSubject[];
@@ -40,33 +40,33 @@ const StatementShape = z.object({
   _type: z.enum(STATEMENT_TYPES),
   subject: z.array(Subject).min(1).max(SIGNING_LIMITS.maxSubjects),
   predicateType: z.string().min(1).max(1_024),
-  // Its fields are others' business, and may be many.
+  // Not validated: predicates of attestations may be large.
   predicate: z.custom<Record<string, unknown>>(isMapping, 'Invalid input: expected an object').default({}),
 });
 
-/** The statement in a payload, or in words why it is none. */
+/** Parses a statement, or returns the reason why it is invalid. */
 export function readStatement(payload: Uint8Array): Statement | string {
   let json: unknown;
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
   } catch {
-    return 'the signed payload is not JSON';
+    return 'the signed payload is not valid JSON';
   }
   if (hasTooManyDigests(json)) {
-    return `the signed payload is no in-toto statement: a subject has more than ${SIGNING_LIMITS.maxDigests} digests`;
+    return `the signed payload is not an in-toto statement: a subject has more than ${SIGNING_LIMITS.maxDigests} digests`;
   }
   const { data, error } = StatementShape.safeParse(json);
   if (data !== undefined) return data as Statement;
   const issue = error.issues[0]!;
-  const where = issue.path.join('.') || 'its root';
-  return `the signed payload is no in-toto statement: ${where}: ${issue.message}`;
+  const where = issue.path.join('.') || 'the document root';
+  return `the signed payload is not an in-toto statement: ${where}: ${issue.message}`;
 }
 
 function isMapping(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Said at once, since an error for each of a hundred thousand takes long. */
+/** Checked before the schema, which would create an error for each digest. */
 function hasTooManyDigests(json: unknown): boolean {
   const { subject } = (json ?? {}) as { subject?: unknown };
   if (!Array.isArray(subject) || subject.length > SIGNING_LIMITS.maxSubjects) return false;
@@ -87,14 +87,14 @@ export function hasSubject(statement: Statement, digests: readonly string[]): bo
   );
 }
 
-/** What a publisher signs: the definition's exact bytes and the manifest that stands under the release's tag. */
+/** Builds the statement that a publisher signs: the definition and the manifest of the release. */
 export function releaseStatement(
   { group, kind, release }: FunctionName & { release: string },
   digests: { definition: Digest; manifest?: string },
 ): Statement {
   return {
     _type: STATEMENT_TYPE,
-    // cosign shows the first one as what it has verified, and it verifies manifests.
+    // cosign verifies manifests and prints the first subject.
     subject: [
       ...(digests.manifest === undefined ? [] : [subject(MANIFEST_SUBJECT, digests.manifest)]),
       subject('definition', digests.definition),
@@ -109,11 +109,11 @@ export interface SnapshotClaim {
   serial: number;
   /** Digest of the previous snapshot's catalog.yaml; null for the first. */
   previous: string | null;
-  /** RFC 3339: when the statement is no longer to be believed to speak of the newest snapshot. */
+  /** RFC 3339: until then the snapshot may be trusted to be the newest one. */
   expires: string;
 }
 
-/** What a registry signs: `snapshot.json`, every form, and the manifest of the snapshot's artifact, by their names. */
+/** Builds the statement that a registry signs: `snapshot.json`, all renditions and the manifest, by name. */
 export function snapshotStatement(
   claim: SnapshotClaim,
   digests: Readonly<Record<string, string>>,
@@ -134,13 +134,13 @@ const SnapshotPredicate = z.strictObject({
   expires: z.iso.datetime(),
 });
 
-/** What a statement says of a snapshot; undefined where it speaks of something else, or not as it should. */
+/** Returns the snapshot claim of a statement; undefined if it is invalid or another predicate. */
 export function readSnapshotClaim(statement: Statement): SnapshotClaim | undefined {
   if (statement.predicateType !== SNAPSHOT_PREDICATE) return undefined;
   return SnapshotPredicate.safeParse(statement.predicate).data;
 }
 
-/** A signature over bytes that says nothing else of them, as cosign makes it. */
+/** Builds the statement of a plain signature, like `cosign sign`. */
 export function signatureStatement(digests: Readonly<Record<string, string>>): Statement {
   return {
     _type: STATEMENT_TYPE,
@@ -150,7 +150,7 @@ export function signatureStatement(digests: Readonly<Record<string, string>>): S
   };
 }
 
-/** Anything that somebody says of bytes: provenance, a bill of materials, results of tests. */
+/** Builds the statement of an attestation: provenance, a bill of materials, test results. */
 export function predicateStatement(
   { name, digest }: { name?: string; digest: string },
   predicateType: string,

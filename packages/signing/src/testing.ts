@@ -3,7 +3,7 @@ import { BUNDLE_MEDIA_TYPE, type PublicKey, publicKey, publicKeyHint } from '@kr
 import { dsse } from '@sigstore/core';
 import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from './statement.js';
 
-/** Bundles and logs as tests need them: signed by keys of their own, and as wrong as they want them. */
+/** Valid and invalid bundles and logs for tests, signed with generated keys. */
 
 export interface TestKey {
   privateKey: KeyObject;
@@ -18,7 +18,7 @@ export function testKey(): TestKey {
 export const sha256 = (bytes: string | Uint8Array, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHash('sha256').update(bytes).digest(encoding);
 
-/** A bundle in JSON, of which a test may change everything. */
+/** A bundle in JSON that tests can modify. */
 export interface TestBundle {
   mediaType: string;
   verificationMaterial: {
@@ -29,7 +29,7 @@ export interface TestBundle {
   dsseEnvelope: { payload: string; payloadType: string; signatures: { sig: string; keyid?: string }[] };
 }
 
-/** A statement about bytes; `other` stands in place of its fields. */
+/** Returns a statement about bytes; `other` overrides its fields. */
 export function testStatement(artifact: string | Uint8Array, other: Record<string, unknown> = {}): string {
   return JSON.stringify({
     _type: STATEMENT_TYPE,
@@ -40,7 +40,7 @@ export function testStatement(artifact: string | Uint8Array, other: Record<strin
   });
 }
 
-/** An envelope around any payload, soundly signed. */
+/** Returns a valid signature of any payload. */
 export function testBundle(key: TestKey, payload: string, payloadType = IN_TOTO_MEDIA_TYPE): TestBundle {
   const signature = sign('sha256', dsse.preAuthEncoding(payloadType, Buffer.from(payload)), key.privateKey);
   return {
@@ -72,12 +72,12 @@ export interface TestEntry {
 
 export type EntryKind = 'dsse 0.0.1' | 'dsse 0.0.2' | 'hashedrekord 0.0.2';
 
-/** A log with a key of its own, in which each entry is the only one: its hash is the root of the tree. */
+/** A transparency log whose entries are alone in their tree: the hash of the entry is the root hash. */
 export class TestLog {
   readonly name = 'log.example.com';
   readonly #key = testKey();
 
-  /** `signer` is what stands in the checkpoint for its name. */
+  /** `signer` is the signer name in the checkpoint. */
   createEntry(bundle: TestBundle, key: TestKey, kind: EntryKind, signer: string = this.name): TestEntry {
     const body = Buffer.from(JSON.stringify(entryBody(bundle, key, kind)));
     const rootHash = sha256(Buffer.concat([Buffer.from([0]), body]), 'base64');
@@ -97,13 +97,13 @@ export class TestLog {
     };
   }
 
-  /** A bundle with its entry in this log. */
+  /** Returns the bundle with an entry in this log. */
   addEntry(bundle: TestBundle, key: TestKey, kind: EntryKind): TestBundle {
     const tlogEntries = [this.createEntry(bundle, key, kind)];
     return { ...bundle, verificationMaterial: { ...bundle.verificationMaterial, tlogEntries } };
   }
 
-  /** A trusted root in JSON with this log alone. */
+  /** Returns the JSON of a trusted root with only this log. */
   trustedRoot(validFor: object = { start: '2020-01-01T00:00:00Z' }): string {
     const { key } = this.#key.publicKey;
     const rawBytes = key.export({ type: 'spki', format: 'der' }).toString('base64');
@@ -132,7 +132,7 @@ export class TestLog {
   }
 }
 
-/** Entries as Rekor has them: its first API, and the second one (rekor-tiles). */
+/** Entries of Rekor API version 1 and of version 2 (rekor-tiles). */
 function entryBody({ dsseEnvelope }: TestBundle, { publicKey: { key, pem } }: TestKey, kind: EntryKind) {
   const payload = Buffer.from(dsseEnvelope.payload, 'base64');
   const content = dsseEnvelope.signatures[0]!.sig;

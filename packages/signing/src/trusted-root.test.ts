@@ -6,7 +6,7 @@ const log = new TestLog();
 const changed = (change: object) => JSON.stringify({ ...JSON.parse(log.trustedRoot()), ...change });
 
 describe('trusted roots', () => {
-  it('are read with what the instance has', () => {
+  it('contain the evidence that the instance requires', () => {
     const { name, root, requires } = readTrustedRoot(log.trustedRoot(), 'ours.json');
     expect([name, root.tlogs.length, requires]).toEqual([
       'ours.json',
@@ -15,14 +15,14 @@ describe('trusted roots', () => {
     ]);
   });
 
-  it('hold the public instance without a network', () => {
+  it('include the public instance without a network request', () => {
     const { root, requires } = publicGoodRoot();
     expect(requires).toEqual({ log: true, certificateLog: true });
     expect(root.tlogs.map(({ baseUrl }) => baseUrl)).toContain('https://rekor.sigstore.dev');
     expect(publicGoodRoot()).toBe(publicGoodRoot());
   });
 
-  it('require what an anchor without a start was for, and do not believe it', () => {
+  it('do not trust an entry without a start of validity, but still require its evidence', () => {
     const { root, requires } = readTrustedRoot(log.trustedRoot({}), 'ours.json');
     expect([root.tlogs, requires.log]).toEqual([[], true]);
     const authority = { subject: {}, uri: '', certChain: { certificates: [{ rawBytes: 'AAAA' }] } };
@@ -34,7 +34,7 @@ describe('trusted roots', () => {
     expect([read.root.certificateAuthorities, read.root.timestampAuthorities]).toEqual([[], []]);
   });
 
-  it('need not be there for keys', () => {
+  it('are not needed for keys', () => {
     expect(emptyRoot().requires).toEqual({ log: false, certificateLog: false });
   });
 
@@ -47,11 +47,11 @@ describe('trusted roots', () => {
     ['no media type', changed({ mediaType: undefined })],
     ['wrong fields', changed({ tlogs: 7 })],
     ['too long', `{"a":"${'a'.repeat(1_100_000)}"}`],
-  ] as const)('are refused: %s', ([, text]) => {
+  ] as const)('are rejected: %s', ([, text]) => {
     expect(() => readTrustedRoot(text, 'ours.json')).toThrow(
       expect.objectContaining({
         code: 'invalid-document',
-        message: expect.stringContaining('ours.json is no trusted root'),
+        message: expect.stringContaining('ours.json is not a valid trusted root'),
       }),
     );
   });

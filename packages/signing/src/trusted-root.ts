@@ -7,22 +7,22 @@ import {
 } from '@sigstore/protobuf-specs';
 import { SIGNING_LIMITS } from './limits.js';
 
-/** Whose certificates, logs and timestamps are believed: a sigstore instance, as a TrustedRoot has it. */
+/** The trusted certificate authorities, logs and timestamp authorities of a sigstore instance. */
 export interface TrustedRoot {
-  /** What it is called in messages. */
+  /** Name in messages. */
   name: string;
   root: Root;
-  /** What the instance has, and so every certificate's signature must show, also where no anchor of it is sound. */
+  /** Evidence that keyless signatures need: what the instance has, even if its entries are unusable. */
   requires: { log: boolean; certificateLog: boolean };
 }
 
 const ANCHORS = ['tlogs', 'ctlogs', 'certificateAuthorities', 'timestampAuthorities'];
 
-/** Reads a TrustedRoot in JSON. Throws `invalid-document`. */
+/** Parses the JSON of a TrustedRoot. Throws `invalid-document`. */
 export function readTrustedRoot(text: string, name: string): TrustedRoot {
   const refused = (reason: string, cause?: unknown) =>
-    new KrmhubError('invalid-document', `${name} is no trusted root: ${reason}`, {
-      hint: 'It is the trusted_root.json of a sigstore instance, as `cosign trusted-root create` writes it.',
+    new KrmhubError('invalid-document', `${name} is not a valid trusted root: ${reason}`, {
+      hint: 'Use the trusted_root.json of a sigstore instance, as `cosign trusted-root create` writes it.',
       ...(cause === undefined ? {} : { cause }),
     });
   if (text.length > SIGNING_LIMITS.maxTrustedRootBytes) throw refused('it is too long');
@@ -30,14 +30,14 @@ export function readTrustedRoot(text: string, name: string): TrustedRoot {
   try {
     const json: unknown = JSON.parse(text);
     if (typeof json !== 'object' || json === null || Array.isArray(json))
-      throw refused('it is no JSON object');
-    // The library takes anything else for an empty list, and what an instance has not is not asked for.
+      throw refused('it is not a JSON object');
+    // The library treats other values as an empty list, and then would not require the evidence.
     const wrong = ANCHORS.find((field) => !Array.isArray((json as Record<string, unknown>)[field] ?? []));
-    if (wrong !== undefined) throw refused(`${wrong} is no list`);
+    if (wrong !== undefined) throw refused(`${wrong} is not a list`);
     root = Root.fromJSON(json);
   } catch (cause) {
     if (cause instanceof KrmhubError) throw cause;
-    throw refused('it is damaged', cause);
+    throw refused('it is invalid', cause);
   }
   if (
     !/^application\/vnd\.dev\.sigstore\.trustedroot(\+json;version=0\.\d|\.v0\.\d\+json)$/.test(
@@ -50,8 +50,8 @@ export function readTrustedRoot(text: string, name: string): TrustedRoot {
   return {
     name,
     requires,
-    // What does not say from when on it is to be believed is no anchor: the field is required, and a missing one must
-    // not mean "always" (protobuf-specs, TransparencyLogInstance and CertificateAuthority).
+    // Entries without a start of validity are not trusted: the field is required, and a missing one must not mean
+    // "always" (protobuf-specs, TransparencyLogInstance and CertificateAuthority).
     root: {
       ...root,
       tlogs: root.tlogs.filter(hasValidityStart),
@@ -64,7 +64,7 @@ export function readTrustedRoot(text: string, name: string): TrustedRoot {
 
 let publicGood: TrustedRoot | undefined;
 
-/** The root of the public sigstore instance, as the package @sigstore/tuf ships it: read from disk, never fetched. */
+/** Returns the root of the public sigstore instance from the package @sigstore/tuf, without a network request. */
 export function publicGoodRoot(): TrustedRoot {
   if (publicGood === undefined) {
     const seeds = createRequire(import.meta.url)('@sigstore/tuf/seeds.json') as Record<
@@ -80,7 +80,7 @@ export function publicGoodRoot(): TrustedRoot {
   return publicGood;
 }
 
-/** For bundles that a key signed, which need no instance. */
+/** Returns a root for bundles that were signed with a key: they need no sigstore instance. */
 export function emptyRoot(): TrustedRoot {
   return {
     name: 'no sigstore instance',

@@ -8,26 +8,26 @@ import { type Signer, verifyParsedBundle } from './verify.js';
 export interface SnapshotCheck {
   check: 'bundle' | 'statement' | 'signature';
   passed: boolean;
-  /** What was found, or why it is a refusal. */
+  /** The result, or the reason for the failure. */
   message: string;
 }
 
-/** A snapshot that a key signed, or the checks up to the one that failed. */
+/** A verified snapshot claim, or the checks up to the failed one. */
 export interface VerifiedSnapshot {
   checks: SnapshotCheck[];
   signed?: {
     claim: SnapshotClaim;
-    /** `sha256:HEX` of what was signed, by name. */
+    /** `sha256:HEX` of the signed documents, by name. */
     digests: ReadonlyMap<string, string>;
     signer: Extract<Signer, { type: 'key' }>;
   };
-  /** What the bundle says of the key that signed, in base64, where no key fits. */
+  /** Key hint of the bundle in base64, if no key matches. */
   hint?: string;
 }
 
 /**
- * Whether a bundle from anywhere is the signature of a snapshot by one of these keys. What it signs is then to be held
- * against what was asked for, and against the bytes. Never throws for what the bundle holds.
+ * Verifies that an untrusted bundle is the signature of a snapshot by one of the keys. The caller compares the claim with
+ * the requested snapshot and the digests with the bytes. Never throws for an invalid bundle.
  */
 export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): VerifiedSnapshot {
   const bundle = readBundle(bytes);
@@ -38,7 +38,7 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
   const digests = typeof statement === 'string' ? undefined : readSubjects(statement);
   if (typeof statement === 'string' || claim === undefined || digests === undefined) {
     const reason =
-      typeof statement === 'string' ? statement : `it speaks of something else than a snapshot of a catalog`;
+      typeof statement === 'string' ? statement : 'it is not a valid statement of a catalog snapshot';
     return { checks: [...checks, failed('statement', reason)] };
   }
   checks.push(passed('statement', statement.predicateType));
@@ -47,7 +47,7 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
   const result = verifyParsedBundle(bundle, { digests: [...digests.values()] }, { keys, root: emptyRoot() });
   const { signer } = result;
   if (!result.verified || signer?.type !== 'key') {
-    const reason = result.checks.find((check) => !check.passed)?.message ?? 'it is not signed by a key';
+    const reason = result.checks.find((check) => !check.passed)?.message ?? 'it is not signed with a key';
     return { checks: [...checks, failed('signature', reason)], ...hint };
   }
   checks.push(passed('signature', `by the key ${signer.fingerprint}`));
@@ -55,12 +55,11 @@ export function verifySnapshot(bytes: Uint8Array, keys: readonly PublicKey[]): V
 }
 
 function readBundleStatement({ content }: Bundle): Statement | string {
-  if (content.$case !== 'dsseEnvelope')
-    return 'a signature over bare bytes does not say of which snapshot it is';
+  if (content.$case !== 'dsseEnvelope') return 'a plain signature does not name the snapshot';
   return readStatement(content.dsseEnvelope.payload);
 }
 
-/** Undefined where a subject has no name, no sha256 digest, or the name of another. */
+/** Returns undefined if a subject has no name, a duplicate name or no sha256 digest. */
 function readSubjects({ subject }: Statement): Map<string, string> | undefined {
   const digests = new Map<string, string>();
   for (const { name, digest } of subject) {

@@ -27,8 +27,8 @@ const verify = (bundles: Uint8Array[], more: { manifest?: string } = {}) =>
   verifySource(bundles, { bytes: BYTES, ...more }, { keys: [ours.publicKey], root: emptyRoot() });
 const SIGNER = { type: 'key', fingerprint: ours.publicKey.fingerprint };
 
-describe('what bundles prove of a catalog', () => {
-  it('is who signed a snapshot of which it is a form, and which one', async () => {
+describe('verifySource', () => {
+  it('returns signer and snapshot for a signed rendition', async () => {
     for (const form of ['catalog.yaml', 'krmfunctioncatalog.json']) {
       expect(verify([await snapshot(7, { 'snapshot.json': sha256('x'), [form]: DIGEST })])).toEqual({
         signatures: [{ signer: SIGNER, snapshot: { catalog: 'vendor', serial: 7, expires: EXPIRES } }],
@@ -37,20 +37,23 @@ describe('what bundles prove of a catalog', () => {
     }
   });
 
-  it('is the same where the manifest was signed that the bytes were found by', async () => {
+  it('returns signer and snapshot for a signed manifest', async () => {
     const bundle = await snapshot(7, { manifest: MANIFEST, 'catalog.yaml': sha256('another form') });
     expect(verify([bundle], { manifest: MANIFEST }).signatures[0]?.snapshot?.serial).toBe(7);
-    expect(verify([bundle]).problems[0]).toMatch(/fails the check of its subject/);
+    expect(verify([bundle]).problems[0]).toMatch(/failed the check subject/);
   });
 
-  it('is nothing where the bytes stand under another name', async () => {
+  it('rejects bytes with another subject name', async () => {
     for (const name of ['snapshot.json', 'manifest', 'elsewhere.yaml']) {
       const found = verify([await snapshot(7, { [name]: DIGEST })]);
-      expect(found).toMatchObject({ signatures: [], problems: [expect.stringContaining('this is no form')] });
+      expect(found).toMatchObject({
+        signatures: [],
+        problems: [expect.stringContaining('but not these bytes')],
+      });
     }
   });
 
-  it('is who signed the bytes alone, without a serial', async () => {
+  it('returns the signer without a serial for a plain signature', async () => {
     const signature = sign('sha256', BYTES, ours.privateKey).toString('base64');
     const bare = bundleBytes({
       mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
@@ -70,7 +73,7 @@ describe('what bundles prove of a catalog', () => {
     });
   });
 
-  it('is nothing where somebody else signed, or something else is said', async () => {
+  it('rejects other signers and other predicates', async () => {
     const { problems, signatures } = verify([
       await signed(snapshotStatement(claim(7), { 'catalog.yaml': DIGEST }), theirs),
       await signed(predicateStatement({ digest: DIGEST }, 'https://spdx.dev/Document', {})),
@@ -84,9 +87,9 @@ describe('what bundles prove of a catalog', () => {
     ]);
     expect(signatures).toEqual([]);
     expect(problems).toHaveLength(6);
-    expect(problems[0]).toMatch(/not trusted here/);
-    expect(problems[1]).toMatch(/no signature of a catalog/);
-    expect(problems[3]).toMatch(/other fields/);
-    expect(problems[5]).toMatch(/more than 4194304 bytes/);
+    expect(problems[0]).toMatch(/not trusted/);
+    expect(problems[1]).toMatch(/not a signature of a catalog/);
+    expect(problems[3]).toMatch(/invalid snapshot statement/);
+    expect(problems[5]).toMatch(/exceeds 4194304 bytes/);
   });
 });

@@ -10,34 +10,34 @@ import {
 } from './statement.js';
 import { type Signer, type Trust, type Verification, verifyBundle } from './verify.js';
 
-/** A catalog that somebody else serves, as it was fetched. */
+/** A fetched upstream catalog. */
 export interface SourceArtifact {
   bytes: Uint8Array;
-  /** Digest of `bytes`; made where it is absent. */
+  /** Digest of `bytes`; computed by default. */
   digest?: Digest;
-  /** Digest of the OCI manifest that the bytes were found by. */
+  /** Digest of the OCI manifest of the catalog. */
   manifest?: string;
 }
 
 export interface SourceSignature {
   signer: Signer;
-  /** When it was signed, where a log or an authority testifies that; RFC 3339. */
+  /** RFC 3339; only if a log or a timestamp authority provides it. */
   signedAt?: string;
-  /** Where it says which snapshot of which catalog the bytes are. */
+  /** The signed snapshot, if the statement contains it. */
   snapshot?: Pick<SnapshotClaim, 'catalog' | 'serial' | 'expires'>;
 }
 
 export interface SourceVerification {
-  /** Those that hold, whoever made them. */
+  /** Valid signatures, of trusted and other signers. */
   signatures: SourceSignature[];
-  /** Why other bundles are no signatures of the catalog, in words. */
+  /** The reasons why other bundles are not valid signatures of the catalog. */
   problems: string[];
 }
 
 /**
- * What the bundles beside a catalog prove of it. A statement of a snapshot has to speak of these bytes by the name of a form,
- * or of the manifest; a plain signature of the bytes or the manifest has no serial, and says nothing of age. Never throws
- * for what the bundles hold.
+ * Verifies the bundles of an upstream catalog. A snapshot statement must contain these bytes with the name of a rendition,
+ * or the manifest. A plain signature of the bytes or the manifest has no serial and no expiry. Never throws for invalid
+ * bundles.
  */
 export function verifySource(
   bundles: readonly Uint8Array[],
@@ -60,7 +60,7 @@ function verifyOne(
   trust: Trust,
 ): SourceSignature | string {
   const { maxBundleBytes } = SIGNING_LIMITS;
-  if (bundle.byteLength > maxBundleBytes) return `a bundle has more than ${maxBundleBytes} bytes`;
+  if (bundle.byteLength > maxBundleBytes) return `a bundle exceeds ${maxBundleBytes} bytes`;
   const digests = [digest, ...(manifest === undefined ? [] : [manifest])];
   const verification = verifyBundle(bundle, { digests, bytes }, trust);
   const { verified, signer, signedAt, statement } = verification;
@@ -73,29 +73,29 @@ function verifyOne(
   return { ...signature, snapshot: { catalog, serial, expires } };
 }
 
-/** Undefined for a plain signature; in words why it is none of this catalog. */
+/** Returns undefined for a plain signature, the reason if the statement is not for this catalog. */
 function readClaim(
   statement: Statement | undefined,
   digest: Digest,
   manifest: string | undefined,
 ): SnapshotClaim | string | undefined {
-  // A signature over the bytes themselves.
+  // A signature of the bytes, without a statement.
   if (statement === undefined || statement.predicateType === SIGNATURE_PREDICATE) return undefined;
   if (statement.predicateType !== SNAPSHOT_PREDICATE) {
-    return `a bundle says ${JSON.stringify(statement.predicateType.slice(0, 100))} of it, which is no signature of a catalog`;
+    return `a bundle has the predicate type ${JSON.stringify(statement.predicateType.slice(0, 100))}, which is not a signature of a catalog`;
   }
   const claim = readSnapshotClaim(statement);
-  if (claim === undefined) return 'the statement of a snapshot in a bundle has other fields than it should';
-  const isForm = statement.subject.some(
+  if (claim === undefined) return 'a bundle has an invalid snapshot statement';
+  const isRendition = statement.subject.some(
     (subject) =>
       SNAPSHOT_RENDITIONS.some((form) => form === subject.name) &&
       hasSubject({ ...statement, subject: [subject] }, [digest]),
   );
-  if (isForm || (manifest !== undefined && hasSubject(statement, [manifest]))) return claim;
-  return `a bundle signs snapshot ${claim.serial} of ${claim.catalog.slice(0, 100)}, of which this is no form`;
+  if (isRendition || (manifest !== undefined && hasSubject(statement, [manifest]))) return claim;
+  return `a bundle signs snapshot ${claim.serial} of ${claim.catalog.slice(0, 100)}, but not these bytes`;
 }
 
 function describeFailure({ checks }: Verification): string {
   const { check, message } = checks.at(-1)!;
-  return `a bundle fails the check of its ${check}: ${message}`;
+  return `a bundle failed the check ${check}: ${message}`;
 }

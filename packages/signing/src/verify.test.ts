@@ -46,8 +46,8 @@ const withEntries = (bundle: TestBundle, ...tlogEntries: unknown[]) => ({
   verificationMaterial: { ...bundle.verificationMaterial, tlogEntries },
 });
 
-describe('a bundle that a key signed', () => {
-  it('holds for its artifact and key', () => {
+describe('a bundle that is signed with a key', () => {
+  it('is valid for its artifact and key', () => {
     const { verified: isGood, checks, signer, statement, signedAt } = verified(good);
     expect(isGood).toBe(true);
     expect(checks.map(({ check, passed }) => [check, passed])).toEqual([
@@ -61,7 +61,7 @@ describe('a bundle that a key signed', () => {
     expect(signedAt).toBeUndefined();
   });
 
-  it('is what signStatement makes, without an identifier that others take for something else', async () => {
+  it('is created by signStatement without a keyid', async () => {
     const made = await signStatement(signatureStatement({ a: digest }), keySigner(key.privateKey));
     expect(verifyBundle(made, artifact, trust).verified).toBe(true);
     const { dsseEnvelope, mediaType } = JSON.parse(new TextDecoder().decode(made));
@@ -69,7 +69,7 @@ describe('a bundle that a key signed', () => {
     expect(dsseEnvelope.signatures[0].keyid ?? '').toBe('');
   });
 
-  it('holds where another program gave no hint, or one of its own', () => {
+  it('is valid with another hint or without one', () => {
     for (const hint of ['', 'a name of the key']) {
       const { verificationMaterial, ...rest } = good;
       const hinted = { ...rest, verificationMaterial: { ...verificationMaterial, publicKey: { hint } } };
@@ -78,24 +78,24 @@ describe('a bundle that a key signed', () => {
     }
   });
 
-  it('holds by any subject, and by any algorithm that the artifact is known by', () => {
+  it('is valid if any subject and any algorithm matches', () => {
     const other = { name: 'b', digest: { sha256: sha256('b') } };
     const both = testStatement('b', { subject: [other, { digest: { sha512: 'ab' } }] });
     const bundle = testBundle(key, both);
     expect(verified(bundle, { digests: [digest, 'sha512:ab'] }).verified).toBe(true);
-    expect(refusal(bundle)).toMatch(/^subject: it speaks of sha256:/);
+    expect(refusal(bundle)).toMatch(/^subject: signed is sha256:/);
   });
 
-  it('is refused by other keys, and by none', () => {
+  it('is rejected with other keys and without keys', () => {
     const keys = [testKey().publicKey];
     expect(refusal(good, artifact, { ...trust, keys })).toBe(
-      `signature: it is signed by the key ${key.publicKey.fingerprint}, which is not trusted here`,
+      `signature: it is signed by the key ${key.publicKey.fingerprint}, which is not trusted`,
     );
     expect(refusal(good, artifact, { ...trust, keys: [] })).toMatch(/^signature: /);
     expect(refusal(good, artifact, { keys: [], root: publicGoodRoot() })).toMatch(/^signature: /);
   });
 
-  it('is refused where the envelope was changed', () => {
+  it('is rejected if the envelope was changed', () => {
     const other = testBundle(key, testStatement('other'));
     const payload = { ...good, dsseEnvelope: { ...good.dsseEnvelope, payload: other.dsseEnvelope.payload } };
     expect(refusal(payload)).toMatch(/^subject: /);
@@ -104,48 +104,52 @@ describe('a bundle that a key signed', () => {
     expect(refusal({ ...good, dsseEnvelope: { ...good.dsseEnvelope, signatures } })).toMatch(/^signature: /);
   });
 
-  it('is refused where the payload is another document', () => {
+  it('is rejected if the payload is another document', () => {
     expect(refusal(testBundle(key, testStatement(bytes), 'text/plain'))).toMatch(
       /^statement: the payload is "text\/plain"/,
     );
-    expect(refusal(testBundle(key, 'hello'))).toBe('statement: the signed payload is not JSON');
+    expect(refusal(testBundle(key, 'hello'))).toBe('statement: the signed payload is not valid JSON');
     expect(refusal(testBundle(key, testStatement(bytes, { _type: 'x' })))).toMatch(/^statement: .*_type/);
   });
 });
 
-describe('evidence that is absent or damaged', () => {
+describe('missing or invalid evidence', () => {
   const { dsseEnvelope } = good;
   it.for([
     ['nothing', new Uint8Array(), 'it is empty'],
-    ['no JSON', bytes, 'it is not valid JSON, or cut off'],
-    ['cut off', bundleBytes(good).slice(0, 300), 'it is not valid JSON, or cut off'],
-    ['no text', new Uint8Array([0xff]), 'it is not valid JSON, or cut off'],
-    ['deep', new TextEncoder().encode('['.repeat(1_000_000)), 'it is not valid JSON, or cut off'],
-    ['null', null, 'it is no JSON object'],
-    ['a list', [good], 'it is no JSON object'],
+    ['no JSON', bytes, 'it is not valid JSON'],
+    ['cut off', bundleBytes(good).slice(0, 300), 'it is not valid JSON'],
+    ['no text', new Uint8Array([0xff]), 'it is not valid JSON'],
+    ['deep', new TextEncoder().encode('['.repeat(1_000_000)), 'it is not valid JSON'],
+    ['null', null, 'it is not a JSON object'],
+    ['a list', [good], 'it is not a JSON object'],
     ['an empty object', {}, 'it has no mediaType'],
-    ['another media type', { ...good, mediaType: 'text/plain' }, 'its media type "text/plain" is not known'],
-    ['no envelope', { ...good, dsseEnvelope: undefined }, 'missing or not as it should be'],
-    ['no material', { ...good, verificationMaterial: undefined }, 'missing or not as it should be'],
-    ['no signature', { ...good, dsseEnvelope: { ...dsseEnvelope, signatures: [] } }, 'has none or several'],
+    ['another media type', { ...good, mediaType: 'text/plain' }, 'its media type "text/plain" is unknown'],
+    ['no envelope', { ...good, dsseEnvelope: undefined }, 'missing or invalid'],
+    ['no material', { ...good, verificationMaterial: undefined }, 'missing or invalid'],
+    [
+      'no signature',
+      { ...good, dsseEnvelope: { ...dsseEnvelope, signatures: [] } },
+      'must have exactly one signature',
+    ],
     [
       'two signatures',
       { ...good, dsseEnvelope: { ...dsseEnvelope, signatures: Array(2).fill(dsseEnvelope.signatures[0]) } },
-      'has none or several',
+      'must have exactly one signature',
     ],
     ['a text for the envelope', { ...good, dsseEnvelope: 'x' }, ''],
     ['too long', new Uint8Array(4_194_305), 'it exceeds 4194304 bytes'],
-  ] as const)('is refused: %s', ([, bundle, reason]) => {
+  ] as const)('is rejected: %s', ([, bundle, reason]) => {
     expect(refusal(bundle)).toMatch(/^bundle: /);
     expect(refusal(bundle)).toContain(reason);
   });
 
-  it('is refused: a certificate that is none', () => {
+  it('is rejected: an invalid certificate', () => {
     const verificationMaterial = { certificate: { rawBytes: 'AAAA' } };
     expect(refusal({ ...good, verificationMaterial })).toMatch(/^bundle: /);
   });
 
-  it('is refused: a timestamp that is none, or of nobody known', () => {
+  it('is rejected: an invalid timestamp, or one of an unknown authority', () => {
     const rfc3161Timestamps = [{ signedTimestamp: 'AAAA' }];
     const verificationMaterial = {
       ...good.verificationMaterial,
@@ -158,9 +162,9 @@ describe('evidence that is absent or damaged', () => {
   });
 });
 
-describe('entries of a log', () => {
+describe('log entries', () => {
   const kinds: EntryKind[] = ['dsse 0.0.1', 'dsse 0.0.2', 'hashedrekord 0.0.2'];
-  it.for(kinds)('of the kind %s are held against the log', (kind) => {
+  it.for(kinds)('of the kind %s are verified', (kind) => {
     const { checks } = verified(log.addEntry(good, key, kind), artifact, logged);
     expect(checks.at(-1)).toMatchObject({ check: 'signature', passed: true });
     expect(checks).toContainEqual({ check: 'log', passed: true, message: 'entry 0 of log.example.com' });
@@ -173,7 +177,7 @@ describe('entries of a log', () => {
     expect(refusal(withEntries(good, log.createEntry(again, key, kind)), artifact, logged)).toMatch(/^log: /);
   });
 
-  it('are refused where the log does not say from when on it is good', () => {
+  it('are rejected if the log has no start of validity', () => {
     const root = readTrustedRoot(log.trustedRoot({}), 'our log');
     expect(refusal(log.addEntry(good, key, 'dsse 0.0.2'), artifact, { ...trust, root })).toMatch(/^log: /);
   });
@@ -198,28 +202,26 @@ describe('entries of a log', () => {
       'bundle',
     ],
     ['nine entries', withEntries(good, ...Array(9).fill(entry)), 'bundle'],
-  ] as const)('are refused: %s', ([, bundle, check]) => {
+  ] as const)('are rejected: %s', ([, bundle, check]) => {
     expect(refusal(bundle, artifact, logged)).toMatch(check === undefined ? /./ : new RegExp(`^${check}: `));
   });
 
   it.for(['((([a-z:/.])+)+)+!', 'log \u2014 ((([a-z:/.])+)+)+!', '[', '(?:)'])(
-    'are refused where %s signs the checkpoint, which would be an expression',
+    'are rejected if the checkpoint signer is %s, a regular expression',
     (signer) => {
       const bundle = withEntries(good, log.createEntry(good, key, 'dsse 0.0.2', signer));
-      expect(refusal(bundle, artifact, logged)).toBe(
-        'bundle: a checkpoint in it is signed by a name that no log can have',
-      );
+      expect(refusal(bundle, artifact, logged)).toBe('bundle: a checkpoint has an invalid signer name');
     },
   );
 
-  it('with a time that no date has are refused and not thrown', () => {
+  it('with an invalid time are rejected without an exception', () => {
     const inclusionPromise = { signedEntryTimestamp: 'AAAA' };
     const bundle = changed({ integratedTime: '9'.repeat(18), inclusionPromise });
     expect(refusal(bundle, artifact, logged)).toMatch(/^(time|log): /);
   });
 });
 
-describe('a signature over bare bytes', () => {
+describe('a signature of plain bytes', () => {
   const message = (signedBy = key, of: Uint8Array = bytes) => ({
     mediaType: good.mediaType,
     verificationMaterial: good.verificationMaterial,
@@ -232,21 +234,21 @@ describe('a signature over bare bytes', () => {
   it.for([
     ['the bytes', { digests: [digest], bytes }],
     ['the digest alone', { digests: [digest] }],
-  ] as const)('holds for %s', ([, of]) => {
+  ] as const)('is valid for %s', ([, of]) => {
     const { verified: isGood, statement, signer } = verified(message(), of);
     expect([isGood, statement, signer?.type]).toEqual([true, undefined, 'key']);
     expect(refusal(message(testKey()), of)).toMatch(/^signature: /);
-    expect(refusal(message(key, new Uint8Array([1])), of)).toMatch(/^subject: the signature is of sha256:/);
+    expect(refusal(message(key, new Uint8Array([1])), of)).toMatch(/^subject: signed is sha256:/);
   });
 
-  it('is refused where the digest in it is right and the bytes are others', () => {
+  it('is rejected if the digest matches but the bytes do not', () => {
     const bundle = message();
     expect(refusal(bundle, { digests: [digest], bytes: new Uint8Array([1]) })).toMatch(/^subject: /);
     const unknown = { ...bundle.messageSignature, messageDigest: { algorithm: 'SHA3_256', digest: 'AAAA' } };
     expect(refusal({ ...bundle, messageSignature: unknown })).toMatch(/^subject: .*unknown digest/);
   });
 
-  it('is checked by its digest over other curves too, and not for keys that sign no digests', () => {
+  it('can be verified by digest for all ECDSA curves, but not for other keys', () => {
     for (const namedCurve of ['P-384', 'P-521']) {
       const pair = generateKeyPairSync('ec', { namedCurve });
       const signedBy = { privateKey: pair.privateKey, publicKey: publicKey(pair.publicKey, 'it') };
@@ -259,7 +261,7 @@ describe('a signature over bare bytes', () => {
   });
 });
 
-it('takes statements about anything, whose type the caller judges', async () => {
+it('accepts every predicate type: the caller decides', async () => {
   const statement = predicateStatement({ digest }, 'https://example.com/scan', { passed: false });
   const made = await signStatement(statement, keySigner(key.privateKey));
   expect(verifyBundle(made, artifact, trust).statement).toEqual(statement);

@@ -16,40 +16,40 @@ import { checkContent, toEntity } from './signed-content.js';
 import type { Statement } from './statement.js';
 import type { TrustedRoot } from './trusted-root.js';
 
-/** Who signed: a key, or somebody whom an issuer of certificates has seen to be that. */
+/** A verified signer: a key, or an identity that an OIDC issuer has authenticated. */
 export type Signer =
   | { type: 'key'; fingerprint: Digest }
   | { type: 'identity'; issuer: string; subject: string };
 
 export interface Trust {
-  /** A bundle that a key signed holds where one of them did. */
+  /** Trusted keys: a bundle that is signed with a key must be signed with one of them. */
   keys: readonly PublicKey[];
-  /** What certificates, log entries and timestamps are held against. */
+  /** Trusted certificate authorities, logs and timestamp authorities. */
   root: TrustedRoot;
 }
 
 export interface Verification {
-  /** Whether everything holds; who signed is then still to be judged. */
+  /** Whether all checks passed. Whether the signer is trusted is decided by the caller. */
   verified: boolean;
-  /** Up to the first that failed. */
+  /** All checks up to the first failed one. */
   checks: Check[];
   signer?: Signer;
-  /** When it was signed, where a log or an authority testifies that; RFC 3339. */
+  /** RFC 3339; only if a log or a timestamp authority provides it. */
   signedAt?: string;
-  /** What was signed; absent for a signature over bare bytes. */
+  /** The signed statement; absent for a signature of plain bytes. */
   statement?: Statement;
-  /** Where a key signed that is none of those that are trusted: what the bundle names it by. */
+  /** Key hint of the bundle, if it is signed with a key that is not trusted. */
   unknownKey?: string;
 }
 
-/** Holds a bundle from anywhere against an artifact and what is trusted. Never throws for what the bundle holds. */
+/** Verifies an untrusted bundle for an artifact. Never throws for an invalid bundle. */
 export function verifyBundle(bytes: Uint8Array, artifact: SignedArtifact, trust: Trust): Verification {
   const bundle = readBundle(bytes);
   if (typeof bundle === 'string') return failedVerification([], 'bundle', bundle);
   return verifyParsedBundle(bundle, artifact, trust);
 }
 
-/** As `verifyBundle`, for a bundle that is read already. */
+/** Like `verifyBundle`, for a parsed bundle. */
 export function verifyParsedBundle(bundle: Bundle, artifact: SignedArtifact, trust: Trust): Verification {
   const checks: Check[] = [passedCheck('bundle', bundle.mediaType)];
   const content = checkContent(bundle, artifact, checks);
@@ -60,7 +60,7 @@ export function verifyParsedBundle(bundle: Bundle, artifact: SignedArtifact, tru
     entity = toEntity(bundle, artifact);
   } catch {
     return {
-      ...failedVerification(checks, 'bundle', 'a certificate or a timestamp in it is damaged'),
+      ...failedVerification(checks, 'bundle', 'a certificate or a timestamp is invalid'),
       ...statement,
     };
   }
@@ -98,7 +98,7 @@ function isKeyed({ verificationMaterial }: Bundle): boolean {
   return verificationMaterial.content.$case === 'publicKey';
 }
 
-/** Hints of cosign and of ours are fingerprints; others may be anything. */
+/** Hints of cosign and krmhub are fingerprints, hints of other programs may be any text. */
 function isFingerprint(hint: string): boolean {
   return Buffer.from(hint, 'base64').length === 32;
 }
@@ -114,21 +114,21 @@ function verifyWithKeys(bundle: Bundle, entity: SignedEntity, { keys, root }: Tr
   const { content } = bundle.verificationMaterial;
   const hint = content.$case === 'publicKey' ? content.publicKey.hint : '';
   const hinted = keys.filter((key) => publicKeyHint(key) === hint);
-  // Other programs give other hints, or none.
+  // Other programs write other hints, or none.
   const candidates = hinted.length > 0 ? hinted : keys;
   const unknown: Outcome = {
     unknownKey: hint,
     check: 'signature',
-    message: `it is signed by ${describeHint(hint)}, which is not trusted here`,
+    message: `it is signed by ${describeHint(hint)}, which is not trusted`,
   };
   let last = unknown;
   for (const key of candidates) {
     const outcome = verifyWith(entity, root, key);
     if ('signer' in outcome) return outcome;
-    // That another key has not signed it says less than whose hint it has.
+    // A failed signature check of a key without a matching hint is less useful than "unknown key".
     if (hinted.length > 0 || outcome.check !== 'signature') last = outcome;
   }
-  // A fingerprint names another key for certain; without one it may be any, of which a log speaks or does not.
+  // A fingerprint proves that it is another key. Without one, the last failure is the best explanation.
   return hinted.length === 0 && isFingerprint(hint) ? unknown : last;
 }
 
@@ -136,7 +136,7 @@ function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | un
   const material: TrustMaterial = {
     ...trustMaterialFor(root),
     publicKey: () => {
-      if (key === undefined) throw new RangeError('no key is asked for where a certificate signs');
+      if (key === undefined) throw new RangeError('a certificate bundle must not ask for a key');
       return { publicKey: key.key, validFor: () => true };
     },
   };
@@ -158,7 +158,7 @@ function verifyWith(entity: SignedEntity, root: TrustedRoot, key: PublicKey | un
 
 const materials = new WeakMap<TrustedRoot, TrustMaterial>();
 
-/** Reading a root's certificates takes longer than checking a signature, and there may be many keys to try. */
+/** Caches parsed roots: parsing takes longer than verifying a signature, and there may be many keys to try. */
 function trustMaterialFor(root: TrustedRoot): TrustMaterial {
   const known = materials.get(root);
   if (known !== undefined) return known;
@@ -174,7 +174,7 @@ function toSigner({ identity }: VerifiedSigner, key: PublicKey | undefined): Out
   if (subject === '' || issuer === '') {
     return {
       check: 'identity',
-      message: 'the certificate does not say for whom it is, or who has seen that',
+      message: 'the certificate has no subject or no issuer of the identity',
     };
   }
   return { signer: { type: 'identity', issuer, subject } };
@@ -186,14 +186,14 @@ function toFailure(
   root: TrustedRoot,
 ): { check: CheckName; message: string } {
   if (!(error instanceof VerificationError)) {
-    return { check: 'bundle', message: 'the evidence in it is damaged' };
+    return { check: 'bundle', message: 'the evidence is invalid' };
   }
   const { code, message } = error;
   if (code === 'TIMESTAMP_ERROR') {
     const none = entity.timestamps.length === 0;
     return {
       check: 'time',
-      message: none ? 'nothing testifies when it was signed' : `${message} (${root.name})`,
+      message: none ? 'no log or timestamp authority provides the signing time' : `${message} (${root.name})`,
     };
   }
   if (code === 'CERTIFICATE_ERROR') {
@@ -202,7 +202,7 @@ function toFailure(
   }
   if (code.startsWith('TLOG')) {
     const none = entity.tlogEntries.length === 0;
-    const reason = none ? 'no log has an entry of it' : message;
+    const reason = none ? 'there is no log entry' : message;
     return { check: 'log', message: none ? reason : `${reason} (${root.name})` };
   }
   return { check: 'signature', message };
@@ -214,12 +214,12 @@ const MAX_TIME = 8.64e15;
 function earliestTime({ timestamps }: SignedEntity): string | undefined {
   const times = timestamps.flatMap((one) => {
     if (one.$case === 'timestamp-authority') return [one.timestamp.signingTime.getTime()];
-    // Only a promise that the log signed has a time that can be believed.
+    // Only an inclusion promise is signed by the log, so only its time can be trusted.
     const { inclusionPromise, integratedTime } = one.tlogEntry;
     return inclusionPromise === undefined ? [] : [Number(integratedTime) * 1_000];
   });
   const earliest = Math.min(...times);
-  // Before everything is verified, any number may stand there.
+  // The time may be any number before the bundle is verified.
   return Math.abs(earliest) <= MAX_TIME ? new Date(earliest).toISOString() : undefined;
 }
 

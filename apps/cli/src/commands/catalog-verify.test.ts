@@ -289,8 +289,8 @@ describe('catalog verify refuses', () => {
       'there is none: Snapshot 3 is not signed',
     ],
     ['{}', { body: '{}' }, 'it has no mediaType'],
-    ['null', { body: 'null' }, 'it is no JSON object'],
-    ['[]', { body: '[]' }, 'it is no JSON object'],
+    ['null', { body: 'null' }, 'it is not a JSON object'],
+    ['[]', { body: '[]' }, 'it is not a JSON object'],
     ['an empty bundle', { body: '' }, 'it is empty'],
     ['a page of HTML', { body: '<html></html>' }, 'it is not valid JSON'],
   ])('%s', async (_, answer, reason) => {
@@ -306,11 +306,7 @@ describe('catalog verify refuses', () => {
     const { bundle } = await snapshot(3);
     for (const length of [1, 100, bundle!.length >> 1, bundle!.length - 1]) {
       answers.set(bundleAnswer, { body: bundle!.subarray(0, length) });
-      await expectRefused(
-        await verify('default', ...KEY, '--out', 'out'),
-        'bundle',
-        'it is not valid JSON, or cut off',
-      );
+      await expectRefused(await verify('default', ...KEY, '--out', 'out'), 'bundle', 'it is not valid JSON');
     }
   });
 
@@ -369,7 +365,7 @@ describe('catalog verify refuses', () => {
     await expectRefused(
       await verify('default', ...KEY, '--out', 'out'),
       'statement',
-      'something else than a snapshot',
+      'not a valid statement of a catalog snapshot',
     );
   });
 

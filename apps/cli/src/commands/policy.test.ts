@@ -108,7 +108,7 @@ describe('policy apply and publish', () => {
     await run(['sign', 'other.txt', '--key', 'team.key']);
     const io = await run(['attach', 'other.txt.sigstore.json', NAME]);
     expect(io.exitCode).toBe(4);
-    expect(io.err()).toContain('and not of this');
+    expect(io.err()).toContain('not this artifact');
   });
 
   it('says which argument comes first', async () => {

@@ -117,25 +117,25 @@ describe('a group with a signing policy', () => {
 
   const refused: [string, () => Promise<(Uint8Array | string)[]>, string][] = [
     ['no bundle', async () => [], 'it is not signed'],
-    [
-      'another key',
-      async () => [await signedBy(newKey(), statementOf('1.0.0'))],
-      'which is not trusted here',
-    ],
+    ['another key', async () => [await signedBy(newKey(), statementOf('1.0.0'))], 'which is not trusted'],
     [
       'another release of the same key',
       async () => [await signedBy(key, statementOf('1.0.0', '9.9.9'))],
-      'the signature of example.com/SetLabels@9.9.9',
+      'signed is example.com/SetLabels@9.9.9',
     ],
     [
       'the signature of other bytes',
       async () => [await signedBy(key, statementOf('2.0.0'))],
-      'and not of this',
+      'not this artifact',
     ],
     ['an empty bundle', async () => [''], 'it is empty'],
     ['{}', async () => ['{}'], 'no mediaType'],
-    ['null', async () => ['null'], 'no JSON object'],
-    ['half a bundle', async () => [(await signedBy(key, statementOf('1.0.0'))).slice(0, 400)], 'cut off'],
+    ['null', async () => ['null'], 'not a JSON object'],
+    [
+      'half a bundle',
+      async () => [(await signedBy(key, statementOf('1.0.0'))).slice(0, 400)],
+      'not valid JSON',
+    ],
     [
       'an attestation alone',
       async () => [
@@ -151,7 +151,7 @@ describe('a group with a signing policy', () => {
           signatureStatement({ definition: sha256(definitionText({ kind: KIND, release: '1.0.0' })) }),
         ),
       ],
-      'names no release',
+      'a plain signature must be for the manifest',
     ],
     [
       'a predicate with more than a release',
@@ -161,7 +161,7 @@ describe('a group with a signing policy', () => {
           predicate: { ...statementOf('1.0.0').predicate, latest: true },
         }),
       ],
-      'its predicate is no release',
+      'invalid release predicate',
     ],
     ['two signatures in one envelope', async () => [await twice(key)], 'one signature'],
     ['another payload type', async () => [await retyped(key)], 'not application/vnd.in-toto+json'],

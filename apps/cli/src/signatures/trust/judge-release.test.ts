@@ -118,13 +118,13 @@ describe('whether it is signed', () => {
   it.each<[string, Evidence[], string]>([
     ['nothing', [], 'it is not signed, and the policy team wants a signature'],
     ['a stranger', [bundle(releaseStatement(NAME, DIGESTS), OTHER)], 'does not name'],
-    ['another release', [bundle(releaseStatement({ ...NAME, release: '9.9.9' }, DIGESTS))], '9.9.9, not of'],
+    ['another release', [bundle(releaseStatement({ ...NAME, release: '9.9.9' }, DIGESTS))], '9.9.9, not'],
     [
       'another kind',
       [bundle(releaseStatement({ ...NAME, kind: 'Other' }, DIGESTS))],
       'example.com/Other@1.0.0',
     ],
-    ['bytes alone', [bundle(undefined)], 'does not say of which release'],
+    ['bytes alone', [bundle(undefined)], 'does not name the release'],
     [
       'an attestation',
       [bundle({ ...releaseStatement(NAME, DIGESTS), predicateType: 'https://slsa.dev/provenance/v1' })],
