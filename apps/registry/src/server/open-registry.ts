@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { SnapshotRecord } from '@krmhub/catalog';
+import type { BlobStore, SnapshotRecord } from '@krmhub/catalog';
 import { NewestSnapshots } from '../catalogs/newest-snapshots.js';
 import { ProfileRenditions } from '../catalogs/renditions/profile-renditions.js';
 import { SnapshotRenditions } from '../catalogs/renditions/snapshot-renditions.js';
@@ -52,6 +52,8 @@ export interface OpenOptions {
     start: boolean;
   };
   wrapStore?: (store: RegistryStore) => RegistryStore;
+  /** Gets every blob folder, by its path. */
+  wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
   /** Absent for one with the limits of SERVER_LIMITS. */
   planner?: Planner;
   /** Of the caches of renditions; absent for those of SERVER_LIMITS. */
@@ -73,13 +75,17 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const searching = inThread === undefined ? withSearchThreads(database, paths.database, log) : database;
   const store = options.wrapStore?.(searching) ?? searching;
   const { planner = new Planner() } = options;
+  const openBlobs = async (folder: string): Promise<BlobStore> => {
+    const blobs = await openBlobFolder(folder);
+    return options.wrapBlobs?.(blobs, folder) ?? blobs;
+  };
   const stopping = new Stopping();
   stopping.add(
     () => store.close(),
     () => planner.close(),
   );
   try {
-    const blobs = await openBlobFolder(paths.blobs);
+    const blobs = await openBlobs(paths.blobs);
     await ensureRegistryKey(paths.keys, { now: clock(), signed: await store.hasSignatures() });
     const keys = await RegistryKeys.open({ folder: paths.keys, clock, log });
     await ensureDefaultCatalog({ store, clock });
@@ -89,11 +95,11 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       clock,
       process: inThread === undefined,
     });
-    const renditionBlobs = await openBlobFolder(paths.forms);
+    const renditionBlobs = await openBlobs(paths.forms);
     const renditions = new SnapshotRenditions({ ...cacheSizes, store, blobs: renditionBlobs });
     const newestSnapshots = new NewestSnapshots(store);
     const bytesLock = new RwLock();
-    const artifacts = await openBlobFolder(paths.artifacts);
+    const artifacts = await openBlobs(paths.artifacts);
     await trust.reload(store);
     const takedownRecord = openTakedownRecord(paths.takedowns);
     await finishPendingTakedowns({
@@ -123,7 +129,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
           })
         : new SnapshotBuilder({ ...building, store, renditions, signing, clock });
     stopping.add(() => snapshotBuilder.stop());
-    const copies = await openBlobFolder(paths.copies);
+    const copies = await openBlobs(paths.copies);
     // What an earlier process was fetching is of no use.
     await rm(paths.fetching, { recursive: true, force: true });
     const { trustedRoot, sourceAddresses, sourceFolder, sourceCredentials } = config;

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { PublishResult, TokenScope } from '@krmhub/api/model';
+import type { BlobStore } from '@krmhub/catalog';
 import { pino } from 'pino';
 import { createToken } from '../auth/tokens.js';
 import type { RegistryApp } from '../http/context.js';
@@ -45,6 +46,7 @@ export interface TestRegistry {
 export async function openTestRegistry(
   options: {
     wrapStore?: (store: RegistryStore) => RegistryStore;
+    wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
     start?: boolean;
     folder?: string;
     config?: Partial<OpenConfig>;
@@ -61,7 +63,7 @@ export async function openTestRegistry(
   const log: Log = pino({ level: 'debug' }, { write: (line: string) => logged.push(line) });
   let offset = 0;
   const clock = () => new Date(Date.now() + offset);
-  const { config, sources, wrapStore, start = true, planner, folder: _, ...cacheSizes } = options;
+  const { config, sources, wrapStore, wrapBlobs, start = true, planner, folder: _, ...cacheSizes } = options;
   const parts = await openRegistry(
     { dataFolder: folder, snapshotValidDays: 30, ...sources, ...config },
     {
@@ -70,6 +72,7 @@ export async function openTestRegistry(
       inThread: { random: () => 0.5, start },
       cacheSizes,
       ...(wrapStore === undefined ? {} : { wrapStore }),
+      ...(wrapBlobs === undefined ? {} : { wrapBlobs }),
       ...(planner === undefined ? {} : { planner }),
     },
   );
