@@ -122,9 +122,8 @@ function isNeeded(name) {
 
 /** What stands in the sources still, less tests and what only they use. */
 function isProgram(name, from) {
-  if (lstatSync(path.join(from, name)).isDirectory()) return true;
+  if (lstatSync(path.join(from, name)).isDirectory()) return path.basename(name) !== 'testing';
   if (!name.endsWith('.js') || name.endsWith('.test.js')) return false;
-  if (['testing.js', 'test-registry.js'].includes(path.basename(name))) return false;
   return ['.ts', '.tsx'].some((suffix) =>
     existsSync(path.join(path.dirname(from), 'src', name.replace(/\.js$/, suffix))),
   );

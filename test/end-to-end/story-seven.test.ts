@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gitServer } from '../../packages/sources/src/testing.js';
+import { gitServer } from '../../packages/sources/src/testing/servers.js';
 import { commitFiles } from '../commit-files.js';
 import { type Finished, krmhub, type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import type { Source } from '@krmhub/api/model';
 import type { SnapshotReport } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gitServer } from '../../packages/sources/src/testing.js';
+import { gitServer } from '../../packages/sources/src/testing/servers.js';
 import { commitFiles } from '../commit-files.js';
 import { type RunningRegistry, startRegistry, temporaryFolder } from '../running.js';
 import { MAX_GROWTH, memoryOf } from './neighbour.js';

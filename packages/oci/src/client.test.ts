@@ -3,7 +3,7 @@ import { OciClient } from './client.js';
 import { toContent } from './connection.js';
 import { computeDigest } from './digest.js';
 import { MAX_MANIFEST_BYTES, MEDIA_TYPES } from './manifest.js';
-import { type Script, type ScriptedServer, scriptedServer } from './testing.js';
+import { type Script, type ScriptedServer, scriptedServer } from './testing/scripted-server.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const BLOB = bytes('the bytes of a blob');

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { SIGNING_LIMITS } from './limits.js';
-import { bundleBytes, sha256, testBundle, testKey, testStatement } from './testing.js';
+import { bundleBytes, sha256, testBundle, testKey, testStatement } from './testing/bundles.js';
 import { publicGoodRoot } from './trusted-root.js';
 import { verifyBundle } from './verify.js';
 

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { LEGACY_LAYER, verifyLegacySignature } from './legacy-signature.js';
-import { testKey } from './testing.js';
+import { testKey } from './testing/bundles.js';
 import { emptyRoot } from './trusted-root.js';
 import type { Trust } from './verify.js';
 

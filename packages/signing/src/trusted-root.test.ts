@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TestLog } from './testing.js';
+import { TestLog } from './testing/bundles.js';
 import { emptyRoot, publicGoodRoot, readTrustedRoot } from './trusted-root.js';
 
 const log = new TestLog();

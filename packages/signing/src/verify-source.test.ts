@@ -3,7 +3,7 @@ import { publicKeyHint, sha256 } from '@krmhub/schema';
 import { describe, expect, it } from 'vitest';
 import { keySigner, signStatement } from './sign.js';
 import { predicateStatement, releaseStatement, signatureStatement, snapshotStatement } from './statement.js';
-import { bundleBytes, testKey } from './testing.js';
+import { bundleBytes, testKey } from './testing/bundles.js';
 import { emptyRoot } from './trusted-root.js';
 import { verifySource } from './verify-source.js';
 

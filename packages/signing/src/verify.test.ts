@@ -13,7 +13,7 @@ import {
   testBundle,
   testKey,
   testStatement,
-} from './testing.js';
+} from './testing/bundles.js';
 import { emptyRoot, publicGoodRoot, readTrustedRoot } from './trusted-root.js';
 import { type Trust, verifyBundle } from './verify.js';
 

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { FetchRequest } from './context.js';
-import { catchFailure, temporaryFolder, testFetcher } from './testing.js';
+import { catchFailure, temporaryFolder, testFetcher } from './testing/servers.js';
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);

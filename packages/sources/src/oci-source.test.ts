@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { artifactManifest, bundleManifest, computeDigest, MEDIA_TYPES, type OciDigest } from '@krmhub/oci';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FetcherOptions, FetchRequest } from './context.js';
-import { catchFailure, httpServer, rawServer, type TestServer, testFetcher } from './testing.js';
+import { catchFailure, httpServer, rawServer, type TestServer, testFetcher } from './testing/servers.js';
 
 const LAYER = 'application/vnd.cncf.kubernetes.krm-func-catalog.layer.v1+yaml';
 const CATALOG = Buffer.from('kind: KRMFunctionCatalog\n');

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { sha256, TestLog, testBundle, testKey, testStatement } from '@krmhub/signing/testing';
+import { sha256, TestLog, testBundle, testKey, testStatement } from '@krmhub/signing/testing/bundles';
 
 /** A folder in the layout of the conformance suite, with keys and a log of our own: what it holds must be told apart. */
 

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ARTIFACT_MEDIA_TYPES, computeDigest, EMPTY_CONFIG, MEDIA_TYPES, TITLE } from '@krmhub/oci';
-import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
+import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { dockerCredentials } from '../registry/docker-credentials.js';
 import { runTest, testIo } from '../testing/command-line.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing';
+import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing/bundles';
 import { afterAll, expect, it } from 'vitest';
 import { runTest } from '../testing/command-line.js';
 

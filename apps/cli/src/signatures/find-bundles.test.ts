@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { computeDigest, EMPTY_CONFIG, MEDIA_TYPES } from '@krmhub/oci';
-import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
+import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { BUNDLE_MEDIA_TYPE } from '@krmhub/schema';
 import { SIGNING_LIMITS } from '@krmhub/signing';
-import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing';
+import { bundleBytes, testBundle, testKey, testStatement } from '@krmhub/signing/testing/bundles';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { runTest } from '../testing/command-line.js';
 

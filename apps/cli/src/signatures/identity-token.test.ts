@@ -1,4 +1,4 @@
-import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing';
+import { type ScriptedServer, scriptedServer } from '@krmhub/oci/testing/scripted-server';
 import { afterEach, expect, it } from 'vitest';
 import { testIo } from '../testing/command-line.js';
 import { identityToken } from './identity-token.js';

@@ -5,8 +5,8 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { catchFailure, httpServer, rawServer } from '../testing.js';
-import { asking, CATALOG, TestRepositories, text } from './testing.js';
+import { asking, CATALOG, TestRepositories, text } from '../testing/repositories.js';
+import { catchFailure, httpServer, rawServer } from '../testing/servers.js';
 
 const repositories = new TestRepositories();
 const { git } = { git: (...args: string[]) => repositories.git(...args) };

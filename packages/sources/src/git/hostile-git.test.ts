@@ -3,9 +3,9 @@ import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { catchFailure, gitServer, rawServer, type TestServer } from '../testing.js';
+import { asking, CATALOG, read, TestRepositories, text } from '../testing/repositories.js';
+import { catchFailure, gitServer, rawServer, type TestServer } from '../testing/servers.js';
 import { removeLeftovers, TemporaryRepository } from './temporary-repository.js';
-import { asking, CATALOG, read, TestRepositories, text } from './testing.js';
 
 const repositories = new TestRepositories();
 const servers: TestServer[] = [];

@@ -10,7 +10,7 @@ import {
   type TestServer,
   temporaryFolder,
   testFetcher,
-} from '../testing.js';
+} from '../testing/servers.js';
 
 const { folder, remove } = temporaryFolder();
 const servers: TestServer[] = [];

@@ -5,7 +5,13 @@ import { createServer } from 'node:https';
 import path from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { FetchRequest } from '../context.js';
-import { catchFailure, httpServer, type TestServer, temporaryFolder, testFetcher } from '../testing.js';
+import {
+  catchFailure,
+  httpServer,
+  type TestServer,
+  temporaryFolder,
+  testFetcher,
+} from '../testing/servers.js';
 
 const { folder, remove } = temporaryFolder();
 const servers: TestServer[] = [];

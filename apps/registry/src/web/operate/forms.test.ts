@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../limits.js';
+import { signedIn, TestBrowser } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
 import { OPERATE_ROUTES } from './operate-routes.js';
-import { signedIn, TestBrowser } from './testing.js';
 
 let registry: TestRegistry;
 beforeAll(async () => {

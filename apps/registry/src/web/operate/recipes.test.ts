@@ -2,8 +2,8 @@ import { fillPath } from '@krmhub/api/paths';
 import { RECIPE_LIMITS } from '@krmhub/catalog';
 import { sha256 } from '@krmhub/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signedIn, type TestBrowser } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
-import { signedIn, type TestBrowser } from './testing.js';
 
 let registry: TestRegistry;
 let browser: TestBrowser;

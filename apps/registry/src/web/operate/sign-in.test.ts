@@ -2,8 +2,8 @@ import { fillPath } from '@krmhub/api/paths';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../auth/tokens.js';
 import { SERVER_LIMITS } from '../../limits.js';
+import { signedIn, TestBrowser } from '../../testing/operator-session.js';
 import { openTestRegistry, type TestRegistry } from '../../testing/test-registry.js';
-import { signedIn, TestBrowser } from './testing.js';
 
 let registry: TestRegistry;
 beforeAll(async () => {

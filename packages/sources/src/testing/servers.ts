@@ -5,9 +5,9 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { FetcherOptions } from './context.js';
-import { SourceFailure } from './failure.js';
-import { SourceFetcher } from './fetcher.js';
+import type { FetcherOptions } from '../context.js';
+import { SourceFailure } from '../failure.js';
+import { SourceFetcher } from '../fetcher.js';
 
 /** What tests give a fetcher unless they say otherwise: this machine may be asked, nothing is waited for long. */
 export const TEST_OPTIONS: Omit<FetcherOptions, 'temporaryFolder'> = {

@@ -3,21 +3,24 @@ import { builtinModules } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { findCircles, forbiddenImports, importedFile, importsOf, roomOf } from './imports.js';
+import { MAX_ROOT_FILES, ROOMS } from './rooms.js';
 
 /**
- * The floors of ARCHITECTURE.md. npm hoists what a workspace does not declare, so nothing but this test
+ * The floors and rooms of ARCHITECTURE.md. npm hoists what a workspace does not declare, so nothing but this test
  * and the project references keep a package from importing one that it must not know.
  */
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-interface Room {
+/** What a package stands on. */
+interface Floor {
   /** Workspace packages that it may import. */
   below: string[];
   /** No I/O, clock, randomness or environment. */
   pure: boolean;
 }
 
-const rooms: Record<string, Room> = {
+const floors: Record<string, Floor> = {
   'packages/schema': { below: [], pure: true },
   'packages/catalog': { below: ['@krmhub/schema'], pure: true },
   'packages/api': { below: ['@krmhub/schema'], pure: false },
@@ -58,8 +61,14 @@ const registryImporters = [
   'restore-registry',
   'serve-registry',
 ].map((name) => `apps/cli/src/operate/${name}.ts`);
-/** Starts real registries for the tests of commands; imported by tests only, and held to the rules of tests. */
-const testSupport = ['apps/cli/src/testing/command-line.ts', 'apps/cli/src/testing/catalog-build.ts'];
+/** What only tests use; held to the rules of tests. */
+const testSupport = /\/testing\//;
+/** Files that nothing imports: a thread that is started by its path, a generator, a table that queries name in SQL. */
+const loadedOtherwise: Record<string, string[]> = {
+  'apps/cli': ['functions/lint/thread'],
+  'apps/registry': ['store/sqlite/schema/upstream-functions'],
+  'packages/api': ['render-response-schemas'],
+};
 /** Hashing is pure; `node:module` is there to load a heavy library only when a document needs it. */
 const pureBuiltins = ['node:crypto', 'node:module'];
 /** The only files that touch the process: its arguments, environment, streams, signals and exit code. */
@@ -77,34 +86,52 @@ const maximumLines = 400;
 
 interface SourceFile {
   file: string;
-  room: string;
+  /** Its package or app. */
+  floor: string;
   text: string;
   imports: string[];
   test: boolean;
 }
 
 function sourceFiles(): SourceFile[] {
-  return Object.keys(rooms).flatMap((room) =>
-    readdirSync(path.join(root, room, 'src'), { recursive: true, encoding: 'utf8' })
+  return Object.keys(floors).flatMap((floor) =>
+    readdirSync(path.join(root, floor, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.tsx?$/.test(name))
       .map((name) => {
-        const file = path.posix.join(room, 'src', name.split(path.sep).join('/'));
+        const file = path.posix.join(floor, 'src', name.split(path.sep).join('/'));
         const text = readFileSync(path.join(root, file), 'utf8');
         return {
           file,
-          room,
+          floor,
           text,
           imports: importsOf(text),
-          test: /\.test\.tsx?$/.test(file) || testSupport.includes(file),
+          test: isTest(file),
         };
       }),
   );
 }
 
-function importsOf(text: string): string[] {
-  const statements =
-    /(?:^|[;\n])\s*(?:import|export)\b[^'";]*?from\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/g;
-  return [...text.matchAll(statements)].map((match) => match[1] ?? match[2]!);
+const isTest = (file: string) => /\.test\.tsx?$/.test(file) || testSupport.test(file);
+
+function localImports(file: string, imports: readonly string[]): string[] {
+  return imports
+    .filter((specifier) => specifier.startsWith('.'))
+    .flatMap((specifier) => importedFile(file, specifier, names) ?? []);
+}
+
+/** Files of other packages, by the names under which these export every file. */
+function workspaceImports(imports: readonly string[]): string[] {
+  return imports.flatMap((specifier) => {
+    const [, floor = '', name = 'index'] = /^@krmhub\/([^/]+)(?:\/(.*))?$/.exec(specifier) ?? [];
+    return importedFile(`packages/${floor}/src/index.ts`, `./${name}.js`, names) ?? [];
+  });
+}
+
+/** What Node or another package loads by a name of `package.json`, or by its path. */
+function entryFiles(floor: string): string[] {
+  const exported = JSON.stringify(manifest(floor).exports ?? {});
+  const paths = [...exported.matchAll(/"\.\/dist\/([^"*]+)\.js"/g)].map((match) => match[1]!);
+  return [...paths, 'main', ...(loadedOtherwise[floor] ?? [])].map((name) => `${floor}/src/${name}.ts`);
 }
 
 function packageOf(specifier: string): string {
@@ -116,11 +143,12 @@ function isBuiltin(specifier: string): boolean {
   return specifier.startsWith('node:') || builtinModules.includes(specifier);
 }
 
-function manifest(room: string): {
+function manifest(floor: string): {
+  exports?: unknown;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
 } {
-  return JSON.parse(readFileSync(path.join(root, room, 'package.json'), 'utf8'));
+  return JSON.parse(readFileSync(path.join(root, floor, 'package.json'), 'utf8'));
 }
 
 /** Comments and strings may speak of what the code must not do. */
@@ -132,31 +160,54 @@ function codeOf(text: string): string {
 }
 
 const files = sourceFiles();
+const names = new Set(files.map(({ file }) => file));
 const production = files.filter(({ test }) => !test);
 
 describe('architecture', () => {
   it('reads the sources', () => {
-    for (const room of Object.keys(rooms)) expect(production.some((file) => file.room === room)).toBe(true);
-    expect(
-      importsOf("import a from 'a';\nexport * from './b.js';\nconst c = await import('c');\nimport 'd';"),
-    ).toEqual(['a', './b.js', 'c', 'd']);
+    for (const floor of Object.keys(floors))
+      expect(production.some((file) => file.floor === floor)).toBe(true);
   });
 
   it('stands on lower floors only', () => {
-    const breaches = files.flatMap(({ file, room, imports }) =>
+    const below = Object.fromEntries(Object.entries(floors).map(([name, { below }]) => [name, below]));
+    const imports = files.flatMap(({ file, floor, imports }) =>
       imports
         .filter((specifier) => specifier.startsWith('@krmhub/'))
-        .filter((specifier) => !rooms[room]!.below.includes(packageOf(specifier)))
-        .map((specifier) => `${file} imports ${specifier}`),
+        .map((specifier) => ({ file, from: floor, to: packageOf(specifier) })),
     );
-    expect(breaches).toEqual([]);
+    expect(imports.length).toBeGreaterThan(0);
+    expect(forbiddenImports(imports, below)).toEqual([]);
+  });
+
+  it.each(Object.entries(ROOMS))('keeps the rooms of %s apart', (floor, allowed) => {
+    const own = production.filter((file) => file.floor === floor);
+    const imports = own.flatMap(({ file, imports }) =>
+      localImports(file, imports).map((target) => ({ file, from: roomOf(file), to: roomOf(target) })),
+    );
+    expect(imports.length).toBeGreaterThan(0);
+    expect(forbiddenImports(imports, allowed)).toEqual([]);
+    expect(findCircles(new Map(Object.entries(allowed)))).toEqual([]);
+    expect(Object.keys(allowed).sort()).toEqual([...new Set(own.map(({ file }) => roomOf(file)))].sort());
+  });
+
+  it.each(Object.keys(ROOMS))('has few files beside the rooms of %s', (floor) => {
+    const beside = production.filter(({ file }) => path.posix.dirname(file) === `${floor}/src`);
+    expect(beside.map(({ file }) => file).slice(MAX_ROOT_FILES)).toEqual([]);
+  });
+
+  it.each(Object.keys(floors))('has no files in %s that import each other in a circle', (floor) => {
+    const own = files.filter((file) => file.floor === floor);
+    expect(findCircles(new Map(own.map(({ file, imports }) => [file, localImports(file, imports)])))).toEqual(
+      [],
+    );
   });
 
   it('enters other packages by their names, never by their folders', () => {
-    const breaches = files.flatMap(({ file, room, imports }) =>
+    const breaches = files.flatMap(({ file, floor, imports }) =>
       imports
         .filter((specifier) => specifier.startsWith('.'))
-        .filter((specifier) => !path.posix.join(path.posix.dirname(file), specifier).startsWith(`${room}/`))
+        .filter((specifier) => !path.posix.join(path.posix.dirname(file), specifier).startsWith(`${floor}/`))
         .map((specifier) => `${file} imports ${specifier}`),
     );
     expect(breaches).toEqual([]);
@@ -164,53 +215,63 @@ describe('architecture', () => {
 
   it('has one edge between the apps', () => {
     const importers = production.filter(
-      ({ room, imports }) =>
-        room === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'),
+      ({ floor, imports }) =>
+        floor === 'apps/cli' && imports.some((name) => packageOf(name) === '@krmhub/registry'),
     );
     expect(importers.map(({ file }) => file).sort()).toEqual(registryImporters);
   });
 
   it('keeps test support out of what is run', () => {
-    for (const support of testSupport) {
-      const { room } = files.find(({ file }) => file === support)!;
-      const name = path.posix.relative(`${room}/src`, support).replace(/\.ts$/, '.js');
-      const importers = production.filter((file) =>
-        file.imports.some(
-          (specifier) => path.posix.join(path.posix.dirname(file.file), specifier) === `${room}/src/${name}`,
-        ),
-      );
-      expect(importers.map(({ file }) => file)).toEqual([]);
-    }
+    const breaches = production.flatMap(({ file, imports }) =>
+      imports
+        .filter((specifier) => testSupport.test(`${specifier}/`))
+        .map((specifier) => `${file} imports ${specifier}`),
+    );
+    expect(breaches).toEqual([]);
+  });
+
+  it('has what only tests use in folders of that name', () => {
+    const used = new Set(
+      production.flatMap(({ file, imports }) => [
+        ...localImports(file, imports),
+        ...workspaceImports(imports),
+      ]),
+    );
+    const entries = Object.keys(floors).flatMap(entryFiles);
+    const misplaced = production.filter(
+      ({ file }) => !file.endsWith('.d.ts') && !entries.includes(file) && !used.has(file),
+    );
+    expect(misplaced.map(({ file }) => file)).toEqual([]);
   });
 
   it('declares what it imports', () => {
-    const breaches = files.flatMap(({ file, room, imports, test }) => {
-      const { dependencies = {}, devDependencies = {} } = manifest(room);
+    const breaches = files.flatMap(({ file, floor, imports, test }) => {
+      const { dependencies = {}, devDependencies = {} } = manifest(floor);
       const declared = test ? { ...dependencies, ...devDependencies, vitest: '' } : dependencies;
       return imports
         .filter((specifier) => !specifier.startsWith('.') && !isBuiltin(specifier))
         .filter((specifier) => !(packageOf(specifier) in declared))
-        .map((specifier) => `${file} imports ${specifier}, which ${room}/package.json does not name`);
+        .map((specifier) => `${file} imports ${specifier}, which ${floor}/package.json does not name`);
     });
     expect(breaches).toEqual([]);
   });
 
   it('names in its project references what its package.json names', () => {
-    for (const room of Object.keys(rooms)) {
-      const config = JSON.parse(readFileSync(path.join(root, room, 'tsconfig.json'), 'utf8'));
+    for (const floor of Object.keys(floors)) {
+      const config = JSON.parse(readFileSync(path.join(root, floor, 'tsconfig.json'), 'utf8'));
       const referenced = config.references.map(
         ({ path: folder }: { path: string }) => `@krmhub/${path.basename(folder)}`,
       );
-      const declared = Object.keys(manifest(room).dependencies ?? {}).filter((name) =>
+      const declared = Object.keys(manifest(floor).dependencies ?? {}).filter((name) =>
         name.startsWith('@krmhub/'),
       );
-      expect([room, referenced.sort()]).toEqual([room, declared.sort()]);
+      expect([floor, referenced.sort()]).toEqual([floor, declared.sort()]);
     }
   });
 
   it('keeps the lower packages pure', () => {
     const breaches = production
-      .filter(({ room }) => rooms[room]!.pure)
+      .filter(({ floor }) => floors[floor]!.pure)
       .flatMap(({ file, text, imports }) => [
         ...imports
           .filter((specifier) => isBuiltin(specifier) && !pureBuiltins.includes(specifier))

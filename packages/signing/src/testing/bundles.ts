@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { BUNDLE_MEDIA_TYPE, type PublicKey, publicKey, publicKeyHint } from '@krmhub/schema';
 import { dsse } from '@sigstore/core';
-import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from './statement.js';
+import { IN_TOTO_MEDIA_TYPE, STATEMENT_TYPE } from '../statement.js';
 
 /** Valid and invalid bundles and logs for tests, signed with generated keys. */
 

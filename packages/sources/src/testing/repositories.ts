@@ -4,7 +4,7 @@ import path from 'node:path';
 import { readSourceAddress } from '@krmhub/catalog';
 import type { FetcherOptions, FetchRequest } from '../context.js';
 import type { SourceFetcher } from '../fetcher.js';
-import { gitServer, temporaryFolder, testFetcher } from '../testing.js';
+import { gitServer, temporaryFolder, testFetcher } from './servers.js';
 
 export const CATALOG = 'kind: KRMFunctionCatalog\n';
 

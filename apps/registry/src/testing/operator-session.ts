@@ -1,4 +1,4 @@
-import type { TestRegistry } from '../../testing/test-registry.js';
+import type { TestRegistry } from './test-registry.js';
 
 const ORIGIN = 'http://registry.test';
 
