@@ -23,7 +23,7 @@ afterEach(() => registry.close());
 
 const set = { kind: 'SetLabels', release: '1.0.0' };
 
-/** Every operation that changes something or shows what is not public. */
+/** Every operation that changes something or shows private data. */
 const GUARDED = [
   ['PUT', releasePath(set), 'publish'],
   ['POST', `${releasePath(set)}/yank`, 'yank'],
@@ -47,7 +47,7 @@ async function call(method: string, target: string, authorization?: string): Pro
   });
 }
 
-describe('authorisation', () => {
+describe('authorization', () => {
   it.each(GUARDED)('%s %s needs the scope', async (method, target, scope) => {
     const anonymous = await call(method, target);
     expect([anonymous.status, anonymous.headers.get('www-authenticate')]).toEqual([
@@ -85,19 +85,19 @@ describe('authorisation', () => {
     '/api/v1/functions/example.com/Set%20Labels/releases/1.0.0',
     '/api/v1/functions/example.com/SetLabels/releases/latest',
     '/api/v1/functions/example.com/SetLabels/releases/1.0.0%2fyank',
-  ])('no spelling of a path gets past it: %s', async (target) => {
+  ])('applies to every spelling of a path: %s', async (target) => {
     const { secret } = await registry.token({ scopes: ['publish'], groups: ['example.com', 'other.com'] });
     const response = await call('PUT', target, `Bearer ${secret}`);
     expect([400, 404]).toContain(response.status);
     expect((await registry.parts.store.search({ limit: 1 })).total).toBe(0);
   });
 
-  it('publishes where the glob says so', async () => {
+  it('permits publishing in the groups of the glob', async () => {
     const { secret } = await registry.token({ scopes: ['publish'], groups: ['example.*'] });
     expect((await call('PUT', releasePath(set), `bearer ${secret}`)).status).toBe(201);
   });
 
-  it('says why a token is refused, without showing it', async () => {
+  it('reports why a token is refused, without showing it', async () => {
     const revoked = await registry.token({});
     await registry.parts.store.revokeToken(revoked.id, new Date().toISOString());
     const expiring = await registry.token({ expiresInDays: 1 });
@@ -116,7 +116,7 @@ describe('authorisation', () => {
     expect(await reason('Basic dTpw')).toContain('not `Bearer`');
   });
 
-  it('does not look at tokens where none is needed', async () => {
+  it('ignores tokens where none is needed', async () => {
     for (const target of ['/api/v1/functions', '/catalogs/default/snapshots', '/healthz']) {
       expect((await call('GET', target, 'Bearer nonsense')).status).toBe(200);
     }
@@ -197,7 +197,7 @@ describe('a leaked token', () => {
     return { status: response.status, headers, text: await response.text() };
   };
 
-  it('is revoked by whoever has it, with the reason, and the first report counts', async () => {
+  it('can be revoked by any client that has it, with a reason, and the first report counts', async () => {
     const leaked = await registry.token({ scopes: ['publish'] });
     expect((await report({ token: leaked.secret })).status).toBe(204);
     const stored = await registry.parts.store.tokenByHash(hashSecret(leaked.secret));
@@ -213,7 +213,7 @@ describe('a leaked token', () => {
     expect(registry.logged.join('')).not.toContain(leaked.secret);
   });
 
-  it('is answered as one that nobody knows, one that has ended and one that is revoked', async () => {
+  it('gets the same response whether it is unknown, expired or revoked', async () => {
     const known = await registry.token({});
     const expired = await registry.token({ expiresInDays: 1 });
     registry.advance(2 * DAY);
@@ -225,7 +225,7 @@ describe('a leaked token', () => {
     expect(answers[0]).toMatchObject({ status: 204, text: '' });
   });
 
-  it('leaves every other token as it is', async () => {
+  it('leaves all other tokens valid', async () => {
     const leaked = await registry.token({});
     const other = await registry.token({});
     await report({ token: leaked.secret });
@@ -233,7 +233,7 @@ describe('a leaked token', () => {
   });
 
   it.each([{}, { token: 1 }, { token: '' }, { token: 'krmhub_x' }, { token: 'x'.repeat(201) }, []])(
-    'is not told by %j',
+    'cannot be reported with the body %j',
     async (body) => {
       expect((await report(body)).status).toBe(400);
     },
@@ -256,7 +256,7 @@ describe('ensureAdminToken', () => {
   const now = new Date();
   const stored = async () => store.tokenByHash(hashSecret((await readFile(file, 'utf8')).trim()));
 
-  it('writes a token for its owner only, once', async () => {
+  it('writes a token once, readable only by its owner', async () => {
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await stored()).toMatchObject({
@@ -269,13 +269,13 @@ describe('ensureAdminToken', () => {
     expect(await readFile(file, 'utf8')).toBe(text);
   });
 
-  it('takes the token of a start that died before it was stored', async () => {
+  it('uses the token of a start that crashed before storing it', async () => {
     await writeFile(file, `${newSecret()}\n`);
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'created' });
     expect(await stored()).toBeDefined();
   });
 
-  it('writes another one where the file was emptied, and leaves the others as they are', async () => {
+  it('writes another token if the file was emptied, and does not change the others', async () => {
     await ensureAdminToken(store, file, now);
     const first = await stored();
     await writeFile(file, '', { mode: 0o644 });
@@ -292,7 +292,7 @@ describe('ensureAdminToken', () => {
     expect(await ensureAdminToken(store, file, now)).toEqual({ outcome: 'present' });
   });
 
-  it('never overwrites the file and never brings a revoked token back', async () => {
+  it('never overwrites the file and never restores a revoked token', async () => {
     await ensureAdminToken(store, file, now);
     const text = await readFile(file, 'utf8');
     await store.revokeToken((await stored())?.id ?? '', now.toISOString());

@@ -3,7 +3,7 @@ import { BytesCache } from '../http/bytes-cache.js';
 import { hashSecret, isTokenSecret, newSecret } from './tokens.js';
 
 describe('token secrets', () => {
-  it('are told from what is cut off, mistyped or something else', () => {
+  it('are distinguished from truncated, mistyped and other text', () => {
     const secret = newSecret();
     expect(secret).toMatch(/^krmhub_[a-f0-9]{72}$/);
     expect(isTokenSecret(secret)).toBe(true);
@@ -19,7 +19,7 @@ describe('token secrets', () => {
 });
 
 describe('BytesCache', () => {
-  it('keeps what was used last, within its bytes', () => {
+  it('retains the last used values, within its bytes', () => {
     const cache = new BytesCache(10);
     cache.set('a', new Uint8Array(4));
     cache.set('b', new Uint8Array(4));

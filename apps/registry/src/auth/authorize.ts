@@ -13,9 +13,9 @@ export interface Authority {
 }
 
 /**
- * The token of a request. Only operations that need one call this: an anonymous read does not look at
- * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`, and with `rate-limited`
- * where the token or the address of the client is used too often.
+ * Returns the token of a request. Only operations that need a token call this: an anonymous read ignores
+ * `Authorization`, so an expired token never breaks reading. Rejects with `unauthorized`, and with `rate-limited` if
+ * the token or the address of the client exceeded its limit.
  */
 export async function authenticate(
   c: RegistryContext,
@@ -34,7 +34,7 @@ export async function authenticate(
   throw new KrmhubError('unauthorized', 'invalid Authorization header: expected `Bearer TOKEN`', { hint });
 }
 
-/** The token of a secret, by the same rules. */
+/** Returns the token with this secret, by the same rules. */
 export async function authenticateSecret(
   c: RegistryContext,
   authority: Authority,
@@ -50,7 +50,7 @@ export async function authenticateSecret(
   throw new KrmhubError('unauthorized', message, { hint });
 }
 
-/** The token whose secret has this hash, by the same rules. */
+/** Returns the token whose secret has this hash, by the same rules. */
 export async function authenticateHash(
   c: RegistryContext,
   { store, clock, log }: Authority,
@@ -63,7 +63,7 @@ export async function authenticateHash(
     limits.recordLogin(c, hash, false);
     return new KrmhubError('unauthorized', message, { hint });
   };
-  // The database compares hashes of what was sent, so its timing tells nothing of a stored secret.
+  // The database compares hashes, so its timing reveals nothing about a stored secret.
   const token = await store.tokenByHash(hash);
   if (token === undefined) throw refuse('unknown token');
   const now = clock();
@@ -86,14 +86,14 @@ async function recordUse(
   try {
     await store.touchToken(token.id, now.toISOString());
   } catch (error) {
-    // What the request asks for matters more than the record of its token.
+    // The request matters more than the record of its token.
     log.warn({ err: error, tokenId: token.id }, 'cannot record the last use of a token');
   }
 }
 
 /**
- * The token of a request that may do what `scope` names in `group`; without a group, what concerns the
- * whole registry. Rejects with `unauthorized` or `forbidden`.
+ * Returns the token of a request if it has `scope` in `group`; without a group, in the whole registry. Rejects with
+ * `unauthorized` or `forbidden`.
  */
 export async function authorize(
   c: RegistryContext,
@@ -106,19 +106,21 @@ export async function authorize(
   return token;
 }
 
-/** What a token lacks to do what `scope` names in `group`, or in the whole registry, in words; empty for nothing. */
+/**
+ * Returns the rights that a token lacks to use `scope` in `group`, or in the whole registry; empty if it lacks none.
+ */
 export function lackingRights(token: TokenRecord, scope: TokenScope, group?: string): string[] {
   const lacks: string[] = [];
   if (!token.scopes.includes(scope)) lacks.push(`the scope "${scope}"`);
   if (group !== undefined && !token.groups.some((glob) => matchesGlob(glob, group))) {
     lacks.push(`the group "${group}"`);
   }
-  // What concerns the whole registry concerns every group.
+  // An operation on the whole registry affects every group.
   if (group === undefined && !token.groups.includes('*')) lacks.push('every group ("*")');
   return lacks;
 }
 
-/** Throws `forbidden` where the token lacks any right. */
+/** Throws `forbidden` if the token lacks a right. */
 export function refuseLacking(token: TokenRecord, scope: TokenScope, group?: string): void {
   const lacks = lackingRights(token, scope, group);
   if (lacks.length === 0) return;

@@ -14,7 +14,9 @@ const REPOSITORY_GLOB = /^[a-z0-9._/*-]+$/;
 
 type TokenRequest = z.output<typeof CreateTokenRequest>;
 
-/** Makes a token that somebody may ask for, with its secret; rejects with `invalid-request` what would not limit it. */
+/**
+ * Creates a requested token and returns it with its secret. Rejects with `invalid-request` for limits without effect.
+ */
 export async function issueToken(
   { store, clock }: TokenDeps,
   wanted: TokenRequest,
@@ -23,7 +25,7 @@ export async function issueToken(
   refuseWrong(wanted.groups, GROUP_GLOB, 'group', 'Use groups such as example.com');
   refuseWrong(wanted.repositories, REPOSITORY_GLOB, 'repository', 'Use repositories such as team/catalog');
   refuseIdleLimits(wanted);
-  // An administrator can create any token, so fewer groups would be no limit.
+  // An administrator can create any token, so a limit to groups would have no effect.
   if (wanted.scopes.includes('admin') && !wanted.groups.includes('*')) {
     throw new KrmhubError('invalid-request', 'the scope admin covers the whole registry', {
       hint: 'Omit the groups or the scope admin.',
@@ -32,7 +34,7 @@ export async function issueToken(
   return createToken(store, wanted, { now: clock(), by });
 }
 
-/** Revokes a token, or leaves it as it was revoked before; rejects with `not-found`. */
+/** Revokes a token; does nothing if it was already revoked. Rejects with `not-found`. */
 export async function revokeToken({ store, clock }: TokenDeps, id: string): Promise<TokenRecord> {
   const token = await store.revokeToken(id, clock().toISOString());
   if (token === undefined) throw new KrmhubError('not-found', `token ${id} not found`);
@@ -47,7 +49,7 @@ function refuseWrong(globs: readonly string[], pattern: RegExp, what: string, ex
   });
 }
 
-/** A limit that no scope of the token looks at would be no limit, and its maker think otherwise. */
+/** Refuses a limit that no scope of the token uses: the author would believe that it has an effect. */
 function refuseIdleLimits({ scopes, groups, repositories }: TokenRequest): void {
   const limited = (globs: readonly string[]) => !globs.includes('*');
   if (limited(groups) && scopes.every((scope) => scope === 'push')) {

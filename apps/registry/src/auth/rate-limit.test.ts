@@ -10,7 +10,7 @@ function takeMany(limit: RateLimit, count: number, now = AT, key = 'a'): number 
 }
 
 describe('RateLimit', () => {
-  it.each([1, 3, 7, 60, 999, 3_000, 1_000_000])('takes exactly %i at once', (perMinute) => {
+  it.each([1, 3, 7, 60, 999, 3_000, 1_000_000])('allows exactly %i at once', (perMinute) => {
     const limit = new RateLimit('x', perMinute, 10);
     expect(takeMany(limit, perMinute - 1)).toBe(perMinute - 1);
     expect(limit.take('a', AT)).toMatchObject({ allowed: true, remaining: 0, retryAfterSeconds: 0 });
@@ -18,7 +18,7 @@ describe('RateLimit', () => {
     expect(limit.take('b', AT).allowed).toBe(true);
   });
 
-  it('gives the quota back evenly, and all of it in a minute', () => {
+  it('refills the quota evenly, completely within a minute', () => {
     const limit = new RateLimit('x', 6, 10);
     expect(takeMany(limit, 10)).toBe(6);
     expect(limit.take('a', AT)).toMatchObject({ retryAfterSeconds: 10, resetSeconds: 60 });
@@ -28,7 +28,7 @@ describe('RateLimit', () => {
     expect(takeMany(limit, 10, AT + 70_000)).toBe(6);
   });
 
-  it('is what its Retry-After says', () => {
+  it('allows a request after its Retry-After', () => {
     for (const perMinute of [1, 7, 59, 61, 3_000]) {
       const limit = new RateLimit('x', perMinute, 10);
       takeMany(limit, perMinute);
@@ -37,7 +37,7 @@ describe('RateLimit', () => {
     }
   });
 
-  it('keeps nobody out for longer than a minute when the clock is set back', () => {
+  it('refuses nothing for longer than a minute when the clock is set back', () => {
     const limit = new RateLimit('x', 2, 10);
     takeMany(limit, 2);
     const yesterday = AT - 86_400_000;
@@ -45,7 +45,7 @@ describe('RateLimit', () => {
     expect(limit.take('a', yesterday + 1).allowed).toBe(false);
   });
 
-  it('remembers only so many, and forgets who was seen longest ago', () => {
+  it('remembers a bounded number of keys, and evicts the least recently used', () => {
     const limit = new RateLimit('x', 1, 3);
     for (const key of ['a', 'b', 'c', 'd']) limit.take(key, AT);
     expect(limit.keys).toBe(3);

@@ -3,17 +3,17 @@ import type { Allowance } from '../http/context.js';
 const MINUTE = 60_000;
 
 /**
- * A quota per minute for each key, by the generic cell rate algorithm (ITU-T I.371): a minute's quota may be used
- * at once, and then comes back evenly. One number is kept for each of the keys seen last.
+ * A quota per minute for each key, by the generic cell rate algorithm (ITU-T I.371). A key may use the quota of a
+ * minute at once; then it refills evenly. Stores one number for each recently used key.
  */
 export class RateLimit {
   readonly policy: string;
   readonly perMinute: number;
   readonly #interval: number;
   readonly #maxKeys: number;
-  /** When the quota of a key will be whole again, in milliseconds; the key used last stands last. */
+  /** Time at which the quota of a key is complete again, in milliseconds; the most recently used key is last. */
   readonly #fullAt = new Map<string, number>();
-  /** Times count from the first one: milliseconds since 1970 leave too few digits for a thousandth of one. */
+  /** Times count from the first call: milliseconds since 1970 leave too few digits for a thousandth of one. */
   #start: number | undefined;
 
   constructor(policy: string, perMinute: number, maxKeys: number) {
@@ -23,7 +23,7 @@ export class RateLimit {
     this.#maxKeys = maxKeys;
   }
 
-  /** Takes one request out of the key's quota; where it is used up nothing is taken. `now` is in milliseconds. */
+  /** Takes one request from the quota of a key, or nothing if the quota is used up. `now` is in milliseconds. */
   take(key: string, now: number): Allowance {
     const before = this.#pending(key, now);
     const allowed = this.#fits(before);
@@ -32,7 +32,7 @@ export class RateLimit {
     return this.#allowance(allowed, pending);
   }
 
-  /** What `take` would find. */
+  /** Returns what `take` would return, and takes nothing. */
   peek(key: string, now: number): Allowance {
     const pending = this.#pending(key, now);
     return this.#allowance(this.#fits(pending), pending);
@@ -42,7 +42,7 @@ export class RateLimit {
     return this.#fullAt.size;
   }
 
-  /** Milliseconds until the quota is whole; never more than a minute, should the clock have been set back. */
+  /** Returns the milliseconds until the quota is complete; at most a minute, in case the clock was set back. */
   #pending(key: string, now: number): number {
     const since = this.#since(now);
     return Math.min(Math.max((this.#fullAt.get(key) ?? since) - since, 0), MINUTE);
@@ -53,7 +53,7 @@ export class RateLimit {
     return now - this.#start;
   }
 
-  /** Fractions of intervals do not sum up to exactly a minute. */
+  /** The sum of fractions of intervals is not exactly a minute. */
   #fits(pending: number): boolean {
     return pending + this.#interval <= MINUTE + 1e-3;
   }
@@ -79,7 +79,7 @@ export class RateLimit {
   }
 }
 
-/** The header fields of draft-ietf-httpapi-ratelimit-headers, which are structured fields (RFC 9651). */
+/** Returns the header fields of draft-ietf-httpapi-ratelimit-headers, which are structured fields (RFC 9651). */
 export function rateLimitFields(allowance: Allowance): Record<'RateLimit-Policy' | 'RateLimit', string> {
   const { policy, perMinute, remaining, resetSeconds } = allowance;
   return {

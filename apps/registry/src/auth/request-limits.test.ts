@@ -26,7 +26,7 @@ interface Sent {
   type?: string;
 }
 
-/** A request as from a socket of that address. */
+/** Sends a request as from a socket of that address. */
 async function ask(target: string, sent: Sent = {}): Promise<Response> {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: sent.from ?? '203.0.113.1' });
@@ -58,7 +58,7 @@ async function expectTooMany(response: Response, policy: string, perMinute: numb
 }
 
 describe('requests of one address', () => {
-  it('are answered up to the limit, refused beyond it, and answered again in time', async () => {
+  it('are served up to the limit, refused beyond it, and served again later', async () => {
     registry = await openTestRegistry({ config: { requestsPerMinute: 4 } });
     const search = () => ask('/api/v1/functions');
     const first = await search();
@@ -83,12 +83,12 @@ describe('requests of one address', () => {
     expect(await from('10.0.0.1', '198.51.100.1')).toBe(200);
     expect(await from('10.0.0.1', '192.0.2.99, 198.51.100.1')).toBe(429);
     expect(await from('10.0.0.2', '198.51.100.2')).toBe(200);
-    // Who is no proxy cannot take another's address.
+    // A client that is not a trusted proxy cannot claim another address.
     expect(await from('203.0.113.5', '198.51.100.77')).toBe(200);
     expect(await from('203.0.113.5', '198.51.100.78')).toBe(429);
   });
 
-  it('do not count where the answer is stored bytes or the health of the process', async () => {
+  it('do not count if the response is stored bytes or the health of the process', async () => {
     registry = await openTestRegistry({ config: { requestsPerMinute: 1 } });
     await registry.publish(set);
     for (const target of [
@@ -105,13 +105,13 @@ describe('requests of one address', () => {
     }
   });
 
-  it('are not limited where the setting is 0', async () => {
+  it('are not limited if the setting is 0', async () => {
     registry = await openTestRegistry({ config: { requestsPerMinute: 0 } });
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask('/api/v1/catalogs')));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('stand in a table that follows the contract', () => {
+  it('have a class for every route of the contract', () => {
     for (const [name, route] of Object.entries(ROUTES)) {
       const rateLimitClass = RATE_LIMIT_CLASSES[name as keyof typeof RATE_LIMIT_CLASSES];
       if (route.method !== 'get' && name !== 'reportLeak') expect(rateLimitClass, name).toBe('write');
@@ -121,7 +121,7 @@ describe('requests of one address', () => {
 });
 
 describe('writes of one token', () => {
-  it('are taken up to the limit and refused beyond it, before the body is read', async () => {
+  it('are accepted up to the limit and refused beyond it, before the body is read', async () => {
     registry = await openTestRegistry({ config: { writesPerMinute: 3 } });
     const [one, two] = [await registry.token({}), await registry.token({})];
     const publish = (bearer: string, release: string, from?: string) =>
@@ -135,12 +135,12 @@ describe('writes of one token', () => {
     expect((await publish(one.secret, '1.0.0')).status).toBe(200);
     const third = await publish(one.secret, '1.0.1');
     expect([third.status, third.headers.get('ratelimit')]).toEqual([201, '"writes";r=0;t=60']);
-    // Another address makes no other token of it.
+    // The same token from another address shares the quota.
     await expectTooMany(await publish(one.secret, '1.0.2', '198.51.100.1'), 'writes', 3);
     expect((await ask(`${releasePath(set)}/yank`, { method: 'POST', bearer: one.secret })).status).toBe(429);
     expect((await registry.parts.store.function('example.com', 'SetLabels'))?.releases).toHaveLength(2);
     expect((await publish(two.secret, '1.0.2')).status).toBe(201);
-    // Reading goes on.
+    // Reading still works.
     expect((await ask('/api/v1/whoami', { bearer: one.secret })).status).toBe(200);
     registry.advance(20_000);
     expect((await publish(one.secret, '1.0.3')).status).toBe(201);
@@ -148,7 +148,7 @@ describe('writes of one token', () => {
 });
 
 describe('refused tokens of one address', () => {
-  it('end in refusals that look at nothing, but for tokens that were good before', async () => {
+  it('lead to refusals without a lookup, except for tokens that were good before', async () => {
     registry = await openTestRegistry({ config: { failedLoginsPerMinute: 3 } });
     const [known, fresh] = [await registry.token({}), await registry.token({})];
     const whoami = (bearer: string, from?: string) =>
@@ -157,11 +157,11 @@ describe('refused tokens of one address', () => {
     expect(await statuses(3, () => whoami(newSecret()))).toEqual([401, 401, 401]);
     await expectTooMany(await whoami(newSecret()), 'failed-logins', 3);
     await expectTooMany(await whoami('nonsense'), 'failed-logins', 3);
-    // A guess that is right is told from none that is wrong.
+    // A correct guess gets the same response as a wrong one.
     await expectTooMany(await whoami(fresh.secret), 'failed-logins', 3);
     expect((await whoami(known.secret)).status).toBe(200);
     expect((await whoami(fresh.secret, '198.51.100.1')).status).toBe(200);
-    // One that has been good elsewhere is known by now.
+    // A token that was good from another address is known now.
     expect((await whoami(fresh.secret)).status).toBe(200);
     await registry.parts.store.revokeToken(known.id, new Date().toISOString());
     expect((await whoami(known.secret)).status).toBe(401);
@@ -170,7 +170,7 @@ describe('refused tokens of one address', () => {
     expect((await whoami(newSecret())).status).toBe(401);
   });
 
-  it('are not made of requests without a token', async () => {
+  it('do not include requests without a token', async () => {
     registry = await openTestRegistry({ config: { failedLoginsPerMinute: 1 } });
     expect(await statuses(5, () => ask('/api/v1/whoami'))).toEqual(Array(5).fill(401));
     expect((await ask('/api/v1/whoami', { bearer: newSecret() })).status).toBe(401);

@@ -6,8 +6,8 @@ import { SERVER_LIMITS } from '../limits.js';
 import { RateLimit } from './rate-limit.js';
 
 /**
- * What a request of a route is counted by: `write` by its token, `read` by the address of its client, `free` not
- * at all, since its answer is stored bytes or costs less than counting would.
+ * The class of each route. `write` counts by token, `read` by the address of the client. `free` does not count: the
+ * response is stored bytes, or costs less than counting.
  */
 export const RATE_LIMIT_CLASSES = {
   search: 'read',
@@ -38,10 +38,10 @@ export const RATE_LIMIT_CLASSES = {
   sourceCopy: 'read',
   catalogYaml: 'free',
   catalogJson: 'free',
-  // Entries that are asked for as they are spelt are answered before it is counted.
+  // A request with the exact spelling of an entry is served before it counts.
   catalogEntry: 'read',
   snapshots: 'read',
-  // The forms of old snapshots may have to be made again.
+  // Renditions of old snapshots may have to be regenerated.
   snapshotCatalogYaml: 'read',
   snapshotCatalogJson: 'read',
   snapshotJson: 'read',
@@ -77,13 +77,13 @@ export interface RequestLimitSettings {
   failedLoginsPerMinute?: number;
 }
 
-/** The limits on how often somebody may ask. Each process counts for itself; a setting of 0 or none is no limit. */
+/** Limits the rate of requests. Each process counts separately; a setting of 0 or none is no limit. */
 export class RequestLimits implements RequestLimiter {
   readonly #reads: RateLimit | undefined;
   readonly #writes: RateLimit | undefined;
   readonly #failures: RateLimit | undefined;
   readonly #clock: () => Date;
-  /** Hashes of tokens that were good when they were used last, oldest first. */
+  /** Hashes of tokens that were good when they were last used, oldest first. */
   readonly #good = new Set<string>();
 
   constructor(settings: RequestLimitSettings, clock: () => Date) {
@@ -93,12 +93,12 @@ export class RequestLimits implements RequestLimiter {
     this.#failures = limit('failed-logins', settings.failedLoginsPerMinute);
   }
 
-  /** To be called with the route that a request asks for. Throws TooManyRequests. */
+  /** Counts a request of a route. Throws TooManyRequests. */
   countRequest(c: RegistryContext, route: unknown): void {
     this.countBy(c, CLASS_BY_OPERATION.get(route) ?? 'free');
   }
 
-  /** The same for what is no route of the HTTP API. */
+  /** Counts a request that is not of the HTTP API. Throws TooManyRequests. */
   countBy(c: RegistryContext, rateLimitClass: RateLimitClass): void {
     c.set('rateLimitClass', rateLimitClass);
     if (rateLimitClass !== 'read' || this.#reads === undefined) return;
@@ -107,7 +107,7 @@ export class RequestLimits implements RequestLimiter {
     if (!allowance.allowed) throw new TooManyRequests('too many requests from your address', allowance);
   }
 
-  /** To be called with the token of a request that is to change something. Throws TooManyRequests. */
+  /** Counts a write of a token. Throws TooManyRequests. */
   countWrite(c: RegistryContext, token: { id: string; name: string }): void {
     if (c.get('rateLimitClass') !== 'write' || this.#writes === undefined) return;
     const allowance = this.#writes.take(token.id, this.#now());
@@ -118,8 +118,8 @@ export class RequestLimits implements RequestLimiter {
   }
 
   /**
-   * To be called before a token is looked up. From an address with too many failures only tokens that were good
-   * before are looked at, so that guessing learns nothing and neighbours behind one address go on working. Throws
+   * Refuses a login before the token is looked up. From an address with too many failures, only tokens that were good
+   * before are looked up: guessing reveals nothing, and other clients behind the address still work. Throws
    * TooManyRequests.
    */
   refuseGuessing(c: RegistryContext, hash: string | undefined): void {
@@ -130,7 +130,7 @@ export class RequestLimits implements RequestLimiter {
     throw new TooManyRequests('too many failed logins from your address', allowance);
   }
 
-  /** To be called with what became of a token that was given. */
+  /** Records whether a login succeeded. */
   recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void {
     if (hash !== undefined) this.#good.delete(hash);
     if (good && hash !== undefined) {

@@ -7,8 +7,8 @@ import type { Time, TokenRecord, TokenStore } from '@krmhub/catalog';
 import { syncFolder } from '@krmhub/sources/durable-file';
 
 /**
- * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal: a leaked token is found by its
- * prefix, and a mistyped one is told from an unknown one without asking the database.
+ * `krmhub_`, 32 random bytes and their CRC-32, both in hexadecimal. Scanners find a leaked token by its prefix, and a
+ * mistyped token is recognized without the database.
  */
 const TOKEN_PATTERN = /^krmhub_([a-f0-9]{64})([a-f0-9]{8})$/;
 const MILLISECONDS_PER_DAY = 86_400_000;
@@ -18,13 +18,13 @@ export function newSecret(): string {
   return `krmhub_${random}${checksum(random)}`;
 }
 
-/** Whether the text can be a token of any registry. */
+/** Reports whether the text can be a token of any registry. */
 export function isTokenSecret(text: string): boolean {
   const match = TOKEN_PATTERN.exec(text);
   return match !== null && checksum(match[1]!) === match[2];
 }
 
-/** What is stored of a secret. It has 256 random bits, so that a fast hash suffices. */
+/** Returns the hash that is stored for a secret. A secret has 256 random bits, so a fast hash suffices. */
 export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
@@ -33,7 +33,7 @@ function checksum(text: string): string {
   return crc32(text).toString(16).padStart(8, '0');
 }
 
-/** Undefined for a token that can be used. */
+/** Returns why a token cannot be used; undefined if it can. */
 export function tokenProblem(token: TokenRecord, now: Time): 'revoked' | 'expired' | undefined {
   if (token.revokedAt !== undefined) return 'revoked';
   return token.expiresAt !== undefined && token.expiresAt <= now ? 'expired' : undefined;
@@ -45,11 +45,11 @@ export interface NewToken {
   groups: readonly string[];
   /** Globs over repositories, for the scope `push`. */
   repositories: readonly string[];
-  /** Absent: it does not expire. */
+  /** Absent: the token does not expire. */
   expiresInDays?: number;
 }
 
-/** Stores a new token and gives it with its secret, which nothing can show again. */
+/** Stores a new token and returns it with its secret, which cannot be shown again. */
 export async function createToken(
   store: TokenStore,
   wanted: NewToken,
@@ -77,17 +77,17 @@ export async function createToken(
 }
 
 export type AdminTokenState =
-  /** A usable admin token was there. */
+  /** A usable admin token exists. */
   | { outcome: 'present' }
   | { outcome: 'created' }
-  /** There is no usable admin token, and the file, whose text is never overwritten, holds none either. */
+  /** No usable admin token exists, and the file does not contain one. Its text is never overwritten. */
   | { outcome: 'blocked'; reason: string };
 
 /**
- * Makes sure that somebody can administer the registry: where no usable admin token is known, a new
- * one is written to `file`, for its owner only. It does not expire: who reads the file owns the data.
- * The file comes before the row, so after a crash between them the next start takes the file's token.
- * An empty file asks for a new token beside those that are known: that is for who has lost them.
+ * Ensures that the registry has a usable admin token. If not, writes a new one to `file`, readable only by its owner.
+ * It does not expire, because the reader of the file owns the data. The file is written before the row, so after a
+ * crash the next start uses the token of the file. An empty file requests another token, for an operator who lost the
+ * first.
  */
 export async function ensureAdminToken(store: TokenStore, file: string, now: Date): Promise<AdminTokenState> {
   const asked = await isEmpty(file);
@@ -127,7 +127,7 @@ async function isEmpty(file: string): Promise<boolean> {
   return found?.size === 0;
 }
 
-/** Durable when it resolves; false where the file is there already. */
+/** Writes a file durably; returns false if it exists. */
 async function writeOnce(file: string, text: string): Promise<boolean> {
   let handle: Awaited<ReturnType<typeof open>>;
   try {

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-/** Bytes by name, or what holds bytes, at most so many; the least recently used goes first. */
+/** A cache of bytes, or of objects that contain bytes, with a size limit. Evicts the least recently used first. */
 export class BytesCache<Value extends { byteLength: number } = Uint8Array> extends LRUCache<string, Value> {
   constructor(maxBytes: number) {
-    // LRUCache takes 0 for no limit, and refuses a size of 0.
+    // LRUCache reads 0 as no limit, and refuses a size of 0.
     super({ maxSize: Math.max(maxBytes, 1), sizeCalculation: ({ byteLength }) => Math.max(byteLength, 1) });
   }
 }

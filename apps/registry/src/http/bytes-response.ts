@@ -4,20 +4,20 @@ import type { RegistryContext } from './context.js';
 import { NegotiatedDocument, type ServedDocument } from './negotiated-document.js';
 
 export const CACHE_FOREVER = 'public, max-age=31536000, immutable';
-/** For what is replaced by something as good, long before it would be missed. */
+/** For content that may be a minute old. */
 export const CACHE_SHORT = 'public, max-age=60';
-/** A cache asks each time, and mostly gets a 304. */
+/** Caches must revalidate, and mostly get a 304. */
 export const CACHE_REVALIDATE = 'no-cache';
 
-/** Bytes in memory, or so many in pieces. */
+/** Bytes in memory, or a stream with its size in bytes. */
 export type Body = Uint8Array | { size: number; pieces: AsyncIterable<Uint8Array> };
 
 export interface BytesResponse extends ServedDocument {
-  /** Not called for a 304. Must give the bytes in the coding, or as they are where there are none in this coding. */
+  /** Returns the bytes in the coding, or uncompressed if they do not exist in it. Not called for a 304. */
   find(coding: Coding): Promise<{ coding: Coding; body: Body }>;
 }
 
-/** Answers GET and HEAD with bytes that a digest names. */
+/** Responds to GET and HEAD with bytes that a digest identifies. */
 export async function bytesResponse(c: RegistryContext, document: BytesResponse): Promise<Response> {
   const negotiated = new NegotiatedDocument(document, c.req.header('accept-encoding'));
   const notModified = negotiated.notModified(c.req.header('if-none-match'));
@@ -25,13 +25,13 @@ export async function bytesResponse(c: RegistryContext, document: BytesResponse)
   const { coding, body } = await document.find(negotiated.coding);
   const inMemory = body instanceof Uint8Array;
   const head = negotiated.ok(coding, inMemory ? body.byteLength : body.size);
-  // The framework dispatches HEAD as GET, and drops the body only when it has been made.
+  // The framework dispatches HEAD as GET, and drops the body only after it exists.
   if (c.req.method === 'HEAD') return new Response(null, head);
   const sent = inMemory ? (body as Uint8Array<ArrayBuffer>) : ReadableStream.from(body.pieces);
   return new Response(sent as Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>, head);
 }
 
-/** A text that was made for this answer, and is in no other coding. */
+/** Responds with a text that is generated for this response and exists in no other coding. */
 export function textResponse(
   c: RegistryContext,
   text: string,
@@ -41,7 +41,7 @@ export function textResponse(
   return bytesResponse(c, { ...document, digest: sha256(bytes), find: async () => uncompressed(bytes) });
 }
 
-/** Bytes that are in no other coding, for `BytesResponse.find`. */
+/** Returns bytes that exist in no other coding, for `BytesResponse.find`. */
 export function uncompressed(body: Body): { coding: 'identity'; body: Body } {
   return { coding: 'identity', body };
 }

@@ -28,11 +28,11 @@ describe('clientAddress', () => {
   });
 
   it.each([
-    // Nobody is believed who is not trusted.
+    // A client that is not a trusted proxy is not believed.
     ['198.51.100.1', '203.0.113.9', '198.51.100.1'],
     ['198.51.100.1', undefined, '198.51.100.1'],
     ['::ffff:198.51.100.1', '203.0.113.9', '198.51.100.1'],
-    // A trusted proxy is; what its client wrote before is not.
+    // A trusted proxy is believed, but not the entries that its client wrote.
     ['10.0.0.1', '203.0.113.9', '203.0.113.9'],
     ['::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
     ['10.0.0.1', '192.0.2.200, 203.0.113.9', '203.0.113.9'],
@@ -42,9 +42,9 @@ describe('clientAddress', () => {
     ['10.0.0.1', '[2001:db8::9]:4711', '2001:db8::9'],
     ['::1', '2001:db8::9', '2001:db8::9'],
     ['10.0.0.1', '::ffff:203.0.113.9', '203.0.113.9'],
-    // Only proxies on the way: the farthest.
+    // Only proxies on the path: the farthest counts.
     ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
-    // What is no address ends the list: the last one that is known counts.
+    // An invalid address ends the list: the last known one counts.
     ['10.0.0.1', 'unknown', '10.0.0.1'],
     ['10.0.0.1', '203.0.113.9, nonsense, 10.0.0.2', '10.0.0.2'],
     ['10.0.0.1', '', '10.0.0.1'],
@@ -55,12 +55,12 @@ describe('clientAddress', () => {
     expect(clientAddress(requestFrom(remote, forwarded), proxies)).toBe(client);
   });
 
-  it('believes nobody where no proxy is trusted', () => {
+  it('ignores X-Forwarded-For if no proxy is trusted', () => {
     expect(clientAddress(requestFrom('10.0.0.1', '203.0.113.9'), none)).toBe('10.0.0.1');
     expect(clientAddress(undefined, none)).toBe('unknown');
   });
 
-  it('does not read Forwarded, which a proxy may pass on unread', () => {
+  it('ignores Forwarded, which a proxy may pass through', () => {
     const request = requestFrom('10.0.0.1');
     request.headers.forwarded = 'for=203.0.113.9';
     expect(clientAddress(request, proxies)).toBe('10.0.0.1');
@@ -71,7 +71,7 @@ describe('clientAddresses', () => {
   const logged: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => logged.push(line) });
 
-  it("says once where a proxy of one's own seems to be forgotten", () => {
+  it('warns once if a trusted proxy seems to be missing', () => {
     const { proxies } = readTrustedProxies(['10.0.0.0/8']);
     const clientOf = clientAddresses(proxies, log);
     expect(clientOf(requestFrom('10.0.0.1', '203.0.113.9'))).toBe('203.0.113.9');
@@ -87,7 +87,7 @@ describe('clientAddresses', () => {
   });
 });
 
-describe('countedAs', () => {
+describe('rateLimitKey', () => {
   it.each([
     ['203.0.113.9', '203.0.113.9'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
@@ -99,7 +99,7 @@ describe('countedAs', () => {
     ['1::2:3:4:5:6:7', '1:0:2:3::/64'],
     ['64:ff9b::192.0.2.33', '64:ff9b:0:0::/64'],
     ['unknown', 'unknown'],
-  ])('%s counts as %s', (address, key) => {
+  ])('maps %s to %s', (address, key) => {
     expect(rateLimitKey(address)).toBe(key);
   });
 });

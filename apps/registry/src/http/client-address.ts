@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { Log } from '../log.js';
 
-/** What a request without a socket, as tests make them, is counted and logged under. */
+/** Address of a request without a socket, which only tests make. */
 const NO_ADDRESS = 'unknown';
 
-/** Where proxies of one's own are: RFC 1918, RFC 4193 and this machine. */
+/** Networks in which an operator's proxies are: RFC 1918, RFC 4193 and this machine. */
 const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', 'fc00::/7', '::1'];
 
 export interface TrustedProxySettings {
@@ -13,12 +13,12 @@ export interface TrustedProxySettings {
   trustedProxies?: readonly string[];
 }
 
-/** Tells the proxies whose word on a client's address is taken. */
+/** Matches the proxies whose X-Forwarded-For is trusted. */
 export interface TrustedProxies {
   includes(address: string): boolean;
 }
 
-/** From addresses and CIDR ranges; `problems` names those that are neither. */
+/** Parses addresses and CIDR ranges; `problems` lists the invalid entries. */
 export function readTrustedProxies(entries: readonly string[]): {
   proxies: TrustedProxies;
   problems: string[];
@@ -41,9 +41,9 @@ export function readTrustedProxies(entries: readonly string[]): {
 }
 
 /**
- * The address of who made a request: that of its connection, or behind trusted proxies the rightmost address of
- * X-Forwarded-For that is no trusted proxy. What stands left of it is what the client says of itself. `Forwarded`
- * (RFC 7239) is not read: a proxy that does not know it passes on whatever the client wrote there.
+ * Returns the address of the client: the address of the connection or, behind trusted proxies, the rightmost address
+ * of X-Forwarded-For that is not a trusted proxy. The client itself wrote the entries to the left of it. `Forwarded`
+ * (RFC 7239) is not read: a proxy that does not know it passes through the text of the client.
  */
 export function clientAddress(request: IncomingMessage | undefined, trusted: TrustedProxies): string {
   let address = plainAddress(request?.socket.remoteAddress ?? NO_ADDRESS);
@@ -59,7 +59,10 @@ export function clientAddress(request: IncomingMessage | undefined, trusted: Tru
   return address;
 }
 
-/** As `clientAddress`; says once where a proxy nearby seems to be forgotten, whose clients then share its limits. */
+/**
+ * Wraps `clientAddress`. Warns once if a nearby proxy seems to be missing from the trusted ones, because its clients
+ * share its limits.
+ */
 export function clientAddresses(
   trusted: TrustedProxies,
   log: Log,
@@ -82,13 +85,13 @@ export function clientAddresses(
   };
 }
 
-/** What an address is counted under: one subscriber has a whole /64 of IPv6 addresses. */
+/** Returns the key under which an address counts: one subscriber has a whole /64 of IPv6 addresses. */
 export function rateLimitKey(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = withoutZone(address).split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  // An embedded IPv4 address stands for two groups.
+  // An embedded IPv4 address is two groups.
   const groups = [...left, ...right].reduce((sum, group) => sum + (group.includes('.') ? 2 : 1), 0);
   const zeros = tail === undefined ? [] : Array<string>(Math.max(8 - groups, 0)).fill('0');
   const network = [...left, ...zeros, ...right].slice(0, 4).map((group) => Number.parseInt(group, 16));
@@ -105,7 +108,7 @@ function withoutZone(address: string): string {
   return address.replace(/%.*$/, '');
 }
 
-/** Some proxies write the port too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
   return bracketed ?? text.replace(/^([\d.]+):\d+$/, '$1');

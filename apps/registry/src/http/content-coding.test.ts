@@ -24,7 +24,7 @@ describe('negotiateCoding', () => {
     ['gzip;q=2', 'identity'],
     [';;;,,,q=1', 'identity'],
     [' br ; q = 0.9 , gzip ; q = 1.0 ', 'gzip'],
-  ])('%j gives %s', (header, coding) => {
+  ])('chooses for %j: %s', (header, coding) => {
     expect(negotiateCoding(header)).toBe(coding);
   });
 });
@@ -32,7 +32,7 @@ describe('negotiateCoding', () => {
 describe('matchingTag', () => {
   const tags = ['"a-br"', '"a-gzip"', '"a"'];
 
-  it('compares weakly, in lists, and takes any tag of the same bytes', () => {
+  it('compares weakly, in lists, and accepts any tag of the same bytes', () => {
     expect(matchingTag(undefined, tags)).toBeUndefined();
     expect(matchingTag('"b", W/"a-gzip"', tags)).toBe('"a-gzip"');
     expect(matchingTag('"a"', tags)).toBe('"a"');

@@ -1,11 +1,11 @@
-/** Content codings in which catalogs are kept, the most wanted first. */
+/** Content codings in which catalogs are stored, in order of preference. */
 export const CODINGS = ['br', 'gzip', 'identity'] as const;
 export type Coding = (typeof CODINGS)[number];
 
 /**
- * The coding that Accept-Encoding likes best (RFC 9110, "Accept-Encoding"); among equals the smallest.
- * Identity where nothing is acceptable: an answer that can be read is better than none.
- * negotiator takes the first of equals that the client names where we take the smallest, and knows no x-gzip.
+ * Returns the coding that Accept-Encoding prefers (RFC 9110, "Accept-Encoding"); of equals, the smallest. Returns
+ * identity if none is acceptable: a readable response is better than an error. The package negotiator prefers the
+ * first of equals that the client names, and does not know x-gzip.
  */
 export function negotiateCoding(acceptEncoding: string | undefined): Coding {
   if (acceptEncoding === undefined) return 'identity';

@@ -2,56 +2,56 @@ import type { IncomingMessage } from 'node:http';
 import type { Context, Hono } from 'hono';
 
 /**
- * What a request is counted by: `write` by its token, `read` by the address of its client, `free` not at all, since
- * its response is stored bytes or costs less than counting would.
+ * Rate limit class of a request. `write` counts by token, `read` by the address of the client. `free` does not count:
+ * the response is stored bytes, or costs less than counting.
  */
 export type RateLimitClass = 'free' | 'read' | 'write';
 
-/** What a request finds of its quota. */
+/** What is left of a quota for a request. */
 export interface Allowance {
-  /** The limit's, as the header fields name it. */
+  /** Name of the limit in the header fields. */
   policy: string;
   perMinute: number;
   allowed: boolean;
-  /** Requests that may follow at once. */
+  /** Requests that are allowed at once. */
   remaining: number;
-  /** Until the whole quota is there again. */
+  /** Seconds until the quota is complete again. */
   resetSeconds: number;
-  /** Until one request is allowed; 0 where it is now. */
+  /** Seconds until one request is allowed; 0 if it is now. */
   retryAfterSeconds: number;
 }
 
-/** The limits on how often a client may send requests. Every method can throw TooManyRequests but `recordLogin`. */
+/** Limits the rate of a client's requests. Every method but `recordLogin` can throw TooManyRequests. */
 export interface RequestLimiter {
-  /** To be called with the route that a request asks for. */
+  /** Counts a request of a route. */
   countRequest(c: RegistryContext, route: unknown): void;
-  /** The same for what is no route of the HTTP API. */
+  /** Counts a request that is not of the HTTP API. */
   countBy(c: RegistryContext, rateLimitClass: RateLimitClass): void;
-  /** To be called with the token of a request that is to change something. */
+  /** Counts a write of a token. */
   countWrite(c: RegistryContext, token: { id: string; name: string }): void;
-  /** To be called before a token is looked up, by its hash. */
+  /** Refuses a login before the token with this hash is looked up. */
   refuseGuessing(c: RegistryContext, hash: string | undefined): void;
-  /** To be called with what became of a token that was given. */
+  /** Records whether a login succeeded. */
   recordLogin(c: RegistryContext, hash: string | undefined, good: boolean): void;
 }
 
 export interface RequestVariables {
   requestId: string;
-  /** The path's template; `unmatched` where no route has it. */
+  /** Template of the path; `unmatched` if no route matches. */
   route: string;
   /** The client's address. */
   client: string;
   limits: RequestLimiter;
   rateLimitClass?: RateLimitClass;
-  /** Whether the answer is for this client alone, and for no cache and no page of another origin. */
+  /** The response is for this client only: not for caches, and not for pages of other origins. */
   isPrivate?: boolean;
-  /** What the limit that counted the request has left. */
+  /** Remaining quota of the limit that counted the request. */
   allowance?: Allowance;
 }
 
 export type RegistryEnv = {
   Variables: RequestVariables;
-  /** Nothing where a request comes by no socket. */
+  /** Empty if the request has no socket. */
   Bindings: { incoming?: IncomingMessage };
 };
 export type RegistryApp = Hono<RegistryEnv>;

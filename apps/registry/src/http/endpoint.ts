@@ -15,17 +15,17 @@ export interface EndpointInput<Route> {
   query: QueryOf<Route>;
 }
 
-/** For a route that is not of the HTTP API. */
+/** Options of a route that is not of the HTTP API. */
 export interface EndpointOptions {
-  /** What its requests are counted by; the API's routes stand in a table. */
+  /** Rate limit class of its requests. A table has the classes of the API's routes. */
   rateLimitClass?: RateLimitClass;
-  /** What to do about parameters that are wrong. */
+  /** Hint for wrong parameters. */
   hint?: string;
 }
 
 /**
- * Serves a route of the HTTP contract. The handler gets the path's parameters and the query decoded and
- * checked by the route's own schemas; what the route does not name is refused, every problem at once.
+ * Serves a route of the HTTP contract. The handler gets the parameters of the path and the query, decoded and checked
+ * with the schemas of the route. Unknown parameters are refused, and all problems are reported together.
  */
 export function serveRoute<Route extends RouteConfig>(
   app: RegistryApp,
@@ -51,7 +51,7 @@ export function serveRoute<Route extends RouteConfig>(
   });
 }
 
-/** Answers 405 with Allow on every path that has routes, for the methods that it has not. */
+/** Responds 405 with Allow to the other methods of every path that has routes. */
 export function refuseOtherMethods(app: RegistryApp, routes: readonly RouteConfig[]): void {
   const methods = new Map<string, string[]>();
   for (const { path, method } of routes) {
@@ -60,7 +60,7 @@ export function refuseOtherMethods(app: RegistryApp, routes: readonly RouteConfi
       ...(method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]),
     ]);
   }
-  // `/tokens/report-leak` before `/tokens/{id}`, which has its spelling too.
+  // `/tokens/report-leak` before `/tokens/{id}`, which matches it too.
   const literalFirst = [...methods].sort(([a], [b]) => a.split('{').length - b.split('{').length);
   for (const [path, allowed] of literalFirst) {
     app.all(routingPattern(path).pattern, (c) => {
@@ -74,7 +74,7 @@ export function refuseOtherMethods(app: RegistryApp, routes: readonly RouteConfi
   }
 }
 
-/** `{kind}.yaml` is no parameter to the router but a pattern, whose suffix stands in the value. */
+/** For the router, `{kind}.yaml` is not a parameter but a pattern, and the value includes the suffix. */
 function routingPattern(template: string): { pattern: string; suffixes: Map<string, string> } {
   const suffixes = new Map<string, string>();
   const segments = template.split('/').map((segment) => {
@@ -96,10 +96,10 @@ function pathValues(c: RegistryContext, suffixes: Map<string, string>): Record<s
   return values;
 }
 
-/** Problems after which unknown names are not told any more. */
+/** Number of problems after which unknown names are no longer reported. */
 const MAX_UNKNOWN_NAMED = 20;
 
-/** Values by their names, as queries and forms have them; what is wrong is added to the problems. */
+/** Checks the values of a query or a form by name; adds what is wrong to `problems`. */
 export function checkParameters(
   schema: z.ZodObject,
   given: URLSearchParams,
@@ -110,7 +110,7 @@ export function checkParameters(
   const values: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     if (!known.includes(name)) {
-      // Looking for what each of thousands may mean would keep others waiting.
+      // Suggesting a name for each of thousands would delay other requests.
       if (problems.length >= MAX_UNKNOWN_NAMED) continue;
       const meant = suggest(name, known);
       problems.push(`${what} "${name}" is unknown${meant === undefined ? '' : `: did you mean "${meant}"?`}`);

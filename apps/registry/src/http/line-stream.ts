@@ -4,11 +4,14 @@ import { SERVER_LIMITS } from '../limits.js';
 import { CACHE_REVALIDATE } from './bytes-response.js';
 import type { RegistryContext } from './context.js';
 
-/** Answers of lines that are made while they are read: nothing is read before somebody takes it, and not for many at once. */
+/**
+ * Responses of lines that are generated while the client reads: nothing is read ahead, and the number of concurrent
+ * ones is limited.
+ */
 export class LineStreams {
   #running = 0;
 
-  /** `text` gives lines, in pieces of any size. */
+  /** `text` yields lines, in pieces of any size. */
   respond(c: RegistryContext, text: () => AsyncIterable<string>): Response {
     const headers = { 'Content-Type': 'application/x-ndjson', 'Cache-Control': CACHE_REVALIDATE };
     if (c.req.method === 'HEAD') return new Response(null, { headers });
@@ -25,7 +28,7 @@ export class LineStreams {
   }
 }
 
-/** A piece is made when it is asked for. `ended` is called once, also where nobody reads to the end. */
+/** Generates a piece when the client needs it. Calls `ended` once, also if the client disconnects. */
 function createStream(
   pieces: AsyncGenerator<Uint8Array<ArrayBuffer>>,
   ended: () => void,

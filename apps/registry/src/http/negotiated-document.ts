@@ -1,34 +1,37 @@
 import type { Digest } from '@krmhub/schema';
 import { CODINGS, type Coding, negotiateCoding } from './content-coding.js';
 
-/** Bytes that a digest names, and how they are served. */
+/** Bytes that a digest identifies, and how to serve them. */
 export interface ServedDocument {
-  /** Of the bytes as they are without a coding: the ETag. */
+  /** Digest of the uncompressed bytes, for the ETag. */
   digest: Digest;
   mediaType: string;
   cacheControl: string;
   headers?: Record<string, string>;
-  /** Whether there may be codings to choose from; only identity else. */
+  /** The document may exist in several codings; default is only identity. */
   coded?: boolean;
 }
 
-/** Status and header fields of a response, less those that every response has. The same decision is the same object. */
+/**
+ * Status and header fields of a response, without those that every response has. The same decision is the same
+ * object.
+ */
 export interface ResponseHead {
   status: 200 | 304;
   headers: Readonly<Record<string, string>>;
-  /** For the bare server, which keeps here what it writes: names and values in turn, the last is the request's id. */
+  /** Cache of the bare server: names and values in turn; the last one is the ID of the request. */
   fields?: string[];
 }
 
 /**
- * Decides how GET and HEAD of a document are answered where requests accept the same codings: ETag, If-None-Match,
- * Accept-Encoding (RFC 9110). The framework's routes and the bare server write out what this decides.
+ * Decides the response to GET and HEAD of a document for requests that accept the same codings: ETag, If-None-Match,
+ * Accept-Encoding (RFC 9110). The routes of the framework and the bare server both use it.
  */
 export class NegotiatedDocument {
-  /** The coding in which the bytes are wanted. */
+  /** The preferred coding of the bytes. */
   readonly coding: Coding;
   readonly #document: ServedDocument;
-  /** In the wanted coding first. */
+  /** The preferred coding is first. */
   readonly #tags: readonly string[];
   readonly #common: Readonly<Record<string, string>>;
   readonly #notModified = new Map<string, ResponseHead>();
@@ -54,7 +57,10 @@ export class NegotiatedDocument {
     return head;
   }
 
-  /** Returns the 200 for so many bytes, which are in the wanted coding, or in none where there are none in that. */
+  /**
+   * Returns the 200 for bytes of this size, which are in the preferred coding, or uncompressed if they do not exist
+   * in it.
+   */
   ok(coding: Coding, size: number): ResponseHead {
     if (this.#ok?.coding !== coding || this.#ok.size !== size) {
       const { digest, mediaType } = this.#document;
@@ -71,12 +77,12 @@ export class NegotiatedDocument {
   }
 }
 
-/** RFC 9110: other bytes need another tag, so a coding has its suffix. */
+/** RFC 9110: different bytes need different tags, so the tag of a coding has a suffix. */
 function entityTag(digest: Digest, coding: Coding): string {
   return coding === 'identity' ? `"${digest}"` : `"${digest}-${coding}"`;
 }
 
-/** The tag of ours that If-None-Match names, by weak comparison; the first one for `*`. */
+/** Returns the tag of `tags` that If-None-Match names, by weak comparison; the first one for `*`. */
 export function matchingTag(ifNoneMatch: string | undefined, tags: readonly string[]): string | undefined {
   if (ifNoneMatch === undefined) return undefined;
   if (tags.includes(ifNoneMatch)) return ifNoneMatch;

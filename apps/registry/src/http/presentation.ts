@@ -19,7 +19,7 @@ import {
 } from '@krmhub/catalog';
 import type { FunctionName } from '@krmhub/schema';
 
-/** Records as the HTTP API shows them. */
+/** Converts records to models of the HTTP API. */
 
 export function releaseSummary(
   policies: readonly SigningPolicy[],
@@ -40,7 +40,7 @@ export function releaseSummary(
   };
 }
 
-/** Whom the policies trust a release for, as they are now. */
+/** Evaluates the signatures of a release under the current policies. */
 export function verdict(
   policies: readonly SigningPolicy[],
   release: FunctionName & { release: string },
@@ -100,7 +100,7 @@ export function searchItem(policies: readonly SigningPolicy[], found: SearchResu
   };
 }
 
-/** Policies speak of releases. */
+/** Policies apply to releases only. */
 const NO_RELEASE: api.Verdict = {
   trusted: false,
   reason: 'only upstream catalogs have this function; this registry has no release of it',

@@ -13,13 +13,16 @@ export interface ProblemDeps {
   config: PublicAddress;
 }
 
-/** Any failure as an RFC 9457 answer. */
+/** Returns any failure as an RFC 9457 response. */
 export function problemResponse(c: RegistryContext, failure: unknown, deps: ProblemDeps): Response {
   const { problem, status, headers } = failureResponse(c, failure, deps);
   return c.body(JSON.stringify(problem), status, { ...headers, 'Content-Type': PROBLEM_MEDIA_TYPE });
 }
 
-/** What is said of a failure, in whatever form. What the caller cannot understand is logged, and told as "internal". */
+/**
+ * Returns the status, the problem and the headers of a failure, for any media type. An unexpected failure is logged,
+ * and reported as "internal".
+ */
 export function failureResponse(
   c: RegistryContext,
   failure: unknown,
@@ -46,12 +49,12 @@ export function failureResponse(
   if (status === 401) headers['WWW-Authenticate'] = `Bearer realm="${config.publicUrl ?? 'krmhub'}"`;
   if (status === 503) headers['Retry-After'] = '1';
   if (error instanceof TooManyRequests) headers['Retry-After'] = String(error.retryAfterSeconds);
-  // The rest of a body that is too large is not worth reading.
+  // The rest of an oversized body is not read.
   if (status === 413) headers.Connection = 'close';
   return { problem, status, headers };
 }
 
-/** It may name as many problems as the client sent things that are wrong. */
+/** The message names every problem of the request, so it can be long. */
 function shortened(message: string): string {
   const { maxDetailLength } = SERVER_LIMITS;
   return message.length <= maxDetailLength ? message : `${message.slice(0, maxDetailLength - 1)}…`;

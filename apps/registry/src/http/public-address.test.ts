@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalPublicUrl, publicAddress, publicUrlProblem, requestTarget } from './public-address.js';
 
-describe('targetOfRoutes', () => {
+describe('requestTarget', () => {
   const plain = requestTarget({});
   const below = requestTarget({ publicUrl: 'https://example.com/krm/hub' });
 
@@ -24,7 +24,7 @@ describe('targetOfRoutes', () => {
     ['*', '*', '*'],
     ['healthz', 'healthz', 'healthz'],
     ['ftp://x/healthz', 'ftp://x/healthz', 'ftp://x/healthz'],
-  ])('%s is %s, and below a public path %s', (sent, target, targetBelow) => {
+  ])('reads %s as %s, and below a public path as %s', (sent, target, targetBelow) => {
     expect(plain(sent)).toBe(target);
     expect(below(sent)).toBe(targetBelow);
   });
@@ -32,20 +32,20 @@ describe('targetOfRoutes', () => {
 
 describe('a public URL', () => {
   it.each(['https://example.com', 'http://10.0.0.1:8080/', 'https://[::1]/a/b-c_d.e~f/'])(
-    'may be %s',
+    'accepts %s',
     (url) => {
       expect(publicUrlProblem(url)).toBeUndefined();
     },
   );
 
   it.each(['example.com', 'ftp://x', 'https://u@x', 'https://x/?a', 'https://x/api', 'https://x/a%20b'])(
-    'may not be %s',
+    'rejects %s',
     (url) => {
       expect(publicUrlProblem(url)).toBeDefined();
     },
   );
 
-  it('stands before every address, without a second slash', () => {
+  it('is the prefix of every address, without a second slash', () => {
     const publicUrl = canonicalPublicUrl('https://example.com/krm/');
     expect(publicAddress({ publicUrl }, '/api/v1/tokens')).toBe('https://example.com/krm/api/v1/tokens');
     expect(publicAddress({}, '/api/v1/tokens')).toBe('/api/v1/tokens');

@@ -1,22 +1,22 @@
 import { PATHS } from '@krmhub/api/paths';
 
 export interface PublicAddress {
-  /** Where clients reach the registry, without a slash at the end; absent if unknown. */
+  /** Where clients reach the registry, without a trailing slash; absent if unknown. */
   publicUrl?: string;
 }
 
 /**
- * An address of ours in an answer: whole where the registry's public URL is known, else relative to the host that
- * the client reached. The Host header and what proxies say of it are never put into an answer.
+ * Returns an address of the registry for a response: absolute if the public URL is known, otherwise relative to the
+ * host of the request. The Host header and the headers of proxies never get into a response.
  */
 export function publicAddress({ publicUrl }: PublicAddress, path: string): string {
   return `${publicUrl ?? ''}${path}`;
 }
 
 /**
- * The target of a request as the routes know it. Without scheme and authority, which RFC 9112 lets a client send and
- * nothing here may depend on; and without the path of the public URL: some proxies take it off and some do not.
- * Dots and percent-encoding are left as they are.
+ * Returns the target of a request for the routes. Removes scheme and authority, which RFC 9112 permits and nothing
+ * here may depend on. Removes the path of the public URL: some proxies remove it and some do not. Dots and
+ * percent-encoding do not change.
  */
 export function requestTarget({ publicUrl }: PublicAddress): (target: string) => string {
   const path = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
@@ -50,7 +50,7 @@ const OWN_SEGMENTS = new Set([
   ...Object.values(PATHS).map((path) => path.split('/')[1]),
 ]);
 
-/** What is wrong with a public URL, to be read after it; undefined where nothing is. */
+/** Returns what is wrong with a public URL, as the end of a message; undefined if it is valid. */
 export function publicUrlProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const http = url?.protocol === 'http:' || url?.protocol === 'https:';
@@ -61,13 +61,13 @@ export function publicUrlProblem(text: string): string | undefined {
     return 'has a path with characters other than letters, digits, -, ., _, ~ and single slashes';
   }
   const [, first = ''] = url.pathname.split('/');
-  // Behind a proxy that takes the path off, a request for the registry's own path would look like one with it.
+  // Behind a proxy that removes the path, a request for the registry's own path would look like one with it.
   return OWN_SEGMENTS.has(first)
     ? `has a path that begins with /${first}, which the registry uses itself`
     : undefined;
 }
 
-/** Without a slash at the end. */
+/** Returns the URL without a trailing slash. */
 export function canonicalPublicUrl(text: string): string {
   const url = new URL(text);
   return (url.origin + url.pathname).replace(/\/+$/, '');

@@ -6,8 +6,8 @@ import type { RegistryContext } from './context.js';
 type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * The whole body. Rejects with `too-large` as soon as that is known, from Content-Length or from what
- * has arrived, and with `invalid-request` for one that is cut off or not complete in time.
+ * Reads the whole body. Rejects with `too-large` as soon as the size is known, from Content-Length or from the bytes
+ * so far. Rejects with `invalid-request` if the body is truncated or not complete in time.
  */
 export async function readBody(
   c: RegistryContext,
@@ -31,7 +31,7 @@ export async function readBody(
     await discard(reader);
     return tooLarge();
   };
-  // One buffer that doubles: a list of many tiny chunks would take far more memory than their bytes.
+  // One buffer that doubles: a list of many tiny chunks would need far more memory than their bytes.
   let bytes = new Uint8Array(Math.min(maxBytes, 65_536));
   let length = 0;
   try {
@@ -61,7 +61,7 @@ export async function readBody(
   }
 }
 
-/** The body as it comes, of any size and for as long as it takes. Ends with `invalid-request` where it is cut off. */
+/** Yields the body as it arrives, of any size and duration. Throws `invalid-request` if it is truncated. */
 export async function* bodyPieces(c: RegistryContext): AsyncIterable<Uint8Array> {
   const { body } = c.req.raw;
   if (body === null) return;
@@ -75,12 +75,12 @@ export async function* bodyPieces(c: RegistryContext): AsyncIterable<Uint8Array>
       yield value;
     }
   } finally {
-    // Of a broken body there is nothing to cancel.
+    // A broken body cannot be canceled.
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** For a refusal before the body was looked at: reads of it what `discard` does. */
+/** Discards some of a body before a refusal, as `discard` does. */
 export async function discardBody(c: RegistryContext): Promise<void> {
   const { body } = c.req.raw;
   if (body === null || body.locked) return;
@@ -88,8 +88,8 @@ export async function discardBody(c: RegistryContext): Promise<void> {
 }
 
 /**
- * Reads on for a while and keeps nothing: a client that is still sending when the connection is closed sees a
- * broken connection, and not the answer.
+ * Reads on for a limited time, and drops the bytes: if the connection closes while the client still sends, the client
+ * sees a broken connection and not the response.
  */
 async function discard(reader: BodyReader): Promise<void> {
   const { maxDiscardedBytes, discardMilliseconds } = SERVER_LIMITS;
@@ -103,7 +103,7 @@ async function discard(reader: BodyReader): Promise<void> {
   deadline.clear();
 }
 
-/** Ends the reading when the time is over. A race with each piece would keep something of every one. */
+/** Cancels the reader at the deadline. A race with each piece would leak memory for each. */
 function startDeadline(reader: BodyReader, milliseconds: number): { passed: boolean; clear: () => void } {
   const timer = setTimeout(() => {
     deadline.passed = true;
@@ -117,7 +117,7 @@ function requestTimeout(milliseconds: number): KrmhubError {
   return new KrmhubError('invalid-request', `the body did not arrive within ${milliseconds / 1000} seconds`);
 }
 
-/** The media type of the body in lower case, without parameters; undefined where there is none. */
+/** Returns the media type of the body in lower case, without parameters; undefined if there is none. */
 export function bodyMediaType(c: RegistryContext): string | undefined {
   return mediaTypeEssence(c.req.header('content-type'));
 }
@@ -135,7 +135,7 @@ const YAML_MEDIA_TYPES = [
   'application/json',
 ];
 
-/** A body of YAML, which JSON is too; `refused` is what to say of other media types. */
+/** Reads a body of YAML or JSON; `refused` is the message for other media types. */
 export async function readYamlBody(
   c: RegistryContext,
   maxBytes: number,
@@ -152,7 +152,7 @@ export async function readYamlBody(
   return readBody(c, maxBytes);
 }
 
-/** A JSON body in the shape of the schema; `fallback` stands for no body, where one is not needed. */
+/** Reads a JSON body and checks it with the schema. `fallback` is the value of a missing body. */
 export async function readJsonBody<Schema extends z.ZodType>(
   c: RegistryContext,
   schema: Schema,

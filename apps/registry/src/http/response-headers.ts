@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Header fields of every answer. RFC 6797: only who is reached by https may ask for https. */
+/** Returns the header fields of every response. RFC 6797: only a server with https may require https. */
 export function commonHeaders(publicUrl: string | undefined): Record<string, string> {
   return {
     'X-Content-Type-Options': 'nosniff',
@@ -9,12 +9,12 @@ export function commonHeaders(publicUrl: string | undefined): Record<string, str
   };
 }
 
-/** Sent where an answer has no policy of its own. */
+/** Policy of a response that does not set its own. */
 export const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /**
- * In place of these and of those of reads where somebody may be signed in. `no-referrer` would have browsers send forms
- * with `Origin: null`, and nobody could tell our own from others'.
+ * Headers of pages for signed-in users; they replace those of reads. With `no-referrer`, browsers would send forms
+ * with `Origin: null`, and the registry could not recognize its own.
  */
 export const PRIVATE_HEADERS = {
   'Cache-Control': 'no-store',
@@ -23,7 +23,7 @@ export const PRIVATE_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** All other reads are public and look at no cookie, so pages of any origin may read what anybody may. */
+/** All other reads are public and use no cookie, so pages of any origin may read them. */
 export const READ_HEADERS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
@@ -31,7 +31,7 @@ export const READ_HEADERS = {
 
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-/** The client's own id of a request where it gives a decent one. */
+/** Returns the request ID of the client if it is valid, otherwise a new one. */
 export function requestIdOf(given: string | undefined): string {
   return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
 }

@@ -1,7 +1,7 @@
 import { KrmhubError } from '@krmhub/schema';
 import type { Allowance } from './context.js';
 
-/** A request that came too soon; the answer's Retry-After says when to come again. */
+/** A request over a rate limit; the Retry-After of the response says when to retry. */
 export class TooManyRequests extends KrmhubError {
   readonly retryAfterSeconds: number;
 

@@ -1,18 +1,19 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What the bearer of a token of `/v2/token` may do, besides reading, which everybody may. */
+/** What the bearer of a token of `/v2/token` may do. Reading needs no token. */
 export interface AccessClaims {
-  /** Hash of the secret that it was given for; absent for who gave none. */
+  /** Hash of the registry token that it was issued for; absent for an anonymous token. */
   hash?: string;
-  /** Repositories and what may be done there. */
+  /** Repositories, with the permitted actions. */
   access: readonly { repository: string; actions: readonly string[] }[];
   /** Seconds since 1970. */
   expires: number;
 }
 
 /**
- * Short-lived tokens for clients of OCI registries, which know no others. Nothing is stored: they are signed with a key
- * that lives as long as the process, after which clients ask for new ones.
+ * Issues short-lived tokens for clients of OCI registries, which support no other kind. Nothing is stored:
+ * the tokens are signed with a key that lives as long as the process. After a restart, clients request new
+ * ones.
  */
 export class AccessTokens {
   readonly #key = randomBytes(32);
@@ -22,7 +23,7 @@ export class AccessTokens {
     return `${payload}.${this.#sign(payload).toString('base64url')}`;
   }
 
-  /** Undefined where it is none of ours, or over. */
+  /** Returns undefined if the token has a wrong signature or has expired. */
   read(token: string, nowMilliseconds: number): AccessClaims | undefined {
     const [payload = '', signature = '', more] = token.split('.');
     const given = Buffer.from(signature, 'base64url');

@@ -27,7 +27,7 @@ const nothings = ['functions', 'functions/a.com', 'functions/a.com/x/y', 'catalo
 interface Role {
   name: string;
   authorization: string;
-  /** Repositories that it may change; undefined where it is no good token. */
+  /** Repositories that the role may change; undefined for invalid credentials. */
   may?: readonly string[];
 }
 
@@ -67,7 +67,9 @@ async function roles(): Promise<Role[]> {
 const speaking = imageOf([], { subject: descriptorOf('subject') });
 const body = JSON.stringify(speaking);
 const NOWHERE = crypto.randomUUID();
-/** Everything that changes a repository, and what it answers to who may: nothing of it is there but what is put. */
+/**
+ * Every request that changes a repository, and its status for an authorized client. Only what is put exists.
+ */
 const CHANGES: [method: string, path: string, done: number, body?: string][] = [
   ['POST', 'blobs/uploads/', 202],
   ['POST', `blobs/uploads/?digest=${sha256('x')}`, 201, 'x'],
@@ -87,8 +89,8 @@ const change = (method: string, target: string, authorization: string, content?:
     ...(content === undefined ? {} : { body: content, type: speaking.mediaType }),
   });
 
-describe('a repository', () => {
-  it('is changed by who may, by every method, and by nobody else', async () => {
+describe('access to a repository', () => {
+  it('lets authorized clients change it, with every method, and no one else', async () => {
     for (const { name, authorization, may } of await roles()) {
       for (const repository of [...ours, ...others]) {
         for (const [method, path, done, content] of CHANGES) {
@@ -98,7 +100,7 @@ describe('a repository', () => {
           expect([what, answer.status]).toEqual([what, expected]);
           const scope = `repository:${repository}:${method === 'DELETE' && !path.includes('uploads') ? 'delete' : 'pull,push'}`;
           expect(answer.headers.get('www-authenticate')?.includes(`scope="${scope}"`) ?? false).toBe(
-            // Who is known to be refused is told so, whatever the scope.
+            // Refused clients that are authenticated get 403, whatever the scope.
             expected === 401 &&
               ['nobody', 'empty Basic', 'another scheme', 'a token without a scheme'].includes(name),
           );
@@ -108,7 +110,7 @@ describe('a repository', () => {
     }
   });
 
-  it('that is neither a function nor a catalog, below their names, takes nothing from anybody', async () => {
+  it('refuses every write to a repository that is neither a function nor a catalog', async () => {
     for (const { name, authorization } of await roles()) {
       for (const repository of nothings) {
         for (const [method, path, , content] of CHANGES) {
@@ -126,7 +128,7 @@ describe('a repository', () => {
     }
   });
 
-  it('is read by everybody, whatever credentials they give', async () => {
+  it('lets everyone read, whatever their credentials', async () => {
     const { secret } = await registry.token({ scopes: ['push'] });
     await client.ask('POST', `read/me/blobs/uploads/?digest=${sha256('x')}`, {
       authorization: `Bearer ${secret}`,
@@ -145,7 +147,7 @@ describe('a repository', () => {
     }
   });
 
-  it('says what the token lacks', async () => {
+  it('reports which right the token lacks', async () => {
     const { secret } = await registry.token({
       scopes: ['push'],
       groups: ['a.com'],
@@ -174,7 +176,7 @@ describe('the challenge', () => {
   };
   const realm = 'Bearer realm="http://registry.test/v2/token",service="krmhub"';
 
-  it('says where tokens are, and for what', async () => {
+  it('names the token endpoint and the scope', async () => {
     expect(await challenge('')).toBe(realm);
     expect(await challenge('team/x/blobs/uploads/', {}, 'POST')).toBe(
       `${realm},scope="repository:team/x:pull,push"`,
@@ -196,13 +198,13 @@ describe('the challenge', () => {
     ['evil.com"/x', '/v2/token'],
     ['a b', '/v2/token'],
     ['user@host', '/v2/token'],
-  ])('for the host %s leads to %s', async (host, expected) => {
+  ])('leads the host %s to %s', async (host, expected) => {
     expect(await challenge('', { headers: { Host: host } })).toBe(
       `Bearer realm="${expected}",service="krmhub"`,
     );
   });
 
-  it('leads to the public address where there is one', async () => {
+  it('uses the public address if there is one', async () => {
     const other = await openTestRegistry({ start: false, config: { publicUrl: 'https://hub.example.com' } });
     const answer = await other.request('/v2/', { headers: { Host: 'evil.com' } });
     expect(answer.headers.get('www-authenticate')).toBe(
@@ -212,8 +214,8 @@ describe('the challenge', () => {
   });
 });
 
-describe('the start page', () => {
-  it('asks for credentials, and takes any that are good', async () => {
+describe('GET /v2/', () => {
+  it('requires credentials, and accepts any valid ones', async () => {
     const { secret } = await registry.token({ scopes: ['yank'] });
     for (const authorization of [`Bearer ${secret}`, basic('x', secret), `bearer ${await accessToken('')}`]) {
       const answer = await client.ask('GET', '', { authorization });
@@ -236,7 +238,7 @@ describe('an access token', () => {
   const statusOf = async (token: string, target: string) =>
     (await change('POST', `${target}/blobs/uploads/`, `Bearer ${token}`)).status;
 
-  it('may do what was asked for and its token may', async () => {
+  it('grants the requested actions that the registry token permits', async () => {
     const { secret } = await registry.token({
       scopes: ['publish', 'push'],
       groups: ['a.com'],
@@ -263,7 +265,7 @@ describe('an access token', () => {
     }
   });
 
-  it('of pull, or of nobody, changes nothing and says what to ask for', async () => {
+  it('cannot change anything if it is for pull or anonymous, and the response names the needed scope', async () => {
     const { secret } = await registry.token({ scopes: ['push'] });
     const tokens = [
       await accessToken(basic('me', secret), 'repository:team/x:pull'),
@@ -286,7 +288,7 @@ describe('an access token', () => {
     expect(deleted.status).toBe(404);
   });
 
-  it('is over after so many seconds, and ends with the token that it was given for', async () => {
+  it('expires after its lifetime, and with the registry token that it was issued for', async () => {
     const { secret, id } = await registry.token({ scopes: ['push'] });
     const make = () => accessToken(basic('me', secret), 'repository:team/x:push');
     const first = await make();
@@ -307,7 +309,7 @@ describe('an access token', () => {
     expect(await statusOf(late, 'team/x')).toBe(401);
   });
 
-  it('that somebody made or changed is none', async () => {
+  it('is refused if it was forged or changed', async () => {
     const { secret } = await registry.token({ scopes: ['push'] });
     const token = await accessToken(basic('me', secret), 'repository:team/x:pull');
     const [payload, signature] = token.split('.') as [string, string];
@@ -338,7 +340,7 @@ describe('an access token', () => {
     }
   });
 
-  it('is given for so many scopes, and for the first of more', async () => {
+  it('covers several scopes, and only the first of too many', async () => {
     const { secret } = await registry.token({ scopes: ['push'] });
     const { maxTokenScopes } = SERVER_LIMITS;
     const scopes = (count: number) => Array.from({ length: count }, (_, at) => `repository:r/${at}:push`);
@@ -347,7 +349,7 @@ describe('an access token', () => {
     expect(await statusOf(token, `r/${maxTokenScopes}`)).toBe(401);
   });
 
-  it('is refused to who gives credentials that are none', async () => {
+  it('is not issued for invalid credentials', async () => {
     for (const authorization of [basic('me', 'x'), basic('me', newSecret()), 'Basic x', `Bearer x.y`]) {
       const answer = await client.ask('GET', 'token?scope=repository:team/x:push', { authorization });
       expect([authorization, answer.status]).toEqual([authorization, 401]);
@@ -355,8 +357,8 @@ describe('an access token', () => {
   });
 });
 
-describe('refused logins', () => {
-  it('are counted wherever a password or a token is given, and good tokens go on working', async () => {
+describe('failed logins', () => {
+  it('count for passwords and tokens alike, and known tokens still work', async () => {
     for (const target of ['token', '', 'team/x/blobs/uploads/']) {
       const other = await openTestRegistry({ start: false, config: { failedLoginsPerMinute: 3 } });
       const { secret } = await other.token({ scopes: ['push'] });

@@ -14,10 +14,10 @@ export type Action = 'push' | 'delete';
 const HINT =
   'Log in with `docker login`, `oras login` or another client: any user name, and a registry token as the password. An administrator creates tokens with `krmhub token create NAME --scope push`, or `--scope publish` for functions/.';
 const SERVICE = 'krmhub';
-/** Host and port as a client may name them; anything else is never put into an answer. */
+/** Host and port as a client may name them. The registry never copies anything else into a response. */
 const HOST = /^[A-Za-z0-9.-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/;
 
-/** Who may change what in repositories. Reading is for everybody, and never looks at credentials. */
+/** Decides who may change a repository. Reading is public and ignores credentials. */
 export class RepositoryAccess {
   readonly #authority: Authority & { config: PublicAddress };
   readonly #tokens = new AccessTokens();
@@ -27,8 +27,8 @@ export class RepositoryAccess {
   }
 
   /**
-   * For `GET /v2/`: clients that are answered without credentials never send any, so that who gives none is asked for
-   * them, although anybody may read. Rejects with an OciError.
+   * Checks the credentials of `GET /v2/`. Clients send credentials only after a challenge, so anonymous
+   * requests get one although reading is public. Rejects with an OciError.
    */
   async checkCredentials(c: RegistryContext): Promise<void> {
     const credentials = readCredentials(c.req.header('authorization'));
@@ -41,7 +41,7 @@ export class RepositoryAccess {
     }
   }
 
-  /** The answer of `GET /v2/token`: what of the scopes that are asked for the credentials have. */
+  /** Returns the response of `GET /v2/token`: the requested scopes that the credentials permit. */
   async issue(c: RegistryContext): Promise<Record<string, string | number>> {
     const credentials = readCredentials(c.req.header('authorization'));
     if (credentials === 'malformed' || (credentials !== 'none' && 'token' in credentials)) {
@@ -71,7 +71,7 @@ export class RepositoryAccess {
     };
   }
 
-  /** The token of who may do this in the repository. Rejects with an OciError. */
+  /** Returns the token that permits the action in the repository. Rejects with an OciError. */
   async authorize(c: RegistryContext, repository: string, action: Action): Promise<TokenRecord> {
     const scope = `repository:${repository}:${action === 'push' ? 'pull,push' : action}`;
     const credentials = readCredentials(c.req.header('authorization'));
@@ -91,8 +91,8 @@ export class RepositoryAccess {
   }
 
   /**
-   * Whether the credentials, where there are any, may push to the repository. A reader's may be wrong, and nobody counts
-   * that.
+   * Reports whether the request has credentials that may push to the repository. Wrong credentials do not
+   * count as a failed login here.
    */
   async mayPush(c: RegistryContext, repository: string): Promise<boolean> {
     const credentials = readCredentials(c.req.header('authorization'));
@@ -126,7 +126,8 @@ export class RepositoryAccess {
     const granted = claims.access.some(
       (one) => one.repository === repository && (one.actions.includes(action) || one.actions.includes('*')),
     );
-    // Who could have it and did not ask is told how to; who cannot is refused by what the token lacks.
+    // A token that could have the scope gets a challenge. Otherwise the error says which right the token
+    // lacks.
     if (!granted && lacks(record, repository) === undefined) {
       throw this.#challenge(c, 'the access token does not cover this operation', {
         scope,
@@ -169,7 +170,10 @@ export class RepositoryAccess {
     });
   }
 
-  /** Clients need it whole. Without a public URL it is where this client came to, which only itself is told. */
+  /**
+   * Clients need an absolute URL. Without a public URL it is the host of the request, which only this client
+   * sees.
+   */
   #origin(c: RegistryContext): string {
     const { publicUrl } = this.#authority.config;
     if (publicUrl !== undefined) return publicUrl;
@@ -182,7 +186,7 @@ export class RepositoryAccess {
   }
 }
 
-/** What a token lacks to change a repository, in words; undefined for nothing. */
+/** Returns which right the token lacks to change a repository; undefined if it lacks none. */
 function lacks({ scopes, groups, repositories }: TokenRecord, name: string): string | undefined {
   const kind = repositoryKind(name);
   if (kind.of === 'function') {
@@ -190,7 +194,8 @@ function lacks({ scopes, groups, repositories }: TokenRecord, name: string): str
     return groups.some((glob) => matchesGlob(glob, kind.group)) ? undefined : `the group "${kind.group}"`;
   }
   if (!scopes.includes('push')) return 'the scope "push"';
-  // What speaks of a catalog is for those who are named for it: `*` is said of what people push themselves.
+  // A referrer of a catalog requires a token that names the catalog. `*` only covers repositories of
+  // functions.
   const named = scopes.includes('admin')
     ? repositories
     : repositories.filter((glob) => glob.startsWith('catalogs/'));
@@ -202,7 +207,7 @@ function lacks({ scopes, groups, repositories }: TokenRecord, name: string): str
   return repositories.some((glob) => matchesGlob(glob, name)) ? undefined : `the repository "${name}"`;
 }
 
-/** Options of `krmhub token create` that make a token for one repository. */
+/** Returns the options of `krmhub token create` for a token that is limited to one repository. */
 function needed(name: string): string {
   const kind = repositoryKind(name);
   return kind.of === 'function'
@@ -212,7 +217,7 @@ function needed(name: string): string {
 
 type Credentials = 'none' | 'malformed' | { secret: string } | { token: string };
 
-/** A token of ours as password or as bearer; empty Basic credentials are none. */
+/** Reads a registry token, as password or as bearer. Empty Basic credentials count as none. */
 function readCredentials(header: string | undefined): Credentials {
   if (header === undefined) return 'none';
   const [, scheme = '', value = ''] = /^(\w+) +(\S+) *$/.exec(header) ?? [];

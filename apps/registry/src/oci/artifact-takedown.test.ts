@@ -64,7 +64,7 @@ async function publishWithReadme(definition: TestDefinition, readme: string): Pr
 }
 
 describe('a release that is published over HTTP', () => {
-  it('is an artifact, whose bytes follow from the release', async () => {
+  it('has an artifact whose bytes follow from the release', async () => {
     await publishWithReadme(BAD, '# R\n');
     const text = definitionText(BAD);
     const expected = artifactManifest({
@@ -87,7 +87,7 @@ describe('a release that is published over HTTP', () => {
     expect((await blob('functions/example.com/other', sha256(text))).status).toBe(404);
   });
 
-  it('is in snapshots that are artifacts, the newest of which is the latest', async () => {
+  it('is in snapshots that have artifacts, and latest is the newest of them', async () => {
     await registry.publish(BAD);
     await registry.publish(GOOD);
     const tags = await (await client.ask('GET', 'catalogs/default/tags/list')).json();
@@ -108,7 +108,7 @@ describe('a release that is published over HTTP', () => {
     }
   });
 
-  it('and its snapshots are made artifacts at the start where an older program kept them', async () => {
+  it('gets missing artifacts for itself and its snapshots at the start', async () => {
     await publishWithReadme(BAD, '# R\n');
     await registry.publish(GOOD);
     const names = [
@@ -137,7 +137,7 @@ describe('a release that is published over HTTP', () => {
 });
 
 describe('a release that is taken down', () => {
-  it('is gone by tag, and its bytes from every repository; others are untouched', async () => {
+  it('is deleted by tag, its bytes from every repository, and other releases stay', async () => {
     const text = definitionText(BAD);
     await registry.publish(GOOD);
     await client.blob(REPOSITORY, text);
@@ -172,7 +172,7 @@ describe('a release that is taken down', () => {
     expect(files.sort()).toEqual([sha256('other')]);
   });
 
-  it('is never pushed again, neither its bytes nor a manifest that names them nor its name', async () => {
+  it('cannot be pushed again: not its bytes, its name, or a manifest that names them', async () => {
     const text = definitionText(BAD);
     await registry.publish(BAD);
     await takeDown(BAD);
@@ -197,7 +197,7 @@ describe('a release that is taken down', () => {
     expect(files).toEqual([sha256(definitionText(GOOD))]);
   });
 
-  it('withdraws snapshots, and the latest is the one that is cut next', async () => {
+  it('withdraws snapshots, and latest is the next snapshot', async () => {
     await registry.publish(GOOD);
     await registry.publish({ ...BAD, kind: 'Other' });
     const snapshot = await (await read('catalogs/default', '3')).text();
@@ -216,7 +216,7 @@ describe('a release that is taken down', () => {
     expect((await read('catalogs/default', '2')).status).toBe(200);
   });
 
-  it('with a README of what everybody has takes nothing from anybody', async () => {
+  it('leaves a README intact that other releases share', async () => {
     await publishWithReadme(BAD, '{}');
     await client.blob('team/tools', '{}');
     await client.image('team/tools', 'v1', ['layer']);

@@ -8,14 +8,14 @@ import type { OciDeps } from './oci-deps.js';
 import { isPushedBlob } from './pushed-blob.js';
 import { goneOrNotFound } from './taken-down.js';
 
-/** What somebody pushed must not run in a browser on the registry's origin. */
+/** A pushed blob must not run in a browser on the registry's origin. */
 const PUSHED = {
   'Content-Type': 'application/octet-stream',
   'Content-Disposition': 'attachment',
   'Content-Security-Policy': "default-src 'none'; sandbox",
 };
 
-/** Header fields of a blob, whole or in part. */
+/** Returns the header fields of a blob or of a range of it. */
 export function blobHeaders(digest: string): Record<string, string> {
   return {
     ...PUSHED,
@@ -82,7 +82,7 @@ async function findBlob(parts: OciDeps, route: BlobRoute): Promise<FoundBlob> {
   throw await goneOrNotFound(parts, 'BLOB_UNKNOWN', 'blob not found in this repository', route);
 }
 
-/** Who pushes and is told that a blob is there relies on it: it must outlive the manifest's way here. */
+/** Records that a pushing client saw the blob: the blob must last until the manifest arrives. */
 async function seen(
   c: RegistryContext,
   parts: OciDeps,
@@ -96,7 +96,7 @@ async function seen(
   await parts.store.touchBlob(repository, row.digest, now.toISOString());
 }
 
-/** DELETE of a blob. What a manifest names is kept: it would be broken without saying so. */
+/** DELETE of a blob. A blob that a manifest names is refused, because the manifest would break. */
 export async function deleteBlob(c: RegistryContext, parts: OciDeps, route: BlobRoute): Promise<Response> {
   const { repository, digest } = route;
   await parts.access.authorize(c, repository, 'delete');
@@ -110,7 +110,7 @@ export async function deleteBlob(c: RegistryContext, parts: OciDeps, route: Blob
   return c.body(null, 202, { 'Content-Length': '0' });
 }
 
-/** The bytes as the framework sends them; whoever breaks off closes the file. */
+/** Streams the bytes in the type of the framework. Cancelling closes the file. */
 export function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
   return ReadableStream.from(pieces) as ReadableStream<Uint8Array<ArrayBuffer>>;
 }

@@ -4,18 +4,18 @@ import { type Change, OciError, QuotaExceeded } from '@krmhub/oci';
 export interface ChangeDeps {
   clock: () => Date;
   config: {
-    /** For the blobs and manifests of one repository; absent or 0 for no limit. */
+    /** Limit for the blobs and manifests of one repository; absent or 0 for no limit. */
     repositoryMebibytes?: number;
   };
 }
 
-/** Who changes a repository, when, and how many bytes it may have then. */
+/** Returns the author and time of a change to a repository, and its quota in bytes. */
 export function changeOf({ clock, config }: ChangeDeps, { name }: TokenRecord): Change {
   const quota = config.repositoryMebibytes ?? 0;
   return { at: clock().toISOString(), by: name, ...(quota > 0 && { quota: quota * 1_048_576 }) };
 }
 
-/** Runs a change of a repository; a full one is refused as such. */
+/** Runs a change of a repository, and translates a quota error. */
 export async function withinQuota<Result>(repository: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -40,7 +40,7 @@ async function files(): Promise<string[]> {
 describe('a blob that no manifest names', () => {
   const { collectDelayMilliseconds, blobSeenMilliseconds } = SERVER_LIMITS;
 
-  it('is kept for a while, and then removed with its file', async () => {
+  it('is stored for the delay, then removed with its file', async () => {
     await client.blob(REPOSITORY, 'lone');
     registry.advance(collectDelayMilliseconds - 5_000);
     expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
@@ -53,7 +53,7 @@ describe('a blob that no manifest names', () => {
     expect(await statusOf(`blobs/${sha256('lone')}`)).toBe(200);
   });
 
-  it('is kept for longer where somebody who pushes was told that it is there', async () => {
+  it('is stored longer if a pushing client saw it', async () => {
     const [seen, read] = [await client.blob(REPOSITORY, 'seen'), await client.blob(REPOSITORY, 'read')];
     registry.advance(collectDelayMilliseconds - 5_000);
     expect(await statusOf(`blobs/${seen}`, 'HEAD')).toBe(200);
@@ -68,7 +68,7 @@ describe('a blob that no manifest names', () => {
     expect((await collect()).blobs).toBe(1);
   });
 
-  it('is said to have been seen once in a while, not each time', async () => {
+  it('is recorded as seen once per interval, not on each request', async () => {
     const digest = await client.blob(REPOSITORY, 'blob');
     const seenAt = async () => (await registry.parts.store.blob(REPOSITORY, digest))!.seenAt;
     const first = await seenAt();
@@ -80,7 +80,7 @@ describe('a blob that no manifest names', () => {
     expect(Date.parse(await seenAt()) - Date.parse(first)).toBeGreaterThan(blobSeenMilliseconds);
   });
 
-  it('stays where a manifest came between the look and the removal', async () => {
+  it('stays if a manifest arrives between the query and the removal', async () => {
     const manifest = imageOf(['layer']);
     const bytes = bytesOf(JSON.stringify(manifest));
     const digest = digestOfManifest(manifest);
@@ -89,7 +89,7 @@ describe('a blob that no manifest names', () => {
       wrapStore: (store: RegistryStore) => ({
         ...store,
         deleteUnreferencedBlobs: (options) => {
-          // It waits to be written when the blobs are looked at, and is written first.
+          // This write waits when the blobs are queried, and runs first.
           arriving ??= store.putManifest(
             REPOSITORY,
             {
@@ -113,7 +113,7 @@ describe('a blob that no manifest names', () => {
     expect(await files()).toEqual([sha256('layer')]);
   });
 
-  it('keeps its file where another repository has it', async () => {
+  it('leaves its file if another repository has the blob', async () => {
     const digest = await client.image(REPOSITORY, 'v1', ['shared']);
     await client.blob('team/other', 'shared');
     registry.advance(collectDelayMilliseconds + 1);
@@ -126,7 +126,7 @@ describe('a blob that no manifest names', () => {
 });
 
 describe('files', () => {
-  it('that nothing names are removed, and those that something names are not', async () => {
+  it('removes files that no row names, and no others', async () => {
     await client.image(REPOSITORY, 'v1', ['named']);
     const left = await registry.parts.artifacts.put(bytesOf('left by a process that was ended'));
     expect(await files()).toEqual([sha256('named'), left].sort());
@@ -135,7 +135,7 @@ describe('files', () => {
     expect(await statusOf(`blobs/${sha256('named')}`)).toBe(200);
   });
 
-  it('are removed by the hundreds', async () => {
+  it('removes files in batches of hundreds', async () => {
     const { collectBatch } = SERVER_LIMITS;
     const count = collectBatch + 20;
     await Promise.all(
@@ -146,7 +146,7 @@ describe('files', () => {
     expect(await files()).toEqual([sha256('kept')]);
   });
 
-  it('are never removed between their arrival and their row', async () => {
+  it('never removes a file between its arrival and its row', async () => {
     let addBlob: () => Promise<void> = async () => undefined;
     await open({
       wrapStore: (store: RegistryStore) => ({
@@ -178,7 +178,7 @@ describe('files', () => {
     expect(await statusOf(`blobs/${sha256('new')}`)).toBe(200);
   });
 
-  it('stay whole while blobs come and go all the time', async () => {
+  it('never damages a file while blobs come and go', async () => {
     for (let round = 0; round < 10; round++) {
       const texts = Array.from({ length: 5 }, (_, at) => `blob ${at}`);
       await Promise.all([
@@ -211,14 +211,14 @@ describe('manifests without a tag', () => {
     return { lone: digestOfManifest(lone), child: digestOfManifest(child) };
   };
 
-  it('are kept for ever where nothing else is set', async () => {
+  it('are stored forever by default', async () => {
     const { lone } = await push();
     registry.advance(3_650 * DAY);
     expect(await collect()).toEqual({ uploads: 0, manifests: 0, blobs: 0, files: 0 });
     expect(await statusOf(`manifests/${lone}`)).toBe(200);
   });
 
-  it('are removed after so many days with what only they name, but not what a tagged index names', async () => {
+  it('are removed after the configured days with their blobs, but not if a tagged index names them', async () => {
     await open({ config: { untaggedDays: 7 } });
     const { lone, child } = await push();
     registry.advance(7 * DAY - 10_000);
@@ -230,8 +230,8 @@ describe('manifests without a tag', () => {
   });
 });
 
-describe('collecting', () => {
-  it('begins a while after the start, and goes on', async () => {
+describe('the schedule', () => {
+  it('starts after a delay, and repeats', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const { collector } = registry.parts;
     const spy = vi
@@ -256,7 +256,7 @@ describe('collecting', () => {
     expect(spy).toHaveBeenCalledTimes(3);
   });
 
-  it('goes on after it failed, and says so', async () => {
+  it('continues after a failure, and logs it', async () => {
     let failing = true;
     await open({
       wrapStore: (store: RegistryStore) => ({

@@ -16,7 +16,7 @@ interface CollectorDeps {
   clock: () => Date;
   log: Log;
   config: {
-    /** Age at which untagged manifests are deleted; absent or 0 for never. */
+    /** Days after which an untagged manifest is deleted; absent or 0 for never. */
     untaggedDays?: number;
   };
 }
@@ -29,8 +29,9 @@ export interface Collected {
 }
 
 /**
- * Removes what no manifest names any more, beside everything else that goes on: rows first, after a delay in which who
- * pushes may name what is there; then the files that no row names. What it does is safe to be broken off anywhere.
+ * Removes blobs that no manifest names, while the registry serves. It removes rows first, after a delay in
+ * which a client may still push a manifest that names the blob. Then it removes the files that no row names.
+ * The work can stop at any point without damage.
  */
 export class Collector {
   readonly #parts: CollectorDeps;
@@ -42,7 +43,7 @@ export class Collector {
     this.#parts = parts;
   }
 
-  /** Collects now and then until it is stopped. */
+  /** Collects at intervals until `stop`. */
   start(): void {
     this.#schedule(SERVER_LIMITS.collectFirstMilliseconds);
   }
@@ -53,7 +54,7 @@ export class Collector {
     await this.#running;
   }
 
-  /** The file of a push that came to nothing in the end, unless somebody else has it too. */
+  /** Removes the file of a failed push, unless another repository has it. */
   removeSoon(file: Digest): void {
     void this.#run(() => deleteFilesUnnamed(this.#parts, [file]));
   }
@@ -87,7 +88,7 @@ export class Collector {
     });
   }
 
-  /** One after the other. */
+  /** Runs one collection at a time. */
   #run<Result>(work: () => Promise<Result>): Promise<Result> {
     const running = this.#running.then(work);
     this.#running = running.catch((error: unknown) => {

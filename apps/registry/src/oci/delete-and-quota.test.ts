@@ -24,8 +24,8 @@ async function open(config: Partial<TestRegistry['parts']['config']> = {}): Prom
 const put = (manifest: object | string, reference = 'v1', type?: string) =>
   client.put(REPOSITORY, reference, manifest, type === undefined ? {} : { type });
 
-describe('what is deleted', () => {
-  it('is a tag, a manifest with its tags, or a blob that no manifest names', async () => {
+describe('deleting', () => {
+  it('deletes a tag, a manifest with its tags, or a blob that no manifest names', async () => {
     const digest = await client.image(REPOSITORY, 'v1', ['layer']);
     await put(imageOf(['layer']), 'v2');
     const remove = (path: string) => client.ask('DELETE', `${REPOSITORY}/${path}`);
@@ -52,22 +52,25 @@ describe('what is deleted', () => {
     expect([tags.status, await tags.json()]).toEqual([200, { name: REPOSITORY, tags: [] }]);
   });
 
-  it.each(['functions/example.com/x', 'catalogs/x', 'team/x'])('in %s was there before', async (name) => {
-    for (const path of [`manifests/${sha256('x')}`, `blobs/${sha256('x')}`]) {
-      const refused = await refusalOf(await client.ask('DELETE', `${name}/${path}`));
-      expect([path, refused.status]).toEqual([path, 404]);
-    }
-  });
+  it.each(['functions/example.com/x', 'catalogs/x', 'team/x'])(
+    'finds the deleted content in %s',
+    async (name) => {
+      for (const path of [`manifests/${sha256('x')}`, `blobs/${sha256('x')}`]) {
+        const refused = await refusalOf(await client.ask('DELETE', `${name}/${path}`));
+        expect([path, refused.status]).toEqual([path, 404]);
+      }
+    },
+  );
 });
 
-describe('a repository that may have only so much', () => {
+describe('a repository with a quota', () => {
   const MEBIBYTE = 1_048_576;
   beforeEach(async () => {
     await registry.close();
     await open({ repositoryMebibytes: 1 });
   });
 
-  it('takes that, and refuses one byte more in a blob, in one request and in several', async () => {
+  it('accepts a blob up to the quota, and refuses one more byte, in one request and in several', async () => {
     await client.blob(REPOSITORY, 'x'.repeat(MEBIBYTE - 10));
     const refused = {
       status: 403,
@@ -90,7 +93,7 @@ describe('a repository that may have only so much', () => {
     await client.blob('team/other', '01234567890');
   });
 
-  it('refuses a manifest and a mount that are too much', async () => {
+  it('refuses a manifest and a mount over the quota', async () => {
     await client.blob('team/other', 'x'.repeat(100));
     await client.blob(REPOSITORY, 'y'.repeat(MEBIBYTE - 99));
     const mount = `${REPOSITORY}/blobs/uploads/?mount=${sha256('x'.repeat(100))}&from=team/other`;
@@ -100,7 +103,7 @@ describe('a repository that may have only so much', () => {
     expect((await client.ask('GET', `${REPOSITORY}/manifests/v1`)).status).toBe(404);
   });
 
-  it('takes what two push at once as far as there is room, and keeps no file of the rest', async () => {
+  it('accepts concurrent pushes while there is room, and deletes the files of the others', async () => {
     const contents = ['a', 'b', 'c'].map((letter) => letter.repeat(500_000));
     const answers = await Promise.all(
       contents.map((content) =>

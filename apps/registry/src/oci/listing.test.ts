@@ -25,7 +25,7 @@ async function tagged(tags: readonly string[], repository = REPOSITORY): Promise
   for (const tag of tags) expect((await client.put(repository, tag, imageOf([]))).status).toBe(201);
 }
 
-/** Straight into the store, for many. */
+/** Writes directly to the store, because the test needs many. */
 async function store(
   count: number,
   more: (at: number) => { tag?: string; subject?: boolean; type?: string },
@@ -50,7 +50,7 @@ async function store(
   );
 }
 
-/** Follows the Link headers to the end; gives what is on each page. */
+/** Follows the Link headers to the last page; returns the items of each page. */
 async function pages<Item>(target: string, itemsOf: (body: never) => Item[]): Promise<Item[][]> {
   const found: Item[][] = [];
   for (let next: string | undefined = target; next !== undefined; ) {
@@ -79,7 +79,7 @@ describe('tags', () => {
     ]);
   });
 
-  it('are listed so many at a time, after one, with a link to what follows', async () => {
+  it('are listed in pages of n, after a tag, with a link to the next page', async () => {
     await tagged(names);
     const sorted = [...names].sort();
     const first = await get(`${REPOSITORY}/tags/list?n=4`);
@@ -92,19 +92,19 @@ describe('tags', () => {
     expect(await tagPages('?last=zzz&n=1')).toEqual([[]]);
   });
 
-  it('are none where none are asked for', async () => {
+  it('are an empty list for n=0', async () => {
     await tagged(names);
     expect(await tagPages('?n=0')).toEqual([[]]);
     expect(await tagPages('?n=0&last=a')).toEqual([[]]);
   });
 
-  it.each(['-1', 'x', '1.5', '', '1e3', '9999999999', '%20'])('are not listed %s at a time', async (n) => {
+  it.each(['-1', 'x', '1.5', '', '1e3', '9999999999', '%20'])('refuse a page size of %s', async (n) => {
     await tagged(['a']);
     const refused = await refusalOf(await get(`${REPOSITORY}/tags/list?n=${n}`));
     expect([refused.status, refused.code]).toEqual([400, 'PAGINATION_NUMBER_INVALID']);
   });
 
-  it('are in pages of so many as a page has, however many are asked for', async () => {
+  it('are in pages of at most the maximum size, whatever n is', async () => {
     const { maxPageEntries } = SERVER_LIMITS;
     const name = (at: number) => `t${String(at).padStart(5, '0')}`;
     await store(maxPageEntries, (at) => ({ tag: name(at) }));
@@ -117,7 +117,7 @@ describe('tags', () => {
     }
   });
 
-  it('of a repository that nobody pushed to are unknown', async () => {
+  it('respond NAME_UNKNOWN for an unknown repository', async () => {
     const refused = await refusalOf(await get('team/unknown/tags/list'));
     expect(refused).toEqual({ status: 404, code: 'NAME_UNKNOWN', message: 'repository not found' });
     await client.blob('team/unknown', 'x');
@@ -126,7 +126,7 @@ describe('tags', () => {
 });
 
 describe('repositories', () => {
-  it('are listed in code unit order, so many at a time', async () => {
+  it('are listed in code unit order, in pages', async () => {
     const names = ['a', 'a-b', 'a/b', 'a_b', 'b', 'team/x'];
     for (const name of [...names].reverse()) await client.blob(name, 'x');
     const of = (query: string) =>
@@ -147,14 +147,14 @@ describe('referrers', () => {
       ({ manifests }: { manifests: object[] }) => manifests,
     );
 
-  it('are none of what nobody speaks of, also in a repository that is not there', async () => {
+  it('are an empty list for a subject without referrers, also in an unknown repository', async () => {
     const answer = await get(`team/unknown/referrers/${subject}`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, MEDIA_TYPES.index]);
     expect(await answer.json()).toEqual({ schemaVersion: 2, mediaType: MEDIA_TYPES.index, manifests: [] });
     expect(await (await get('_catalog')).json()).toEqual({ repositories: [] });
   });
 
-  it('are described with their type and annotations, and filtered by type', async () => {
+  it('have their type and annotations, and can be filtered by type', async () => {
     const manifests = [
       imageOf([], {
         subject: descriptorOf('subject'),
@@ -184,7 +184,7 @@ describe('referrers', () => {
     expect(await of('?artifactType=application/none')).toEqual([[]]);
   });
 
-  it('are as many as a page has, and the rest is on the next', async () => {
+  it('fill a page, and the rest is on the next', async () => {
     const { maxReferrers } = SERVER_LIMITS;
     await store(maxReferrers, (at) => ({ subject: true, type: at % 2 === 0 ? 'a/even' : 'a/odd' }));
     expect((await of()).map(({ length }) => length)).toEqual([maxReferrers]);
@@ -196,7 +196,7 @@ describe('referrers', () => {
     expect((await of('?artifactType=a/even')).map(({ length }) => length)).toEqual([maxReferrers / 2 + 1]);
   });
 
-  it('with large annotations are in pages that anybody can read', async () => {
+  it('with large annotations are in pages of bounded size', async () => {
     const annotations = { large: 'x'.repeat(1_000_000) };
     for (let at = 0; at < 9; at++) {
       const manifest = imageOf([], {

@@ -9,7 +9,7 @@ import { functionLockKey } from '../publish/publish-release.js';
 import type { OciDeps } from './oci-deps.js';
 import { goneOrNotFound } from './taken-down.js';
 
-/** Referrers that are in memory at once, each with up to four mebibytes of annotations. */
+/** Referrers in memory at a time. Each has up to four mebibytes of annotations. */
 const REFERRERS_AT_ONCE = 20;
 
 /** GET and HEAD of a manifest (distribution-spec, "Pulling manifests"): its exact bytes and media type. */
@@ -45,7 +45,7 @@ export async function manifestResponse(
   return new Response(head ? null : (found.bytes as Uint8Array<ArrayBuffer>), { headers });
 }
 
-/** Releases of functions are called as everywhere else: `v0.3` is `0.3.0`. */
+/** Normalizes the tag of a release, as the HTTP API does: `v0.3` is `0.3.0`. */
 function nameIn(repository: string, reference: string): string {
   if (isOciDigest(reference) || isFallbackTag(reference) || repositoryKind(repository).of !== 'function') {
     return reference;
@@ -62,7 +62,7 @@ export async function deleteManifest(
   await parts.access.authorize(c, named.repository, 'delete');
   const kind = repositoryKind(named.repository);
   const remove = () => removeManifest(parts, named, kind);
-  // What is no release yet may become one meanwhile.
+  // A manifest that is not a release yet may become one at the same time.
   if (kind.of === 'function') {
     await parts.functionLocks.run(functionLockKey({ group: kind.group, kind: kind.kindFolded }), remove);
   } else await remove();
@@ -76,7 +76,7 @@ async function removeManifest(
 ): Promise<void> {
   const isDigest = isOciDigest(reference);
   if (kind.of !== 'anything') {
-    // What speaks of a release may have a tag too.
+    // A referrer of a release may have a tag too.
     const named = isDigest ? await store.listManifestTags(repository, reference) : [reference];
     const forever = named.some((tag) => !isFallbackTag(tag));
     if (forever) {
@@ -101,7 +101,7 @@ async function removeManifest(
   if (!deleted) throw new OciError('MANIFEST_UNKNOWN', 'manifest not found in this repository');
 }
 
-/** Whether a release has this manifest as one of its bundles. */
+/** Reports whether the manifest is a bundle of a release. */
 async function isEvidence(
   store: OciDeps['store'],
   { group, kindFolded }: { group: string; kindFolded: string },
@@ -128,7 +128,7 @@ export async function listTags(
   );
 }
 
-/** Docker's list of repositories, which distribution-spec leaves out. */
+/** Lists the repositories (`/v2/_catalog` of Docker, not in distribution-spec). */
 export async function listRepositories(c: RegistryContext, { store }: OciDeps): Promise<Response> {
   const { limit, after } = page(c);
   const names = await store.repositories(after, Math.max(limit, 1) + 1);
@@ -136,7 +136,10 @@ export async function listRepositories(c: RegistryContext, { store }: OciDeps): 
   return c.json({ repositories: shown }, 200, nextPage(c, limit > 0 && names.length > limit, shown.at(-1)));
 }
 
-/** Manifests that speak of another (distribution-spec, "Listing Referrers"), which need not be here yet. */
+/**
+ * Lists the referrers of a manifest (distribution-spec, "Listing Referrers"). The manifest itself may be
+ * missing.
+ */
 export async function listReferrers(
   c: RegistryContext,
   { store }: OciDeps,
@@ -162,7 +165,7 @@ export async function listReferrers(
   });
 }
 
-/** Some at a time: each may have megabytes of annotations. */
+/** Loads some at a time: each may have megabytes of annotations. */
 async function referrersPage(
   store: OciDeps['store'],
   repository: string,

@@ -11,7 +11,7 @@ import {
   type TestRegistry,
 } from '../testing/test-registry.js';
 
-/** What one of those who share a registry must not be able to do to the others, by anything that is allowed. */
+/** Publishers that share a registry must not be able to harm each other with any permitted request. */
 
 let registry: TestRegistry;
 let authorization: string;
@@ -36,7 +36,7 @@ async function takeDown(definition: TestDefinition): Promise<void> {
 
 const statusOf = async (target: string) => (await client.ask('GET', target, { authorization: '' })).status;
 
-it('a README that says what others have pushed takes nothing of theirs with it when it goes', async () => {
+it('taking down a README leaves the same bytes of other publishers', async () => {
   const licence = 'All rights reserved\n';
   const theirs = await client.image('team/victim', 'v1', [licence]);
   const definition: TestDefinition = { kind: 'Aimed', release: '1.0.0' };
@@ -52,7 +52,7 @@ it('a README that says what others have pushed takes nothing of theirs with it w
   expect(await statusOf(`team/victim/blobs/${layers[1]}`)).toBe(200);
 });
 
-it('a release whose artifact went with what was taken down keeps no registry from starting', async () => {
+it('the registry starts if the artifact of a release is gone after a takedown', async () => {
   const first: TestDefinition = { kind: 'First', release: '1.0.0' };
   const second: TestDefinition = { kind: 'Second', release: '1.0.0' };
   const [burnt, kept] = [definitionText(first), definitionText(second)];
@@ -71,7 +71,7 @@ it('a release whose artifact went with what was taken down keeps no registry fro
   expect(await statusOf('functions/example.com/second/manifests/1.0.0')).toBe(200);
 });
 
-it('a manifest that is deleted from under an index is no damage, and keeps nobody from a backup', async () => {
+it('deleting a manifest from an index is not damage, and a backup still works', async () => {
   const child = imageOf(['a layer']);
   const digest = await client.image('team/index', 'child', ['a layer']);
   expect((await client.put('team/index', 'v1', indexOf([child]))).status).toBe(201);
@@ -83,7 +83,7 @@ it('a manifest that is deleted from under an index is no damage, and keeps nobod
   ]);
 });
 
-it('uploads at once have no more room than the repository', async () => {
+it('concurrent uploads cannot exceed the quota of the repository', async () => {
   await registry.close();
   registry = await openTestRegistry({ config: { repositoryMebibytes: 1 } });
   authorization = `Bearer ${(await registry.token({})).secret}`;
@@ -94,7 +94,7 @@ it('uploads at once have no more room than the repository', async () => {
       let sent = 0;
       const body = new ReadableStream<Uint8Array>({
         async pull(controller) {
-          // Every upload has begun before one of them is big.
+          // Every upload starts before one of them is large.
           await new Promise((resolve) => setTimeout(resolve, 5));
           if (sent++ < 9) controller.enqueue(new Uint8Array(100_000));
           else controller.close();
@@ -111,7 +111,7 @@ it('uploads at once have no more room than the repository', async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(1_048_576);
 });
 
-it('who may push anything pushes nothing that speaks of catalogs, unless they are named', async () => {
+it('only a token that names a catalog can push referrers of it', async () => {
   const speaking = imageOf([], { subject: { mediaType: 'x', digest: `sha256:${'a'.repeat(64)}`, size: 1 } });
   const may = async (repositories: string[]) => {
     const { secret } = await registry.token({ scopes: ['push'], repositories });

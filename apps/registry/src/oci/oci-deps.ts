@@ -10,7 +10,7 @@ import type { RepositoryAccess } from './access.js';
 import type { Collector } from './collector.js';
 import type { Uploads } from './uploads.js';
 
-/** What the OCI registry needs: below `functions/` a push publishes and attaches, as the HTTP API does. */
+/** What the OCI registry needs. Below `functions/`, a push publishes and attaches as the HTTP API does. */
 export type OciRegistryDeps = PublishDeps &
   AttachDeps &
   StoredBlobDeps &
@@ -18,7 +18,7 @@ export type OciRegistryDeps = PublishDeps &
     store: ManifestStore & Pick<FunctionStore, 'function' | 'takedowns'> & Pick<SnapshotStore, 'snapshot'>;
     uploads: Uploads;
     collector: Pick<Collector, 'removeSoon'>;
-    /** One change of a function after the other. */
+    /** Serializes the changes of a function. */
     functionLocks: KeyedMutex;
     config: PublicAddress;
   };

@@ -74,7 +74,7 @@ async function pushed(manifest: object, layers: string[], tag?: string): Promise
 }
 
 async function refused(manifest: object, tag = '0.3.0'): Promise<Refused> {
-  // A cut is an event too.
+  // A built snapshot is an event too.
   await registry.waitForCatalogs();
   const events = await registry.parts.store.lastEvent();
   const before = await tags();
@@ -108,7 +108,7 @@ describe('putting a tag of a function', () => {
     expect(await (await registry.request('/catalogs/default/catalog.yaml')).text()).toContain('SetLabels');
   });
 
-  it('takes every spelling of its name, in reads too, and keeps the canonical one', async () => {
+  it('accepts every spelling of the version, in reads too, and stores the canonical one', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT], 'v0.3');
     expect(await tags()).toEqual(['0.3.0']);
     for (const tag of ['v0.3', '0.3', '0.3.0', 'v0.3.0']) {
@@ -119,7 +119,7 @@ describe('putting a tag of a function', () => {
     expect((await read('latest')).status).toBe(404);
   });
 
-  it('again with the same artifact changes nothing', async () => {
+  it('changes nothing for the same artifact', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
     const events = await registry.parts.store.lastEvent();
     await pushed(definitionArtifact(DEFINITION), [], 'v0.3');
@@ -129,7 +129,7 @@ describe('putting a tag of a function', () => {
     expect(after.filter(({ type }) => type.startsWith('release'))).toEqual([]);
   });
 
-  it('with the same definition in another manifest keeps both, and the tag where it was', async () => {
+  it('stores another manifest with the same definition, and does not move the tag', async () => {
     const first = await pushed(definitionArtifact(DEFINITION), [TEXT]);
     const other = definitionArtifact(DEFINITION, { annotations: { a: 'b' } });
     const second = await pushed(other, []);
@@ -139,7 +139,7 @@ describe('putting a tag of a function', () => {
     expect(await tags()).toEqual(['0.3.0']);
   });
 
-  it('of a release that was published over HTTP keeps its artifact', async () => {
+  it('does not change the artifact of a release that was published over HTTP', async () => {
     await registry.publish(DEFINITION);
     const made = (await read('0.3.0')).headers.get('docker-content-digest')!;
     const second = await pushed(definitionArtifact(DEFINITION), []);
@@ -147,7 +147,7 @@ describe('putting a tag of a function', () => {
     expect((await read(second)).status).toBe(200);
   });
 
-  it('with other bytes is denied', async () => {
+  it('denies other bytes', async () => {
     await pushed(definitionArtifact(DEFINITION), [TEXT]);
     const other = `${TEXT}# another\n`;
     await client.blob(REPOSITORY, other);
@@ -156,7 +156,7 @@ describe('putting a tag of a function', () => {
     expect(refusal.message).toContain('A release is forever');
   });
 
-  it('takes the spelling of the kind from the definition, and holds others to it', async () => {
+  it('takes the spelling of the kind from the definition, and requires it later', async () => {
     await pushed(definitionArtifact(DEFINITION), [TEXT]);
     const answer = await registry.request('/api/v1/functions/example.com/setlabels');
     expect(await answer.json()).toMatchObject({ kind: 'SetLabels' });
@@ -176,14 +176,14 @@ describe('putting a tag of a function', () => {
     expect([refusal.code, codesOf(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/name-mismatch']]);
   });
 
-  it.each(['latest', 'v1.2.3.4', 'x', '1.0.0_1', '1.0.0-01'])('called %s is refused', async (tag) => {
+  it.each(['latest', 'v1.2.3.4', 'x', '1.0.0_1', '1.0.0-01'])('refuses the tag %s', async (tag) => {
     await client.blob(REPOSITORY, TEXT);
     const refusal = await refused(definitionArtifact(DEFINITION), tag);
     expect([refusal.status, refusal.code]).toEqual([400, 'MANIFEST_INVALID']);
     expect(codesOf(refusal)).toEqual(['publish/release']);
   });
 
-  it('with a definition that lint refuses is refused with its diagnostics', async () => {
+  it('refuses a definition that fails lint, with its diagnostics', async () => {
     const bad = TEXT.replace(
       'kind: KRMFunctionDefinition',
       'kind: KRMFunctionDefinition\nsurprise: 1',
@@ -206,7 +206,7 @@ describe('the artifact of a definition', () => {
     expect(await readme.text()).toBe('# Labels\n');
   });
 
-  it('may be JSON, as its title says', async () => {
+  it('may be JSON, according to its title', async () => {
     await pushed(definitionArtifact(JSON_TEXT, { title: 'definition.json' }), [JSON_TEXT]);
     const answer = await registry.request(`${releasePath(DEFINITION)}/definition.yaml`);
     expect([answer.headers.get('content-type'), await answer.text()]).toEqual([
@@ -218,7 +218,7 @@ describe('the artifact of a definition', () => {
     expect([refusal.code, codesOf(refusal)]).toEqual(['MANIFEST_INVALID', ['publish/media-type']]);
   });
 
-  it('may be known by its layer alone', async () => {
+  it('may be recognized by its layer alone', async () => {
     const { artifactType: _, ...plain } = definitionArtifact(DEFINITION);
     await pushed(plain, [TEXT]);
   });
@@ -261,7 +261,7 @@ describe('the artifact of a definition', () => {
     expect(refusal.message).toMatch(message);
   });
 
-  it('has its blobs in the repository, all of them', async () => {
+  it('needs all of its blobs in the repository', async () => {
     const extra = descriptorOf('extra', 'text/x-extra');
     const whole = definitionArtifact(DEFINITION, { readme: '# R\n' });
     const manifest = { ...whole, layers: [...whole.layers, extra] };
@@ -274,7 +274,7 @@ describe('the artifact of a definition', () => {
     await pushed(manifest, []);
   });
 
-  it('has no definition and no README that are too large', async () => {
+  it('cannot have a definition or a README over the size limit', async () => {
     const { DOCUMENT_LIMITS } = await import('@krmhub/schema');
     const { PUBLISH_LIMITS } = await import('@krmhub/catalog');
     const large = `${TEXT}#${' '.repeat(DOCUMENT_LIMITS.maxDefinitionBytes)}`;
@@ -287,7 +287,7 @@ describe('the artifact of a definition', () => {
     expect(refusal.message).toContain('The layer text/markdown has');
   });
 
-  it('of many pages is planned in a process of its own, under the spelling of the definition', async () => {
+  it('is planned in a separate process if it is large, under the spelling of the definition', async () => {
     const large = `${TEXT}${'# a line of many\n'.repeat(2_000)}`;
     expect(large.length).toBeGreaterThan(16_384);
     await pushed(definitionArtifact(large), [large]);
@@ -305,7 +305,7 @@ describe('a breaking change', () => {
     await pushed(definitionArtifact(DEFINITION), [TEXT]);
   });
 
-  it('is refused, and published where the artifact says that it is meant', async () => {
+  it('is refused, and published if the artifact allows breaking changes', async () => {
     await client.blob(REPOSITORY, broken);
     const refusal = await refused(definitionArtifact(broken), '0.3.1');
     expect([refusal.code, codesOf(refusal)]).toEqual([
@@ -324,8 +324,8 @@ describe('a breaking change', () => {
   });
 });
 
-describe('what is no release', () => {
-  it('is put by digest, and is no tag', async () => {
+describe('a manifest that is not a release', () => {
+  it('is put by digest, and has no tag', async () => {
     const digest = await client.image(REPOSITORY, digestOfManifest(imageOf(['x'])), ['x']);
     expect((await read(digest)).status).toBe(200);
     expect(await tags()).toEqual([]);
@@ -338,7 +338,7 @@ describe('what is no release', () => {
     expect((await client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`)).status).toBe(202);
   });
 
-  it('speaks of one under the tags of clients that know no referrers', async () => {
+  it('refers to a release under the fallback tags of clients without referrers', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
     const tag = `${digest.replace(':', '-')}.sig`;
     await client.image(REPOSITORY, tag, ['signature']);
@@ -347,7 +347,7 @@ describe('what is no release', () => {
     expect(await tags()).toEqual(['0.3.0']);
   });
 
-  it('is deleted, but a release is forever, by every name that it has', async () => {
+  it('can be deleted, but a release cannot, by any of its names', async () => {
     const digest = await pushed(definitionArtifact(DEFINITION), [TEXT]);
     for (const reference of ['0.3.0', 'v0.3', '9.9.9', 'latest', digest]) {
       const answer = await client.ask('DELETE', `${REPOSITORY}/manifests/${reference}`);
@@ -358,7 +358,7 @@ describe('what is no release', () => {
     expect((await read(digest)).status).toBe(200);
   });
 
-  it('is not deleted while it becomes one', async () => {
+  it('cannot be deleted while it becomes a release', async () => {
     const artifact = definitionArtifact(DEFINITION);
     await client.blob(REPOSITORY, TEXT);
     const digest = digestOfManifest(artifact);
@@ -368,7 +368,7 @@ describe('what is no release', () => {
       client.ask('DELETE', `${REPOSITORY}/manifests/${digest}`),
     ]);
     expect(published.status).toBe(201);
-    // Either came first.
+    // Either request may win.
     expect([202, 403]).toContain(removed.status);
     expect((await read('0.3.0')).status).toBe(200);
   });

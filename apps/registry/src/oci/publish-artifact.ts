@@ -18,7 +18,9 @@ import type { OciDeps } from './oci-deps.js';
 import { referrerBundles } from './pushed-bundle.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
-/** Where a publisher says that breaking changes are meant; the HTTP API has `allowBreaking=true` for it. */
+/**
+ * Annotation with which a publisher allows breaking changes, as `allowBreaking=true` does in the HTTP API.
+ */
 export const ALLOW_BREAKING = 'dev.krmhub.allow-breaking';
 
 interface FunctionRepository {
@@ -28,10 +30,10 @@ interface FunctionRepository {
 }
 
 /**
- * Putting a tag of a function publishes a release, by the same plan as the HTTP API. Nothing of it is stored where it is
- * refused: MANIFEST_INVALID with the diagnostics, and DENIED where the release stands with another definition. The same
- * definition in another manifest is kept by its digest, and the tag stays where it is. Gives the release, as
- * GROUP/KIND@RELEASE.
+ * Publishes a release by putting a tag of a function, with the same plan as the HTTP API. A refused release
+ * stores nothing: MANIFEST_INVALID has the diagnostics, and DENIED means that the release exists with another
+ * definition. Another manifest with the same definition is stored by its digest, and the tag does not move.
+ * Returns the release as GROUP/KIND@RELEASE.
  */
 export async function publishArtifact(
   parts: OciDeps,
@@ -46,7 +48,7 @@ export async function publishArtifact(
   try {
     return await parts.functionLocks.run(functionLockKey(name), async () => {
       const { record: manifest, needed } = pushed;
-      // In the turn, in which nobody can delete them before they are evidence.
+      // Under the lock, so that no one can delete the bundles before they are evidence.
       const bundles = await referrerBundles(parts, repository, manifest.digest);
       const submission = { ...artifact, bundles, bundlesMayFail: true };
       const published = await refuseUnknown(() =>
@@ -71,7 +73,7 @@ export async function publishArtifact(
   }
 }
 
-/** The definition and the README of an artifact, from blobs that were pushed before. */
+/** Reads the definition and the README of an artifact from blobs that were pushed before. */
 async function readArtifact(
   parts: OciDeps,
   repository: string,
@@ -144,7 +146,7 @@ async function layerBytes(
   return bytes;
 }
 
-/** What to do about a diagnostic, where there is no command line of ours to give options to. */
+/** Returns the hint for a diagnostic. A client that pushes has no option of the krmhub CLI. */
 function hintOf({ code, hint }: Diagnostic): string | undefined {
   if (code === 'publish/name-mismatch') {
     return 'Push it to functions/GROUP/KIND with the group of the definition and its kind in lower case.';
@@ -158,7 +160,7 @@ function asRefusal(error: unknown): unknown {
   const { code, message, hint, diagnostics, takedowns } = error;
   if (code === 'invalid-document') {
     const first = diagnostics.find(({ severity }) => severity === 'error');
-    // Many clients show the message alone.
+    // Many clients show only the message.
     const place = first?.range === undefined ? '' : `line ${first.range.start.line}: `;
     const said = first === undefined ? message : `${message}: ${place}${first.message}`;
     const toDo = first === undefined ? hint : hintOf(first);

@@ -8,7 +8,10 @@ import { changeOf, quotaRefusal, withinQuota } from './change.js';
 import type { OciDeps } from './oci-deps.js';
 import type { Upload } from './uploads.js';
 
-/** POST of an upload (distribution-spec, "Pushing Blobs"): a session, a whole blob, or a mount of one. */
+/**
+ * POST of an upload (distribution-spec, "Pushing Blobs"): starts a session, stores a whole blob, or mounts
+ * one.
+ */
 export async function startUpload(c: RegistryContext, parts: OciDeps, repository: string): Promise<Response> {
   const token = await authorizeUpload(c, parts, repository);
   const { mount, from, digest } = c.req.query();
@@ -30,13 +33,13 @@ export async function startUpload(c: RegistryContext, parts: OciDeps, repository
       receiveLast(c, parts, { upload, digest: wanted, token }),
     );
   } catch (error) {
-    // Nobody was told of a session that could go on.
+    // The client does not know the session, so it cannot continue it.
     await parts.uploads.end(upload);
     throw error;
   }
 }
 
-/** GET of an upload: how far it is. */
+/** GET of an upload: its progress. */
 export async function uploadStatus(
   c: RegistryContext,
   parts: OciDeps,
@@ -46,7 +49,7 @@ export async function uploadStatus(
   return progress(c, parts.uploads.find(repository, id), 204);
 }
 
-/** PATCH: a chunk with its place, or a stream without. */
+/** PATCH: a chunk with its range, or a stream without one. */
 export async function continueUpload(
   c: RegistryContext,
   parts: OciDeps,
@@ -60,7 +63,7 @@ export async function continueUpload(
   });
 }
 
-/** PUT: the end of an upload, with the last of its bytes or without. */
+/** PUT: the end of an upload, with or without its last bytes. */
 export async function finishUpload(
   c: RegistryContext,
   parts: OciDeps,
@@ -108,7 +111,7 @@ async function receive(
       throw new OciError('SIZE_INVALID', `the blob exceeds ${SERVER_LIMITS.maxBlobBytes} bytes`);
     }
     if (quota === undefined) return;
-    // What is on its way counts too, or many uploads at once would fill the disk.
+    // Bytes of open uploads count too, or many concurrent uploads would fill the disk.
     const bytes = stored + parts.uploads.bytesFor(upload.repository) - upload.size + size;
     if (bytes > quota) throw quotaRefusal(upload.repository, { bytes, quota });
   };
@@ -116,14 +119,14 @@ async function receive(
     refuse(upload.size + Number(c.req.header('content-length') ?? 0));
     await parts.uploads.receive(upload, bodyPieces(c), refuse);
   } catch (error) {
-    // Only who sends chunks with their places goes on after one that broke off. Who is refused and told that the session
-    // goes on tries again, and some clients do without end.
+    // Only a client that sends chunks with ranges continues after a failure. If a refused client learned that
+    // the session is still open, it would retry, and some clients retry forever.
     if (range === undefined || error instanceof OciError) await parts.uploads.end(upload);
     throw error;
   }
 }
 
-/** A chunk goes where the last one ended; the session stays as it is where it does not. */
+/** Checks that a chunk starts where the last one ended. If not, the session does not change. */
 function checkPlace(header: string, upload: Upload, length: string | undefined): void {
   const range = readChunkRange(header);
   const wrong =
@@ -136,7 +139,8 @@ function checkPlace(header: string, upload: Upload, length: string | undefined):
           : undefined;
   if (wrong === undefined) return;
   const { Range, ...headers } = sessionHeaders(upload);
-  // No range says that nothing is here: `0-0` is one byte for who goes on after it, and is refused again, without end.
+  // An empty upload has no range. A client reads `0-0` as one byte, continues after it, and is refused
+  // forever.
   throw new OciError('RANGE_INVALID', wrong, {
     headers: { ...headers, ...(upload.size > 0 && Range !== undefined && { Range }) },
   });

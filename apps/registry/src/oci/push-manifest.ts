@@ -75,7 +75,7 @@ export async function putManifest(
 
 let receiving = 0;
 
-/** A manifest is in memory while it comes, so that not too many may come at once. */
+/** A manifest is in memory while it arrives, so the number of concurrent ones is limited. */
 async function receiveManifest(c: RegistryContext): Promise<Uint8Array> {
   if (receiving >= SERVER_LIMITS.maxManifestsReceived) {
     throw new OciError('TOOMANYREQUESTS', 'too many manifests are being uploaded', {
@@ -139,13 +139,16 @@ function parsedManifest(bytes: Uint8Array, mediaType: string): Manifest {
   }
 }
 
-/** As a descriptor of the manifest has it: its own, or that of the configuration (image-spec, "Descriptors"). */
+/**
+ * Returns the artifact type for a descriptor of the manifest: its own, or the media type of the configuration
+ * (image-spec, "Descriptors").
+ */
 function descriptorType(manifest: Manifest): string | undefined {
   if (manifest.kind === 'index') return manifest.index.artifactType;
   return manifest.image.artifactType ?? manifest.image.config.mediaType;
 }
 
-/** `?tag=` beside a digest, any number of them. */
+/** Returns the `?tag=` parameters, which come with a digest. */
 function requestedTags(c: RegistryContext): string[] {
   const tags = [...new Set(c.req.queries('tag') ?? [])];
   const wrong = tags.find((tag) => !isTag(tag));
@@ -160,7 +163,7 @@ function requestedTags(c: RegistryContext): string[] {
   return tags;
 }
 
-/** The registry cuts its catalogs itself; others may only speak of them. */
+/** Only the registry builds snapshots. Clients may only push referrers of them. */
 function refuseSnapshots({ record }: PushedManifest, tags: readonly string[]): void {
   const onlySpeaks = (record.subject !== undefined || tags.length > 0) && tags.every(isFallbackTag);
   if (onlySpeaks) return;

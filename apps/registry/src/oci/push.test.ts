@@ -35,8 +35,8 @@ async function open(config: Partial<TestRegistry['parts']['config']> = {}): Prom
 const put = (manifest: object | string, reference = 'v1', type?: string) =>
   client.put(REPOSITORY, reference, manifest, type === undefined ? {} : { type });
 
-describe('a manifest that is pushed', () => {
-  it('is had by tag and digest, with its exact bytes, media type and length', async () => {
+describe('a pushed manifest', () => {
+  it('is served by tag and digest, with its exact bytes, media type and length', async () => {
     const text = `{ "schemaVersion": 2,\n\t"mediaType": "${MEDIA_TYPES.image}",\n "config": ${JSON.stringify(EMPTY_DESCRIPTOR)}, "layers": [], "x": "é" }\n`;
     const digest = digestOfManifest(text);
     const answer = await put(text);
@@ -64,7 +64,7 @@ describe('a manifest that is pushed', () => {
     }
   });
 
-  it('may be an index, empty too, of manifests that are there', async () => {
+  it('may be an index of stored manifests, also an empty one', async () => {
     const image = imageOf([]);
     await put(image, digestOfManifest(image));
     for (const [at, index] of [indexOf([image]), indexOf([]), indexOf([indexOf([])])].entries()) {
@@ -73,7 +73,7 @@ describe('a manifest that is pushed', () => {
     }
   });
 
-  it('may speak of another, which need not be there', async () => {
+  it('may refer to a subject that does not exist', async () => {
     const subject = descriptorOf('nowhere', MEDIA_TYPES.image);
     for (const reference of ['v1', digestOfManifest(imageOf([], { subject }))]) {
       const answer = await put(imageOf([], { subject }), reference);
@@ -81,7 +81,7 @@ describe('a manifest that is pushed', () => {
     }
   });
 
-  it('may name what it needs twice, and what is only somewhere else', async () => {
+  it('may name a blob twice, and foreign layers that are not stored', async () => {
     await client.blob(REPOSITORY, 'layer');
     const twice = [descriptorOf('layer'), descriptorOf('layer')];
     expect((await put(imageOf([], { config: twice[0], layers: twice }))).status).toBe(201);
@@ -93,7 +93,7 @@ describe('a manifest that is pushed', () => {
     expect((await put(imageOf([], { layers: foreign }))).status).toBe(201);
   });
 
-  it('is known by sha512 where that is how it was put', async () => {
+  it('is known by its sha512 digest if it was put by that', async () => {
     const { computeDigest } = await import('@krmhub/oci');
     const bytes = new TextEncoder().encode(JSON.stringify(imageOf([])));
     const digest = computeDigest(bytes, `sha512:${'0'.repeat(128)}`);
@@ -104,7 +104,7 @@ describe('a manifest that is pushed', () => {
     expect((await client.ask('HEAD', `${REPOSITORY}/manifests/${sha256(bytes)}`)).status).toBe(404);
   });
 
-  it('is put under several tags at once beside its digest', async () => {
+  it('can be put under several tags and its digest in one request', async () => {
     const digest = digestOfManifest(imageOf([]));
     const answer = await put(imageOf([]), `${digest}?tag=a&tag=b&tag=a`);
     expect([answer.status, answer.headers.get('oci-tag')]).toEqual([201, 'a, b']);
@@ -124,7 +124,7 @@ describe('a manifest that is pushed', () => {
   });
 });
 
-describe('a manifest that cannot be believed', () => {
+describe('an invalid manifest', () => {
   const deep = (count: number) => `${'['.repeat(count)}${']'.repeat(count)}`;
   const withField = (field: string, json: string) =>
     `{"${field}":${json},${JSON.stringify(imageOf([])).slice(1)}`.replace(
@@ -208,7 +208,7 @@ describe('a manifest that cannot be believed', () => {
     expect((await client.ask('GET', `${REPOSITORY}/tags/list`)).status).toBe(404);
   });
 
-  it('for its size is refused, and taken where it fits', async () => {
+  it('is refused over the size limit, and accepted at the limit', async () => {
     const text = JSON.stringify(imageOf([]));
     const padded = (size: number) => text + ' '.repeat(size - text.length);
     expect((await put(padded(MAX_MANIFEST_BYTES))).status).toBe(201);
@@ -224,7 +224,7 @@ describe('a manifest that cannot be believed', () => {
     expect((await client.ask('GET', `${REPOSITORY}/manifests/v2`)).status).toBe(404);
   });
 
-  it('for a coding of its body is refused', async () => {
+  it('is refused with a content coding', async () => {
     const answer = await client.put(REPOSITORY, 'v1', imageOf([]), {
       type: MEDIA_TYPES.image,
       headers: { 'Content-Encoding': 'gzip' },
@@ -232,7 +232,7 @@ describe('a manifest that cannot be believed', () => {
     expect(await refusalOf(answer)).toMatchObject({ status: 415, code: 'MANIFEST_INVALID' });
   });
 
-  it('for another digest than that in the path is refused', async () => {
+  it('is refused if the digest differs from the path', async () => {
     const text = JSON.stringify(imageOf([]));
     const refused = await refusalOf(await put(`${text}  `, digestOfManifest(text)));
     expect([refused.status, refused.code]).toEqual([400, 'DIGEST_INVALID']);
@@ -241,7 +241,7 @@ describe('a manifest that cannot be believed', () => {
     expect([bad.status, bad.code]).toEqual([400, 'DIGEST_INVALID']);
   });
 
-  it('for what the repository does not have is refused with all of that', async () => {
+  it('is refused with a list of everything that the repository lacks', async () => {
     const layers = ['one', 'two', 'three', 'four'];
     await client.blob('team/other', 'one');
     await client.blob(REPOSITORY, 'two');
@@ -294,22 +294,19 @@ describe('a path', () => {
     ['team/manifests/v%31', 404, 'MANIFEST_UNKNOWN'],
     ['team/manifests/%00', 404, 'MANIFEST_UNKNOWN'],
   ];
-  it.each(paths.filter(([, , code]) => code !== ''))(
-    '%s is answered with %d %s',
-    async (path, status, code) => {
-      const refused = await refusalOf(await client.ask('GET', path, { authorization: '' }));
-      expect([refused.status, refused.code]).toEqual([status, code]);
-      expect((await client.ask('HEAD', path, { authorization: '' })).status).toBe(status);
-    },
-  );
+  it.each(paths.filter(([, , code]) => code !== ''))('%s responds %d %s', async (path, status, code) => {
+    const refused = await refusalOf(await client.ask('GET', path, { authorization: '' }));
+    expect([refused.status, refused.code]).toEqual([status, code]);
+    expect((await client.ask('HEAD', path, { authorization: '' })).status).toBe(status);
+  });
 
-  it('that leads out of the registry is read as what it leads to', async () => {
+  it('with dot segments is read as its normalized path', async () => {
     await client.image('team/x', 'v1', []);
     expect((await client.ask('GET', 'team/y/../x/manifests/v1')).status).toBe(200);
     expect((await client.ask('GET', '../api/v1/tokens', { authorization: '' })).status).toBe(401);
   });
 
-  it('with the longest name that one can have is taken', async () => {
+  it('with the longest possible name is accepted', async () => {
     const name = `${'a/'.repeat(127)}a`;
     expect(name.length).toBe(255);
     await client.image(name, 'v1', ['layer']);
@@ -317,7 +314,7 @@ describe('a path', () => {
   });
 
   it.each(['-x', '.x', 'a b', 'a%20b', 'a+b', 'v%31', '%00', 'a'.repeat(129), 'latest%00', 'é'])(
-    'with the tag %s takes no manifest',
+    'with the tag %s accepts no manifest',
     async (tag) => {
       const refused = await refusalOf(await put(imageOf([]), tag));
       expect([refused.status, refused.code]).toEqual([400, 'MANIFEST_INVALID']);
@@ -325,7 +322,7 @@ describe('a path', () => {
     },
   );
 
-  it('with the longest tag takes one', async () => {
+  it('with the longest tag accepts a manifest', async () => {
     expect((await put(imageOf([]), 'a'.repeat(128))).status).toBe(201);
   });
 
@@ -340,7 +337,7 @@ describe('a path', () => {
     ['GET', 'team/blobs/uploads', 'POST'],
     ['DELETE', `team/referrers/${sha256('')}`, 'GET, HEAD'],
     ['OPTIONS', 'team/manifests/v1', 'GET, HEAD, PUT, DELETE'],
-  ])('takes no %s of %s', async (method, path, allow) => {
+  ])('responds 405 to %s of %s', async (method, path, allow) => {
     const answer = await client.ask(method, path);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
     expect((await refusalOf(answer)).code).toBe('UNSUPPORTED');

@@ -2,8 +2,8 @@ import { EMPTY_DIGEST, type ManifestStore, type OciDigest } from '@krmhub/oci';
 import { repositoryKind } from '../artifacts/repositories.js';
 
 /**
- * Whether a blob is `{}`, and the repository has it without a push: where the registry makes artifacts, and where a
- * manifest names it. Anywhere else it is gone once it was deleted, as any blob is.
+ * Reports whether a blob is `{}` and the repository has it without a push: where the registry makes
+ * artifacts, and where a manifest names it. In other repositories it can be deleted as any blob can.
  */
 export async function isPushedBlob(
   store: Pick<ManifestStore, 'isReferenced'>,

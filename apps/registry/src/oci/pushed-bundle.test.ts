@@ -53,7 +53,7 @@ function bundleManifestOf(bundle: Uint8Array, subject: OciDigest = DIGEST) {
   });
 }
 
-/** Pushes a bundle beside a manifest, as cosign does. */
+/** Pushes a bundle as a referrer of a manifest, as cosign does. */
 async function pushBundle(bundle: Uint8Array, subject: OciDigest = DIGEST): Promise<Response> {
   await client.blob(REPOSITORY, '{}');
   await client.blob(REPOSITORY, Buffer.from(bundle).toString('utf8'));
@@ -79,7 +79,7 @@ async function bundles(): Promise<{
 describe('a function whose group has a policy', () => {
   beforeEach(() => apply(policy([key])));
 
-  it('is published by its tag where a good signature waits beside the manifest', async () => {
+  it('is published by its tag if the manifest has a good signature', async () => {
     expect((await pushDefinition(DIGEST)).status).toBe(201);
     expect((await pushBundle(await signedBy(key, RELEASE))).status).toBe(201);
     expect((await pushDefinition('1.0.0')).status).toBe(201);
@@ -89,13 +89,13 @@ describe('a function whose group has a policy', () => {
     });
   });
 
-  it('is published by the signature of its manifest, as cosign makes it', async () => {
+  it('is published with a signature of its manifest, as cosign makes it', async () => {
     await pushDefinition(DIGEST);
     await pushBundle(await signedBy(key, signatureStatement({ manifest: DIGEST })));
     expect((await pushDefinition('1.0.0')).status).toBe(201);
   });
 
-  it('is refused where nothing is signed, and by a signature of a manifest that names another release', async () => {
+  it('is refused without a signature, and with a signature of a manifest that names another release', async () => {
     expect(await refusalOf(await pushDefinition('1.0.0'))).toMatchObject({
       code: 'DENIED',
       message: expect.stringContaining('it is not signed'),
@@ -110,7 +110,7 @@ describe('a function whose group has a policy', () => {
     expect(refused).toMatchObject({ code: 'DENIED', message: expect.stringContaining('9.9.9, not 1.0.0') });
   });
 
-  it('is not spoilt by what others have put beside it', async () => {
+  it('is published despite invalid bundles that others attached', async () => {
     await pushDefinition(DIGEST);
     await pushBundle(Buffer.from('{}'));
     await pushBundle(await signedBy(newKey(), RELEASE));
@@ -119,7 +119,7 @@ describe('a function whose group has a policy', () => {
     expect((await bundles()).bundles).toHaveLength(1);
   });
 
-  it('is refused where the signature is deleted before the turn of its tag', async () => {
+  it('is refused if the signature is deleted while its tag waits for the lock', async () => {
     await pushDefinition(DIGEST);
     const signature = await signedBy(key, RELEASE);
     const held = bundleManifestOf(signature).digest;
@@ -137,7 +137,7 @@ describe('a function whose group has a policy', () => {
     expect(await refusalOf(await pushDefinition('1.0.0'))).toMatchObject({ code: 'DENIED' });
   });
 
-  it('takes evidence later, refuses a stranger, and lets nobody delete what it has', async () => {
+  it('accepts later evidence, refuses an untrusted signer, and protects its evidence from deletion', async () => {
     await pushDefinition(DIGEST);
     await pushBundle(await signedBy(key, RELEASE));
     await pushDefinition('1.0.0');
@@ -158,7 +158,7 @@ describe('a function whose group has a policy', () => {
 });
 
 describe('a function without a policy', () => {
-  it('keeps what nobody here can judge, as evidence of a key that is not known', async () => {
+  it('stores a bundle by an unknown key as evidence', async () => {
     await pushDefinition('1.0.0');
     expect((await pushBundle(await signedBy(key, RELEASE))).status).toBe(201);
     expect(await bundles()).toMatchObject({
@@ -167,7 +167,7 @@ describe('a function without a policy', () => {
     });
   });
 
-  it('keeps what is no evidence as any other artifact', async () => {
+  it('stores other bundles as ordinary artifacts', async () => {
     await pushDefinition('1.0.0');
     expect((await pushBundle(Buffer.from('{}'))).status).toBe(201);
     expect((await bundles()).bundles).toEqual([]);

@@ -9,7 +9,7 @@ import type { SubmittedBundle } from '../publish/release-bundles.js';
 import type { OciDeps } from './oci-deps.js';
 import { type PushedManifest, refuseUnknown } from './pushed-manifest.js';
 
-/** The bundles that wait beside a manifest for its tag; what is none, or is too large, is passed over. */
+/** Returns the bundles that refer to a manifest. Skips invalid and oversized ones. */
 export async function referrerBundles(
   parts: OciDeps,
   repository: string,
@@ -45,9 +45,9 @@ async function bundleIn(
 }
 
 /**
- * A bundle that is pushed beside a release that stands becomes its evidence, in the transaction that stores it. True
- * where that was done; false for what is no bundle of a release, and for one that no policy asks for and nobody here can
- * verify, which are kept as anything else is. Where a policy covers the release, a bundle that is no evidence is DENIED.
+ * Attaches a pushed bundle to an existing release, in the transaction that stores it. Returns true if it did.
+ * Returns false if it is not a bundle of a release, or if no policy covers it and it cannot be verified; then
+ * it is stored as any other manifest. If a policy covers the release, an invalid bundle is DENIED.
  */
 export async function attachPushed(
   parts: OciDeps,
@@ -66,7 +66,7 @@ export async function attachPushed(
   const given = { bytes, manifest: record.digest };
   let isStored = false;
   let refusal: KrmhubError | undefined;
-  // One manifest may stand under several releases, of which a bundle speaks of one.
+  // Several releases may have the same manifest. A bundle refers to one of them.
   for (const release of releases) {
     const name = { group, kind: kindFolded, release };
     try {

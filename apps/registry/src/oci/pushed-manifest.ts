@@ -7,7 +7,7 @@ export interface PushedManifest {
   needed: readonly OciDigest[];
 }
 
-/** Runs what stores a manifest; one that names what is not there is refused with all of that. */
+/** Runs a change that stores a manifest; translates an error about missing blobs, with all their digests. */
 export async function refuseUnknown<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -38,7 +38,7 @@ import { cancelUpload, continueUpload, finishUpload, startUpload, uploadStatus }
 import { putManifest } from './push-manifest.js';
 import { OCI_TEMPLATES } from './templates.js';
 
-/** What the steps of an upload are counted by is its start. */
+/** The start of an upload counts all its steps. */
 const READ_CLASSES: Record<OciRouteName, RateLimitClass> = {
   base: 'free',
   token: 'read',
@@ -51,7 +51,7 @@ const READ_CLASSES: Record<OciRouteName, RateLimitClass> = {
   referrers: 'read',
 };
 
-/** The OCI code of every error code, where nothing says it better. */
+/** The OCI error code for every error code of the HTTP API, unless a handler chooses another. */
 const OCI_CODES = {
   usage: 'UNSUPPORTED',
   'invalid-request': 'UNSUPPORTED',
@@ -75,7 +75,7 @@ const OCI_CODES = {
 
 const PREFIX = '/v2';
 
-/** The OCI registry (distribution-spec 1.1) at `/v2/`; its paths are read here and not by the framework. */
+/** Adds the OCI registry (distribution-spec 1.1) at `/v2/`. This file parses the paths, not the framework. */
 export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
   const parts: OciDeps = { ...registry, access: new RepositoryAccess(registry) };
   const answer = async (c: RegistryContext): Promise<Response> => {
@@ -95,7 +95,7 @@ export function ociRoutes(app: RegistryApp, registry: OciRegistryDeps): void {
 async function serve(c: RegistryContext, parts: OciDeps): Promise<Response> {
   const { method } = c.req;
   c.set('route', `${PREFIX}/…`);
-  // As it was sent: a name that is percent-encoded is none.
+  // The undecoded path: a percent-encoded name is not valid.
   const route = parseOciPath(new URL(c.req.url).pathname.slice(PREFIX.length));
   if (route === undefined) {
     throw new OciError('NAME_UNKNOWN', 'path not found', {
@@ -143,7 +143,10 @@ async function dispatch(c: RegistryContext, parts: OciDeps, route: OciRoute): Pr
   }
 }
 
-/** Any failure as distribution-spec has errors ("Error Codes"); clients show the message, so that it says what to do. */
+/**
+ * Returns any failure as an error of distribution-spec ("Error Codes"). Clients show the message, so it
+ * includes the hint.
+ */
 function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps): Response {
   const { code, status, message, hint, detail, headers } = asRefusal(failure);
   if (status >= 500) {
@@ -156,7 +159,7 @@ function refusalResponse(c: RegistryContext, failure: unknown, { log }: OciDeps)
     'Cache-Control': 'no-store',
     ...OCI_API_VERSION,
     ...(status === 503 && { 'Retry-After': '1' }),
-    // The rest of a body that is too large is not worth reading.
+    // The rest of an oversized body is not read.
     ...(status === 413 && { Connection: 'close' }),
     ...headers,
   });

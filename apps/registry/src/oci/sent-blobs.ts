@@ -20,19 +20,20 @@ interface Deps {
 }
 
 const BLOB = /^\/v2(\/[^?]+\/blobs\/sha(?:256|512):[^/?]+)$/;
-/** Bytes from which it is worth it. */
+/** Minimum size in bytes of a blob that this file sends. */
 const MIN_BYTES = 65_536;
-/** Bytes that are read and sent at once: as many again are in no cache any more. */
+/** Bytes that are read and sent at a time. Larger pieces would leave the processor's cache. */
 const PIECE_BYTES = 524_288;
-/** Answers at once that have a buffer of that size; more than so many readers at once are slow ones, and have small ones. */
+/** Concurrent responses with a large buffer. Beyond this number clients are slow, and get small buffers. */
 const MAX_BIG = 64;
 const SMALL_PIECE_BYTES = 32_768;
-/** Buffers that are kept for the next answers. */
+/** Buffers that are retained for later responses. */
 const MAX_FREE = 16;
 
 /**
- * Answers GETs of big blobs on the bare server, with one buffer for each: making and copying pieces would cost as much as
- * all the rest. What it does not answer goes to the routes, which give the same answers.
+ * Responds to GETs of large blobs on the bare HTTP server, with one buffer for each, because allocating and
+ * copying pieces costs as much as everything else. All other requests go to the routes, which respond the
+ * same way.
  */
 export function sentBlobs(parts: Deps, routes: RequestListener): RequestListener {
   const { log, metrics, config } = parts;
@@ -62,7 +63,7 @@ export function sentBlobs(parts: Deps, routes: RequestListener): RequestListener
       });
       await sendRange(response, open, { start, end }, buffer);
       response.end();
-      // One whose answer broke off may still be being sent.
+      // An aborted response may still be sending from its buffer.
       if (isBig && free.length < MAX_FREE) free.push(buffer);
     } finally {
       if (isBig) big -= 1;
@@ -81,7 +82,7 @@ export function sentBlobs(parts: Deps, routes: RequestListener): RequestListener
   return (request, response) => {
     const path = request.method === 'GET' ? BLOB.exec(request.url ?? '')?.[1] : undefined;
     if (path === undefined) return routes(request, response);
-    // The routes say what is wrong where there is no blob, and where the store fails.
+    // The routes respond if the blob is missing or the store fails.
     findBlob(parts, request, path)
       .catch(() => undefined)
       .then((found) => (found === undefined ? routes(request, response) : send(request, response, found)))
@@ -100,7 +101,10 @@ interface Found {
   open: OpenBlob;
 }
 
-/** Undefined for what the routes answer: small, conditional, of a release or a catalog, or wrong. */
+/**
+ * Returns undefined for what the routes serve: small blobs, conditional requests, blobs of releases and
+ * catalogs, and invalid requests.
+ */
 async function findBlob(
   { store, artifacts }: Deps,
   { headers, url = '' }: IncomingMessage,
@@ -119,7 +123,9 @@ async function findBlob(
   return undefined;
 }
 
-/** Piece by piece through one buffer. Rejects where the file ends early, and where nobody reads any more. */
+/**
+ * Sends a range piece by piece through one buffer. Rejects if the file ends early or the client disconnects.
+ */
 async function sendRange(
   response: ServerResponse,
   open: OpenBlob,
@@ -134,7 +140,7 @@ async function sendRange(
   }
 }
 
-/** Once the buffer is free for the next piece. */
+/** Resolves when the buffer is free for the next piece. */
 function written(response: ServerResponse, piece: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     if (response.destroyed) return reject(new Error('the connection is closed'));

@@ -17,12 +17,12 @@ interface Deps {
   log: Log;
 }
 
-/** Releases that are looked at between other work. */
+/** Releases per batch; other work runs between batches. */
 const BATCH = 500;
 
 /**
- * For every start: releases, and the newest snapshot of every catalog, have their artifacts, which a program before this
- * one did not make. Older snapshots of that time have none.
+ * Stores missing artifacts of releases and of the newest snapshot of each catalog. Runs at every start,
+ * because older versions did not store them. Older snapshots get none.
  */
 export async function storeMissingArtifacts({ store, blobs, renditions: forms, log }: Deps): Promise<void> {
   let made = 0;
@@ -35,12 +35,12 @@ export async function storeMissingArtifacts({ store, blobs, renditions: forms, l
     await store.putArtifact(releaseArtifact(found, file), { at: publishedAt, by: publishedBy });
     made += 1;
   };
-  // What cannot be made is no reason not to serve everything else.
+  // A failure here does not stop the registry from serving the rest.
   const tell = (error: unknown, name: object) =>
     log.error({ err: error, ...name }, 'cannot create the artifact of a release');
   for (let after: number | undefined = 0; after !== undefined; ) {
     const { without, last } = await store.releasesWithoutArtifact({ after, limit: BATCH });
-    // At once, so that they share a transaction.
+    // Concurrently, so that they share a transaction.
     await Promise.all(without.map((name) => make(name).catch((error: unknown) => tell(error, name))));
     after = last;
     await setImmediate();

@@ -3,7 +3,9 @@ import { type OciDigest, OciError, type OciErrorCode } from '@krmhub/oci';
 import { canonicalRelease } from '@krmhub/schema';
 import { repositoryKind } from '../artifacts/repositories.js';
 
-/** Why something is not there: 410 where it was taken down or its snapshot withdrawn, else 404. */
+/**
+ * Returns the error for missing content: 410 if it was taken down or its snapshot withdrawn, otherwise 404.
+ */
 export async function goneOrNotFound(
   { store }: { store: Pick<FunctionStore, 'takedowns'> & Pick<SnapshotStore, 'snapshot'> },
   code: OciErrorCode,

@@ -1,6 +1,6 @@
 import type { OciRouteName } from '@krmhub/oci';
 
-/** How the log and the metrics call what a request asks for. */
+/** Path templates for the log and the metrics. */
 export const OCI_TEMPLATES: Record<OciRouteName, string> = {
   base: '/v2/',
   token: '/v2/token',

@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => registry.close());
 
-/** Below `/v2/`. */
+/** Path below `/v2/`. */
 const placeOf = (answer: Response) => answer.headers.get('location')!.slice('/v2/'.length);
 
 async function started(repository = REPOSITORY): Promise<string> {
@@ -59,7 +59,7 @@ const read = async (digest: OciDigest, repository = REPOSITORY) => {
   return answer.status === 200 ? answer.text() : answer.status;
 };
 
-/** Files that are kept, and those that are being written. */
+/** Stored files, and the number of unfinished ones. */
 async function files(): Promise<{ kept: string[]; unfinished: number }> {
   const kept: string[] = [];
   for await (const file of registry.parts.artifacts.list()) kept.push(file);
@@ -99,7 +99,7 @@ describe('a blob', () => {
     expect(registry.parts.uploads.count).toBe(0);
   });
 
-  it('of another digest than was said is refused, and nothing of it is kept', async () => {
+  it('is refused and not stored if its digest differs', async () => {
     const wrong = sha256('other');
     const place = await started();
     await patch(place, 'bytes');
@@ -120,7 +120,7 @@ describe('a blob', () => {
   });
 
   it.each(['', '?digest=', '?digest=x', `?digest=sha256:${'A'.repeat(64)}`])(
-    'without a digest goes on (%s)',
+    'without a digest starts an upload (%s)',
     async (query) => {
       const place = await started();
       await patch(place, 'bytes');
@@ -131,7 +131,7 @@ describe('a blob', () => {
     },
   );
 
-  it('is mounted from where it is, and else there is an upload', async () => {
+  it('is mounted from another repository, or an upload starts', async () => {
     await client.blob('team/other', 'blob');
     const mount = (query: string) => client.ask('POST', `${REPOSITORY}/blobs/uploads/?mount=${query}`);
     const unknown = await mount(`${sha256('unknown')}&from=team/other`);
@@ -150,10 +150,10 @@ describe('a blob', () => {
 });
 
 describe('an upload', () => {
-  it('takes no chunk but the next, and stays as it is', async () => {
+  it('refuses any chunk but the next, and does not change', async () => {
     const place = await started();
     const wrong = async (answer: Response, range: string) => {
-      // Nothing is there: a client that took `0-0` for one byte would go on from there without end.
+      // The upload is empty. A client that reads `0-0` as one byte would retry from there forever.
       expect([answer.headers.get('range'), placeOf(answer)]).toEqual([range === '0-0' ? null : range, place]);
       const refused = await refusalOf(answer);
       expect([refused.status, refused.code]).toEqual([416, 'RANGE_INVALID']);
@@ -170,7 +170,7 @@ describe('an upload', () => {
     expect((await finish(place, sha256('01234567'), '567', '5-7')).status).toBe(201);
   });
 
-  it('is of one repository, and over when it is finished or cancelled', async () => {
+  it('belongs to one repository, and ends when it is finished or cancelled', async () => {
     const place = await started();
     const id = place.split('/').at(-1)!;
     const unknown = async (answer: Response) =>
@@ -188,7 +188,7 @@ describe('an upload', () => {
     expect(await files()).toEqual({ kept: [sha256('x')], unfinished: 0 });
   });
 
-  it('keeps what has arrived where a body breaks off', async () => {
+  it('retains the bytes that arrived if a chunk breaks off', async () => {
     const place = await started();
     let sent = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -206,7 +206,7 @@ describe('an upload', () => {
     expect(await read(sha256(whole))).toBe(whole);
   });
 
-  it('is over where a stream breaks off, which nobody goes on with', async () => {
+  it('ends if a stream breaks off, because no client continues it', async () => {
     const place = await started();
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -219,7 +219,7 @@ describe('an upload', () => {
     expect((await files()).unfinished).toBe(0);
   });
 
-  it('takes one request at a time, and tells meanwhile how far it is', async () => {
+  it('accepts one request at a time, and reports its progress meanwhile', async () => {
     const place = await started();
     let send: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({
@@ -245,7 +245,7 @@ describe('an upload', () => {
     expect((await finish(place, sha256('first'))).status).toBe(201);
   });
 
-  it('that stands still is ended, and one that moves is not', async () => {
+  it('ends when it is idle, and not while it moves', async () => {
     const { uploadIdleMilliseconds } = SERVER_LIMITS;
     const [still, moved] = [await started(), await started()];
     registry.advance(uploadIdleMilliseconds - 5_000);
@@ -261,7 +261,7 @@ describe('an upload', () => {
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });
 
-  it('is over at a restart, and leaves no file', async () => {
+  it('ends at a restart, and leaves no file', async () => {
     const place = await started();
     await patch(place, 'bytes');
     expect((await files()).unfinished).toBe(1);
@@ -285,7 +285,7 @@ describe('uploads', () => {
     for (const text of texts) yield bytesOf(text);
   }
 
-  it('are as many as may be at once, also where they start together', async () => {
+  it('are limited in number, also when they start concurrently', async () => {
     const uploads = open({ maxUploads: 3 });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 5 }, () => uploads.start(REPOSITORY, 'token')),
@@ -307,7 +307,7 @@ describe('uploads', () => {
     expect([uploads.count, (await files()).unfinished]).toEqual([0, 0]);
   });
 
-  it('are as many of one token as may be, and others have their own', async () => {
+  it('are limited per token, and other tokens have their own limit', async () => {
     const uploads = open({ maxUploadsOfToken: 2 });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 4 }, () => uploads.start(REPOSITORY, 'greedy')),
@@ -321,7 +321,7 @@ describe('uploads', () => {
     await uploads.close();
   });
 
-  it('have as many bytes as a blob may have, and not one more', async () => {
+  it('accept a blob of the maximum size, and not one byte more', async () => {
     const uploads = open({});
     const fits = await uploads.start(REPOSITORY, 'token');
     await uploads.receive(fits, pieces('12345', '67890'), atMost(10));
@@ -337,7 +337,7 @@ describe('uploads', () => {
     expect(await files()).toEqual({ kept: [sha256('1234567890')], unfinished: 0 });
   });
 
-  it('are refused for what they say to send before anything is sent', async () => {
+  it('refuse an oversized declared length before any byte is sent', async () => {
     const place = await started();
     const tooLarge = { body: 'x', headers: { 'Content-Length': String(SERVER_LIMITS.maxBlobBytes + 1) } };
     const refused = await refusalOf(await client.ask('PATCH', place, tooLarge));
@@ -348,7 +348,7 @@ describe('uploads', () => {
     expect((await client.ask('PATCH', await started(), fits)).status).toBe(202);
   });
 
-  it.each(['write', 'sync'] as const)('are over where the disk fails to %s', async (failing) => {
+  it.each(['write', 'sync'] as const)('end if the disk fails to %s', async (failing) => {
     const full = new KrmhubError('storage-full', 'cannot write to the blobs: disk full');
     const { artifacts } = registry.parts;
     const uploads = open({
@@ -366,14 +366,14 @@ describe('uploads', () => {
     expect(await files()).toEqual({ kept: [], unfinished: 0 });
   });
 
-  it('do not begin where the disk is full, and are not counted', async () => {
+  it('do not start or count if the disk is full', async () => {
     const full = new KrmhubError('storage-full', 'cannot write to the blobs: disk full');
     const uploads = open({ maxUploads: 1, blobs: { write: () => Promise.reject(full) } });
     for (let at = 0; at < 3; at++) await expect(uploads.start(REPOSITORY, 'token')).rejects.toBe(full);
     expect(uploads.count).toBe(0);
   });
 
-  it('whose blob cannot be named leave no file', async () => {
+  it('leave no file if the blob cannot be recorded', async () => {
     await registry.close();
     registry = await openTestRegistry({
       start: false,

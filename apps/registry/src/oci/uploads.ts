@@ -4,7 +4,10 @@ import { type OciDigest, OciError } from '@krmhub/oci';
 import type { Digest } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 
-/** A blob on its way in. Its bytes are in a file that nobody reads yet, and are hashed as they come. */
+/**
+ * A blob that is being uploaded. Its bytes are in a file that no one reads yet, and are hashed as they
+ * arrive.
+ */
 export interface Upload {
   id: string;
   repository: string;
@@ -12,7 +15,7 @@ export interface Upload {
   token: string;
   /** Bytes that have arrived. */
   size: number;
-  /** Milliseconds since 1970; when something arrived last. */
+  /** Time of the last byte, in milliseconds since 1970. */
   movedAt: number;
   /** A request is writing to it. */
   busy: boolean;
@@ -28,13 +31,13 @@ interface UploadOptions {
 }
 
 /**
- * Uploads that are open. They live as long as the process: their hash cannot be stored, and what a process that was
- * ended left is removed at the next start.
+ * Open uploads. They live as long as the process, because the state of a hash cannot be stored. The next
+ * start removes the files of an earlier process.
  */
 export class Uploads {
   readonly #options: Required<UploadOptions>;
   readonly #open = new Map<string, Upload>();
-  /** Tokens of those whose file is being made. */
+  /** Tokens whose uploads are waiting for their file. */
   #starting: string[] = [];
 
   constructor(options: UploadOptions) {
@@ -50,7 +53,7 @@ export class Uploads {
     return this.#open.size;
   }
 
-  /** Bytes that have arrived of uploads to a repository. */
+  /** Returns the bytes of open uploads to a repository. */
   bytesFor(repository: string): number {
     let bytes = 0;
     for (const upload of this.#open.values()) if (upload.repository === repository) bytes += upload.size;
@@ -95,7 +98,7 @@ export class Uploads {
     return upload;
   }
 
-  /** Runs work that nothing else may do with the upload at the same time. */
+  /** Runs work with exclusive access to the upload. */
   async exclusive<Result>(upload: Upload, work: () => Promise<Result>): Promise<Result> {
     if (upload.busy) {
       throw new OciError('BLOB_UPLOAD_INVALID', 'another request is writing to this upload', {
@@ -113,8 +116,8 @@ export class Uploads {
   }
 
   /**
-   * Takes what a request brings, after `refuse` was asked for each piece whether the blob may have so many bytes. Where it cannot be written the upload is over, for nobody knows how much of it
-   * was.
+   * Receives the body of a request. `refuse` checks the new size before each piece is written. If a write
+   * fails, the upload ends, because its state is unknown.
    */
   async receive(
     upload: Upload,
@@ -140,8 +143,8 @@ export class Uploads {
   }
 
   /**
-   * Ends an upload with a look at what has arrived, and brings it to the disk. Rejects with an OciError where it is
-   * something else than the digest says, and nothing is kept.
+   * Checks the digest of an upload and syncs it to the disk. Rejects with an OciError if the digest differs;
+   * nothing is stored then.
    */
   async verify(
     upload: Upload,
@@ -171,7 +174,7 @@ export class Uploads {
     await upload.writer.discard();
   }
 
-  /** Ends those that stand still; gives how many. */
+  /** Ends idle uploads; returns how many. */
   async expire(): Promise<number> {
     const before = this.#now() - this.#options.idleMilliseconds;
     const still = [...this.#open.values()].filter(({ busy, movedAt }) => !busy && movedAt < before);

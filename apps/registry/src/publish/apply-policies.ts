@@ -32,15 +32,15 @@ export interface ApplyPoliciesDeps extends StoredBlobDeps {
     PolicyStore &
     Pick<ManifestStore, 'manifest'>;
   trust: SigningTrust;
-  /** One change of a function after the other. */
+  /** Serializes the changes of a function. */
   functionLocks: KeyedMutex;
   clock: () => Date;
 }
 
-/** Changed releases that an answer names. */
+/** Changed releases to list in a response. */
 const MAX_CHANGES = 100;
 
-/** Replaces the policies, and tells which releases are trusted by that or no longer; `dryRun` only tells. */
+/** Replaces the policies, and reports which releases become trusted or untrusted; `dryRun` only reports. */
 export async function applyPolicies(
   parts: ApplyPoliciesDeps,
   { text, policies }: { text: string; policies: SigningPolicy[] },
@@ -113,7 +113,7 @@ async function changesOf(
   return { changes, changed, coverage };
 }
 
-/** A file that lost a document, or a program that wrote nothing, would end the protection of groups without a word. */
+/** A file that lost a document, or a program that wrote an empty one, would silently end the protection of groups. */
 function refuseRemovals(before: readonly SigningPolicy[], after: readonly SigningPolicy[]): void {
   const names = new Set(after.map(({ name }) => name));
   const gone = before.map(({ name }) => name).filter((name) => !names.has(name));
@@ -123,7 +123,7 @@ function refuseRemovals(before: readonly SigningPolicy[], after: readonly Signin
   });
 }
 
-/** Bundles that came before anybody said whose key it is are looked at again where new policies name keys, or cover them. */
+/** Verifies bundles by unknown keys again if new policies name keys, or cover their groups. */
 async function recognize(parts: ApplyPoliciesDeps, before: readonly SigningPolicy[]): Promise<void> {
   const known = new Set(keysOf(before));
   const isNew = keysOf(parts.trust.policies).some((key) => !known.has(key));

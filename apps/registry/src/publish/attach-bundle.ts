@@ -36,8 +36,9 @@ export interface AttachDeps {
 }
 
 /**
- * Adds a bundle to a release that stands; to be called in the function's turn. `pushed` is the manifest that holds it,
- * where it came to the repository, and is stored with the change. Rejects with `untrusted` for what is no evidence.
+ * Adds a bundle to an existing release. The caller holds the lock of the function. `pushed` is the manifest of a
+ * bundle that was pushed to the repository; it is stored with the change. Rejects with `untrusted` if the bundle is
+ * not evidence.
  */
 export async function attachBundle(
   parts: AttachDeps,
@@ -66,7 +67,7 @@ export async function attachBundle(
   throw concurrentUpdate(name.group, name.kind);
 }
 
-/** What the registry makes of a release is not held to the limit of its repository; what others add to it is. */
+/** The quota of a repository does not limit what the registry itself stores, only what clients add. */
 async function refuseFull({ store, config }: AttachDeps, artifact: Artifact | undefined): Promise<void> {
   const quota = (config.repositoryMebibytes ?? 0) * 1_048_576;
   if (quota === 0 || artifact === undefined) return;
@@ -112,7 +113,7 @@ async function plan(
   return { change, ...(artifact === undefined ? {} : { artifact }) };
 }
 
-/** What signatures of a release that stands have to speak of, and the manifest that is their subject. */
+/** Returns the digests that signatures of an existing release must cover, with the manifest that is their subject. */
 export async function signedRelease(
   store: Pick<ManifestStore, 'manifest'>,
   { group, kind, release, digest }: Pick<ReleaseRecord, 'group' | 'kind' | 'release' | 'digest'>,

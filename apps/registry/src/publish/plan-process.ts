@@ -2,7 +2,9 @@ import { deserialize, serialize } from 'node:v8';
 import { type PublishInput, type PublishPlan, planPublish } from '@krmhub/catalog';
 import { respondToFrames } from '../isolation/frames.js';
 
-/** What the process answers: a plan with the fields of its conflict, because an error loses its class on the way. */
+/**
+ * Response of the process: a plan, or the fields of a conflict, because an error loses its class between processes.
+ */
 export type PlanResult =
   | { plan: Exclude<PublishPlan, { outcome: 'conflict' }> }
   | { conflict: { message: string; hint?: string } }

@@ -8,7 +8,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import { definitionText } from '../testing/test-registry.js';
 import { Planner } from './planner.js';
 
-/** As it was built: a process cannot read TypeScript. */
+/** The built file: a process cannot read TypeScript. */
 const frames = path.join(path.dirname(builtEntry('plan-process')), '../isolation/frames.js');
 const folder = mkdtempSync(path.join(tmpdir(), 'krmhub-planner-'));
 let planner: Planner;
@@ -17,7 +17,7 @@ let scripts = 0;
 afterEach(() => planner.close());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A planner whose process does what the body says with `input`, and answers with `answer`. */
+/** Returns a planner whose process runs the body with `input`, and responds with `answer`. */
 function plannerThat(body: string, milliseconds?: number): Planner {
   const module = path.join(folder, `process-${scripts++}.mjs`);
   const source = `import { writeSync } from 'node:fs';
@@ -56,13 +56,13 @@ function input(bytes: number): PublishInput {
 const LIMIT = SERVER_LIMITS.maxPlannedAtOnceBytes;
 
 describe('Planner', () => {
-  it('gives what is larger than the limit to the process, and nothing else', async () => {
+  it('uses the process only above the size limit', async () => {
     plannerThat(`answer({ plan: { outcome: 'invalid', diagnostics: [], from: 'process' } })`);
     expect(await planner.plan(input(LIMIT))).toMatchObject({ outcome: 'created' });
     expect(await planner.plan(input(LIMIT + 1))).toMatchObject({ from: 'process' });
   });
 
-  it('comes to the same in the process as without it', async () => {
+  it('returns the same plan from the process as without it', async () => {
     planner = new Planner();
     const small = await planner.plan(input(0));
     const large = await planner.plan(input(LIMIT + 1));
@@ -72,7 +72,7 @@ describe('Planner', () => {
     expect(large.blobs[0]).toEqual(input(LIMIT + 1).bytes);
   });
 
-  it('makes errors of what the process says of a conflict, and of a failure', async () => {
+  it('converts conflicts and failures of the process to errors', async () => {
     plannerThat(`answer({ conflict: { message: 'it stands', hint: 'Publish another.' } })`);
     expect(await planner.plan(input(LIMIT + 1))).toMatchObject({
       outcome: 'conflict',
@@ -93,7 +93,7 @@ describe('Planner', () => {
     ['writes without end', 'for (;;) writeSync(1, Buffer.alloc(1_048_576));', 60_000],
     ['breaks the process', 'process.exit(3)', 60_000, 'unavailable'],
   ])(
-    'refuses a definition that %s, goes on meanwhile, and starts anew',
+    'refuses a definition that %s, continues meanwhile, and restarts',
     async (_, body, milliseconds, code = 'invalid-request') => {
       plannerThat(
         `if (input.bytes.length % 2 === 0) { answer({ plan: { outcome: 'unchanged' } }); return; } ${body}`,
@@ -108,7 +108,7 @@ describe('Planner', () => {
     },
   );
 
-  it('lets as many wait as the limit says, and tells one more to come again', async () => {
+  it('refuses requests beyond the limit of waiting ones', async () => {
     plannerThat(`answer({ plan: { outcome: 'unchanged' } })`);
     const waiting = Array.from({ length: SERVER_LIMITS.maxPlansWaiting }, () =>
       planner.plan(input(LIMIT + 1)),

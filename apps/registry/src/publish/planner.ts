@@ -6,8 +6,8 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { PlanResult } from './plan-process.js';
 
 /**
- * Plans what is published. A definition of a megabyte takes a second to check, and everybody else would wait for it.
- * So large ones are planned in a process of their own: one after the other, in bounded time and memory.
+ * Plans releases. Checking a definition of a megabyte takes a second and would block other requests. So large
+ * definitions are planned in a separate process: one at a time, in bounded time and memory.
  */
 export class Planner {
   readonly #warmProcess: WarmProcess;
@@ -30,7 +30,10 @@ export class Planner {
     });
   }
 
-  /** Rejects with `unavailable` where too many wait, and with `invalid-request` for what takes too long to check. */
+  /**
+   * Returns the plan. Rejects with `unavailable` if too many requests wait, and with `invalid-request` if the check
+   * takes too long.
+   */
   async plan(input: PublishInput): Promise<PublishPlan> {
     if (bytesOf(input) <= SERVER_LIMITS.maxPlannedAtOnceBytes) return planPublish(input);
     if (this.#waiting >= SERVER_LIMITS.maxPlansWaiting) {
@@ -73,7 +76,7 @@ function refusal(cause: unknown): KrmhubError {
   });
 }
 
-/** Of all that is read: what is published is compared with the release before. */
+/** Returns the size of all definitions that the plan reads, in bytes, including the earlier releases. */
 function bytesOf({ bytes, currentRelease, displayed: newest, predecessor }: PublishInput): number {
   return Math.max(bytes.byteLength, ...[currentRelease, newest, predecessor].map((one) => one?.size ?? 0));
 }

@@ -44,7 +44,7 @@ export interface PublishDeps {
   artifacts: Pick<BlobStore, 'put'>;
   planner: Pick<Planner, 'plan'>;
   trust: SigningTrust;
-  /** Held for reading while bytes are stored and the rows that name them are not. */
+  /** Locked for reading while bytes are stored and their rows are not. */
   bytesLock: Pick<RwLock, 'read'>;
   snapshotBuilder: Pick<CatalogBuilder, 'wake'>;
   metrics: Pick<Metrics, 'publish'>;
@@ -55,13 +55,13 @@ export interface PublishOptions {
   by: string;
   dryRun: boolean;
   allowBreaking: boolean;
-  /** The kind is in lower case, as repositories have it. */
+  /** The kind is in lower case, as in repositories. */
   kindFolded?: boolean;
-  /** What stands under the release's tag; by default a manifest is made. */
+  /** The artifact for the tag of the release; by default one is made. */
   artifact?: Artifact;
 }
 
-/** Publishes a release, or tells what that would do. To be called in the function's turn. */
+/** Publishes a release, or reports what that would do. The caller holds the lock of the function. */
 export async function publishRelease(
   parts: PublishDeps,
   { group, kind, release }: FunctionName & { release: string },
@@ -135,7 +135,7 @@ export async function publishRelease(
   throw concurrentUpdate(group, kind);
 }
 
-/** The change with the bundles that came with it, once they are found to be what the policies ask for. */
+/** Adds the bundles to the change if they satisfy the policies. */
 async function signed(
   { trust }: Pick<PublishDeps, 'trust'>,
   planned: FunctionChange,
@@ -206,7 +206,7 @@ function refusal(diagnostics: readonly Diagnostic[]): KrmhubError {
   });
 }
 
-/** Functions whose kinds differ only by case are one. */
+/** Returns the lock key of a function. Functions whose kinds differ only by case are the same. */
 export function functionLockKey({ group, kind }: FunctionName): string {
   return `${group}/${kind.toLowerCase()}`;
 }

@@ -42,7 +42,7 @@ async function eventTypes(): Promise<string[]> {
 }
 
 describe('publishing', () => {
-  it('stores exact bytes, and answers with the snapshots that hold them', async () => {
+  it('stores exact bytes, and responds with the snapshots that contain them', async () => {
     const { status, body } = await registry.publish(set);
     expect(status).toBe(201);
     const digest = sha256(definitionText(set));
@@ -62,7 +62,7 @@ describe('publishing', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('changes nothing for the same bytes, and refuses others', async () => {
+  it('changes nothing for the same bytes, and refuses other bytes', async () => {
     await registry.publish(set);
     const again = await registry.publish(set);
     expect([again.status, again.body.outcome, again.body.catalogs.length]).toEqual([200, 'unchanged', 1]);
@@ -75,7 +75,7 @@ describe('publishing', () => {
     expect(await eventTypes()).toEqual(['release.published']);
   });
 
-  it('refuses what breaks files written for the release before, unless that is allowed', async () => {
+  it('refuses a change that breaks files of the previous release, unless it is allowed', async () => {
     await registry.publish({ ...set, release: '1.0.0', versions: ['v1', 'v1beta1'] });
     await registry.publish({ ...set, release: '3.0.0', versions: ['v2'] }, '?allowBreaking=true');
     const next = { ...set, release: '2.0.0', versions: ['v1'] };
@@ -85,7 +85,7 @@ describe('publishing', () => {
       expect([response.status, problem.code]).toEqual([422, 'invalid-document']);
       expect(problem.hint).toContain('allowBreaking=true');
       const errors = problem.diagnostics?.filter(({ severity }) => severity === 'error');
-      // Later releases are nothing to keep to: v2 is not missing.
+      // Later releases do not count: v2 is not missing.
       expect(errors).toMatchObject([
         { code: 'publish/breaking', path: 'spec.versions', message: expect.stringContaining('v1beta1') },
       ]);
@@ -96,7 +96,7 @@ describe('publishing', () => {
     expect(body.diagnostics).toMatchObject([{ code: 'publish/breaking', severity: 'warning' }]);
   });
 
-  it('takes v1.2 for 1.2.0, in every place of a URL', async () => {
+  it('reads v1.2 as 1.2.0 everywhere in a URL', async () => {
     const { body } = await registry.publish({ ...set, release: 'v1.2' });
     expect(body.release.release).toBe('1.2.0');
     const read = (await (await registry.request(releasePath({ ...set, release: 'v1.2' }))).json()) as Release;
@@ -111,7 +111,7 @@ describe('publishing', () => {
     expect(await registry.parts.blobs.get(sha256(definitionText(set)))).toBeUndefined();
   });
 
-  it('takes a form with a README', async () => {
+  it('accepts a form with a README', async () => {
     const form = new FormData();
     form.append('definition', new Blob([definitionText(set)], { type: 'application/yaml' }), 'definition');
     form.append('readme', new Blob(['\u{feff}# Set labels ü\n'], { type: 'text/markdown' }), 'README.md');
@@ -166,7 +166,7 @@ describe('publishing', () => {
     expect(await eventTypes()).toEqual([]);
   });
 
-  it('refuses media types, codings, sizes and parameters that it does not take', async () => {
+  it('refuses unsupported media types, codings, sizes and parameters', async () => {
     const status = async (path: string, body: string, headers: Record<string, string>) => {
       const response = await put(path, body, headers);
       return [response.status, (await problemOf(response)).code];
@@ -189,7 +189,7 @@ describe('publishing', () => {
     expect(problem.detail).toContain('did you mean "dryRun"?');
   });
 
-  it('lets one of many racers win with other bytes, all with the same', async () => {
+  it('accepts exactly one of many concurrent releases with different bytes, and all with the same bytes', async () => {
     const race = (text: (index: number) => string, release: string) =>
       Promise.all(
         Array.from({ length: 12 }, (_, index) => put(releasePath({ ...set, release }), text(index))),
@@ -208,7 +208,7 @@ describe('publishing', () => {
     expect((await eventTypes()).length).toBe(14);
   });
 
-  it('plans anew on a conflict, and gives up with 503 where they do not end', async () => {
+  it('plans again on a conflict, and responds 503 if the conflicts do not end', async () => {
     await registry.close();
     let conflicts = 3;
     registry = await openTestRegistry({
@@ -230,7 +230,7 @@ describe('publishing', () => {
   });
 });
 
-describe('marks', () => {
+describe('lifecycle', () => {
   const act = (action: string, body?: object, release = '1.0.0') =>
     registry.request(`${releasePath({ ...set, release })}/${action}`, {
       method: 'POST',
@@ -245,7 +245,7 @@ describe('marks', () => {
     return (await registry.request('/catalogs/default/catalog.yaml')).text();
   };
 
-  it('yank takes a release out of catalogs and unyank puts it back; the bytes stay', async () => {
+  it('yank removes a release from catalogs and unyank restores it; the bytes stay', async () => {
     await registry.publish(set);
     await registry.publish({ ...set, release: '1.1.0' });
     expect(await catalogText()).toContain(':v1.1.0');
@@ -272,7 +272,7 @@ describe('marks', () => {
     ]);
   });
 
-  it('deprecate keeps the release in catalogs; the same again changes nothing', async () => {
+  it('deprecate leaves the release in catalogs; repeating it changes nothing', async () => {
     await registry.publish(set);
     for (let times = 0; times < 2; times++)
       expect((await act('deprecate', { reason: 'use SetAll' })).status).toBe(200);
@@ -280,7 +280,7 @@ describe('marks', () => {
     expect(await eventTypes()).toEqual(['release.published', 'release.deprecated']);
   });
 
-  it('needs a reason, a release and JSON', async () => {
+  it('requires a reason, a release and JSON', async () => {
     await registry.publish(set);
     expect((await act('yank')).status).toBe(415);
     expect((await act('yank', {})).status).toBe(400);
@@ -291,7 +291,7 @@ describe('marks', () => {
   });
 });
 
-it('answers a publish whose result says what is there', async () => {
+it('responds to a publish with all fields of the release', async () => {
   const { body } = await registry.publish(set);
   const again = (await registry.publish(set)).body satisfies PublishResult;
   expect(again.release).toEqual(body.release);

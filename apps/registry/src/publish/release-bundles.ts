@@ -24,22 +24,22 @@ import type { Artifact } from '../artifacts/artifact-store.js';
 import { functionRepository } from '../artifacts/repositories.js';
 import type { SigningTrust } from './signing-trust.js';
 
-/** A bundle from somebody; `manifest` is what holds it in the repository already. */
+/** A received bundle; `manifest` is its manifest, if the repository has it already. */
 export interface SubmittedBundle {
   bytes: Uint8Array;
   manifest?: OciDigest;
 }
 
-/** A bundle that is evidence of something about a release. */
+/** A bundle that is evidence about a release. */
 export type VerifiedBundle = SubmittedBundle & Omit<ReleaseBundle, 'manifest' | 'receivedAt' | 'receivedBy'>;
 
 export interface VerifiedBundles {
   found: VerifiedBundle[];
-  /** Why others are evidence of nothing, in words that can follow "this one is not". */
+  /** Why the other bundles are not evidence, as the end of the sentence "this one is not …". */
   problems: string[];
 }
 
-/** Holds bundles against the release that they are to speak of; between two of them the server answers others. */
+/** Verifies bundles against a release; other requests run between two of them. */
 export async function verifySubmittedBundles(
   trust: SigningTrust,
   release: SignedRelease,
@@ -55,7 +55,7 @@ export async function verifySubmittedBundles(
   return result;
 }
 
-/** What a bundle says of a release, or why it says nothing. */
+/** Returns what a bundle proves about a release, or why it proves nothing. */
 export function verifySubmittedBundle(
   trust: SigningTrust,
   release: SignedRelease,
@@ -78,8 +78,8 @@ export function verifySubmittedBundle(
       problem: `it signs another manifest of ${group}/${kind}@${name}, for example with another README`,
     };
   }
-  // Without a policy nobody has said whose key it should be: it is kept for those who know the key, as is what says
-  // something beside who signed, which makes nothing trusted.
+  // Without a policy, no key is required: store the signature for users who know the key. Attestations of anything
+  // but a signature are stored too, and make nothing trusted.
   const isAsked = claim.claim === 'signature' && applicablePolicies(trust.policies, release).length > 0;
   if (isStranger && isAsked) return { problem: problemOf(verification) };
   return found(given, verification, claim);
@@ -108,11 +108,11 @@ function problemOf({ checks }: Verification): string {
 
 export interface StoredBundle {
   record: ReleaseBundle;
-  /** Its bytes are to be durable among the artifacts before; absent where the repository has it already. */
+  /** The caller stores its bytes durably first; absent if the repository has them. */
   artifact?: Artifact;
 }
 
-/** A bundle as a referrer of a release's manifest. */
+/** Returns a bundle as a referrer of a release's manifest. */
 export function bundleToStore(
   name: { group: string; kind: string },
   subject: Subject,

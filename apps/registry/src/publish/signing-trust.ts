@@ -2,7 +2,7 @@ import { type PolicyStore, policyKeys, readSigningPolicies, type SigningPolicy }
 import { KrmhubError, type PublicKey } from '@krmhub/schema';
 import { publicGoodRoot, type Trust, type TrustedRoot } from '@krmhub/signing';
 
-/** Whom this registry believes: the policies that were applied, and the sigstore instance that its operator names. */
+/** What this registry trusts: the signing policies, and the sigstore instance that the operator configured. */
 export class SigningTrust implements Trust {
   readonly root: TrustedRoot;
   #policies: readonly SigningPolicy[] = [];
@@ -17,17 +17,19 @@ export class SigningTrust implements Trust {
     return this.#policies;
   }
 
-  /** Of the policies, 0 for none: a change that was judged by others is refused. */
+  /** Revision of the policies, 0 for none. A change that was evaluated under another revision is refused. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Of all policies, each once; retired and revoked ones too, so that what they signed is known for what it is. */
+  /**
+   * All keys of all policies, each once. Includes retired and revoked keys, so that their signatures are recognized.
+   */
   get keys(): readonly PublicKey[] {
     return this.#keys;
   }
 
-  /** To be called at the start, and whenever policies were applied. */
+  /** Loads the policies; call it at the start and after each change. */
   async reload({ policies: stored }: Pick<PolicyStore, 'policies'>): Promise<void> {
     const record = await stored();
     this.#policies = record === undefined ? [] : readStoredPolicies(record.text);
@@ -36,7 +38,10 @@ export class SigningTrust implements Trust {
   }
 }
 
-/** Policies were checked when they were applied: what is refused now was applied by another version, and trusts nobody. */
+/**
+ * Policies were valid when they were applied. If one is invalid now, another version applied it, and it trusts no
+ * one.
+ */
 function readStoredPolicies(text: string): readonly SigningPolicy[] {
   const { policies, diagnostics } = readSigningPolicies(new TextEncoder().encode(text), 'policies.yaml');
   if (policies !== undefined) return policies;

@@ -11,7 +11,7 @@ export interface Submission {
   readme?: Uint8Array;
   /** Signatures and attestations that came with it. */
   bundles?: readonly SubmittedBundle[];
-  /** They were found beside it, and not sent to be kept: one that is no evidence is passed over. */
+  /** The bundles were found as referrers, not sent with the release: invalid ones are skipped. */
   bundlesMayFail?: boolean;
 }
 
@@ -25,7 +25,7 @@ const MEDIA_TYPES: ReadonlyMap<string, DefinitionMediaType> = new Map([
   ['application/json', 'application/json'],
 ]);
 
-/** The body of a publish: a definition's exact bytes, alone or as a form with a README. */
+/** Reads the body of a publish: the exact bytes of a definition, alone or as a form with a README. */
 export async function readSubmission(c: RegistryContext): Promise<Submission> {
   const essence = bodyMediaType(c);
   if (essence === 'multipart/form-data') return readForm(c);
@@ -96,7 +96,7 @@ async function parseForm(body: Uint8Array<ArrayBuffer>, contentType: string): Pr
   }
 }
 
-/** Reading a form takes time for each part and line of a header, so that they are counted first (RFC 2046, 5.1.1). */
+/** Reading a form takes time for each part and header line, so they are counted first (RFC 2046, 5.1.1). */
 function checkParts(body: Buffer, contentType: string): void {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
@@ -120,7 +120,7 @@ function checkParts(body: Buffer, contentType: string): void {
   }
 }
 
-/** A part without a file name is decoded as text on the way, so its exact bytes are gone. */
+/** A part without a file name is decoded as text, so its exact bytes are lost. */
 function onlyFile(form: FormData, name: string, problems: string[]): File | undefined {
   const count = form.getAll(name).length;
   if (count > 1) problems.push(`the part "${name}" is there ${count} times`);
@@ -135,7 +135,7 @@ function files(form: FormData, name: string, problems: string[]): File[] {
   });
 }
 
-/** Programs that do not know YAML send it as plain bytes; then the file's name decides. */
+/** Programs that do not know YAML send it as plain bytes; then the name of the file decides. */
 function fileMediaType(file: File): DefinitionMediaType | undefined {
   const essence = mediaTypeEssence(file.type);
   if (essence !== undefined && essence !== 'application/octet-stream') return MEDIA_TYPES.get(essence);

@@ -17,7 +17,7 @@ import { attachBundle } from '../publish/attach-bundle.js';
 import { functionLockKey } from '../publish/publish-release.js';
 import { findRelease } from '../store/find-record.js';
 
-/** Signatures and attestations of releases. */
+/** The routes of signatures and attestations of releases. */
 type BundleDeps = AttachDeps & StoredBlobDeps & Authority & { functionLocks: KeyedMutex };
 
 export function bundleRoutes(app: RegistryApp, parts: BundleDeps): void {

@@ -21,7 +21,7 @@ import { findCatalog } from '../store/find-record.js';
 
 type InputStore = Pick<SourceStore & SnapshotStore, 'allUpstreamCandidates' | 'entries'>;
 
-/** For administrators: what sources elsewhere have may be for nobody else. */
+/** Only administrators may read the inputs: the entries of an upstream catalog may be private. */
 interface CatalogInputsDeps extends Authority {
   store: Authority['store'] & SnapshotStore & SourceStore & Pick<EventStore, 'events'>;
 }
@@ -39,10 +39,10 @@ export function catalogInputsRoute(app: RegistryApp, parts: CatalogInputsDeps): 
   });
 }
 
-/** Events that are looked at: where there are more, something else is among them. */
+/** Events to examine at most. If there are more, one of them changes the catalog. */
 const MAX_SINCE = 1_000;
 
-/** The cut of a catalog is an event too, which no catalog is cut for. */
+/** A built snapshot is an event too, but it does not change a catalog. */
 function isSettled(since: readonly Event[]): boolean {
   return since.length < MAX_SINCE && since.every(({ type }) => type === 'catalog.cut');
 }
@@ -99,7 +99,7 @@ async function* linesOf(store: InputStore, batch: readonly UpstreamCandidates[])
   for (const { source, entry } of all) {
     const { group, kind, definition, firstSeen, goneAt } = entry;
     const line = JSON.stringify({ source, group, kind, definition, firstSeen, ...(goneAt && { goneAt }) });
-    // It is JSON already.
+    // `rendered` is JSON already.
     yield goneAt === undefined
       ? `${line}\n`
       : `${line.slice(0, -1)},"entry":${rendered.get(definition)!.json}}\n`;

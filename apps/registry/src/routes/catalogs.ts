@@ -73,7 +73,7 @@ export function catalogRoutes(app: RegistryApp, parts: CatalogDeps): void {
   });
 }
 
-/** A catalog is not cut before each of its sources was asked. Rejects with `unavailable` where that takes too long. */
+/** Waits until every source of a catalog was synced once. Rejects with `unavailable` if that takes too long. */
 async function waitUntilSynced(
   { store, refresher }: Pick<CatalogDeps, 'store' | 'refresher'>,
   name: string,
@@ -85,7 +85,7 @@ async function waitUntilSynced(
   });
 }
 
-/** Makes the catalog `default`, and gives it this program's recipe where another version left its own. */
+/** Creates the catalog `default`, or updates its recipe if another version of the program wrote it. */
 export async function ensureDefaultCatalog(parts: StoreRecipeDeps): Promise<void> {
   const recipe = storedRecipe({ name: DEFAULT_CATALOG, recipe: DEFAULT_RECIPE_TEXT });
   await storeRecipe(parts, { text: DEFAULT_RECIPE_TEXT, recipe }, { by: 'krmhub' });

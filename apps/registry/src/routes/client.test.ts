@@ -9,7 +9,7 @@ import { readConfig } from '../server/config.js';
 import { type RunningRegistry, startRegistry } from '../server/serve.js';
 import { definitionText } from '../testing/test-registry.js';
 
-/** The client checks the shape of every answer, so each method here is a test of both sides of the contract. */
+/** The client checks the shape of every response, so each test covers both sides of the contract. */
 let folder: string;
 let registry: RunningRegistry;
 let client: RegistryClient;
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const name = ['example.com', 'SetLabels', '1.0.0'] as const;
 
-it('serves what the client asks for', async () => {
+it('serves every method of the client', async () => {
   const [group, kind, release] = name;
   const definition = new TextEncoder().encode(definitionText({ kind, release }));
   const readme = new TextEncoder().encode('# SetLabels\n');
@@ -86,7 +86,7 @@ spec: {sources: [{name: ours, functions: {}}]}
   expect(await client.metrics()).toContain('krmhub_functions 1');
 });
 
-it('fails in the words of the contract', async () => {
+it('reports errors as the contract defines them', async () => {
   await expect(client.function('example.com', 'Nothing')).rejects.toMatchObject({ code: 'not-found' });
   const bad = {
     group: 'example.com',

@@ -16,8 +16,8 @@ async function exported(response: Response): Promise<ExportedFunction[]> {
   return found;
 }
 
-describe('every function on a line', () => {
-  it('has all releases, in order, as cuts look at them', async () => {
+describe('the export of all functions', () => {
+  it('has all releases, in the order in which snapshots are built', async () => {
     registry = await openTestRegistry();
     await registry.publish({ kind: 'SetLabels', release: '1.0.0' });
     await registry.publish({ kind: 'SetLabels', release: '1.1.0', versions: ['v1', 'v1beta1'] });
@@ -41,7 +41,7 @@ describe('every function on a line', () => {
     expect(setLabels!.releases[1]!.yanked?.reason).toBe('bad');
   });
 
-  it('is nothing at all for an empty registry, and takes no parameters', async () => {
+  it('is empty for an empty registry, and accepts no parameters', async () => {
     registry = await openTestRegistry();
     expect(await (await registry.request(PATH)).text()).toBe('');
     expect((await registry.request(`${PATH}?limit=1`)).status).toBe(400);
@@ -50,7 +50,7 @@ describe('every function on a line', () => {
     expect((await registry.request(PATH, { method: 'POST' })).status).toBe(405);
   });
 
-  it('names what was taken down altogether: its group is held still', async () => {
+  it('names functions without a release, because their groups stay reserved', async () => {
     registry = await openTestRegistry();
     await registry.publish({ kind: 'Apply', release: '1.0.0' });
     await registry.publish({ kind: 'Apply', release: '2.0.0' });
@@ -78,7 +78,7 @@ describe('every function on a line', () => {
     ]);
   });
 
-  it('leaves out what is taken down meanwhile', async () => {
+  it('leaves out functions that are taken down meanwhile', async () => {
     registry = await openTestRegistry({
       wrapStore: (store) => ({
         ...store,
@@ -94,10 +94,10 @@ describe('every function on a line', () => {
   });
 });
 
-describe('who reads slowly', () => {
+describe('a slow client', () => {
   const COUNT = 160;
 
-  it('is not read ahead for, and what is broken off is read no further', async () => {
+  it('makes the export wait, and ends it by disconnecting', async () => {
     let reads = 0;
     registry = await openTestRegistry({
       start: false,
@@ -129,7 +129,7 @@ describe('who reads slowly', () => {
     expect(reads).toBe(second);
   });
 
-  it('keeps others out only while there are many of them', async () => {
+  it('delays others only while there are many of them', async () => {
     registry = await openTestRegistry({ start: false });
     const all: Response[] = [];
     for (let at = 0; at < SERVER_LIMITS.maxExports; at++) all.push(await registry.request(PATH));

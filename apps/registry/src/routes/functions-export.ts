@@ -7,13 +7,16 @@ import { LineStreams } from '../http/line-stream.js';
 
 type ExportStore = Pick<FunctionStore, 'allFunctions' | 'release' | 'allTakedowns' | 'function'>;
 
-/** Of all functions, a page of summaries and one release are in memory. */
+/** Serves all functions as lines. Only a page of summaries and one release are in memory. */
 export function functionsExportRoute(app: RegistryApp, { store }: { store: ExportStore }): void {
   const streams = new LineStreams();
   serveRoute(app, ROUTES.functionsExport, (c) => streams.respond(c, () => exportedText(store)));
 }
 
-/** What is taken down meanwhile is left out; who wants one moment of everything compares the newest event before and after. */
+/**
+ * Yields the lines. Functions that are taken down meanwhile are left out. For a consistent export, clients compare
+ * the newest event before and after.
+ */
 async function* exportedText(store: ExportStore): AsyncIterable<string> {
   for await (const { group, kind, releases } of store.allFunctions()) {
     let count = 0;
@@ -29,7 +32,7 @@ async function* exportedText(store: ExportStore): AsyncIterable<string> {
   yield* withoutReleases(store);
 }
 
-/** Functions of which all was taken down: their groups are held by this registry still. */
+/** Yields functions whose releases were all taken down: their groups stay reserved. */
 async function* withoutReleases(store: ExportStore): AsyncIterable<string> {
   const said = new Set<string>();
   for (const { group, kind } of await store.allTakedowns()) {

@@ -30,7 +30,7 @@ export function functionRoutes(app: RegistryApp, { store, trust }: FunctionDeps)
     const { group, kind } = params;
     const fn = await store.function(group, kind);
     const entries = await store.servedEntries(group, kind);
-    // Says what there was of a function that nobody here has.
+    // The store reports what is known about a function that does not exist.
     const name = fn ?? entries[0] ?? (await findFunction(store, params));
     const newest =
       fn && (await findRelease(store, { ...fn, release: displayedRelease(fn.releases).release })).release;
@@ -58,7 +58,9 @@ export function functionRoutes(app: RegistryApp, { store, trust }: FunctionDeps)
   });
 }
 
-/** The definition that an API version of a function has now: a release's, or what a catalog serves from elsewhere. */
+/**
+ * Returns the current definition of an API version: of a release, or of an upstream function that a catalog serves.
+ */
 async function definitionOf(
   store: FunctionStore & SnapshotStore,
   { group, kind, version }: { group: string; kind: string; version: string },

@@ -15,7 +15,7 @@ interface OperationDeps {
 }
 
 export function operationRoutes(app: RegistryApp, parts: OperationDeps): void {
-  // Takes long to generate, which neither a start nor most registries of tests need.
+  // Generated on the first request: it takes long, and most registries of tests never need it.
   let generated: { document: Uint8Array; digest: Digest } | undefined;
   const generate = () => {
     const document = new TextEncoder().encode(JSON.stringify(openApiDocument(parts.config.publicUrl)));

@@ -10,7 +10,7 @@ import { readYamlBody } from '../http/request-body.js';
 import type { ApplyPoliciesDeps } from '../publish/apply-policies.js';
 import { applyPolicies } from '../publish/apply-policies.js';
 
-/** Signing policies; everybody may read them, since they say whom to trust here. */
+/** Routes of signing policies. Reading is public, because the policies show which signers this registry trusts. */
 type PolicyDeps = ApplyPoliciesDeps & Authority;
 
 export function policyRoutes(app: RegistryApp, parts: PolicyDeps): void {
@@ -27,7 +27,7 @@ export function policyRoutes(app: RegistryApp, parts: PolicyDeps): void {
   serveRoute(app, ROUTES.applyPolicies, async (c, { query }) => {
     const { name: by } = await authorize(c, parts, 'admin');
     const { text, policies, diagnostics } = await readPolicyBody(c);
-    // One after the other, and no publish is judged by policies that are half replaced.
+    // One change at a time, and no publish sees policies that are half replaced.
     const result = await parts.functionLocks.run('policies', () =>
       applyPolicies(parts, { text, policies }, { by, ...query }),
     );

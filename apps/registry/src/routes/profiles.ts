@@ -15,7 +15,7 @@ export interface ProfileDeps {
 
 export interface ProfileResponses {
   respond(c: RegistryContext, snapshot: SnapshotRecord, profile: Profile): Promise<Response>;
-  /** One entry as a document of its own. */
+  /** Responds with one entry as a separate document. */
   respondWithEntry(
     c: RegistryContext,
     snapshot: SnapshotRecord,
@@ -26,8 +26,8 @@ export interface ProfileResponses {
 }
 
 /**
- * Answers with snapshots in the dialects that other tools read. Another version of the registry may write the same
- * snapshot in another way, so that caches ask each time.
+ * Responds with snapshots in the dialects of other tools. Another version of the registry may render a snapshot
+ * differently, so caches must revalidate.
  */
 export function profileResponses({ profileRenditions: profiles, config }: ProfileDeps): ProfileResponses {
   const links = ({ catalog, serial }: SnapshotRecord, profile: Profile): string => {

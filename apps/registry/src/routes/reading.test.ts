@@ -82,7 +82,7 @@ describe('search', () => {
   });
 
   it.each(['0', '-1', '1e9', '9223372036854775808', 'NaN', '', '1.5', '0x10'])(
-    'takes or refuses limit=%s',
+    'accepts or refuses limit=%s',
     async (limit) => {
       const { status, body } = await problem(`/api/v1/functions?limit=${limit}`);
       const isWhole = /^-?\d+$/.test(limit);
@@ -91,7 +91,7 @@ describe('search', () => {
     },
   );
 
-  it('names every parameter that is wrong', async () => {
+  it('names every wrong parameter', async () => {
     const { status, body } = await problem(
       `/api/v1/functions?tags=x&limit=a&limit=b&runtime=docker&kind=&q=${'x'.repeat(501)}`,
     );
@@ -114,7 +114,7 @@ describe('search', () => {
   });
 
   it.each(['"', "'", '*', '(', 'a AND', 'NEAR(', '-', ':', '%00', 'set*labels"', '你好', '%F0%9F%8D%8C'])(
-    'takes any text: %s',
+    'accepts any text: %s',
     async (text) => {
       expect((await registry.request(`/api/v1/functions?q=${text}`)).status).toBe(200);
     },
@@ -142,7 +142,7 @@ describe('functionConfig schemas', () => {
 });
 
 describe('events', () => {
-  it('are read in order and in pages', async () => {
+  it('are returned in order and in pages', async () => {
     const seen: number[] = [];
     let after = 0;
     for (;;) {
@@ -161,7 +161,7 @@ describe('events', () => {
 });
 
 describe('operations', () => {
-  it('say that the registry is well', async () => {
+  it('report that the registry is healthy', async () => {
     expect(await (await registry.request('/healthz')).json()).toEqual({ status: 'ok' });
     const ready = await registry.request('/readyz');
     expect([ready.status, ((await ready.json()) as { status: string }).status]).toEqual([200, 'ok']);
@@ -180,7 +180,7 @@ describe('operations', () => {
     expect(metrics).toMatch(/^krmhub_catalog_functions\{catalog="default"\} 3$/m);
   });
 
-  it('answer unknown paths and methods as problems', async () => {
+  it('respond to unknown paths and methods with problems', async () => {
     const missing = await problem('/api/v1/nothing');
     expect([missing.status, missing.body.code]).toEqual([404, 'not-found']);
     const response = await registry.request('/api/v1/functions', { method: 'DELETE' });
@@ -192,7 +192,7 @@ describe('operations', () => {
     expect((await registry.request('/healthz', { method: 'OPTIONS' })).status).toBe(204);
   });
 
-  it('give every answer a request ID and headers that keep browsers safe', async () => {
+  it('give every response a request ID and headers that protect browsers', async () => {
     for (const target of [
       '/',
       '/healthz',

@@ -20,7 +20,7 @@ import { functionLockKey, publishRelease } from '../publish/publish-release.js';
 import { readSubmission } from '../publish/submission.js';
 import { findRelease } from '../store/find-record.js';
 
-/** What somebody uploaded must not run in a browser on the registry's origin. */
+/** An uploaded file must not run in a browser on the registry's origin. */
 const UPLOADED = {
   'Content-Disposition': 'inline',
   'Content-Security-Policy': "default-src 'none'; sandbox",
@@ -49,7 +49,7 @@ export function releaseRoutes(app: RegistryApp, parts: ReleaseDeps): void {
     const submission = await readSubmission(c);
     const result = await parts.functionLocks.run(functionLockKey(params), async () => {
       const published = await publishRelease(parts, params, submission, { by, ...query });
-      // What comes with a release that stands is added to it, and never dropped without a word.
+      // Bundles that come with an existing release are added to it, never dropped silently.
       if (published.outcome === 'unchanged' && !query.dryRun) {
         for (const bundle of submission.bundles ?? []) await attachBundle(parts, params, bundle, { by });
       }
@@ -65,7 +65,7 @@ export function releaseRoutes(app: RegistryApp, parts: ReleaseDeps): void {
     return c.json(result, 201, { Location });
   });
 
-  /** Who asks for what is not there learns why. */
+  /** The error of a missing file says why it is missing. */
   const filesOf = async (name: FunctionName & { release: string }): Promise<ReleaseFiles> =>
     (await store.releaseFiles(name.group, name.kind, name.release)) ??
     (await findRelease(store, name)).release;
@@ -102,7 +102,7 @@ export function releaseRoutes(app: RegistryApp, parts: ReleaseDeps): void {
   }
 }
 
-/** The newest snapshots in which an API version of the function comes from the release. */
+/** Returns the newest snapshots in which an API version of the function comes from the release. */
 async function snapshotsWithRelease(
   { store }: { store: SnapshotStore },
   { group, kind }: FunctionName,

@@ -24,7 +24,7 @@ export function signatureRoutes(app: RegistryApp, parts: SignatureDeps): void {
     bundleResponse(c, await standingSnapshot(params), CACHE_SHORT),
   );
 
-  // The answer says itself which snapshot it is of, so that what is read next can be asked for by its serial.
+  // The response says which snapshot it is of, so the client can read the rest by its serial.
   serveRoute(app, ROUTES.catalogBundle, async (c, { params }) =>
     bundleResponse(c, await newestSnapshot(params.name), CACHE_REVALIDATE),
   );

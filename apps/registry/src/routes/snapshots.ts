@@ -36,7 +36,7 @@ export function snapshotRoutes(app: RegistryApp, parts: SnapshotDeps): void {
 
   serveRoute(app, ROUTES.catalogYaml, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
-    // Unlike a form, a profile may have to be written.
+    // Unlike a rendition, a profile may have to be rendered.
     if (profile !== undefined) c.get('limits').countBy(c, 'read');
     const snapshot = await newestSnapshot(params.name);
     if (profile !== undefined) return profiles.respond(c, snapshot, profile);
@@ -67,7 +67,7 @@ export function snapshotRoutes(app: RegistryApp, parts: SnapshotDeps): void {
   serveRoute(app, ROUTES.catalogEntry, async (c, { params, query }) => {
     const { kind, profile } = requestedRendition(query);
     const snapshot = await newestSnapshot(params.name);
-    // The record says how the kind is written; of what the catalog takes from elsewhere, the entry itself does.
+    // The record has the spelling of the kind. For a function from upstream, the entry has it.
     const served = await store.servedEntries(params.group, params.kind);
     const fn =
       served.find(({ catalog }) => catalog === params.name) ??

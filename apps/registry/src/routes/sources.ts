@@ -14,7 +14,7 @@ import { findCatalog, findSource } from '../store/find-record.js';
 import type { SyncSourceDeps } from '../upstreams/sync-source.js';
 import { syncSource } from '../upstreams/sync-source.js';
 
-/** Catalogs elsewhere that recipes take from. Their state is for everybody: it says why a catalog is as it is. */
+/** Routes of the upstream catalogs that recipes use. Their state is public: it explains the content of a catalog. */
 type SourceDeps = Authority &
   SyncSourceDeps & {
     store: SourceStore & Pick<SnapshotStore, 'latestEntryRows'>;
@@ -37,7 +37,7 @@ export function sourceRoutes(app: RegistryApp, parts: SourceDeps): void {
   });
 
   serveRoute(app, ROUTES.sourceCopy, async (c, { params }) => {
-    // It may come from where others may not look.
+    // The source may be private.
     await authorize(c, parts, 'admin');
     const { copy } = await findSource(store, params);
     const bytes = copy && (await copies.get(copy.digest));

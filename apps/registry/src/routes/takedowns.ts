@@ -15,7 +15,7 @@ import { findRelease } from '../store/find-record.js';
 import type { TakedownDeps } from '../takedown/takedown.js';
 import { finishTakedowns, takeDown } from '../takedown/takedown.js';
 
-/** Bytes that go do not come back, so this is for administrators; publishers yank. */
+/** Deleted bytes cannot be restored, so only administrators may do this. Publishers yank. */
 type TakedownRoutesDeps = TakedownDeps &
   Authority & {
     store: FindStore & Pick<SnapshotStore, 'catalog'> & Pick<EventStore, 'lastEvent'>;
@@ -43,7 +43,7 @@ export function takedownRoutes(app: RegistryApp, parts: TakedownRoutesDeps): voi
     });
     const answer: TakedownResult = { ...result, dryRun, catalogs: [], erased: false };
     if (dryRun) return c.json(answer);
-    // A cut that was planned before is refused by then, so that what it left is erased as well.
+    // Builds that were planned earlier are refused now, so nothing they left survives the deletion.
     await parts.snapshotBuilder.waitFor(await parts.store.lastEvent());
     answer.catalogs = await newestSnapshots(parts, new Set(result.withdrawn.map(({ catalog }) => catalog)));
     answer.erased = await finishTakedowns(parts);

@@ -48,7 +48,7 @@ export function tokenRoutes(app: RegistryApp, parts: TokenRoutesDeps): void {
       });
     }
     const token = await store.tokenByHash(hashSecret(secret));
-    // An answer that told known from unknown tokens would tell a finder what is worth trying.
+    // The same response for known and unknown tokens: otherwise it would tell the finder which token works.
     if (token !== undefined && token.revokedAt === undefined) {
       await store.revokeToken(token.id, clock().toISOString(), 'reported as leaked');
       log.warn(
