@@ -11,14 +11,14 @@ import {
 import { type Digest, KrmhubError, sha256 } from '@krmhub/schema';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
-/** Rows read at once. */
+/** Rows per read. */
 const PAGE = 500;
 
 interface BlobRow extends Pick<RepositoryBlob, 'digest' | 'file' | 'place' | 'size'> {
   repository: string;
 }
 
-/** Every blob of every repository has its bytes, where its row says that they are. */
+/** Checks that the file of every repository blob exists and matches. */
 export const checkArtifactBlobs: Check = async function* (input) {
   const page = input.client.prepare<[string, string, number], BlobRow>(
     `SELECT repository, digest, file, place, size FROM oci_blob
@@ -43,7 +43,7 @@ export const checkArtifactBlobs: Check = async function* (input) {
   }
 };
 
-/** It may have been deleted since. */
+/** Reports whether the row still exists. It may have been deleted meanwhile. */
 function isThereNow({ now }: CheckInput, { repository, digest }: BlobRow): boolean {
   return now(
     (client) =>
@@ -119,7 +119,7 @@ interface ManifestRow {
   bytes: Buffer;
 }
 
-/** Every manifest has its bytes, and its repository what it names. */
+/** Checks that the bytes of every manifest match, and that its repository has the content it refers to. */
 export const checkManifests: Check = async function* (input) {
   const { client } = input;
   const page = client.prepare<[number, number], ManifestRow>(
@@ -146,7 +146,7 @@ export const checkManifests: Check = async function* (input) {
       );
       for (const one of missing) {
         const message = `refers to ${one}, which is missing in its repository`;
-        // Manifests are deleted one by one, and an index may be the last to go.
+        // Manifests are deleted one by one, and an index may be deleted last.
         yield manifest.kind === 'index'
           ? information(subject, message)
           : damage(subject, message, FROM_BACKUP);
@@ -168,7 +168,7 @@ function readRow({ digest, mediaType, size, bytes }: ManifestRow): Manifest | st
   }
 }
 
-/** As in a database that an older program made, which nobody has started since. */
+/** Reports releases without an artifact, as in the database of an older program before the next start. */
 async function* withoutArtifact({ client }: CheckInput) {
   const count = client
     .prepare<[], number>(
@@ -183,7 +183,7 @@ async function* withoutArtifact({ client }: CheckInput) {
   }
 }
 
-/** Quotas are held against the sums. */
+/** Checks the total sizes that quotas use. */
 async function* wrongSums({ client }: CheckInput) {
   const wrong = client
     .prepare<[], { name: string; bytes: number; sum: number }>(

@@ -39,7 +39,7 @@ async function fill(registry: TestRegistry): Promise<void> {
   await pushArtifact(registry);
 }
 
-/** An artifact of its own, with a blob by sha256 and one by sha512. */
+/** Pushes an artifact with one blob by sha256 and one by sha512. */
 async function pushArtifact(registry: TestRegistry): Promise<void> {
   const headers = { authorization: `Bearer ${(await registry.token({})).secret}` };
   const send = async (method: string, target: string, body: string | Uint8Array, type?: string) => {
@@ -71,7 +71,7 @@ function sql(statement: string): void {
   database.close();
 }
 
-/** Puts the page where one table or index begins, or zeros, in the place of another's. */
+/** Replaces the first page of a table or index with that of another one, or with zeros. */
 function overwritePages(target: string, source?: string): void {
   const file = dataPaths(folder).database;
   const database = new Database(file);
@@ -93,10 +93,10 @@ async function blobFiles(below: 'blobs' | 'forms' | 'artifacts'): Promise<string
   return names.filter((name) => name.length > 3).map((name) => path.join(folder, below, 'sha256', name));
 }
 
-/** Damage, in words: the check that finds it, and what it says. */
-const spell = ({ check: name, subject, message }: Finding) => `${name}: ${subject}: ${message}`;
+/** Formats a finding with the name of its check. */
+const describeFinding = ({ check: name, subject, message }: Finding) => `${name}: ${subject}: ${message}`;
 
-it('finds a registry whole', async () => {
+it('passes an intact registry', async () => {
   const result = await check();
   expect(result.findings).toEqual([]);
   expect(result).toMatchObject({
@@ -105,7 +105,7 @@ it('finds a registry whole', async () => {
   });
 });
 
-it('finds a registry whole while it serves and publishes', async () => {
+it('passes an intact registry while it serves and publishes', async () => {
   const registry = await openTestRegistry();
   try {
     await fill(registry);
@@ -129,32 +129,32 @@ it('finds a registry whole while it serves and publishes', async () => {
 describe('finds damage', () => {
   const cases: [what: string, spoil: () => void | Promise<void>, found: RegExp][] = [
     [
-      'a lost definition',
+      'a missing definition',
       async () => rm((await blobFiles('blobs'))[0]!),
       /^releases: \S+@1\.\d\.0: its definition sha256:\w+ is missing$/,
     ],
     [
-      'a lost blob of an artifact',
+      'a missing artifact blob',
       async () => rm((await blobFiles('artifacts'))[0]!),
       /^artifacts: team\/tool@sha(256|512):\w+: its bytes sha256:\w+ are missing$/,
     ],
     [
-      'a changed blob of an artifact',
+      'a changed artifact blob',
       async () => writeFile((await blobFiles('artifacts'))[0]!, 'the bytes of a fool'),
       /^artifacts: team\/tool@sha256:\w+: does not match its digest sha256:\w+$/,
     ],
     [
-      'a blob of an artifact that was cut off',
+      'a truncated artifact blob',
       async () => truncate((await blobFiles('artifacts'))[0]!, 3),
       /^artifacts: team\/tool@sha256:\w+: has 3 bytes, expected 19$/,
     ],
     [
-      'a blob under another digest',
+      'an artifact blob with a wrong digest',
       () => sql(`UPDATE oci_blob SET digest = 'sha512:' || hex(zeroblob(64)) WHERE digest LIKE 'sha512:%'`),
       /^artifacts: team\/tool@sha512:0{128}: has the digest sha512:\w+$/,
     ],
     [
-      'a blob of a release that is gone',
+      'a blob row of a missing release',
       () => sql(`UPDATE oci_blob SET file = 'sha256:' || lower(hex(zeroblob(32))) WHERE place = 'releases'`),
       /^artifacts: functions\/\S+@sha256:\w+: no release has this file$/,
     ],
@@ -174,7 +174,7 @@ describe('finds damage', () => {
       /^manifests: team\/tool@sha256:\w+: refers to sha256:\w+, which is missing in its repository$/,
     ],
     [
-      'a signature that is none',
+      'an invalid signature',
       () => sql(`UPDATE snapshot_signature SET bundle = 'x' WHERE serial = 7`),
       /^signatures: signature of snapshot default 7: it is not valid JSON/,
     ],
@@ -186,12 +186,12 @@ describe('finds damage', () => {
       /^signatures: signature of snapshot default 7: it is for snapshot 6 of catalog default$/,
     ],
     [
-      'a signature whose row names another key',
+      'a signature whose row has another key',
       () => sql(`UPDATE snapshot_signature SET key = 'sha256:0' WHERE serial = 7`),
-      /^signatures: .* its row says sha256:0$/,
+      /^signatures: .* it is signed with key sha256:\w+, expected sha256:0$/,
     ],
     [
-      'another release in a snapshot than was signed',
+      'a snapshot with another release than signed',
       () =>
         sql(
           `UPDATE catalog_function SET selection = replace(selection, '"1.1.0"', '"1.1.1"') WHERE kind = 'RenderChart' AND to_serial IS NULL`,
@@ -199,12 +199,12 @@ describe('finds damage', () => {
       /^signatures: .* it signs snapshot\.json with digest sha256:\w+, but the digest is sha256:\w+$/,
     ],
     [
-      'a changed signature of an artifact',
+      'an artifact without its signature row',
       () => sql(`DELETE FROM snapshot_signature WHERE serial = 6`),
       /^artifacts: catalogs\/default@sha256:\w+: no snapshot of the catalog has this signature$/,
     ],
     [
-      'lost keys',
+      'missing keys',
       async () => rm(dataPaths(folder).keys, { recursive: true }),
       /^signatures: keys: snapshots are signed, but the registry keys are missing$/,
     ],
@@ -214,10 +214,10 @@ describe('finds damage', () => {
         const { keys } = dataPaths(folder);
         await writeFile(path.join(keys, (await readdir(keys))[0]!), 'x');
       },
-      /^signatures: keys: The key \S+ is damaged/,
+      /^signatures: keys: key \S+ is damaged/,
     ],
     [
-      'a wrong sum of bytes',
+      'a wrong total size',
       () => sql(`UPDATE oci_repository SET bytes = bytes + 1 WHERE name = 'team/tool'`),
       /^manifests: team\/tool: is recorded with \d+ bytes but has \d+$/,
     ],
@@ -226,9 +226,13 @@ describe('finds damage', () => {
       async () => writeFile((await blobFiles('blobs'))[0]!, 'other'),
       /^releases: \S+: its definition does not match its digest/,
     ],
-    ['another length', () => sql('UPDATE release SET size = 1 WHERE id = 1'), /^releases: .* row says 1$/],
     [
-      'a lost README',
+      'a wrong size',
+      () => sql('UPDATE release SET size = 1 WHERE id = 1'),
+      /^releases: .* has \d+ bytes, expected 1$/,
+    ],
+    [
+      'a missing README',
       () => sql(`UPDATE release SET readme = 'sha256:${'0'.repeat(64)}' WHERE id = 2`),
       /^releases: .*@1\.1\.0: its README sha256:0+ is missing/,
     ],
@@ -237,29 +241,29 @@ describe('finds damage', () => {
       () => sql('DELETE FROM event WHERE sequence = 3'),
       /^events: event 4: the event before it is missing/,
     ],
-    ['lost first events', () => sql('DELETE FROM event WHERE sequence < 3'), /^events: event 3: /],
+    ['missing first events', () => sql('DELETE FROM event WHERE sequence < 3'), /^events: event 3: /],
     [
-      'lost last events',
+      'missing last events',
       () => sql(`DELETE FROM event WHERE sequence = (SELECT max(sequence) FROM event)`),
       /^events: event \d+: it is the newest, but the log ends at/,
     ],
     [
-      'a snapshot that no event tells of',
+      'a snapshot without its event',
       () => sql(`UPDATE event SET serial = 99 WHERE type = 'catalog.cut' AND serial = 3`),
       /^events: snapshot default 3: its snapshot event is missing/,
     ],
     [
-      'a place that does not end',
+      'an entry range that does not end',
       () => sql(`UPDATE catalog_function SET to_serial = NULL WHERE kind = 'SetLabels'`),
       /^snapshots: \S+SetLabels in default: its entry range from serial \d does not end/,
     ],
     [
-      'a release that no event tells of',
+      'a release without its publish event',
       () => sql(`UPDATE event SET release = '9.0.0' WHERE type = 'release.published' AND sequence = 2`),
       /^events: \S+@1\.0\.0: its publish event is missing/,
     ],
     [
-      'an event of a release that is not there',
+      'an event of a missing release',
       () => sql(`UPDATE release SET digest = 'sha256:x' WHERE id = 1`),
       /^events: \S+@1\.0\.0: an event names it/,
     ],
@@ -269,35 +273,35 @@ describe('finds damage', () => {
       /^entries: entry sha256:\w+: its text does not match its digest/,
     ],
     [
-      'an entry whose JSON says something else',
+      'an entry with different JSON',
       () => sql(`UPDATE entry SET json = replace(json, 'container', 'contained')`),
       /^snapshots: snapshot default 2: regenerated catalog\.json/,
     ],
-    ['a lost entry', () => sql('DELETE FROM entry WHERE rowid = 1'), /^snapshots: .*cannot be read/],
+    ['a missing entry', () => sql('DELETE FROM entry WHERE rowid = 1'), /^snapshots: .*cannot be read/],
     [
-      'a lost snapshot',
+      'a missing snapshot',
       () => sql('DELETE FROM snapshot WHERE serial = 3'),
       /^snapshots: snapshot default 4: its predecessor is snapshot 2/,
     ],
     [
-      'a half snapshot',
+      'an incomplete snapshot',
       () => sql(`DELETE FROM catalog_function WHERE to_serial IS NULL AND kind = 'SetLabels'`),
       /^snapshots: snapshot default 7: it has 2 functions, expected 3/,
     ],
     [
-      'a chain that is broken',
+      'a wrong digest of the predecessor',
       () => sql(`UPDATE snapshot SET previous = 'sha256:x' WHERE serial = 2`),
       /^snapshots: snapshot default 2: the digest of its predecessor does not match/,
     ],
     [
-      'a snapshot of the future',
+      'a catalog built through a missing event',
       () => sql('UPDATE catalog SET through_event = 1000'),
       /^events: catalog default: it was built through an event that is missing/,
     ],
     [
-      'a form with other bytes',
+      'a rendition with other bytes',
       async () => writeFile((await blobFiles('forms'))[0]!, 'other'),
-      /^forms: form sha256:\w+ \(\w+\): its stored bytes/,
+      /^forms: rendition sha256:\w+ \(\w+\): its stored bytes/,
     ],
     [
       'a search row of another release',
@@ -310,17 +314,17 @@ describe('finds damage', () => {
       /^search: \S+: it has no release/,
     ],
     [
-      'text that is not found',
+      'a missing full-text row',
       () => sql('DELETE FROM function_text WHERE rowid = 2'),
       /^text: \S+SetNamespace: the full-text index does not match/,
     ],
     [
-      'text of nothing',
+      'a full-text row without a function',
       () => sql(`INSERT INTO function_text (rowid, kind) VALUES (99, 'Ghost')`),
       /^text: function row 99: /,
     ],
     [
-      'a row that names nothing',
+      'a reference to a missing row',
       () => sql(`UPDATE release SET function_id = 99 WHERE id = 1`),
       /^database: row \S+ of release: refers to a missing row of function/,
     ],
@@ -337,13 +341,13 @@ describe('finds damage', () => {
     expect(result.healthy).toBe(false);
     const damage = result.findings.filter(({ severity }) => severity === 'damage');
     expect(
-      damage.map(spell).some((line) => found.test(line)),
-      damage.map(spell).join('\n'),
+      damage.map(describeFinding).some((line) => found.test(line)),
+      damage.map(describeFinding).join('\n'),
     ).toBe(true);
     for (const { hint } of damage) expect(hint).toBeTruthy();
   });
 
-  it('all at once', async () => {
+  it('reports all problems together', async () => {
     for (const file of await blobFiles('blobs')) await rm(file);
     sql(`UPDATE entry SET yaml = ''; DELETE FROM event WHERE sequence = 3`);
     const { findings } = await check();
@@ -354,10 +358,10 @@ describe('finds damage', () => {
   });
 });
 
-describe('what only takes room', () => {
+describe('unused files', () => {
   const old = new Date(Date.now() - 3_600_000);
 
-  it('is information', async () => {
+  it('are information, not damage', async () => {
     const blob = path.join(folder, 'blobs/sha256/ab', 'ab'.repeat(32));
     const form = path.join(folder, 'forms/sha256/cd', 'cd'.repeat(32));
     const unfinished = path.join(folder, 'blobs/unfinished/x');
@@ -377,23 +381,23 @@ describe('what only takes room', () => {
     ]);
   });
 
-  it('may belong to a publish in flight while it is new', async () => {
+  it('are ignored while they are new, because a publish may be running', async () => {
     await writeFile(path.join(folder, 'blobs/sha256/ab', 'ab'.repeat(32)), '12345');
     await writeFile(path.join(folder, 'blobs/unfinished/x'), '12345');
     expect((await check()).findings).toEqual([]);
   });
 });
 
-describe('what cannot be read', () => {
+describe('cannot check', () => {
   it.each([
-    ['no folder', async () => rm(folder, { recursive: true }), /no registry/],
+    ['a missing folder', async () => rm(folder, { recursive: true }), /no registry/],
     [
-      'no database',
+      'a file that is not a database',
       async () => writeFile(dataPaths(folder).database, 'x'.repeat(10_000)),
       /cannot read .* as a database/,
     ],
     [
-      'a file that ends early',
+      'a truncated database',
       async () => truncate(dataPaths(folder).database, 60_000),
       /cannot read .* as a database/,
     ],

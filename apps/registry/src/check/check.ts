@@ -22,7 +22,7 @@ import { checkSources, checkUpstreamEntries } from './sources.js';
 import { checkTakedowns } from './takedowns.js';
 import { checkUpstreamRows } from './upstream.js';
 
-/** What holds for a registry that is whole, one check for each kind of thing. */
+/** All checks, by name. */
 const CHECKS: Record<string, Check> = {
   database: checkDatabase,
   releases: checkReleases,
@@ -43,15 +43,15 @@ const CHECKS: Record<string, Check> = {
 };
 
 export interface CheckResult {
-  /** Nothing is damaged. */
+  /** Whether there is no damage. */
   healthy: boolean;
   counts: { functions: number; releases: number; catalogs: number; snapshots: number; events: number };
   findings: Finding[];
 }
 
 /**
- * Checks everything in a data folder, beside the registry that may be serving it; nothing is changed. Every problem
- * is told. Rejects with `unavailable` where the database cannot be read at all.
+ * Checks everything in a data folder, also while a registry serves it, and changes nothing. Reports every problem.
+ * Rejects with `unavailable` if the database cannot be read at all.
  */
 export async function checkRegistry(
   dataFolder: string,
@@ -75,8 +75,8 @@ export async function checkRegistry(
     for (const [name, check] of Object.entries(CHECKS)) {
       for await (const finding of finished(check, input)) findings.push({ check: name, ...finding });
     }
-    const whole = findings.every(({ severity }) => severity !== 'damage');
-    return { healthy: whole, counts: countRecords(input), findings };
+    const healthy = findings.every(({ severity }) => severity !== 'damage');
+    return { healthy: healthy, counts: countRecords(input), findings };
   } finally {
     state.close();
   }
@@ -91,7 +91,7 @@ function readNow<Result>(database: string, read: (client: CheckInput['client']) 
   }
 }
 
-/** A check that cannot go on has found damage too, and does not keep the others from being done. */
+/** Runs a check. Reports a check that fails as damage, so that the others still run. */
 async function* finished(
   check: Check,
   input: CheckInput,
@@ -105,7 +105,7 @@ async function* finished(
   }
 }
 
-/** Zero of what cannot even be counted. */
+/** Counts rows; 0 for tables that cannot be read. */
 function countRecords({ client }: CheckInput): CheckResult['counts'] {
   const count = (table: string): number => {
     try {

@@ -1,9 +1,9 @@
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
-/** Problems of the file that SQLite names, at most. */
+/** Largest number of problems that SQLite reports. */
 const MAX_PROBLEMS = 100;
 
-/** What SQLite itself knows of its file: pages, indexes, constraints, references between rows. */
+/** Runs SQLite's own checks: pages, indexes, constraints, foreign keys. */
 export const checkDatabase: Check = async function* ({ client }) {
   const problems = client.pragma(`integrity_check(${MAX_PROBLEMS})`) as { integrity_check: string }[];
   for (const { integrity_check: problem } of problems) {

@@ -1,13 +1,13 @@
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
 /**
- * The event log has no gap and tells of every release and snapshot, and of none that is not there. Whole lists are
- * compared: looking for each release among all events would take hours where there are very many.
+ * Checks that the event log has no gap and matches the releases and snapshots. It compares whole lists, because
+ * searching all events for each release would take hours for large registries.
  */
 export const checkEvents: Check = async function* ({ client }) {
   const rows = (sql: string): string[] => client.prepare<[], string>(sql).pluck().all();
   const number = (sql: string): number => client.prepare<[], number | null>(sql).pluck().get() ?? 0;
-  // A number in front of which another is missing; the first is 1.
+  // Sequences whose predecessor is missing; the first is 1.
   const gaps = rows(`SELECT sequence FROM
     (SELECT sequence, lag(sequence, 1, 0) OVER (ORDER BY sequence) AS before FROM event) WHERE sequence <> before + 1`);
   for (const sequence of gaps) {

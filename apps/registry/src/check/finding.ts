@@ -1,40 +1,40 @@
 import type { BlobReader } from '../store/blobs/reader.js';
 import type { DatabaseState } from '../store/sqlite/state.js';
 
-/** Something that a check found in a data folder. */
+/** A problem or note about a data folder. */
 export interface Finding {
   /** Name of the check. */
   check: string;
-  /** `damage` is what a registry promises and does not hold; `information` what only takes room. */
+  /** `damage` if data is missing or wrong; `information` if it only uses space. */
   severity: 'damage' | 'information';
-  /** What it is about: a release, a snapshot, a file. */
+  /** A release, a snapshot, a file. */
   subject: string;
   message: string;
-  /** What to do about it, in one sentence. */
+  /** What to do, in one sentence. */
   hint?: string;
 }
 
-/** What a check reads: one state of the database, and the folders as they are now. */
+/** Input of checks: one state of the database, and the current folders. */
 export interface CheckInput extends Pick<DatabaseState, 'store' | 'client'> {
   /** Definitions and READMEs. */
   blobs: BlobReader;
-  /** Forms of snapshots. */
+  /** Renditions of snapshots. */
   renditions: BlobReader;
   /** Blobs that were pushed to repositories. */
   artifacts: BlobReader;
-  /** Copies of catalogs elsewhere. */
+  /** Copies of upstream catalogs. */
   copies: BlobReader;
-  /** Of the keys by which snapshots are signed. */
+  /** Folder of the keys that sign snapshots. */
   keyFolder: string;
-  /** When the check of the data folder began. */
+  /** When the check started. */
   began: Date;
-  /** Reads the database as it is by now: what was in flight when it was opened may be done. */
+  /** Reads the current database: work that was in flight when `client` was opened may be done. */
   now<Result>(read: (client: DatabaseState['client']) => Result): Result;
-  /** Tells how far a check is. */
+  /** Reports progress. */
   progress(line: string): Promise<void>;
 }
 
-/** Gives findings without the name of the check, which its place in the list says. */
+/** Yields findings without the name of the check, which the caller adds. */
 export type Check = (input: CheckInput) => AsyncIterable<Omit<Finding, 'check'>>;
 
 export function damage(subject: string, message: string, hint?: string): Omit<Finding, 'check'> {

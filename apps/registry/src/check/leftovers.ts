@@ -2,10 +2,10 @@ import type { BlobReader, StoredFile } from '../store/blobs/reader.js';
 import { COPIES } from '../store/sqlite/sources/source-rows.js';
 import { type Check, type CheckInput, information } from './finding.js';
 
-/** Milliseconds for which a file that nothing names may belong to a publish or cut in flight. */
+/** Milliseconds for which an unused file may belong to a running publish or build. */
 const IN_FLIGHT_MILLISECONDS = 60_000;
 
-/** What a process that was killed left behind: it takes room, and is never served. */
+/** Reports files that a killed process left. They only use space. */
 export const checkLeftovers: Check = async function* (input) {
   const { client, blobs, renditions: forms, artifacts, copies } = input;
   const named = (sql: string) => {
@@ -54,7 +54,7 @@ async function* unusedRenditions(input: CheckInput) {
       .all();
   const before = ofNoSnapshot(input.client);
   if (before.length === 0) return;
-  // A cut stores its forms before the snapshot that names them: they are new, or named or forgotten by now.
+  // A build stores renditions before the snapshot row. They are new, or have a row or are evicted by now.
   const inFlight = new Set<string>();
   for await (const { digest, written } of input.renditions.blobs()) {
     if (isInFlight(input, written)) inFlight.add(digest);

@@ -9,10 +9,10 @@ interface ReleaseRow {
   readme: Digest | null;
 }
 
-/** Releases read at once. */
+/** Releases per read. */
 const PAGE = 500;
 
-/** Every release has its definition and its README, with the bytes that their digests name. */
+/** Checks that the definition and the README of every release exist and match their digests. */
 export const checkReleases: Check = async function* (input) {
   const page = input.client.prepare<[number, number], ReleaseRow>(
     `SELECT release.id, group_name || '/' || kind || '@' || release.release AS name, digest, size, readme
@@ -37,7 +37,7 @@ export const checkReleases: Check = async function* (input) {
   }
 };
 
-/** It may have been taken down since. */
+/** Reports whether the release still exists. It may have been taken down meanwhile. */
 function isThereNow({ now }: CheckInput, id: number): boolean {
   return now((client) => client.prepare('SELECT 1 FROM release WHERE id = ?').get(id) !== undefined);
 }

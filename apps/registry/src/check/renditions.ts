@@ -16,7 +16,7 @@ interface RenditionRow {
   blob: Digest;
 }
 
-/** The stored forms of snapshots are what they are served as; one that is missing is made again when asked for. */
+/** Checks that stored renditions match their digests. A missing one is only noted, because it is regenerated. */
 export const checkRenditions: Check = async function* (input) {
   const rows = input.client.prepare<[], RenditionRow>('SELECT digest, coding, blob FROM form').all();
   const missing: Digest[] = [];
@@ -25,14 +25,14 @@ export const checkRenditions: Check = async function* (input) {
     if (state === 'missing') missing.push(row.blob);
     if (state === 'damaged') {
       yield damage(
-        `form ${row.digest} (${row.coding})`,
+        `rendition ${row.digest} (${row.coding})`,
         `its stored bytes ${row.blob} have changed`,
         `Remove the file with this digest in forms/. It is regenerated on the next request.`,
       );
     }
   }
   if (missing.length === 0) return;
-  // A cut forgets the forms of old snapshots.
+  // A build evicts renditions of old snapshots.
   const lost = input.now((client) => {
     const isNamed = client
       .prepare<[Digest], 0 | 1>('SELECT EXISTS (SELECT 1 FROM form WHERE blob = ?)')

@@ -3,7 +3,7 @@ import type BetterSqlite3 from 'better-sqlite3';
 import { FINDABLE, searchText } from '../store/sqlite/search/rows.js';
 import { type Check, damage, FROM_BACKUP } from './finding.js';
 
-/** What search shows of a function is what its releases give. */
+/** Checks that the search metadata of every function matches its releases. */
 export const checkSearchRows: Check = async function* ({ store, client, progress }) {
   const rowOf = client.prepare<[string, string], Record<string, string | number>>(
     `SELECT description, publisher, release, versions, tags, runtimes, licenses, yanked, deprecated,
@@ -42,7 +42,7 @@ function columnsOf({ group: _, kind: __, ...document }: SearchDocument): Record<
   );
 }
 
-/** The full-text index holds the words of every function, and no others: it is compared with one made anew. */
+/** Checks that the full-text index has exactly the words of every function, by comparing it with a new index. */
 export const checkFullText: Check = async function* ({ client, progress }) {
   await progress('Rebuilding the full-text index for comparison');
   makeExpectedText(client);
@@ -61,7 +61,7 @@ export const checkFullText: Check = async function* ({ client, progress }) {
   }
 };
 
-/** `expected_words` and `indexed_words`: every word with its place, as it should be and as it is. */
+/** Makes `expected_words` and `indexed_words`: every word with its position, expected and actual. */
 function makeExpectedText(client: BetterSqlite3.Database): void {
   const made = client
     .prepare<[], string>(`SELECT sql FROM sqlite_schema WHERE name = 'function_text'`)

@@ -6,7 +6,10 @@ import { readKeyFiles } from '../signatures/key-files.js';
 import { snapshotDigests } from '../signatures/sign-snapshot.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP, information } from './finding.js';
 
-/** The newest snapshot of every catalog is signed by a key of the registry, as what is stored. */
+/**
+ * Checks that the newest snapshot of every catalog is signed with a key of the registry, and that the content
+ * matches.
+ */
 export const checkSignatures: Check = async function* (input) {
   const { store, keyFolder } = input;
   let keys: PublicKey[];
@@ -37,7 +40,7 @@ export const checkSignatures: Check = async function* (input) {
       'Start the registry: it signs the snapshot again if the signature is unreadable. Otherwise restore a backup.',
     );
   }
-  // As in a database that an older program made, which nobody has started since.
+  // For example, the database of an older program before the next start.
   if (unsigned > 0) {
     yield information(
       'signatures',
@@ -69,9 +72,9 @@ async function problemOf(
   if (manifest === undefined) return 'the snapshot has no manifest';
   const functions = await store.snapshotEntryRows(catalog, serial);
   for (const [name, digest] of Object.entries(snapshotDigests(snapshot, functions, manifest))) {
-    const said = digests.get(name);
-    if (said !== digest)
-      return `it signs ${name} with digest ${said ?? '(none)'}, but the digest is ${digest}`;
+    const signed = digests.get(name);
+    if (signed !== digest)
+      return `it signs ${name} with digest ${signed ?? '(none)'}, but the digest is ${digest}`;
   }
   return undefined;
 }

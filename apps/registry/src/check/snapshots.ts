@@ -4,10 +4,10 @@ import { type Digest, SNAPSHOT_RENDITIONS, sha256 } from '@krmhub/schema';
 import { catalogHeader } from '../catalogs/renditions/snapshot-renditions.js';
 import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
-/** Entries read at once. */
+/** Entries per read. */
 const PAGE = 200;
 
-/** Every rendered entry has its digest. */
+/** Checks that every rendered entry matches its digest. */
 export const checkEntries: Check = async function* ({ client, progress }) {
   const page = client.prepare<[string, number], { digest: Digest; yaml: string }>(
     'SELECT digest, yaml FROM entry WHERE digest > ? ORDER BY digest LIMIT ?',
@@ -23,7 +23,7 @@ export const checkEntries: Check = async function* ({ client, progress }) {
   }
 };
 
-/** Snapshots of a catalog follow each other, and each can be put together with the bytes of its digests. */
+/** Checks that snapshots of a catalog follow each other, and that each can be regenerated with its digests. */
 export const checkSnapshots: Check = async function* (input) {
   yield* brokenEntryRanges(input);
   for (const { name } of await input.store.catalogs()) {
@@ -36,7 +36,7 @@ export const checkSnapshots: Check = async function* (input) {
       } else if (snapshot.previous !== (before?.digests['catalog.yaml'] ?? null)) {
         yield damage(subject, 'the digest of its predecessor does not match', FROM_BACKUP);
       }
-      // The bytes of a snapshot that was withdrawn are gone for good.
+      // The bytes of a withdrawn snapshot are deleted.
       if (snapshot.withdrawn !== undefined) continue;
       for (const message of await problemsOf(input, snapshot)) yield damage(subject, message, FROM_BACKUP);
       await input.progress(`${index + 1} of ${snapshots.length} snapshots of catalog ${name} regenerated`);
@@ -44,7 +44,7 @@ export const checkSnapshots: Check = async function* (input) {
   }
 };
 
-/** A place holds until the next one of its function begins; those that wait for a snapshot do too. */
+/** Yields entry rows that do not end where the next row of the function begins. */
 function* brokenEntryRanges({ client }: CheckInput) {
   const broken = client.prepare<[], { catalog: string; name: string; serial: number }>(
     `SELECT catalog, group_name || '/' || kind AS name, from_serial AS serial

@@ -36,7 +36,7 @@ spec: {sources: [{name: theirs, catalog: {url: 'file:theirs.yaml'}}, {name: gone
 `,
   );
   await call('POST', fillPath('cut', { name: 'ours' }));
-  // An entry that is gone is known for a while.
+  // A former entry is stored for a while.
   await writeFile(path.join(sources, 'theirs.yaml'), catalogText({ One: 'first' }));
   await call('POST', fillPath('refreshSource', { name: 'ours', source: 'theirs' }));
   await registry.waitForCatalogs();
@@ -64,25 +64,25 @@ function sql(statement: string): void {
   database.close();
 }
 
-/** The older copy is there still, since it was not unnamed for long. */
+/** Returns the files of copies. The older copy still exists, because it is not unused for long enough. */
 async function copyFiles(at = folder): Promise<string[]> {
   const below = path.join(dataPaths(at).copies, 'sha256');
   const names = await readdir(below, { recursive: true });
   return names.filter((name) => name.length > 3).map((name) => path.join(below, name));
 }
 
-it('finds a registry with sources whole', async () => {
+it('passes an intact registry with sources', async () => {
   expect(await copyFiles()).toHaveLength(2);
   expect(await check()).toMatchObject({ healthy: true, findings: [] });
 });
 
-describe('finds damage of', () => {
+describe('finds damage', () => {
   const each = async (change: (file: string) => Promise<void>) => {
     for (const file of await copyFiles()) await change(file);
   };
   it.each<[string, () => unknown, RegExp]>([
     [
-      'a lost copy',
+      'a missing copy',
       () => each((file) => rm(file)),
       /^sources: source theirs of ours: its copy \S+ is missing$/,
     ],
@@ -92,27 +92,27 @@ describe('finds damage of', () => {
       /^sources: source theirs of ours: its copy does not match its digest/,
     ],
     [
-      'a source that lost its row',
+      'a source without its row',
       () => sql(`DELETE FROM catalog_source WHERE source = 'gone'`),
       /^sources: catalog ours: its source gone file:gone\.yaml has no row$/,
     ],
     [
-      'a row of another address',
+      'a row with another address',
       () => sql(`UPDATE catalog_source SET url = 'file:x' WHERE source = 'gone'`),
       /^sources: catalog ours: its source gone file:x is not in the recipe$/,
     ],
     [
-      'a recipe that cannot be read',
+      'an unreadable recipe',
       () => sql(`UPDATE catalog SET recipe = 'x' WHERE name = 'ours'`),
       /^sources: catalog ours: cannot read the stored recipe of catalog ours$/,
     ],
     [
-      'lost entries',
+      'missing entries',
       () => sql('DELETE FROM upstream_entry WHERE gone_at IS NULL'),
       /^sources: source theirs of ours: it has 0 entries, but its copy has 1$/,
     ],
     [
-      'an entry without its text',
+      'an entry without its rendered text',
       () => sql(`DELETE FROM entry WHERE json LIKE '%second%'`),
       /^source-entries: entry in theirs of ours: up\.example\.com\/Two: its rendered entry \S+ is missing$/,
     ],
@@ -122,19 +122,19 @@ describe('finds damage of', () => {
       /^source-entries: entry in .*up\.example\.com\/Other: its rendered entry is of another function$/,
     ],
     [
-      'an entry that is not found by its kind',
+      'an entry with a wrong lookup key',
       () => sql(`UPDATE upstream_entry SET kind_folded = 'x' WHERE gone_at IS NULL`),
-      /: its kind is not what it is found by$/,
+      /: its kind differs from its lookup key$/,
     ],
     [
-      'an entry of no event',
+      'an entry with a missing event',
       () => sql('UPDATE upstream_entry SET changed_event = 99'),
-      /: it changed by an event that is not there$/,
+      /: the event that changed it is missing$/,
     ],
     [
-      'an entry of no source',
+      'an entry without its source',
       () => sql(`UPDATE upstream_entry SET source = 'x'`),
-      /: its source is not there$/,
+      /: its source is missing$/,
     ],
   ])('%s', async (_, spoil, found) => {
     await spoil();
@@ -146,7 +146,7 @@ describe('finds damage of', () => {
   });
 });
 
-it('counts copies that no source has once they are old', async () => {
+it('reports unused copies once they are old', async () => {
   const old = new Date(Date.now() - 3_600_000);
   for (const file of await copyFiles()) await utimes(file, old, old);
   const { healthy: isWhole, findings } = await check();
@@ -156,7 +156,7 @@ it('counts copies that no source has once they are old', async () => {
   ]);
 });
 
-it('is backed up and restored with the copies of its sources', async () => {
+it('backs up and restores the copies of sources', async () => {
   const out = path.join(folder, 'backup');
   await backupRegistry({ dataFolder: whole, out, now: new Date() });
   expect(await copyFiles(out)).toHaveLength(1);

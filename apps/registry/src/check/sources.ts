@@ -5,7 +5,7 @@ import { type Check, type CheckInput, damage, FROM_BACKUP } from './finding.js';
 
 const AGAIN = 'The registry fetches it again on the next sync.';
 
-/** Every catalog elsewhere that a recipe takes from has its row, and every row its recipe and its copy. */
+/** Checks that the source rows match the recipes, and that every copy exists and matches. */
 export const checkSources: Check = async function* (input) {
   const { store, client, progress } = input;
   const records = await store.sources();
@@ -23,8 +23,8 @@ export const checkSources: Check = async function* (input) {
       continue;
     }
     const own = records.filter((record) => record.catalog === catalog.name);
-    const wanted = recipe.sources.flatMap(({ name, catalog: elsewhere }) =>
-      elsewhere === undefined ? [] : [`${name} ${elsewhere.url}`],
+    const wanted = recipe.sources.flatMap(({ name, catalog: upstream }) =>
+      upstream === undefined ? [] : [`${name} ${upstream.url}`],
     );
     const rows = own.map(({ source, url }) => `${source} ${url}`);
     for (const one of [...wanted, ...rows]) {
@@ -65,23 +65,23 @@ async function problemOf({ copies }: CheckInput, { digest, size }: Copy): Promis
   }
 }
 
-/** A source may have another copy by now. */
+/** Reports whether a source still uses the copy. It may have a newer one. */
 function isNamedNow({ now }: CheckInput, digest: Digest): boolean {
   const named = `SELECT 1 FROM catalog_source WHERE copy ->> '$.digest' = ?`;
   return now((client) => client.prepare(named).get(digest) !== undefined);
 }
 
-/** Every entry of a source is of a function that its rendered entry names, and came by an event. */
+/** Checks that every upstream entry matches its rendered entry, its source, and the event that changed it. */
 export const checkUpstreamEntries: Check = async function* ({ client }) {
   const broken = client.prepare<[], { subject: string; message: string }>(
     `SELECT one.source || ' of ' || one.catalog || ': ' || one.group_name || '/' || one.kind AS subject,
        CASE
-         WHEN source.source IS NULL THEN 'its source is not there'
+         WHEN source.source IS NULL THEN 'its source is missing'
          WHEN entry.digest IS NULL THEN 'its rendered entry ' || one.definition || ' is missing'
          WHEN entry.json ->> '$.group' IS NOT one.group_name OR entry.json ->> '$.names.kind' IS NOT one.kind
            THEN 'its rendered entry is of another function'
-         WHEN lower(one.kind) <> one.kind_folded THEN 'its kind is not what it is found by'
-         ELSE 'it changed by an event that is not there'
+         WHEN lower(one.kind) <> one.kind_folded THEN 'its kind differs from its lookup key'
+         ELSE 'the event that changed it is missing'
        END AS message
      FROM upstream_entry AS one
      LEFT JOIN catalog_source AS source ON source.catalog = one.catalog AND source.source = one.source

@@ -11,7 +11,7 @@ interface TakedownRow {
 const AGAIN =
   'Start the registry to finish the takedown. If that does not help, take the release down again.';
 
-/** What was taken down is gone: its row, its bytes, and the forms of the snapshots that had it. */
+/** Checks that releases after a takedown are gone: rows, files, and renditions of their snapshots. */
 export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
   const standing = client
     .prepare<[], string>(
@@ -35,9 +35,9 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     }
     for (const blob of readme === null ? [digest] : [digest, readme]) {
       if (isNamed(client, blob)) continue;
-      // Its bytes may be damaged, but they are there.
+      // The bytes may be damaged, but they exist.
       const bytes = await blobs.get(blob).catch(() => new Uint8Array());
-      // Others may have published the same bytes meanwhile.
+      // A publisher may have published the same bytes meanwhile.
       if (bytes !== undefined && !now((latest) => isNamed(latest, blob)))
         yield damage(name, `it was taken down, but its file ${blob} still exists`, AGAIN);
     }
@@ -52,7 +52,7 @@ export const checkTakedowns: Check = async function* ({ client, blobs, now }) {
     .pluck()
     .all();
   for (const form of forms)
-    yield damage(`form ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
+    yield damage(`rendition ${form}`, 'its snapshot was withdrawn, but it is still stored', AGAIN);
 };
 
 function isNamed(client: CheckInput['client'], digest: Digest): boolean {

@@ -13,10 +13,10 @@ interface Row extends FunctionName {
   [column: string]: string | number;
 }
 
-/** Rows read at once. */
+/** Rows per read. */
 const PAGE = 500;
 
-/** What search shows of functions that only catalogs elsewhere have is what newest snapshots hold of them. */
+/** Checks that the search rows of upstream functions match the newest snapshots. */
 export const checkUpstreamRows: Check = async function* ({ client, progress }) {
   const behind = staleCatalogs(client);
   for (const { catalog, newest } of behind) {
@@ -75,7 +75,7 @@ function staleCatalogs(client: Client): { catalog: string; newest: number }[] {
   return client.prepare<[], { catalog: string; newest: number }>(BEHIND).all();
 }
 
-/** What the registry was about to tell search. */
+/** Returns the names whose update in search is still pending. */
 function namesWaiting(client: Client): Set<string> {
   const changed = client.prepare<[], FunctionName>(
     `SELECT DISTINCT group_name AS "group", kind FROM (${BEHIND}) AS behind JOIN catalog_function AS place
@@ -97,7 +97,7 @@ function namesWithoutRow(client: Client): FunctionName[] {
     .all();
 }
 
-/** Kinds of one function may differ by case from catalog to catalog. */
+/** Returns a key that ignores case: the kind of a function may differ by case between catalogs. */
 function nameOf({ group, kind }: FunctionName): string {
   return `${group}/${kind.toLowerCase()}`;
 }

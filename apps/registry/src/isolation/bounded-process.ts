@@ -5,20 +5,20 @@ import { execPath } from 'node:process';
 import { frameLength, HEADER_BYTES } from './frames.js';
 
 export interface ProcessBounds {
-  /** From its input to its answer. */
+  /** Time limit of one call. */
   milliseconds: number;
-  /** Mebibytes of V8's heap. */
+  /** V8 heap limit in mebibytes. */
   megabytes: number;
-  /** Of all its answers: what has used more is not asked again. A quarter of `milliseconds` by default. */
+  /** Total time of all calls after which the process is not reused. A quarter of `milliseconds` by default. */
   reuseMilliseconds?: number;
-  /** Low by default: requests of the registry go first. */
+  /** Low by default, so that requests of the registry run first. */
   priority?: 'low' | 'normal';
 }
 
-/** It took too much time or memory, it ended in a way that nobody foresaw, or whoever asked has called it off. */
+/** Why a process ended: it exceeded its time or memory, it failed unexpectedly, or the caller canceled the call. */
 export type ProcessEnd = 'exhausted' | 'failed' | 'broken-off';
 
-/** Why a process gave no answer. */
+/** The process ended without a response. */
 export class ProcessEnded extends Error {
   override readonly name = 'ProcessEnded';
   readonly end: ProcessEnd;
@@ -30,27 +30,27 @@ export class ProcessEnded extends Error {
 }
 
 const MAX_OUTPUT_BYTES = 16_384;
-/** How V8 ends a process whose heap is full, and the system one that takes all memory. */
+/** Signals of a V8 process with a full heap, and of one that the system kills for memory. */
 const OUT_OF_MEMORY = ['SIGABRT', 'SIGKILL'];
-/** Seconds of processor time for each second that it may take: V8 collects garbage in threads beside. */
+/** Limit of processor seconds for each second of time: V8 collects garbage in other threads. */
 const PROCESSOR_SHARE = 4;
 
-/** The default of `reuseMilliseconds`, in shares of `milliseconds`. */
+/** Default of `reuseMilliseconds` as a share of `milliseconds`. */
 const REUSE_SHARE = 0.25;
 
-/** A third of the young part of its heap: with more it takes half as much memory again, and is no faster. */
+/** A third of the young generation. More would add half as much memory and no speed. */
 const SEMI_SPACE_MEGABYTES = 4;
 
-/** How a process ended. */
+/** Exit code or signal of a process. */
 interface Ending {
   code: number | null;
   signal: string | null;
 }
 
 /**
- * A module in a Node process of its own, which answers what it is asked, one after the other (`respondToFrames`), and sees
- * nothing of the environment. A thread would not do for hostile input: V8 ends the whole process when the heap of a thread
- * is full while it is being ended for that.
+ * A module in its own Node process that responds to calls, one after the other (`respondToFrames`), with an empty
+ * environment. A thread is not enough for hostile input: V8 can end the whole process when the heap of a thread is
+ * full while the thread is being terminated.
  */
 export class BoundedProcess {
   readonly #child: ChildProcessWithoutNullStreams;
@@ -58,7 +58,7 @@ export class BoundedProcess {
   readonly #milliseconds: number;
   readonly #reuseMilliseconds: number;
   readonly #output: Buffer[];
-  /** Takes what comes on the standard output. */
+  /** Handles standard output. */
   #onOutput: (piece: Buffer) => void = () => undefined;
   #hasEnded = false;
   #millisecondsUsed = 0;
@@ -79,15 +79,15 @@ export class BoundedProcess {
         resolve({ code, signal });
       });
     });
-    // It may end before anybody asks it.
+    // The process may end before the first call.
     this.#ending.catch(() => undefined);
   }
 
-  /** Starts one, and waits until it takes input. Rejects with ProcessEnded if it ends before. */
+  /** Starts a process and waits until it accepts input. Rejects with ProcessEnded if it ends before. */
   static async start(module: string, bounds: ProcessBounds): Promise<BoundedProcess> {
     const { milliseconds, megabytes, priority = 'low' } = bounds;
     const { reuseMilliseconds = milliseconds * REUSE_SHARE } = bounds;
-    // The system counts what earlier answers used.
+    // The system also counts the processor time of earlier calls.
     const seconds = Math.ceil((milliseconds + reuseMilliseconds) / 1_000) * PROCESSOR_SHARE;
     const heap = [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${SEMI_SPACE_MEGABYTES}`];
     const child = await start([...heap, module], seconds);
@@ -97,20 +97,22 @@ export class BoundedProcess {
     return started;
   }
 
-  /** Whether it lives and has time left for as much as anybody may ask. */
+  /** Whether the process runs and has time left for a full call. */
   get isReusable(): boolean {
     return !this.#hasEnded && this.#millisecondsUsed <= this.#reuseMilliseconds;
   }
 
-  /** What it makes of an input; the next one is asked after the answer. Rejects with ProcessEnded, and is of no use then. */
+  /**
+   * Sends an input and returns the response. Do not call it again before that. After ProcessEnded, start another one.
+   */
   async call(
     input: Uint8Array,
     { maxAnswerBytes: maxResponseBytes, signal }: { maxAnswerBytes: number; signal: AbortSignal },
   ): Promise<Buffer> {
-    const began = performance.now();
+    const started = performance.now();
     let stopped: ProcessEnded | undefined;
-    const stop = (why: ProcessEnded) => {
-      stopped ??= why;
+    const stop = (reason: ProcessEnded) => {
+      stopped ??= reason;
       this.kill();
     };
     const onAbort = () => stop(new ProcessEnded('broken-off', 'canceled'));
@@ -137,7 +139,7 @@ export class BoundedProcess {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       this.#onOutput = () => undefined;
-      this.#millisecondsUsed += performance.now() - began;
+      this.#millisecondsUsed += performance.now() - started;
     }
   }
 
@@ -145,7 +147,9 @@ export class BoundedProcess {
     this.#child.kill('SIGKILL');
   }
 
-  /** Waits for the empty frame that `respondToFrames` begins with: loading the module takes none of the time for an answer. */
+  /**
+   * Waits for the empty frame that `respondToFrames` writes first, so that loading does not count as time of a call.
+   */
   async #ready(): Promise<void> {
     const result = await Promise.race([this.#frame(0, () => this.kill()), this.#ending]);
     this.#onOutput = () => undefined;
@@ -157,28 +161,28 @@ export class BoundedProcess {
     return new ProcessEnded('failed', `it ended with ${signal ?? code}: ${output}`);
   }
 
-  /** The next answer, whole; it may be of at most so many bytes. */
+  /** Resolves with the next frame. Calls `onMore` if it exceeds `maxBytes`. */
   #frame(maxBytes: number, onMore: () => void): Promise<Buffer> {
     return new Promise((resolve) => {
       const pieces: Buffer[] = [];
       let size = 0;
-      let wanted: number | undefined;
+      let expected: number | undefined;
       this.#onOutput = (piece) => {
         pieces.push(piece);
         size += piece.byteLength;
-        if (wanted === undefined && size >= HEADER_BYTES) {
-          wanted = HEADER_BYTES + Buffer.concat(pieces, HEADER_BYTES).readUInt32LE();
+        if (expected === undefined && size >= HEADER_BYTES) {
+          expected = HEADER_BYTES + Buffer.concat(pieces, HEADER_BYTES).readUInt32LE();
         }
-        if (wanted !== undefined && (wanted > HEADER_BYTES + maxBytes || size > wanted)) onMore();
-        else if (size === wanted) resolve(Buffer.concat(pieces).subarray(HEADER_BYTES));
+        if (expected !== undefined && (expected > HEADER_BYTES + maxBytes || size > expected)) onMore();
+        else if (size === expected) resolve(Buffer.concat(pieces).subarray(HEADER_BYTES));
       };
     });
   }
 }
 
 /**
- * Where there is a shell to see to it, a heap that is full is written to no file, and a process whose registry was killed
- * ends by itself.
+ * Starts Node. If there is a shell, it disables core dumps and limits the processor time, so that a process also ends
+ * if its registry was killed.
  */
 async function start(args: readonly string[], seconds: number): Promise<ChildProcessWithoutNullStreams> {
   const limits = `ulimit -c 0 2>/dev/null || :; ulimit -t ${seconds} 2>/dev/null || :; exec "$@"`;
@@ -192,13 +196,13 @@ async function start(args: readonly string[], seconds: number): Promise<ChildPro
 
 async function spawned(program: string, args: readonly string[]): Promise<ChildProcessWithoutNullStreams> {
   const child = spawn(program, args, { env: {}, stdio: ['pipe', 'pipe', 'pipe'] });
-  // One that has ended reads no more.
+  // A process that has ended does not read.
   child.stdin.on('error', () => undefined);
   await once(child, 'spawn');
   return child;
 }
 
-/** Up to so many bytes; the rest is dropped. */
+/** Collects output up to `maxBytes`; the rest is dropped. */
 function collect(stream: NodeJS.ReadableStream, maxBytes: number): Buffer[] {
   const pieces: Buffer[] = [];
   let size = 0;
@@ -213,6 +217,6 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW);
   } catch {
-    // It may have ended, or the system knows no priorities.
+    // It may have ended, or the system has no priorities.
   }
 }

@@ -3,7 +3,7 @@ interface Waiter {
   done: () => void;
 }
 
-/** The event up to which something is done, -1 at first, and who waits for it. */
+/** The last event up to which some work is done, -1 at first, with callers that wait for an event. */
 export class EventHighWaterMark {
   readonly #waiting = new Set<Waiter>();
   #event = -1;
@@ -17,7 +17,7 @@ export class EventHighWaterMark {
     for (const waiter of this.#waiting) if (waiter.event <= event) waiter.done();
   }
 
-  /** Whether the event was reached within so many milliseconds, and before `stopWaiting`. */
+  /** Resolves with whether the event was reached before the timeout and before `stopWaiting`. */
   waitFor(event: number, milliseconds: number): Promise<boolean> {
     if (this.#event >= event) return Promise.resolve(true);
     return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import type { Log } from '../log.js';
 
-/** Logs a line of another thread as this one logs. */
+/** Logs a line that another thread logged. */
 export function forwardLogLine(log: Log, line: string): void {
   const { level, time: _time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const name = log.levels.labels[Number(level)] ?? 'info';

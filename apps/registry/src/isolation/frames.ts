@@ -1,6 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 
-/** Inputs and answers on standard streams, each after its length in bytes: four, the lowest first. */
+/** Length prefix of frames on standard streams: bytes of the frame, four bytes, little-endian. */
 export const HEADER_BYTES = 4;
 
 export function frameLength(bytes: Uint8Array): Buffer {
@@ -9,20 +9,20 @@ export function frameLength(bytes: Uint8Array): Buffer {
   return header;
 }
 
-/** Writes an empty frame, then answers each frame of the standard input until that ends. */
-export function respondToFrames(answer: (input: Buffer) => Uint8Array): void {
+/** Writes an empty frame, then responds to each frame of the standard input until it ends. */
+export function respondToFrames(respond: (input: Buffer) => Uint8Array): void {
   writeAll(frameLength(new Uint8Array()));
   for (;;) {
     const length = readExactly(HEADER_BYTES)?.readUInt32LE();
     const input = length === undefined ? undefined : readExactly(length);
     if (input === undefined) return;
-    const output = answer(input);
+    const output = respond(input);
     writeAll(frameLength(output));
     writeAll(output);
   }
 }
 
-/** Undefined at the end of the input. */
+/** Returns undefined at the end of the input. */
 function readExactly(bytes: number): Buffer | undefined {
   const buffer = Buffer.allocUnsafe(bytes);
   for (let at = 0; at < bytes; ) {

@@ -10,7 +10,7 @@ export type CallResult = { id: number; result: unknown } | { id: number; error: 
 export interface Notice {
   notice: unknown;
 }
-/** An error as it crosses threads: a structured clone would lose what makes it a KrmhubError. */
+/** An error between threads. A structured clone of a KrmhubError would lose its class. */
 export interface SentError {
   code?: ErrorCode;
   message: string;
@@ -19,22 +19,22 @@ export interface SentError {
   stack?: string;
 }
 
-/** Answers the calls of the thread that started this one. */
+/** Handles calls from the parent thread. */
 export function handleCalls(methods: Record<string, (input: never) => Promise<unknown>>): void {
   parentPort?.on('message', async ({ id, method, input }: Call) => {
-    let answer: CallResult;
+    let response: CallResult;
     try {
       const work = methods[method];
       if (work === undefined) throw new Error(`this thread has no method ${method}`);
-      answer = { id, result: await work(input as never) };
+      response = { id, result: await work(input as never) };
     } catch (error) {
-      answer = { id, error: sentError(error) };
+      response = { id, error: sentError(error) };
     }
-    parentPort?.postMessage(answer);
+    parentPort?.postMessage(response);
   });
 }
 
-/** Tells the thread that started this one something that it did not ask. */
+/** Sends the parent thread a message that is not a response. */
 export function notify(notice: unknown): void {
   parentPort?.postMessage({ notice } satisfies Notice);
 }

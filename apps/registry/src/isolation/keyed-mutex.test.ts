@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { KeyedMutex } from './keyed-mutex.js';
 
-it('takes work on a thing one after the other, so much and no more', async () => {
+it('runs work with the same key in order, and limits the number of waiters', async () => {
   const turns = new KeyedMutex();
   const done: number[] = [];
   let open: () => void = () => undefined;

@@ -2,30 +2,30 @@ import { KrmhubError } from '@krmhub/schema';
 import { SERVER_LIMITS } from '../limits.js';
 
 /**
- * Work on the same thing one after the other, in the order in which it came. Other processes may change
- * the thing meanwhile, so this only spares planning what somebody next door is about to change.
+ * Runs work with the same key one after the other, in order. Other processes can still change the same object, so
+ * this only avoids conflicts within the process.
  */
 export class KeyedMutex {
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>();
 
-  /** Rejects with `unavailable` where too many wait: each holds what it works on in memory. */
-  async run<T>(thing: string, work: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(thing) ?? { last: Promise.resolve(), length: 0 };
-    // The first is at work, and waits for nobody.
+  /** Rejects with `unavailable` if too many callers wait: each has its input in memory. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const line = this.#lines.get(key) ?? { last: Promise.resolve(), length: 0 };
+    // The first one runs and does not wait.
     if (line.length > SERVER_LIMITS.maxLockWaiters) {
-      throw new KrmhubError('unavailable', `too many requests are waiting to change ${thing}`, {
+      throw new KrmhubError('unavailable', `too many requests are waiting to change ${key}`, {
         hint: 'Try again in a moment.',
       });
     }
     const mine = line.last.then(work, work);
     line.last = mine;
     line.length += 1;
-    this.#lines.set(thing, line);
+    this.#lines.set(key, line);
     try {
       return await mine;
     } finally {
       line.length -= 1;
-      if (line.length === 0) this.#lines.delete(thing);
+      if (line.length === 0) this.#lines.delete(key);
     }
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { RwLock } from './rw-lock.js';
 
-it('lets many share it, and one be alone', async () => {
+it('allows many readers or one writer', async () => {
   const gate = new RwLock();
   const order: string[] = [];
   const shared = (name: string, milliseconds: number) =>
@@ -27,12 +27,12 @@ it('lets many share it, and one be alone', async () => {
   ]);
   expect(order.slice(0, 4)).toEqual(['+a', '+b', '-b', '-a']);
   expect(order.slice(4, 6)).toEqual(['+C', '-C']);
-  // Those that waited come in together or alone, but never beside one that is alone.
+  // Waiting readers may enter together, but never during a write.
   expect(order[order.indexOf('+E') + 1]).toBe('-E');
   expect(order).toHaveLength(12);
 });
 
-it('opens again after a failure, and gives what the work gives', async () => {
+it('works after a failure, and returns the result', async () => {
   const gate = new RwLock();
   await expect(gate.read(() => Promise.reject(new Error('shared')))).rejects.toThrow('shared');
   await expect(gate.write(() => Promise.reject(new Error('alone')))).rejects.toThrow('alone');

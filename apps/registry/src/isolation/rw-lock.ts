@@ -1,12 +1,13 @@
 /**
- * Bytes are stored before the rows that name them, so that for a moment nothing names them. Who stores so shares the
- * gate for that moment; who removes bytes that nothing names takes it alone, and waits until nobody is inside.
+ * A lock for readers and writers. Bytes are stored before the rows that name them. Callers that store both hold it
+ * for reading; callers that delete unused bytes hold it for writing, so that they wait until no such bytes are in
+ * between.
  */
 export class RwLock {
   readonly #inside = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  /** Work within it must not ask for the gate again. */
+  /** Do not take the lock again inside. */
   async read<T>(work: () => Promise<T>): Promise<T> {
     while (this.#closed !== undefined) await this.#closed;
     const running = work();
@@ -18,7 +19,7 @@ export class RwLock {
     }
   }
 
-  /** Work within it must not ask for the gate again. */
+  /** Do not take the lock again inside. */
   async write<T>(work: () => Promise<T>): Promise<T> {
     while (this.#closed !== undefined) await this.#closed;
     let open: () => void = () => undefined;

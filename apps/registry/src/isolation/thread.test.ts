@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../limits.js';
 import { Thread } from './thread.js';
 
-/** Answers what it is asked, in the words of `answer-calls.ts`; what it is to hold only when it is told to let go. */
+/** Responds to each call; to `hold` only after `release`. */
 const SCRIPT = `
 const { parentPort } = require('node:worker_threads');
 const held = [];
@@ -30,7 +30,7 @@ function start(): Thread {
 afterEach(() => thread.close());
 
 describe('Thread', () => {
-  it('takes as many calls as may wait, and refuses one more until some are answered', async () => {
+  it('accepts a limited number of calls, and more after responses', async () => {
     start();
     const { maxThreadCalls } = SERVER_LIMITS;
     const waiting = Array.from({ length: maxThreadCalls - 1 }, () => thread.call('hold'));
@@ -49,7 +49,7 @@ describe('Thread', () => {
     expect(thread.pending).toBe(0);
   });
 
-  it('rejects what a thread that failed was asked, and starts it anew', async () => {
+  it('rejects pending calls when the thread fails, and restarts it', async () => {
     start();
     const held = thread.call('hold');
     const failing = thread.call('fail');
@@ -60,7 +60,7 @@ describe('Thread', () => {
     await expect.poll(() => thread.call('echo', 'again').catch(() => undefined)).toBe('again');
   });
 
-  it('answers nothing once it is closed', async () => {
+  it('rejects calls after it is closed', async () => {
     start();
     await thread.close();
     await expect(thread.call('echo')).rejects.toMatchObject({ code: 'unavailable' });

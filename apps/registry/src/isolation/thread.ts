@@ -19,17 +19,17 @@ interface Pending {
 }
 
 export interface ThreadOptions {
-  /** What the log calls it. */
+  /** Name in the log. */
   name: string;
   start(): Worker;
   log: Log;
-  /** Called with what the thread tells unasked. */
+  /** Called with notifications from the thread. */
   onNotice?: (notice: unknown) => void;
 }
 
 /**
- * A thread that answers calls, each with a promise. One that fails rejects what it was asked with `unavailable`,
- * and is started anew.
+ * A worker thread that responds to calls. If it fails, its pending calls reject with `unavailable`, and it is
+ * restarted.
  */
 export class Thread {
   readonly #options: ThreadOptions;
@@ -44,7 +44,7 @@ export class Thread {
     this.#worker = this.#start();
   }
 
-  /** How many calls wait for their answer. */
+  /** Returns the number of pending calls. */
   get pending(): number {
     return this.#pending.size;
   }
@@ -63,7 +63,7 @@ export class Thread {
     });
   }
 
-  /** Ends the thread; what it was asked and has not answered is rejected. */
+  /** Terminates the thread and rejects its pending calls. */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);

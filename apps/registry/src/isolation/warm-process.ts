@@ -5,18 +5,18 @@ import { builtEntry, type ProcessEntry } from './built-entry.js';
 
 export interface WarmProcessOptions {
   entry: ProcessEntry;
-  /** A module that runs in place of the entry. */
+  /** Module that runs instead of the entry. */
   module?: string | undefined;
   bounds: ProcessBounds;
-  /** Bytes of one answer. */
+  /** Largest response. */
   maxAnswerBytes: number;
   idleMilliseconds?: number | undefined;
 }
 
 /**
- * Answers calls one after the other in a bounded process. The process starts with the first call and stays for a while
- * after each, because starting one takes as long as most calls. A call that exhausts it ends it, and the next call
- * starts another.
+ * Runs calls one after the other in a bounded process. The process starts with the first call and stays for a while
+ * after each, because starting takes as long as most calls. A call that exhausts the process ends it; the next call
+ * starts another one.
  */
 export class WarmProcess {
   readonly #module: string;
@@ -35,24 +35,24 @@ export class WarmProcess {
     this.#idleMilliseconds = idleMilliseconds ?? SERVER_LIMITS.idleProcessMilliseconds;
   }
 
-  /** Starts the process, so that a call that is about to come does not wait for it. */
+  /** Starts the process early, so that the next call does not wait for it. */
   warm(): void {
     const warmed = this.#last.then(async () => {
       if (this.#idle !== undefined || this.#closing.signal.aborted) return;
       this.#keepIdle(await BoundedProcess.start(this.#module, this.#bounds));
     });
-    // The call meets the same failure.
+    // The next call reports the failure.
     this.#last = warmed.catch(() => undefined);
   }
 
-  /** Rejects with `ProcessEnded` if the process ends without an answer, and with any error of starting one. */
+  /** Rejects with `ProcessEnded` if the process ends without a response, and with any error of starting it. */
   call(input: unknown): Promise<unknown> {
-    const answered = this.#last.then(() => this.#callProcess(input));
-    this.#last = answered.catch(() => undefined);
-    return answered;
+    const response = this.#last.then(() => this.#callProcess(input));
+    this.#last = response.catch(() => undefined);
+    return response;
   }
 
-  /** Rejects the call that runs and the calls that wait. */
+  /** Rejects the running call and all waiting ones. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#last;
@@ -63,9 +63,9 @@ export class WarmProcess {
     const { signal } = this.#closing;
     signal.throwIfAborted();
     const running = this.#takeIdleProcess() ?? (await BoundedProcess.start(this.#module, this.#bounds));
-    const answer = await running.call(serialize(input), { maxAnswerBytes: this.#maxAnswerBytes, signal });
+    const response = await running.call(serialize(input), { maxAnswerBytes: this.#maxAnswerBytes, signal });
     this.#keepIdle(running);
-    return deserialize(answer);
+    return deserialize(response);
   }
 
   #takeIdleProcess(): BoundedProcess | undefined {

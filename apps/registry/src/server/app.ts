@@ -35,7 +35,7 @@ import { createSite } from '../web/site.js';
 import { WEB_ROUTES, webRoutes } from '../web/web-routes.js';
 import type { OpenRegistry } from './open-registry.js';
 
-/** The registry over HTTP, without a socket. */
+/** Returns the HTTP application, without a socket. */
 export function createApp(registry: OpenRegistry): RegistryApp {
   const app: RegistryApp = new Hono<RegistryEnv>();
   const { config, clock, log } = registry;
@@ -114,9 +114,9 @@ function record(
   );
 }
 
-/** Names of methods are the client's: an unknown one must not make a new time series. */
+/** Methods in metrics. Clients choose method names, so an unknown one must not create a time series. */
 const KNOWN_METHODS = new Set(['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATCH']);
-/** Asked by machines all the time. */
+/** Routes that machines poll; logged at debug level. */
 const QUIET_ROUTES = new Set<string>([
   '/healthz',
   '/readyz',

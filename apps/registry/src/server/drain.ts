@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Milliseconds between two looks at which connections have had their last answer. */
+/** Milliseconds between two checks for idle connections. */
 const POLL_MILLISECONDS = 20;
 
 /**
- * Gives a function that stops a server: it accepts nothing more, ends connections without a request at
- * once, others with their last answer, and cuts off what is left after `milliseconds`. To be called
- * before the server listens. Requests are not counted, since reading would pay for it.
+ * Returns a function that stops a server. It accepts no more connections, closes idle ones immediately and others
+ * after their last response, and destroys the rest after `milliseconds`. Call it before the server listens. It does
+ * not count requests, to keep reads fast.
  */
 export function prepareDraining(server: Server): (milliseconds: number) => Promise<void> {
   const sockets = new Set<Socket>();
@@ -22,15 +22,15 @@ export function prepareDraining(server: Server): (milliseconds: number) => Promi
       });
       const endIdle = () => {
         server.closeIdleConnections();
-        // Node does not take connections that never sent anything for idle ones.
+        // Node does not treat connections that never sent anything as idle.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroySoon();
       };
-      const looking = setInterval(endIdle, POLL_MILLISECONDS);
+      const polling = setInterval(endIdle, POLL_MILLISECONDS);
       const limit = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, milliseconds);
       server.close(() => {
-        clearInterval(looking);
+        clearInterval(polling);
         clearTimeout(limit);
         resolve();
       });

@@ -4,10 +4,10 @@ import { type AddressInfo, connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { limitConnections } from './limit-connections.js';
 
-it('takes as many connections as it may, refuses one more and says so once', async () => {
-  const said: object[] = [];
+it('refuses connections above the limit, and logs it once', async () => {
+  const warnings: object[] = [];
   const server = createServer((_, response) => response.end('answered'));
-  limitConnections(server, 2, { warn: (line: object) => void said.push(line) });
+  limitConnections(server, 2, { warn: (line: object) => void warnings.push(line) });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -28,7 +28,7 @@ it('takes as many connections as it may, refuses one more and says so once', asy
   const second = await ask();
   expect([first.received, second.received]).toEqual(Array(2).fill(expect.stringContaining('answered')));
   expect([(await ask()).received, (await ask()).received]).toEqual(['', '']);
-  expect(said).toEqual([{ refused: 1, maxConnections: 2 }]);
+  expect(warnings).toEqual([{ refused: 1, maxConnections: 2 }]);
   first.socket.destroy();
   await once(first.socket, 'close');
   await expect.poll(async () => (await ask()).received).toContain('answered');

@@ -1,18 +1,18 @@
 import type { Server } from 'node:net';
 import type { Log } from '../log.js';
 
-/** Milliseconds between two lines of the log about connections that were refused. */
+/** Milliseconds between two log lines about refused connections. */
 const LOG_MILLISECONDS = 60_000;
 
-/** Refuses more connections than so many at once, and says so in the log now and then. */
+/** Limits the number of connections. Refused ones are logged, at most once per interval. */
 export function limitConnections(server: Server, max: number, log: Pick<Log, 'warn'>): void {
   server.maxConnections = max;
   let refused = 0;
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
   server.on('drop', () => {
     refused += 1;
-    if (performance.now() - saidAt < LOG_MILLISECONDS) return;
-    saidAt = performance.now();
+    if (performance.now() - loggedAt < LOG_MILLISECONDS) return;
+    loggedAt = performance.now();
     log.warn({ refused, maxConnections: max }, 'refused connections: the limit is reached');
     refused = 0;
   });

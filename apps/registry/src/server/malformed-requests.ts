@@ -16,7 +16,7 @@ interface Refusal {
   detail: string;
 }
 
-/** By the codes of Node's HTTP parser; every other of them is a request that is no HTTP. */
+/** Responses by error code of Node's HTTP parser. All other codes mean malformed HTTP. */
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {
     status: 431,
@@ -36,8 +36,8 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
 };
 
 /**
- * Gives `listener` the server's requests. What cannot be read as one is answered with a problem too, and ends its
- * connection: what follows is not to be trusted.
+ * Passes the server's requests to `listener`. Responds to malformed requests with a problem and closes their
+ * connection, because the bytes that follow cannot be trusted.
  */
 export function listenForRequests(server: Server, listener: RequestListener): void {
   const latest = new WeakMap<Socket, ServerResponse<IncomingMessage>>();
@@ -52,7 +52,7 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
       listener(request, response);
       return;
     }
-    // All at once, the answers to a few kilobytes of requests would take gigabytes.
+    // Without a limit, the responses to a few kilobytes of pipelined requests would need gigabytes.
     const waiting = (pipelined.get(socket) ?? 0) + 1;
     pipelined.set(socket, waiting);
     if (waiting > SERVER_LIMITS.maxPipelinedRequests) {
@@ -73,15 +73,15 @@ export function listenForRequests(server: Server, listener: RequestListener): vo
     const response = latest.get(socket);
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else if (response === undefined || response.writableFinished) refuse();
-    // The request was whole and what follows it is not: it gets its own answer first.
+    // A complete request before the malformed one gets its own response first.
     else if (response.req.complete) response.once('finish', refuse);
-    // An answer that has begun cannot become another one.
+    // A response that has started cannot be replaced.
     else if (response.headersSent) socket.destroy();
     else refuse();
   });
 }
 
-/** A body that goes on after its answer has been sent is read by nobody, so it has to end soon. */
+/** Closes the connection soon if a body continues after the response, because nothing reads it. */
 function endUnread(request: IncomingMessage): void {
   if (request.complete) return;
   const timer = setTimeout(() => request.socket.destroy(), SERVER_LIMITS.discardMilliseconds);

@@ -6,14 +6,14 @@ export interface MetricsOptions {
   countFunctions: () => Promise<number>;
   sources: () => Promise<SourceRecord[]>;
   clock: () => Date;
-  /** Adds what prom-client measures of the process: memory, event loop, garbage collection. */
+  /** Adds the process metrics of prom-client: memory, event loop, garbage collection. */
   process: boolean;
 }
 
 export function createMetrics(options: MetricsOptions): Metrics {
   const register = new Registry();
   if (options.process) collectDefaultMetrics({ register });
-  /** Counted since the metrics were last rendered, by route, method and status. */
+  /** Cached responses since the metrics were last rendered, by route, method and status. */
   const stored = new Map<string, Map<string, Map<number, number>>>();
   const requests: Counter<'method' | 'route' | 'status'> = new Counter({
     name: 'krmhub_http_requests_total',
@@ -81,7 +81,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       labelNames: ['catalog', 'source'],
       registers: [register],
       async collect() {
-        // What is in no recipe any more has no value.
+        // Removes sources that no recipe has any more.
         this.reset();
         const now = options.clock().getTime();
         for (const record of await options.sources()) {

@@ -33,38 +33,38 @@ import type { Config } from './config.js';
 import { createMetrics } from './metrics.js';
 import { readinessChecks } from './readiness.js';
 
-/** The configuration of a registry without a socket. Limits that are absent are off. */
+/** Configuration of a registry without a socket. Absent limits are off. */
 export type OpenConfig = Pick<Config, 'dataFolder' | 'snapshotValidDays'> &
   Partial<Omit<Config, 'host' | 'port' | 'logLevel'>>;
 
 export interface OpenOptions {
   log: Log;
-  /** Absent for the time of the machine, which worker threads always use. */
+  /** Absent for the system clock, which worker threads always use. */
   clock?: () => Date;
   /**
-   * Runs searches, snapshot builds and syncs of sources in this thread, as tests need it. Absent for worker threads,
-   * so that none of them delays a request.
+   * Runs searches, snapshot builds, and syncs in this thread, as tests need it. Absent for worker threads, so that
+   * none of them delays a request.
    */
   inThread?: {
-    /** From 0 to 1. */
+    /** Returns a number from 0 to 1. */
     random: () => number;
     /** Whether snapshot builds and syncs start. */
     start: boolean;
   };
   wrapStore?: (store: RegistryStore) => RegistryStore;
-  /** Gets every blob folder, by its path. */
+  /** Called with the blobs of every folder and its path. */
   wrapBlobs?: (blobs: BlobStore, folder: string) => BlobStore;
-  /** Absent for one with the limits of SERVER_LIMITS. */
+  /** Absent for a planner with the limits of SERVER_LIMITS. */
   planner?: Planner;
-  /** Of the caches of renditions; absent for those of SERVER_LIMITS. */
+  /** Sizes of the rendition caches; absent for those of SERVER_LIMITS. */
   cacheSizes?: { maxCacheBytes?: number; maxCompressedFirstBytes?: number; maxBytesOfOld?: number };
 }
 
 export type OpenRegistry = Awaited<ReturnType<typeof openRegistry>>;
 
 /**
- * Opens a registry on its data folder, which may be empty: the stores, everything that works on them, and the repairs
- * of every start. The only place that wires a registry. Rejects with a KrmhubError where that cannot be.
+ * Opens a registry on its data folder, which may be empty: creates the stores and everything that uses them, and
+ * completes interrupted work. All dependencies are wired here. Rejects with a KrmhubError.
  */
 export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   const { log, clock = () => new Date(), inThread, cacheSizes = {} } = options;
@@ -130,7 +130,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
         : new SnapshotBuilder({ ...building, store, renditions, signing, clock });
     stopping.add(() => snapshotBuilder.stop());
     const copies = await openBlobs(paths.copies);
-    // What an earlier process was fetching is of no use.
+    // Partial downloads of an earlier process are useless.
     await rm(paths.fetching, { recursive: true, force: true });
     const { trustedRoot, sourceAddresses, sourceFolder, sourceCredentials } = config;
     const settings = {
@@ -206,7 +206,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
       readiness: readinessChecks({ store, blobs, artifacts, snapshotBuilder, log }),
       config,
       paths,
-      /** Stops everything, and closes the stores last. */
+      /** Stops everything; the stores last. */
       close: () => stopping.stop(),
     };
   } catch (error) {
@@ -215,7 +215,7 @@ export async function openRegistry(config: OpenConfig, options: OpenOptions) {
   }
 }
 
-/** What is to be stopped; what was added last comes first. */
+/** Functions to call on stop, in reverse order. */
 class Stopping {
   readonly #stops: (() => Promise<void>)[] = [];
 
@@ -228,7 +228,7 @@ class Stopping {
   }
 }
 
-/** The store with its searches in threads of their own. */
+/** Returns the store with searches in worker threads. */
 function withSearchThreads(store: RegistryStore, file: string, log: Log): RegistryStore {
   const threads = startSearchThreads(file, log);
   return {

@@ -12,7 +12,7 @@ interface ReadinessDeps {
   log: Log;
 }
 
-/** Tells whether the registry can do its work; the answer is used again for SERVER_LIMITS.readinessMilliseconds. */
+/** Returns a readiness check. Its result is reused for SERVER_LIMITS.readinessMilliseconds. */
 export function readinessChecks(parts: ReadinessDeps): () => Promise<Readiness> {
   return reused(() => checkReadiness(parts));
 }
@@ -21,7 +21,7 @@ async function checkReadiness({
   store,
   blobs,
   artifacts,
-  snapshotBuilder: cutter,
+  snapshotBuilder: builder,
   log,
 }: ReadinessDeps): Promise<Readiness> {
   const attempt = async (
@@ -36,8 +36,8 @@ async function checkReadiness({
       return { name, status: 'failing', detail: 'not writable; see the log' };
     }
   };
-  const { caughtUp, failure, failing } = cutter.status();
-  // One catalog that cannot be cut is a matter of its recipe: the registry serves all others.
+  const { caughtUp, failure, failing } = builder.status();
+  // If one catalog cannot be built, its recipe is the cause: the registry still serves all others.
   const detail =
     failure ??
     (caughtUp
@@ -58,7 +58,7 @@ async function checkReadiness({
   return { status: checks.every(({ status }) => status === 'ok') ? 'ok' : 'failing', checks };
 }
 
-/** One answer for everybody who asks within a short time: the checks write, and anybody can ask. */
+/** Shares a result for a short time: the checks write, and any client can request them. */
 function reused<T>(make: () => Promise<T>): () => Promise<T> {
   let made: { at: number; value: Promise<T> } | undefined;
   return () => {

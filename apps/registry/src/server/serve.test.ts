@@ -39,7 +39,7 @@ const publish = (release = set.release) =>
     body: definitionText(set),
   });
 
-/** Sends bytes as they are and gives all that comes back until the connection ends or is quiet. */
+/** Sends raw bytes. Returns everything received until the connection ends or is quiet. */
 async function raw(
   bytes: string,
   options: { more?: (socket: Socket) => Promise<void>; quiet?: number } = {},
@@ -76,7 +76,7 @@ const putHead = (...headers: string[]) =>
   ].join('\r\n');
 
 describe('a running registry', () => {
-  it('keeps its folder and token for their owner, and everything over a restart', async () => {
+  it('restricts its folder and token to the owner, and preserves data across a restart', async () => {
     expect((await stat(path.join(folder, 'data'))).mode & 0o777).toBe(0o700);
     expect((await stat(registry.adminTokenFile)).mode & 0o777).toBe(0o600);
     expect(registry.adminTokenCreated).toBe(true);
@@ -89,7 +89,7 @@ describe('a running registry', () => {
     expect((await publish()).status).toBe(200);
   });
 
-  it('takes forms over a socket', async () => {
+  it('accepts multipart forms over a socket', async () => {
     const form = new FormData();
     form.append('definition', new Blob([definitionText(set)], { type: 'application/yaml' }), 'definition');
     form.append('readme', new Blob(['# Read me\n'], { type: 'text/markdown' }), 'README.md');
@@ -103,7 +103,7 @@ describe('a running registry', () => {
     expect(await readme.text()).toBe('# Read me\n');
   });
 
-  it('sends codings, lengths, HEAD and 304 right on the wire', async () => {
+  it('sends correct codings, lengths, HEAD and 304 responses on the wire', async () => {
     await publish();
     const target = '/catalogs/default/catalog.yaml';
     const get = (method: string, headers: Record<string, string>) =>
@@ -136,21 +136,21 @@ describe('a running registry', () => {
     expect([same.status, same.body.byteLength]).toEqual([304, 0]);
   });
 
-  it('refuses bodies that are too large, said or not, before they are complete', async () => {
-    const said = await raw(putHead('Content-Length: 99999999'));
-    expect(said.status).toBe(413);
+  it('rejects oversized bodies, declared or chunked, before they are complete', async () => {
+    const declared = await raw(putHead('Content-Length: 99999999'));
+    expect(declared.status).toBe(413);
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
-    const unsaid = await raw(putHead('Transfer-Encoding: chunked'), {
+    const chunked = await raw(putHead('Transfer-Encoding: chunked'), {
       more: async (socket) => {
         for (let index = 0; index < 20 && !socket.destroyed; index++) socket.write(chunk);
       },
     });
-    expect(unsaid.status).toBe(413);
-    expect(unsaid.received.toLowerCase()).toContain('connection: close');
+    expect(chunked.status).toBe(413);
+    expect(chunked.received.toLowerCase()).toContain('connection: close');
     expect((await publish()).status).toBe(201);
   });
 
-  it('survives bodies that end early, lie and come in tiny pieces', async () => {
+  it('survives truncated bodies, wrong lengths and tiny chunks', async () => {
     await raw(`${putHead('Content-Length: 5000')}spec:`, { more: async (socket) => void socket.end() });
     const text = definitionText(set);
     const lying = await raw(putHead(`Content-Length: ${text.length - 20}`) + text);
@@ -162,13 +162,13 @@ describe('a running registry', () => {
     expect(tiny.status).toBe(201);
   });
 
-  it('refuses headers that are too large', async () => {
+  it('rejects oversized headers', async () => {
     expect((await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`)).status).toBe(
       431,
     );
   });
 
-  it('finishes what is in flight when it stops, and takes nothing more', async () => {
+  it('finishes requests in flight when it stops, and accepts no more', async () => {
     const text = definitionText(set);
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -192,7 +192,7 @@ describe('a running registry', () => {
     expect((await publish()).status).toBe(200);
   });
 
-  it('says why it cannot listen or use a folder', async () => {
+  it('reports why it cannot listen or use a folder', async () => {
     const log = pino({ level: 'silent' });
     const taken = readConfig({}, { port: String(port), data: path.join(folder, 'other') });
     await expect(startRegistry({ config: taken, log })).rejects.toMatchObject({ code: 'usage' });
@@ -200,7 +200,7 @@ describe('a running registry', () => {
     await expect(startRegistry({ config: file, log })).rejects.toMatchObject({ code: 'usage' });
   });
 
-  it('leaves nothing behind where a start fails after it listens', async () => {
+  it('releases the port and the database if a start fails after it listens', async () => {
     await registry.close();
     const again = readConfig({}, { port: String(port), data: path.join(folder, 'data') });
     const broken = pino(
@@ -213,7 +213,7 @@ describe('a running registry', () => {
     );
     await expect(startRegistry({ config: again, log: broken })).rejects.toThrow('the log is gone');
     await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
-    // Neither the port nor the database is held.
+    // Neither the port nor the database is locked.
     registry = await startRegistry({ config: again, log: pino({ level: 'silent' }) });
     expect((await fetch(`${registry.url}/healthz`)).status).toBe(200);
   });

@@ -26,22 +26,22 @@ export { type Config, type ConfigOverrides, readConfig, SETTINGS, type Setting }
 export { loadConfig } from './config-file.js';
 
 export interface RunningRegistry {
-  /** Where it listens. */
+  /** Address of the server. */
   url: string;
-  /** Of the first admin token. */
+  /** File of the first admin token. */
   adminTokenFile: string;
   /** Whether this start wrote that file. */
   adminTokenCreated: boolean;
-  /** Why no token of an administrator is good, in words that follow "this file"; undefined where one is. */
+  /** Why no admin token is usable, in words that follow "this file"; undefined if one is. */
   adminTokenProblem: string | undefined;
   /**
-   * Finishes what is in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. A cut under way is
-   * waited for; ending the process before loses nothing of it.
+   * Finishes requests in flight, within SERVER_LIMITS.shutdownMilliseconds, then closes the stores. It waits for a
+   * running build; ending the process earlier would lose no data.
    */
   close(): Promise<void>;
 }
 
-/** Opens the registry and listens. Rejects with a KrmhubError where that cannot be. */
+/** Opens the registry and listens. Rejects with a KrmhubError. */
 export async function startRegistry(
   options: { config: Config } & Pick<OpenOptions, 'log' | 'clock'>,
 ): Promise<RunningRegistry> {
@@ -68,7 +68,8 @@ export async function startRegistry(
     limitConnections(listening, SERVER_LIMITS.maxConnections, log);
     const drain = prepareDraining(listening);
     await listen(listening, config);
-    // Who is told the address finds the catalogs there; only a long catching up goes on behind.
+    // Catalogs are up to date when the address is reported, unless this takes too long; then it continues in the
+    // background.
     await snapshotBuilder.waitFor(await store.lastEvent(), SERVER_LIMITS.startMilliseconds);
     const url = urlOf(config.host, listening.address() as AddressInfo);
     collector.start();
@@ -100,7 +101,7 @@ export async function startRegistry(
   }
 }
 
-/** `targetOf` gives the target that the listener knows. */
+/** `targetOf` converts the request target to the one that the listener expects. */
 function createServer(listener: RequestListener, targetOf: (target: string) => string): Server {
   const options: ServerOptions = {
     maxHeaderSize: SERVER_LIMITS.maxHeaderBytes,
@@ -119,14 +120,14 @@ function createServer(listener: RequestListener, targetOf: (target: string) => s
   return server;
 }
 
-/** Where bodies of any size are taken, by paths of distribution-spec. */
+/** Paths of distribution-spec that accept bodies of any size. */
 const UPLOADS = /^\/v2\/[^?]*\/blobs\/uploads\//;
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** The server's own timeout leaves time for uploads. */
+/** Limits the time of a request. The server's own timeout allows for uploads. */
 function limitBody(request: IncomingMessage): void {
   const timer = setTimeout(() => {
     if (!request.complete) request.socket.destroy();

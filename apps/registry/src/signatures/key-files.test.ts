@@ -22,8 +22,8 @@ afterEach(() => rm(parent, { recursive: true, force: true }));
 const onlyFile = async () => path.join(folder, (await keyFileNames(folder))[0]!);
 const silent = pino({ level: 'silent' });
 
-describe('the files of keys', () => {
-  it('are for their owner only, and read as they were written', async () => {
+describe('key files', () => {
+  it('are readable by their owner only, and are read as written', async () => {
     const made = await addKeyFile(folder, NOW);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     const file = await onlyFile();
@@ -36,11 +36,11 @@ describe('the files of keys', () => {
     expect(await readdir(folder)).toHaveLength(1);
   });
 
-  it('are none where there is no folder', async () => {
+  it('are an empty list without a folder', async () => {
     expect(await readKeyFiles(folder)).toEqual([]);
   });
 
-  it('come newest first, and what is hidden or unfinished is none of them', async () => {
+  it('are sorted newest first, without hidden and unfinished files', async () => {
     await addKeyFile(folder, later(1_000));
     await addKeyFile(folder, NOW);
     await addKeyFile(folder, later(2_000));
@@ -52,10 +52,10 @@ describe('the files of keys', () => {
 
   it.each([
     ['empty', () => ''],
-    ['cut off', (text: string) => text.slice(0, 100)],
+    ['truncated', (text: string) => text.slice(0, 100)],
     ['something else', () => 'hello'],
     ['too long', (text: string) => text + ' '.repeat(70_000)],
-  ])('are refused where one is %s, without a word of what it holds', async (_, damage) => {
+  ])('are rejected if one is %s, without revealing its content', async (_, damage) => {
     await addKeyFile(folder, NOW);
     const file = await onlyFile();
     const text = await readFile(file, 'utf8');
@@ -72,7 +72,7 @@ describe('the files of keys', () => {
     );
   });
 
-  it('are refused where one is a pipe, which would be waited for', async () => {
+  it('are rejected if one is a pipe', async () => {
     await addKeyFile(folder, NOW);
     const file = await onlyFile();
     await rm(file);
@@ -83,7 +83,7 @@ describe('the files of keys', () => {
     });
   });
 
-  it('are refused where everybody can put others beside them', async () => {
+  it('are rejected if other accounts can write to the folder', async () => {
     await addKeyFile(folder, NOW);
     await chmod(folder, 0o777);
     await expect(readKeyFiles(folder)).rejects.toMatchObject({
@@ -92,19 +92,19 @@ describe('the files of keys', () => {
     });
   });
 
-  it('are refused where one has the place of another, or a name of its own', async () => {
+  it('are rejected if a name does not match its key', async () => {
     await addKeyFile(folder, NOW);
     const first = await onlyFile();
     await addKeyFile(folder, later(1_000));
     const second = path.join(folder, (await keyFileNames(folder))[1]!);
     await writeFile(second, await readFile(first));
-    await expect(readKeyFiles(folder)).rejects.toThrow('does not contain the key that its name says');
+    await expect(readKeyFiles(folder)).rejects.toThrow('does not contain the key in its name');
     await rm(second);
     await rename(first, path.join(folder, 'registry.pem'));
     await expect(readKeyFiles(folder)).rejects.toThrow('does not have the name of a registry key');
   });
 
-  it('are refused where everybody can read one', async () => {
+  it('are rejected if all accounts can read one', async () => {
     await addKeyFile(folder, NOW);
     const file = await onlyFile();
     await chmod(file, 0o604);
@@ -113,20 +113,20 @@ describe('the files of keys', () => {
       message: expect.stringContaining('other accounts'),
       hint: expect.stringContaining(`chmod 600 ${file}`),
     });
-    // Kubernetes gives a volume's files to a group of its own.
+    // Kubernetes assigns the files of a volume to a group.
     await chmod(file, 0o660);
     expect(await readKeyFiles(folder)).toHaveLength(1);
   });
 });
 
-describe('the keys of a registry', () => {
-  it('sign one after the other, and a key is announced before', async () => {
+describe('registry keys', () => {
+  it('sign one after the other, and are published before they sign', async () => {
     await addKeyFile(folder, NOW);
     await addKeyFile(folder, later(5_000));
     const keys = await readKeyFiles(folder);
     expect(signingKey(keys, later(4_999)).validFrom).toBe(NOW.toISOString());
     expect(signingKey(keys, later(5_000)).validFrom).toBe(later(5_000).toISOString());
-    // A clock that was set back leaves nobody without a signature.
+    // If the clock was set back, the first key still signs.
     expect(signingKey(keys, later(-99_999)).validFrom).toBe(NOW.toISOString());
     const published = publishedKeys(keys);
     expect(published).toMatchObject([
@@ -137,7 +137,7 @@ describe('the keys of a registry', () => {
     expect(JSON.stringify(published)).not.toContain('PRIVATE');
   });
 
-  it('are made at the first start, and never again behind the back of who has pinned them', async () => {
+  it('are created at the first start, and never again if something was signed', async () => {
     await ensureRegistryKey(folder, { now: NOW, signed: false });
     const [first] = await readKeyFiles(folder);
     await ensureRegistryKey(folder, { now: later(1), signed: true });
@@ -155,7 +155,7 @@ describe('the keys of a registry', () => {
     expect((await readKeyFiles(folder))[0]?.publicKey.pem).not.toBe(first?.publicKey.pem);
   });
 
-  it('are noticed a minute after they came, and stay in use where the files are damaged meanwhile', async () => {
+  it('are read again after a minute; damaged files do not replace the known keys', async () => {
     await addKeyFile(folder, NOW);
     let now = later(1);
     const logged: string[] = [];

@@ -7,22 +7,22 @@ import { KrmhubError, MAX_KEY_LENGTH, type PublicKey, publicKey } from '@krmhub/
 import { syncFolder, writeDurably } from '@krmhub/sources/durable-file';
 import { makeFolder } from '@krmhub/sources/make-folder';
 
-/** A key by which the registry signs its snapshots. */
+/** A key with which the registry signs its snapshots. */
 export interface RegistryKey {
   publicKey: PublicKey;
   privateKey: KeyObject;
-  /** RFC 3339, UTC: it signs from then on, until the next one does. */
+  /** RFC 3339, UTC: time from which it signs, until that of the next key. */
   validFrom: string;
 }
 
-/** A file is called by the time from which its key signs, and by the beginning of the key's fingerprint. */
+/** File name: the time from which the key signs, and the first digits of the key's fingerprint. */
 const FILE_NAME = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z-([a-f0-9]{16})\.pem$/;
 
 const FROM_BACKUP = 'Restore it from a backup.';
 
 /**
- * The keys of a folder, newest first; none where there is no folder. Rejects with `unavailable` where a file is no key of
- * ours as it was written, or can be read by everybody: what signs must be beyond doubt, and nobody else's.
+ * Returns the keys of a folder, newest first; none if the folder is missing. Rejects with `unavailable` if a file is
+ * not a registry key, has changed, or can be read by all accounts.
  */
 export async function readKeyFiles(folder: string): Promise<RegistryKey[]> {
   const keys: RegistryKey[] = [];
@@ -30,7 +30,7 @@ export async function readKeyFiles(folder: string): Promise<RegistryKey[]> {
   return keys.sort((a, b) => (a.validFrom < b.validFrom ? 1 : a.validFrom > b.validFrom ? -1 : 0));
 }
 
-/** Hidden files are ours while they are written, or a file system's. */
+/** Returns the names of key files. Hidden files are skipped: they are unfinished, or belong to the file system. */
 export async function keyFileNames(folder: string): Promise<string[]> {
   try {
     const names = await readdir(folder);
@@ -47,13 +47,13 @@ export async function keyFileNames(folder: string): Promise<string[]> {
   }
 }
 
-/** The account that has to read a file. */
+/** Account that must be able to read a file. */
 export interface Owner {
   uid: number;
   gid: number;
 }
 
-/** A new key; its file is durable when this resolves, and readable for its owner only. */
+/** Creates a key. When this resolves, its file is durable and readable by its owner only. */
 export async function addKeyFile(folder: string, validFrom: Date, owner?: Owner): Promise<RegistryKey> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'prime256v1' });
   const key = keyOf(privateKey, validFrom.toISOString());
@@ -62,7 +62,7 @@ export async function addKeyFile(folder: string, validFrom: Date, owner?: Owner)
     await writeDurably(path.join(folder, fileName(key)), {
       write: async (handle) => {
         await handle.writeFile(String(privateKey.export({ type: 'pkcs8', format: 'pem' })));
-        // An administrator adds a key that the registry's account has to read.
+        // An administrator may run this, but the registry's account must read the key.
         if (owner !== undefined && (await handle.stat()).uid !== owner.uid) {
           await handle.chown(owner.uid, owner.gid);
           await chown(folder, owner.uid, owner.gid);
@@ -90,7 +90,7 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
   let text: string;
   try {
     const status = await stat(file);
-    // A pipe would be waited for, and a device read without an end.
+    // Reading a pipe would block, and a device may never end.
     if (!status.isFile())
       throw new KrmhubError('unavailable', `${file} is not a file`, { hint: FROM_BACKUP });
     const { mode, size } = status;
@@ -109,11 +109,11 @@ async function readKeyFile(file: string): Promise<RegistryKey> {
   const reason =
     key === undefined
       ? 'is damaged: it does not contain a private key'
-      : 'does not contain the key that its name says';
-  throw new KrmhubError('unavailable', `The key ${file} ${reason}`, { hint: FROM_BACKUP });
+      : 'does not contain the key in its name';
+  throw new KrmhubError('unavailable', `key ${file} ${reason}`, { hint: FROM_BACKUP });
 }
 
-/** No text of the file may get into an error. */
+/** Parses a key. Errors must not contain text of the file. */
 function parsed(text: string, validFrom: string): RegistryKey | undefined {
   if (Number.isNaN(Date.parse(validFrom))) return undefined;
   try {
@@ -136,7 +136,7 @@ function fileName({ publicKey: { fingerprint }, validFrom }: RegistryKey): strin
 function refused(message: string, cause: unknown): KrmhubError {
   const { code } = cause as NodeJS.ErrnoException;
   const full = code === 'ENOSPC' || code === 'EDQUOT';
-  return new KrmhubError(full ? 'storage-full' : 'unavailable', `${message} (${code ?? 'unknown reason'}).`, {
+  return new KrmhubError(full ? 'storage-full' : 'unavailable', `${message}: ${code ?? 'unknown error'}`, {
     hint: full
       ? 'Free some disk space.'
       : 'Change the owner of the folder and its files to the account that runs the registry.',

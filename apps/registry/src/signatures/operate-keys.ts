@@ -5,13 +5,13 @@ import { dataPaths } from '../store/data-folder.js';
 import { addKeyFile, type Owner, readKeyFiles } from './key-files.js';
 import { publishedKeys, signingKey } from './registry-keys.js';
 
-/** What operators do with the keys of a registry, which may be serving. */
+/** Operations on the keys of a registry, which may be running. */
 
 export interface ListedKey extends PublishedKey {
   state: 'next' | 'signing' | 'retired';
 }
 
-/** Newest first, without secrets. */
+/** Lists the keys, newest first, without secrets. */
 export async function listRegistryKeys(dataFolder: string, now: Date): Promise<ListedKey[]> {
   const keys = await readKeyFiles((await registryIn(dataFolder)).folder);
   if (keys.length === 0) return [];
@@ -24,8 +24,8 @@ export async function listRegistryKeys(dataFolder: string, now: Date): Promise<L
 }
 
 /**
- * Makes another key, which signs from a time on. Rejects with `usage` where that is past, or another key's;
- * `unavailable` where there is no registry, or a key is damaged.
+ * Creates another key, which signs from a given time. Rejects with `usage` if that time is past or used by another
+ * key, and `unavailable` if there is no registry or a key is damaged.
  */
 export async function rotateRegistryKey(
   dataFolder: string,
@@ -39,7 +39,7 @@ export async function rotateRegistryKey(
       hint: 'Omit --from to use the key now.',
     });
   }
-  // One that is announced for later stays announced, and takes over when its time comes.
+  // A key with a later start time is not changed; it takes over at its time.
   const known = keys.map((key) => Date.parse(key.validFrom));
   const signing = keys.length === 0 ? undefined : signingKey(keys, now).validFrom;
   if (

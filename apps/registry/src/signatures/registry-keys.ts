@@ -4,7 +4,7 @@ import { SERVER_LIMITS } from '../limits.js';
 import type { Log } from '../log.js';
 import { addKeyFile, type RegistryKey, readKeyFiles } from './key-files.js';
 
-/** The keys of a running registry: files that are added are noticed, and nothing is ever made behind its back. */
+/** The keys of a running registry. It notices added files, and never creates keys itself. */
 export class RegistryKeys {
   readonly #folder: string;
   readonly #clock: () => Date;
@@ -21,14 +21,14 @@ export class RegistryKeys {
     this.#readAt = parts.clock().getTime();
   }
 
-  /** Rejects with `unavailable` where there is none, or where one is damaged. */
+  /** Rejects with `unavailable` if there is no key, or one is damaged. */
   static async open(parts: KeyParts): Promise<RegistryKeys> {
     const keys = await readKeyFiles(parts.folder);
     if (keys.length === 0) throw missing(parts.folder);
     return new RegistryKeys(parts, keys);
   }
 
-  /** Newest first, of which the first may be good from a later time only. */
+  /** Returns all keys, newest first. The first ones may sign only from a later time. */
   async all(): Promise<readonly RegistryKey[]> {
     const now = this.#clock().getTime();
     if (Math.abs(now - this.#readAt) >= SERVER_LIMITS.readKeysMilliseconds) {
@@ -44,7 +44,7 @@ export class RegistryKeys {
     return this.#keys;
   }
 
-  /** The key that signs now. */
+  /** Returns the key that signs now. */
   async signing(): Promise<RegistryKey> {
     return signingKey(await this.all(), this.#clock());
   }
@@ -57,8 +57,8 @@ export interface KeyParts {
 }
 
 /**
- * For every start: the first key is made where nothing was ever signed. Where keys are gone, a new one would break the
- * trust of everybody who has pinned the old one, so that only who runs the registry may make it.
+ * Runs at every start: creates the first key if nothing was ever signed. If keys are missing, a new one would break
+ * the trust of users who pinned the old one, so the operator must create it.
  */
 export async function ensureRegistryKey(
   folder: string,
@@ -69,14 +69,14 @@ export async function ensureRegistryKey(
   await addKeyFile(folder, context.now);
 }
 
-/** The newest that is not of the future; the first of all signs also where the clock was set back. */
+/** Returns the newest key that is not in the future; the first key if the clock was set back. */
 export function signingKey(keys: readonly RegistryKey[], now: Date): RegistryKey {
   const key = keys.find(({ validFrom }) => Date.parse(validFrom) <= now.getTime()) ?? keys.at(-1);
   if (key === undefined) throw new RangeError('no key');
   return key;
 }
 
-/** Public halves with their validity, newest first. */
+/** Returns public keys with their validity, newest first. */
 export function publishedKeys(keys: readonly RegistryKey[]): PublishedKey[] {
   return keys.map(({ publicKey: { fingerprint, pem }, validFrom }, index) => {
     const next = keys[index - 1];

@@ -18,8 +18,8 @@ export interface RenewalParts {
 }
 
 /**
- * Keeps the newest snapshot of every catalog signed by the key of the moment and for some time to come, without a new
- * serial. Other snapshots keep the signature that they had.
+ * Keeps the newest snapshot of every catalog signed with the current key and for some time to come, without a new
+ * serial. Other snapshots keep their signature.
  */
 export class SignatureRenewal {
   readonly #parts: RenewalParts;
@@ -31,7 +31,7 @@ export class SignatureRenewal {
     this.#parts = parts;
   }
 
-  /** Looks every minute, until it is stopped. */
+  /** Renews every minute, until it is stopped. */
   start(): void {
     this.#schedule();
   }
@@ -43,8 +43,8 @@ export class SignatureRenewal {
   }
 
   /**
-   * Gives how many were signed anew; `thorough` looks into signatures that should still be good. A catalog that cannot be
-   * signed is logged, and stops no other.
+   * Returns the number of new signatures. `thorough` also verifies signatures that should still be valid. A catalog
+   * that cannot be signed is logged, and the others continue.
    */
   async renew({ thorough = false } = {}): Promise<number> {
     const { store, log } = this.#parts;
@@ -83,11 +83,11 @@ async function renewCatalog(
   const manifest = await store.manifestDescriptor(repository, String(serial));
   if (manifest === undefined) throw new Error(`snapshot ${serial} of ${catalog} has no manifest`);
   const known = await store.snapshotSignature(catalog, serial);
-  // Also where it cannot be renewed: somebody has to see that coming.
+  // Also if the renewal fails, so that operators see the expiry.
   if (known !== undefined) metrics.signatureExpires(catalog, Date.parse(known.expiresAt));
   if (known !== undefined && (await isGood(signing, known))) {
     if (!thorough || (await signedDigests(parts, known)) !== undefined) {
-      // Whoever may push may delete what speaks of a snapshot.
+      // Clients that may push can delete the referrer.
       const artifact = signatureArtifact(known, manifest);
       if ((await store.manifestDescriptor(repository, artifact.manifest.digest)) === undefined) {
         await store.renewSignature(known, artifact);
@@ -113,11 +113,11 @@ async function isGood(
   if (signature.key !== (await keys.signing()).publicKey.fingerprint) return false;
   const valid = validDays * 86_400_000;
   const left = Date.parse(signature.expiresAt) - clock().getTime();
-  // More than that is left where the setting was lowered.
+  // If more is left, the setting was lowered.
   return left >= valid / 2 && left <= valid;
 }
 
-/** What the signature before says, where it is ours: everything but its end stays as it was. */
+/** Returns the digests of the previous signature if it is ours: only the expiry changes. */
 async function signedDigests(
   { signing, log }: RenewalParts,
   known: SnapshotSignature | undefined,

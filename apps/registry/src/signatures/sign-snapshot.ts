@@ -31,7 +31,7 @@ const MILLISECONDS_PER_DAY = 86_400_000;
 export interface SigningParts {
   keys: RegistryKeys;
   clock: () => Date;
-  /** Days for which a signature says that its snapshot is the newest. */
+  /** Days for which a signature states that its snapshot is the newest. */
   validDays: number;
 }
 
@@ -43,21 +43,21 @@ export interface SignedSnapshot {
 type Named = Pick<SnapshotRecord, 'catalog' | 'serial' | 'previous'>;
 type Manifest = Pick<ManifestDescriptor, 'digest' | 'size'>;
 
-/** Everything of a snapshot that its signature covers, by name. */
+/** Returns everything that the signature of a snapshot covers, by name. */
 export function snapshotDigests(
   snapshot: SnapshotRecord,
   functions: readonly CatalogEntryRow[],
   manifest: Manifest,
 ): Record<string, string> {
   return {
-    // cosign shows the first as the digest of what it has verified.
+    // cosign shows the first one as the verified digest.
     manifest: manifest.digest,
     'snapshot.json': sha256(renderSnapshot(snapshot, functions)),
     ...Object.fromEntries(SNAPSHOT_RENDITIONS.map((form) => [form, snapshot.digests[form]])),
   };
 }
 
-/** Signs what a snapshot is, with the key of this moment. */
+/** Signs a snapshot with the current key. */
 export async function signSnapshot(
   { keys, clock, validDays }: SigningParts,
   { catalog, serial, previous }: Named,
@@ -75,7 +75,7 @@ export async function signSnapshot(
   return { signature, artifact: signatureArtifact(signature, manifest) };
 }
 
-/** The places of a catalog once these have changed: what a snapshot that is being cut will hold. */
+/** Returns the entry rows of a catalog after changes: the content of the snapshot that is being built. */
 export function changedFunctions(
   places: readonly CatalogEntryRow[],
   changed: readonly CatalogEntryRow[],
@@ -84,7 +84,7 @@ export function changedFunctions(
   return [...places.filter(({ group, kind }) => !names.has(`${group}/${kind}`)), ...changed];
 }
 
-/** A signature as a referrer of the snapshot's manifest; the same one always has the same bytes. */
+/** Returns a signature as a referrer of the snapshot's manifest. The result is deterministic. */
 export function signatureArtifact(
   { catalog, bundle, signedAt }: SnapshotSignature,
   subject: Manifest,

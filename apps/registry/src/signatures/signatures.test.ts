@@ -48,7 +48,7 @@ async function signed(target = '/catalogs/default/snapshot.sigstore.json', keys?
   return { ...signed!, bytes };
 }
 
-/** What a snapshot's signature says is what everybody gets. */
+/** Checks that the signed digests match the served bytes. */
 async function expectSigned(serial: number): Promise<void> {
   const base = `/catalogs/default/snapshots/${serial}`;
   const { claim, digests } = await signed(`${base}/snapshot.sigstore.json`);
@@ -91,12 +91,12 @@ const findings = async () =>
     ({ subject, message }) => `${subject}: ${message}`,
   );
 
-describe('a cut', () => {
-  it('signs each snapshot as what it holds, whatever changed', async () => {
+describe('a build', () => {
+  it('signs the content of each snapshot', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     await registry.publish({ kind: 'Two', release: '1.0.0', versions: ['v1', 'v2'] });
     await registry.publish({ kind: 'One', release: '1.1.0' });
-    // A yank of what is not shown changes the report only, and waits for the next snapshot.
+    // A yank of a release that is not displayed changes only the report, and waits for the next snapshot.
     expect(
       (await post(`${releasePath({ kind: 'One', release: '1.0.0' })}/yank`, { reason: 'old' })).status,
     ).toBe(200);
@@ -114,7 +114,7 @@ describe('a cut', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('signs for the days that are set', async () => {
+  it('signs for the configured number of days', async () => {
     const before = Date.now();
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const left = Date.parse((await signed()).claim.expires) - before;
@@ -122,7 +122,7 @@ describe('a cut', () => {
     expect(left).toBeLessThan(30 * DAY + MINUTE);
   });
 
-  it('takes the signature back with a snapshot that is withdrawn', async () => {
+  it('removes the signature of a withdrawn snapshot', async () => {
     await registry.publish({ kind: 'Good', release: '1.0.0' });
     await registry.publish({ kind: 'Bad', release: '1.0.0' });
     const [referrer] = await referrers(3);
@@ -141,7 +141,7 @@ describe('a cut', () => {
 });
 
 describe('a signature', () => {
-  it('is found as cosign looks for it', async () => {
+  it('can be found by cosign', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [referrer, ...others] = await referrers(2);
     expect(others).toEqual([]);
@@ -167,7 +167,7 @@ describe('a signature', () => {
       headers: { Range: 'bytes=2-11' },
     });
     expect([part.status, await part.text()]).toEqual([206, new TextDecoder().decode(bytes.subarray(2, 12))]);
-    // Its bytes are of the catalog, and are pushed elsewhere as others are.
+    // The bytes belong to the catalog; other repositories need their own push.
     const mounted = await client.ask(
       'POST',
       `team/mirror/blobs/uploads/?mount=${layer!.digest}&from=catalogs/default`,
@@ -175,7 +175,7 @@ describe('a signature', () => {
     expect(mounted.status).toBe(202);
   });
 
-  it('is served with its digest, for a short time, and as it is now', async () => {
+  it('is served with its digest, a short cache time, and the current content', async () => {
     const target = '/catalogs/default/snapshots/1/snapshot.sigstore.json';
     const first = await registry.request(target);
     expect(first.headers.get('content-type')).toBe(BUNDLE_MEDIA_TYPE);
@@ -197,7 +197,7 @@ describe('a signature', () => {
     }
   });
 
-  it('is put back where somebody deletes its manifest', async () => {
+  it('is restored if its manifest was deleted', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [referrer] = await referrers(2);
     const deleted = await client.ask('DELETE', `catalogs/default/manifests/${referrer!.digest}`);
@@ -210,7 +210,7 @@ describe('a signature', () => {
 });
 
 describe('renewal', () => {
-  it('signs the newest anew when half of its time is over, and changes nothing but that', async () => {
+  it('signs the newest snapshot again after half of the validity, and changes only the expiry', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     await registry.publish({ kind: 'Two', release: '1.0.0' });
     const before = await signed();
@@ -237,7 +237,7 @@ describe('renewal', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('signs with a new key from its time on, which is announced before', async () => {
+  it('signs with a new key from its start time; the key is published before', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     const [first] = await pinned();
     const now = registry.parts.clock();
@@ -257,7 +257,7 @@ describe('renewal', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('shortens what was signed for longer than is set now', async () => {
+  it('shortens a signature that is valid for longer than configured', async () => {
     const { store, keys, clock, metrics, log } = registry.parts;
     const renewal = new SignatureRenewal({ store, signing: { keys, clock, validDays: 2 }, metrics, log });
     expect(await renewal.renew()).toBe(1);
@@ -269,7 +269,7 @@ describe('renewal', () => {
     );
   });
 
-  it('goes on with other catalogs where one cannot be signed', async () => {
+  it('continues with other catalogs if one cannot be signed', async () => {
     const { store, keys, clock, metrics, log } = registry.parts;
     const failing = {
       ...store,
@@ -291,7 +291,7 @@ describe('renewal', () => {
     expect(registry.logged.join()).toContain('cannot renew the signature');
   });
 
-  it('does not sign what was withdrawn meanwhile', async () => {
+  it('does not sign a snapshot that was withdrawn meanwhile', async () => {
     await registry.publish({ kind: 'Bad', release: '1.0.0' });
     const { store, keys, clock, metrics, log } = registry.parts;
     const [stale] = await store.catalogs();
@@ -325,7 +325,7 @@ describe('a start', () => {
     await registry.parts.store.close();
   };
 
-  it('signs the newest snapshot of what an older program has cut, and no other', async () => {
+  it('signs only the newest snapshot of a database from an older program', async () => {
     await registry.publish({ kind: 'One', release: '1.0.0' });
     await closed();
     sql(`DELETE FROM snapshot_signature;
@@ -343,7 +343,7 @@ describe('a start', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('signs anew what is no signature any more', async () => {
+  it('replaces an invalid signature', async () => {
     await closed();
     sql(`UPDATE snapshot_signature SET bundle = '{}'`);
     expect((await findings()).join()).toContain('signature of snapshot default 1: it has no mediaType');
@@ -352,12 +352,12 @@ describe('a start', () => {
     expect(await findings()).toEqual([]);
   });
 
-  it('refuses to go on with another key than that which is gone', async () => {
+  it('fails if the signing key is missing', async () => {
     await closed();
     await rm(dataPaths(registry.folder).keys, { recursive: true });
     expect(await findings()).toEqual(['keys: snapshots are signed, but the registry keys are missing']);
     await expect(openTestRegistry({ folder: registry.folder })).rejects.toThrow('keys are missing');
-    // Who runs the registry may.
+    // The operator may create a new one.
     await rotateRegistryKey(registry.folder, { now: new Date() });
     registry = await openTestRegistry({ folder: registry.folder });
     await expectSigned(1);

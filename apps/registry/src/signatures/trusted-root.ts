@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { KrmhubError } from '@krmhub/schema';
 import { publicGoodRoot, readTrustedRoot, type TrustedRoot } from '@krmhub/signing';
 
-/** Reads the trusted root that the configuration names; the public instance's where it names none. */
+/** Reads the configured trusted root; without one, returns that of the public instance. */
 export async function configuredRoot(file: string | undefined): Promise<TrustedRoot> {
   if (file === undefined) return publicGoodRoot();
   let text: string;
@@ -14,6 +14,6 @@ export async function configuredRoot(file: string | undefined): Promise<TrustedR
       cause,
     });
   }
-  // Its place is nobody's business who publishes.
+  // Publishers must not learn the path of the file.
   return { ...readTrustedRoot(text, file), name: 'the sigstore instance of this registry' };
 }
